@@ -36,8 +36,19 @@ Document: TypeAlias = dict[str, Any]
 #: Tables of records with ids.
 TABLES = ("tasks", "nodes", "jobs", "groups")
 
-#: Records that go with a record of a table: those of another table whose field names it.
-_OWNED = {"jobs": ("tasks", "job"), "groups": ("jobs", "group")}
+#: The fields that name records: the part with the field, the field, the table of the records, and what happens if the
+#: record goes: the whole entry goes with it, or only the name.
+_NAMES = (
+    ("tasks", "job", "jobs", True),
+    ("jobs", "group", "groups", True),
+    ("shuffle", "map", "tasks", True),
+    ("shuffle", "reduce", "tasks", True),
+    ("links", "from", "nodes", True),
+    ("links", "to", "nodes", True),
+    ("tasks", "replicas", "nodes", False),
+    ("tasks", "node", "nodes", False),
+    ("tasks", "observed", "nodes", False),
+)
 
 #: Parts that hold no decision's data.
 _HEADER = ("format", "name", "description", "source", "labels", "parameters", "time")
@@ -56,43 +67,37 @@ def size(document: Document) -> tuple[int, int, int]:
 def without(document: Document, table: str, at: int) -> Document:
     """The document without a record and all that belongs to it."""
     found = copy.deepcopy(document)
-    name = found[table].pop(at)["id"]
-    if table == "nodes":
-        _forget_node(found, name, at)
-    elif table == "tasks":
-        for matrix in _pairs(found):
-            del matrix[at]
-        if "shuffle" in found:
-            found["shuffle"] = [entry for entry in found["shuffle"] if name not in (entry["map"], entry["reduce"])]
-    else:
-        owned, field = _OWNED[table]
-        for row in reversed(range(len(found.get(owned, ())))):
-            if found[owned][row].get(field) == name:
-                found = without(found, owned, row)
-        if not found[table]:
-            del found[table]
+    _remove(found, table, at)
     return found
 
 
-def _forget_node(document: Document, name: str, at: int) -> None:
-    """Take away what is said of a node that is gone."""
-    for task in document["tasks"]:
-        if "replicas" in task:
-            task["replicas"] = [holder for holder in task["replicas"] if holder != name]
-        for field in ("node", "observed"):
-            if task.get(field) == name:
-                del task[field]
-        if isinstance(task.get("rate_in"), dict):  # by type of node
-            types = {node.get("type") for node in document["nodes"]}
-            task["rate_in"] = {kind: rate for kind, rate in task["rate_in"].items() if kind in types}
-    for matrix in _topologies(document):
-        del matrix[at]
-    for matrix in (*_topologies(document), *_pairs(document)):
-        for row in matrix:
-            del row[at]
-    links = document.get("topology", {}).get("links")
-    if links is not None:
-        document["topology"]["links"] = [link for link in links if name not in (link["from"], link["to"])]
+def _remove(document: Document, table: str, at: int) -> None:
+    name = document[table].pop(at)["id"]
+    for matrix, rows, columns in _matrices(document):
+        if rows == table:
+            del matrix[at]
+        if columns == table:
+            for row in matrix:
+                del row[at]
+    for part, field, named, goes in _NAMES:
+        entries = _entries(document, part) if named == table else []
+        for position in reversed(range(len(entries))):
+            held = entries[position].get(field)
+            if isinstance(held, list):
+                entries[position][field] = [other for other in held if other != name]
+            elif held == name and not goes:
+                del entries[position][field]
+            elif held == name and part in TABLES:
+                _remove(document, part, position)
+            elif held == name:
+                del entries[position]
+    if table == "nodes":
+        types = {node.get("type") for node in document["nodes"]}
+        for task in document["tasks"]:
+            if isinstance(task.get("rate_in"), dict):  # by type of node
+                task["rate_in"] = {kind: rate for kind, rate in task["rate_in"].items() if kind in types}
+    if table in ("jobs", "groups") and not document[table]:
+        del document[table]
 
 
 def with_copy(document: Document, table: str, at: int) -> Document:
@@ -102,28 +107,19 @@ def with_copy(document: Document, table: str, at: int) -> Document:
     old, name = record["id"], _new_id(found, record["id"])
     record["id"] = name
     found[table].append(record)
-    if table == "nodes":
-        for matrix in (*_topologies(found), *_pairs(found)):
+    for matrix, rows, columns in _matrices(found):
+        if columns == table:
             for row in matrix:
                 row.append(row[at])
-        for matrix in _topologies(found):
+        if rows == table:
             matrix.append(list(matrix[at]))
-            matrix[-1][-1] = 0
-        _repeat(found.get("topology", {}).get("links", []), ("from", "to"), old, name)
-    elif table == "tasks":
-        for matrix in _pairs(found):
-            matrix.append(list(matrix[at]))
-        _repeat(found.get("shuffle", []), ("map", "reduce"), old, name)
+            if columns == table:
+                matrix[-1][-1] = 0
+    for part, field, named, _ in _NAMES:
+        if named == table and part not in TABLES:
+            entries = _entries(found, part)
+            entries += [{**entry, field: name} for entry in entries if entry[field] == old]
     return found
-
-
-def _repeat(entries: list[dict[str, Any]], ends: tuple[str, str], old: str, name: str) -> None:
-    """Add each entry that names `old` at one of its ends once more, with `name` there."""
-    entries += [
-        {key: name if key in ends and value == old else value for key, value in entry.items()}
-        for entry in entries
-        if old in (entry[ends[0]], entry[ends[1]])
-    ]
 
 
 def _new_id(document: Document, like: str) -> str:
@@ -141,42 +137,36 @@ def numbered_anew(document: Document) -> Document:
     Ids of another form stay, since a heuristic may read something in them.
     """
     called: dict[str, dict[str, str]] = {}
+    found = copy.deepcopy(document)
     for table in TABLES:
         ids = [record["id"] for record in document.get(table, ())]
         stems = {re.sub(r"[1-9]\d*$", "", name) for name in ids}
         plain = len(stems) == 1 and all(name not in stems for name in ids)
         called[table] = {name: f"{min(stems)}{at + 1}" if plain else name for at, name in enumerate(ids)}
-    nodes, tasks = called["nodes"], called["tasks"]
-    owners = {field: called[table] for table, (_, field) in _OWNED.items()} | {"node": nodes, "observed": nodes}
-    found = copy.deepcopy(document)
-    for table in TABLES:
         for record in found.get(table, ()):
             record["id"] = called[table][record["id"]]
-            for field, names in owners.items():
-                if field in record:
-                    record[field] = names.get(record[field], record[field])
-            if "replicas" in record:
-                record["replicas"] = [nodes.get(name, name) for name in record["replicas"]]
-    for entries, ends, names in (
-        (found.get("shuffle", []), ("map", "reduce"), tasks),
-        (found.get("topology", {}).get("links", []), ("from", "to"), nodes),
-    ):
-        for entry in entries:
-            for end in ends:
-                entry[end] = names.get(entry[end], entry[end])
+    for part, field, table, _ in _NAMES:
+        names = called[table]
+        for entry in _entries(found, part):
+            if isinstance(entry.get(field), list):
+                entry[field] = [names.get(name, name) for name in entry[field]]
+            elif field in entry:
+                entry[field] = names.get(entry[field], entry[field])
     return found
 
 
-def _topologies(document: Document) -> list[list[list[float]]]:
-    """The matrices with a row and a column for each node."""
-    topology = document.get("topology", {})
-    return [topology[form] for form in ("distance", "rate") if form in topology]
+def _entries(document: Document, part: str) -> list[dict[str, Any]]:
+    """The entries of a part of `_NAMES`."""
+    found: list[dict[str, Any]] = (document.get("topology", {}) if part == "links" else document).get(part, [])
+    return found
 
 
-def _pairs(document: Document) -> list[list[list[Any]]]:
-    """The matrices with a row for each task and a column for each node."""
-    pairs = document.get("pairs", {})
-    return [pairs[form] for form in ("cost", "allowed") if form in pairs] + list(pairs.get("demand", {}).values())
+def _matrices(document: Document) -> list[tuple[list[list[Any]], str, str]]:
+    """The matrices, each with the tables that have a row and a column in it for each record."""
+    topology, pairs = document.get("topology", {}), document.get("pairs", {})
+    square = [topology[form] for form in ("distance", "rate") if form in topology]
+    oblong = [pairs[form] for form in ("cost", "allowed") if form in pairs] + list(pairs.get("demand", {}).values())
+    return [(matrix, "nodes", "nodes") for matrix in square] + [(matrix, "tasks", "nodes") for matrix in oblong]
 
 
 # Numbers --------------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,7 +15,8 @@ from typing import Any
 
 from optsched.certificates import certify
 from optsched.core.brief import brief, counted, several
-from optsched.core.errors import Fault, InputError, UsageError
+from optsched.core.deadline import deadline
+from optsched.core.errors import Fault, InputError, OutOfTime, UsageError
 from optsched.core.instance import Instance
 from optsched.heuristics import AnyHeuristic
 from optsched.instances.documents.writing import write_whole
@@ -27,10 +29,8 @@ from optsched.measuring.mining.walking import (
     OVER_ZERO,
     SEARCHED,
     Aim,
-    Clock,
     Judge,
     Judged,
-    OutOfTime,
     Score,
     Search,
     Starts,
@@ -479,7 +479,7 @@ def mine(
     judge = Judge(name, given, choice, seeds_of(run_seeds), aim, load_profile(profile))
     starts = starts_of(judge, family, family_parameters or {}, most)
     search = Search(judge, starts, most, budget, seed, step)
-    interrupted = _spent(search, judge, time_limit)
+    interrupted = _spent(search, time_limit)
     if search.best is None:
         _check_posed(search, judge, starts)
         return None
@@ -504,19 +504,13 @@ def _check_counts(**counts: int | None) -> None:
             raise UsageError(f"{what}={number!r}: give a whole number, 1 or more")
 
 
-def _spent(search: Search, judge: Judge, time_limit: float | None) -> bool:
+def _spent(search: Search, time_limit: float | None) -> bool:
     """Search and shrink as long as budget and time allow; whether an interrupt cut it short after a find."""
-    clock = Clock(time_limit)
     try:
-        try:
-            judge.left = Clock(None if time_limit is None else SEARCHED * time_limit).left
-            search.run()
-        except OutOfTime:
-            pass
-        judge.left = clock.left
-        search.shrink()
-    except OutOfTime:
-        pass
+        with suppress(OutOfTime), deadline(time_limit):
+            with suppress(OutOfTime), deadline(None if time_limit is None else SEARCHED * time_limit):
+                search.run()
+            search.shrink()
     except KeyboardInterrupt:
         if search.best is None:
             raise

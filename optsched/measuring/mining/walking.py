@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,6 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from optsched.core.deadline import check
 from optsched.core.errors import InputError, UsageError, described, nearest
 from optsched.core.instance import Instance
 from optsched.core.registry import record
@@ -36,11 +36,9 @@ from optsched.solvers.profiles import Profile
 __all__ = [
     "Aim",
     "BROKEN",
-    "Clock",
     "Judge",
     "Judged",
     "OVER_ZERO",
-    "OutOfTime",
     "Score",
     "Search",
     "Starts",
@@ -104,23 +102,9 @@ def failure_of(report: GapReport) -> tuple[Any, ...] | None:
 
 @dataclass(frozen=True)
 class Aim:
-    """The aim of a search.
+    """The aim of a search: `worst`, `component`, `claim`, `failures` and `over` as `mine` takes them.
 
-    Attributes
-    ----------
-    worst
-        `relative` gaps, where one over 0 (the optimum is 0) is worse than every share; or `absolute` ones.
-    component
-        Of the objective; by default the first that differs.
-    claim
-        In place of a gap: called with the `GapReport` of each feasible placement. True or False says whether the claim
-        holds; a number how far it is from being broken, which it is below 0.
-    failures
-        Whether a run that fails, or has no feasible placement where there is one, is worse than every gap. If not, it
-        counts for nothing; it never breaks a claim.
-    over
-        Which gap of several runs counts: `worst`, `mean`, `median`, or a quantile. A claim is broken where one run
-        breaks it.
+    If failures are no aim, a run that fails counts for nothing. It never breaks a claim.
     """
 
     worst: str = "relative"
@@ -150,9 +134,9 @@ class Aim:
             return None
         gap = self.gap(report)
         if self.claim is None:
-            if report.feasible:
-                return None if gap is None else (OVER_ZERO if self.over_zero(report) else _FINITE, Fraction(gap))
-            return BROKEN if self.failures else None
+            if not report.feasible:
+                return BROKEN if self.failures else None
+            return None if gap is None else (OVER_ZERO if self._over_zero(report) else _FINITE, Fraction(gap))
         if not report.feasible:
             return None
         try:
@@ -176,17 +160,13 @@ class Aim:
         places = self.limit.over_all(range(len(scores)))
         return sorted(scores)[int(places)]
 
-    def over_zero(self, report: GapReport) -> bool:
-        """Whether the gap that counts is over 0, where shares are asked for."""
-        pair = self.limit.pair(report) if report.feasible and self.worst == "relative" else None
-        return pair is not None and pair[0] != 0 and pair[1] is None
+    def _over_zero(self, report: GapReport) -> bool:
+        absolute, relative = self.limit.pair(report) or (0, None)
+        return self.worst == "relative" and absolute != 0 and relative is None
 
     def gap(self, report: GapReport) -> Number | None:
         """The gap that counts; over 0 the difference. None where it is unknown."""
-        pair = self.limit.pair(report) if report.feasible else None
-        if pair is None:
-            return None
-        absolute, relative = pair
+        absolute, relative = (self.limit.pair(report) if report.feasible else None) or (None, None)
         return absolute if relative is None or self.worst == "absolute" else relative
 
 
@@ -219,40 +199,23 @@ class Judged:
         return f"{', '.join(map(str, report.objective))} against the optimum {best}"
 
 
+@dataclass
 class Judge:
-    """Runs a heuristic on documents, against the optimum of each.
+    """Runs a heuristic, once for each seed, on documents, against the optimum of each.
 
-    Parameters
-    ----------
-    name, parameters
-        The problem.
-    choice, seeds
-        The heuristic, and the seeds of its runs on each instance.
-    aim
-        What counts.
-    profile
-        Of the solver.
+    `refused` says why the last document was refused that is no instance of the problem, `passed` why the last run did
+    not count.
     """
 
-    def __init__(
-        self,
-        name: str,
-        parameters: Mapping[str, Any],
-        choice: Choice,
-        seeds: Sequence[int],
-        aim: Aim,
-        profile: Profile,
-    ) -> None:
-        self.name, self.parameters, self.choice, self.seeds = name, dict(parameters), choice, tuple(seeds)
-        self.aim, self.profile = aim, profile
-        #: Seconds that are left for a run, or None.
-        self.left: Callable[[], float | None] = lambda: None
-        #: How many documents were judged; why the last one was refused that is no instance of the problem, and why the
-        #: last run did not count.
-        self.count = 0
-        self.refused: InputError | None = None
-        self.passed: str | None = None
-        self._seen: dict[str, Score | None] = {}
+    name: str
+    parameters: Mapping[str, Any]
+    choice: Choice
+    seeds: Sequence[int]
+    aim: Aim
+    profile: Profile
+    refused: InputError | None = field(default=None, init=False)
+    passed: str | None = field(default=None, init=False)
+    _seen: dict[str, Score | None] = field(default_factory=dict, init=False, repr=False)
 
     def posed(self, document: Document) -> TaskProblem[Any] | None:
         """The problem on a document; None where it cannot be posed, or lacks what the heuristic needs."""
@@ -272,7 +235,6 @@ class Judge:
         text = json.dumps(document)
         if text in self._seen and (least is None or (self._seen[text] or (-1, Fraction(0))) < least):
             return None
-        self.count += 1
         problem = self.posed(document)
         judged = None if problem is None else self.report(document, problem)
         self._seen[text] = None if judged is None else judged.score
@@ -281,13 +243,9 @@ class Judge:
     def report(self, document: Document, problem: TaskProblem[Any]) -> Judged | None:
         """What the heuristic comes to on the problem; None where that counts for nothing.
 
-        Raises
-        ------
-        KeyboardInterrupt
-            Also where the interrupt stopped a solver.
+        KeyboardInterrupt is raised also where the interrupt stopped a solver.
         """
-        left = self.left()
-        reference = Reference.solved(problem, self.profile.with_limits(time_limit=left))
+        reference = Reference.solved(problem, self.profile)
         if reference.solution.limit is Limit.INTERRUPTED:
             raise KeyboardInterrupt
         if not reference.solution.optimal:
@@ -296,7 +254,7 @@ class Judge:
             return None
         scored: list[tuple[Score, GapReport]] = []
         for seed in self.seeds:
-            ran = run(problem, self.choice.entry, seed, time_limit=self.left(), **self.choice.parameters)
+            ran = run(problem, self.choice.entry, seed, **self.choice.parameters)
             report = gap_of(problem, ran, seed, reference)
             score = self.aim.score(report)
             if score is not None:
@@ -342,17 +300,8 @@ _OWN = ("name", "description", "source", "labels")
 def hard_shapes(family: str, usual: Mapping[str, Any], nodes: int) -> list[tuple[str, dict[str, Any]]]:
     """Families and all that is set of their instances, on which a greedy rule often fails.
 
-    The family itself is made tight: as many tasks as nodes, one idle slot each, up to three replicas and none lost. So
-    is the family of the same problem in which an optimum is planted.
-
-    Parameters
-    ----------
-    family
-        Of a problem.
-    usual
-        Sizes that make its instances small.
-    nodes
-        How many nodes there are.
+    The family itself, with these `usual` sizes, is made tight: as many tasks as nodes, one idle slot each, up to three
+    replicas and none lost. So is the family of the same problem in which an optimum is planted.
 
     Examples
     --------
@@ -375,20 +324,10 @@ def hard_shapes(family: str, usual: Mapping[str, Any], nodes: int) -> list[tuple
 
 
 class Starts:
-    """Small random instances of a family, and hard ones, if there are any.
+    """Small random instances of a family, and with `hard` those of `hard_shapes`, if there are any.
 
-    Parameters
-    ----------
-    family
-        Its name.
-    fixed
-        Parameters that were given.
-    sizes
-        Others, that make its instances small; half of them differ in each instance.
-    most
-        How many records a table may have.
-    hard
-        Whether there are hard ones as well: of `hard_shapes`.
+    Parameters that were given are `fixed`. Of the other `sizes` half differ in each instance, up to the number of
+    records that a table may have at `most`.
     """
 
     def __init__(
@@ -490,32 +429,6 @@ POOL = 12
 SEARCHED = 0.7
 
 
-class OutOfTime(Exception):
-    """The time is up."""
-
-
-class Clock:
-    """How much of a time limit is left.
-
-    Parameters
-    ----------
-    seconds
-        From now on; None: without end.
-    """
-
-    def __init__(self, seconds: float | None) -> None:
-        self._end = None if seconds is None else time.monotonic() + seconds
-
-    def left(self) -> float | None:
-        """Seconds; None: without end. Raises `OutOfTime` at the end."""
-        if self._end is None:
-            return None
-        left = self._end - time.monotonic()
-        if left <= 0:
-            raise OutOfTime
-        return left
-
-
 def luby() -> Iterator[int]:
     """1, 1, 2, 1, 1, 2, 4, 1, ...: how long searches go on that start over, since the best length is not known.
 
@@ -532,32 +445,13 @@ def luby() -> Iterator[int]:
 
 
 @dataclass
-class _Pool:
-    """The worst documents of a round, the worst first."""
-
-    entries: list[tuple[Score, int, Judged]] = field(default_factory=list)
-
-    def add(self, judged: Judged, number: int) -> None:
-        """Add an instance; of equal ones the newest comes first, so that the search drifts on."""
-        self.entries.append((judged.score, number, judged))
-        self.entries.sort(key=lambda entry: entry[:2], reverse=True)
-        del self.entries[POOL:]
-
-    def drawn(self, rng: np.random.Generator) -> Document:
-        """One of them, rather a bad one."""
-        at = min(rng.integers(len(self.entries)), rng.integers(len(self.entries)))
-        return self.entries[at][2].document
-
-
 class Search:
-    """The state of a search: what was found so far, and how to go on.
+    """A search, and what it has found so far.
 
-    Parameters
+    Attributes
     ----------
-    judge
-        Of documents.
-    starts
-        Where to start.
+    judge, starts
+        What judges documents, and where to start.
     most
         How many records a table may have.
     budget
@@ -566,57 +460,63 @@ class Search:
         Of the search.
     step
         Called with each document.
+    best
+        The worst that counts.
+    posed
+        Whether any instance could be judged.
+    searched, tried
+        How many the search tried, and how many in all.
+    minimal
+        Whether no single step of shrinking keeps it as bad.
     """
 
-    def __init__(
-        self,
-        judge: Judge,
-        starts: Starts,
-        most: Mapping[str, int],
-        budget: int | None,
-        seed: int,
-        step: Callable[[str], None],
-    ) -> None:
-        self._judge, self._starts, self._budget, self._step = judge, starts, budget, step
-        #: Of each kind of starts what draws, and what changes: neither kind takes the other's luck.
-        self._kinds = [(kind, np.random.default_rng(drawn), Changes(most)) for kind, drawn in starts.kinds(seed)]
-        #: The worst that counts; whether any instance could be judged; how many the search tried, and how many in all.
-        self.best: Judged | None = None
-        self.posed = False
-        self.searched = self.tried = 0
-        #: Whether no single step of shrinking keeps it as bad.
-        self.minimal = False
+    judge: Judge
+    starts: Starts
+    most: Mapping[str, int]
+    budget: int | None
+    seed: int
+    step: Callable[[str], None]
+    best: Judged | None = field(default=None, init=False)
+    posed: bool = field(default=False, init=False)
+    searched: int = field(default=0, init=False)
+    tried: int = field(default=0, init=False)
+    minimal: bool = field(default=False, init=False)
 
     def run(self) -> None:
         """Spend the budget, or less where there is nothing worse to be found: a round from each kind of starts in turn.
 
         A round mixes no kinds, since what is worst at the start would crowd out what is worse in the end.
         """
+        # Each kind has draws and ranges of its own: neither takes the other's luck.
+        kinds = [
+            (kind, np.random.default_rng(drawn), Changes(self.most)) for kind, drawn in self.starts.kinds(self.seed)
+        ]
         for length in luby():
-            for kind, rng, changes in self._kinds:
-                pool = _Pool()
+            for kind, rng, changes in kinds:
+                pool: list[Judged] = []  # the worst first; of equal ones the newest, so that the search drifts on
                 for turn in range(ROUND * length):
-                    if self.searched == self._budget or (self.best is not None and self.best.score >= BROKEN):
+                    if self.searched == self.budget or (self.best is not None and self.best.score >= BROKEN):
                         return
-                    if turn < STARTS or not pool.entries:
-                        document = self._starts.draw(rng, kind)
+                    if turn < STARTS or not pool:
+                        document = self.starts.draw(rng, kind)
                         changes.learn(document)
                     else:
-                        document = changes(pool.drawn(rng), rng)
+                        at = min(rng.integers(len(pool)), rng.integers(len(pool)))  # rather a bad one
+                        document = changes(pool[at].document, rng)
                     found = self._try(document)
                     if found is not None:
-                        pool.add(found, self.tried)
+                        pool = sorted([found, *pool], key=lambda entry: entry.score, reverse=True)[:POOL]
 
     def _try(self, document: Document) -> Judged | None:
-        self._judge.left()
+        check()
         self.searched = self.tried = self.tried + 1
-        found = self._judge(document)
+        found = self.judge(document)
         if found is not None:
             self.posed = True
             if found.counts and (self.best is None or found.key > self.best.key):
                 self.best = found
         worst = "" if self.best is None else f", worst so far: {self.best.compared}"
-        self._step(f"{self.tried}{'' if self._budget is None else f' of {self._budget}'}{worst}")
+        self.step(f"{self.tried}{'' if self.budget is None else f' of {self.budget}'}{worst}")
         return found
 
     def shrink(self) -> None:
@@ -648,10 +548,10 @@ class Search:
 
     def _as_bad(self, document: Document) -> Judged | None:
         assert self.best is not None
-        self._judge.left()
+        check()
         self.tried += 1
-        self._step(f"shrinking: {self.best.compared}")
-        found = self._judge(document, self.best.score)
+        self.step(f"shrinking: {self.best.compared}")
+        found = self.judge(document, self.best.score)
         if found is None or found.score < self.best.score:
             return None
         # A smaller instance on which the run fails for another reason shows another fault.
