@@ -279,8 +279,9 @@ def decompose(
     >>> {part: str(value) for part, value in found.parts.items() if value}
     {'placement': '4'}
     """
-    search = _Search("decompose", problem, seeds, reference, profile, time_limit)
-    measured = search.of([_Made.of(problem, policy, parameters)], heartbeat, assign, step)
+    chosen, best = _asked("decompose", problem, seeds, reference, profile, time_limit)
+    made = [_Made.of(problem, policy, parameters)]
+    measured = _decomposed(problem, made, chosen, best, profile, time_limit, heartbeat, assign, step)
     for error in measured.failed.values():
         raise error
     return measured.found[0]
@@ -331,8 +332,9 @@ def decompose_all(
     >>> found.frame()["order of jobs"].to_dict()
     {'fifo': 1.5, 'fair,delay=0': 0.0}
     """
-    search = _Search("decompose_all", problem, seeds, reference, profile, time_limit)
-    return search.of(_made(problem, policies), heartbeat, assign, step)
+    chosen, best = _asked("decompose_all", problem, seeds, reference, profile, time_limit)
+    made = _made(problem, policies)
+    return _decomposed(problem, made, chosen, best, profile, time_limit, heartbeat, assign, step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,122 +375,101 @@ def _made(problem: ScheduleProblem, policies: Any) -> list[_Made]:
     return list(made.values())
 
 
-class _Search:
-    """Finds what gaps are measured against; nothing is sought before a policy has run."""
-
-    def __init__(
-        self,
-        name: str,
-        problem: ScheduleProblem,
-        seeds: Iterable[int],
-        reference: Any,
-        profile: Any,
-        limit: float | None,
-    ) -> None:
-        expect_problem(problem, name, ScheduleProblem)
-        self._seeds = tuple(seeds)
-        if not self._seeds:
-            raise UsageError(f"{name}: give one seed or more")
-        self._problem, self._reference = problem, reference_of(problem, reference, profile, limit)
-        self._profile, self._limit = profile, limit
-
-    def of(
-        self, policies: Sequence[_Made], heartbeat: float | None, assign: str, step: Callable[[str], None] | None
-    ) -> Decompositions:
-        """Decompose the gap of each policy; also returns which policies failed."""
-        replay = _Replay(self._problem, heartbeat, assign)
-        failed: dict[str, HeuristicFailed] = {}
-        ran: list[_Made] = []
-        for made in policies:
-            try:
-                for seed in self._seeds:
-                    if step is not None:
-                        step(f"{made.label}, seed {seed}")
-                    replay.run(made, seed)
-            except HeuristicFailed as error:
-                failed[made.label] = error
-            else:
-                ran.append(made)
-        if not ran:
-            return Decompositions(self._problem, (), failed)
-        if step is not None:
-            step("the best schedule")
-        values = {made.label: tuple(replay.values(made, seed, ran) for seed in self._seeds) for made in ran}
-        ends = self._ends([(made.knows, run) for made in ran for run in values[made.label]])
-        found = tuple(
-            Decomposition(self._problem, made.name, values[made.label], *ends, made.parameters, replay.assumed)
-            for made in ran
-        )
-        return Decompositions(self._problem, found, failed)
-
-    def _ends(self, runs: Sequence[tuple[bool, Replays]]) -> tuple[Number, Number, Number | None, Proof | None]:
-        """E, F, G and what proves G, of runs of policies, each with whether it knows what comes."""
-        problem, solution = self._problem, self._reference.solution
-        tried: dict[bool, list[Number]] = {False: [], True: []}  # by whether it knows what comes
-        for knows, run in runs:
-            tried[knows] += [run.as_is, run.at_once, run.any_order]
-        if solution.objective is not None:
-            tried[True].append(solution.objective[0])
-        if len(arrivals(problem)) > 1:
-            anew = planned_anew(problem, self._profile, self._limit)
-            tried[False] += [] if anew is None else [anew]
-        else:
-            tried[False] += tried[True]  # nothing is unknown
-        known = min(tried[False] + tried[True])
-        arrived = min(tried[False], default=known)
-        bounds: list[tuple[Number, Proof | None]] = [
-            (bound.value, Proof.COMBINATORIAL)
-            for bound in problem.cheap_bounds()
-            if bound.component == problem.components[0].name
-        ]
-        if solution.bound is not None and solution.bound[0] is not None:
-            proof = Proof.weakest([certificate.kind for certificate in solution.certificates])
-            bounds.insert(0, (solution.bound[0], proof))
-        return arrived, known, *max(bounds, key=lambda entry: entry[0], default=(None, None))
+def _asked(
+    name: str, problem: Any, seeds: Iterable[int], reference: Any, profile: Any, limit: float | None
+) -> tuple[tuple[int, ...], Reference]:
+    """The seeds, and the reference, which is not solved yet; UsageError for what is wrong with them."""
+    expect_problem(problem, name, ScheduleProblem)
+    chosen = tuple(seeds)
+    if not chosen:
+        raise UsageError(f"{name}: give one seed or more")
+    return chosen, reference_of(problem, reference, profile, limit)
 
 
-class _Replay:
-    """Runs over one instance, judged by the problem."""
+def _decomposed(
+    problem: ScheduleProblem,
+    policies: Sequence[_Made],
+    seeds: Sequence[int],
+    best: Reference,
+    profile: Any,
+    limit: float | None,
+    heartbeat: float | None,
+    assign: str,
+    step: Callable[[str], None] | None,
+) -> Decompositions:
+    """Decompose the gap of each policy; the best schedule is not sought before a policy has run."""
 
-    def __init__(self, problem: ScheduleProblem, heartbeat: float | None, assign: str) -> None:
-        self._problem, self._heartbeat, self._assign = problem, heartbeat, assign
-        #: For each seed, the results of `ORDERS`; the measured policy does not matter.
-        self._orders: dict[int, dict[str, Number]] = {}
-        #: A, B and C of each policy with each seed.
-        self._found: dict[tuple[str, int], tuple[Number, Number, Number]] = {}
-        self.assumed = ""
-
-    def run(self, made: _Made, seed: int) -> None:
-        """A, B and C of a policy with a seed, and the plain orders with it."""
-        driven = policy_of(made.policy, self._problem.instance, dict(made.parameters))[1]
-        policy = made.policy, made.parameters
-        as_is, self.assumed = self._value(policy, seed, self._heartbeat)
-        at_once = self._value(policy, seed)[0] if self._heartbeat else as_is
-        self._found[made.label, seed] = as_is, at_once, self._value(Together(self._problem, driven), seed)[0]
-        if seed not in self._orders:
-            self._orders[seed] = {order: self._value(InOrder(self._problem, order), seed)[0] for order in ORDERS}
-        check()
-
-    def values(self, made: _Made, seed: int, ran: Sequence[_Made]) -> Replays:
-        """A to D of a policy with a seed, next to those that ran to the end."""
-        own = self._found[made.label, seed]
-        others = [(one.label, self._found[one.label, seed][-1]) for one in ran if one is not made and not one.knows]
-        order, best = min([("policy", own[-1]), *self._orders[seed].items(), *others], key=lambda entry: entry[1])
-        return Replays(seed, *own, best, order)
-
-    def _value(self, policy: Any, seed: int, heartbeat: float | None = 0) -> tuple[Number, str]:
+    def value(policy: Any, seed: int, heartbeat: float | None = 0) -> tuple[Number, str]:
         """The value of a run, and the rules by which it went, in words."""
-        problem = self._problem
-        run = simulate(
-            problem.instance,
-            policy,
-            problem_service(problem),
-            heartbeat=heartbeat,
-            assign=self._assign,
-            slowstart=problem.parameters["slowstart"],
-            seed=seed,
-        )
+        slowstart, service = problem.parameters["slowstart"], problem_service(problem)
+        rules: dict[str, Any] = {"heartbeat": heartbeat, "assign": assign, "slowstart": slowstart}
+        run = simulate(problem.instance, policy, service, seed=seed, **rules)
         return problem.evaluate(run.raise_if_unfinished().schedule)[0], run.assumed
+
+    tell = step or (lambda text: None)
+    assumed = ""
+    orders: dict[int, dict[str, Number]] = {}  # of each seed: the measured policy does not matter
+    own: dict[tuple[str, int], tuple[Number, Number, Number]] = {}  # A, B and C
+    failed: dict[str, HeuristicFailed] = {}
+    ran: list[_Made] = []
+    for made in policies:
+        policy = made.policy, made.parameters
+        try:
+            for seed in seeds:
+                tell(f"{made.label}, seed {seed}")
+                driven = policy_of(made.policy, problem.instance, dict(made.parameters))[1]
+                as_is, assumed = value(policy, seed, heartbeat)
+                at_once = value(policy, seed)[0] if heartbeat else as_is
+                own[made.label, seed] = as_is, at_once, value(Together(problem, driven), seed)[0]
+                if seed not in orders:
+                    orders[seed] = {order: value(InOrder(problem, order), seed)[0] for order in ORDERS}
+                check()
+        except HeuristicFailed as error:
+            failed[made.label] = error
+        else:
+            ran.append(made)
+    if not ran:
+        return Decompositions(problem, (), failed)
+    tell("the best schedule")
+    values: dict[str, list[Replays]] = {made.label: [] for made in ran}
+    tried: dict[bool, list[Number]] = {False: [], True: []}  # by whether the policy knows what comes
+    for made in ran:
+        for seed in seeds:
+            found = own[made.label, seed]
+            others = [(one.label, own[one.label, seed][-1]) for one in ran if one is not made and not one.knows]
+            order, least = min([("policy", found[-1]), *orders[seed].items(), *others], key=lambda entry: entry[1])
+            values[made.label].append(Replays(seed, *found, least, order))
+            tried[made.knows] += [*found[:2], least]
+    solution = best.solution
+    if solution.objective is not None:
+        tried[True].append(solution.objective[0])
+    if len(arrivals(problem)) > 1:
+        anew = planned_anew(problem, profile, limit)
+        tried[False] += [] if anew is None else [anew]
+    else:
+        tried[False] += tried[True]  # nothing is unknown
+    known = min(tried[False] + tried[True])
+    ends = min(tried[False], default=known), known, *_bound(problem, solution)
+    return Decompositions(
+        problem,
+        tuple(
+            Decomposition(problem, made.name, tuple(values[made.label]), *ends, made.parameters, assumed)
+            for made in ran
+        ),
+        failed,
+    )
+
+
+def _bound(problem: ScheduleProblem, solution: Solution) -> tuple[Number | None, Proof | None]:
+    """G and what proves it."""
+    first = problem.components[0].name
+    bounds: list[tuple[Number, Proof | None]] = [
+        (bound.value, Proof.COMBINATORIAL) for bound in problem.cheap_bounds() if bound.component == first
+    ]
+    if solution.bound is not None and solution.bound[0] is not None:
+        proof = Proof.weakest([certificate.kind for certificate in solution.certificates])
+        bounds.insert(0, (solution.bound[0], proof))
+    return max(bounds, key=lambda entry: entry[0], default=(None, None))
 
 
 # The best schedule found with all arrivals so far known, and no later ones --------------------------------------------
