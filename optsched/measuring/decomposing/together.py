@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from optsched.core.arrays import grouped
-from optsched.core.instance import FINISHED, KINDS, MAP, PENDING, RUNNING, Ints, Shuffle
+from optsched.core.instance import FINISHED, KINDS, MAP, REDUCE, RUNNING, Ints
 from optsched.core.placement import NONE
 from optsched.heuristics.running.base import Event, Offer, Policy, View
 from optsched.heuristics.running.driver import Asked
+from optsched.heuristics.running.known import Known
 from optsched.problems.schedules import NEVER, ScheduleProblem
+from optsched.simulating import on_the_clock
+from optsched.simulating.engine import Stage
 from optsched.solvers.networks import min_cost_flow
 
 __all__ = [
@@ -154,17 +156,16 @@ class Together(Policy):
 
     def start(self, view: View, rng: np.random.Generator) -> None:
         (order,) = rng.spawn(1)
-        self._free = {kind: view.free_slots(kind).copy() for kind in KINDS}
         self._tasks = JobTasks(self._problem, view)
+        stage: Any = Stage(on_the_clock(self._problem.instance))
+        reduces = stage.tasks[stage.instance.workload.kind[stage.tasks] == REDUCE]
+        #: The world of the other policy: tasks are what it takes them for, and run where it started them.
+        self._known = Known(stage, reduces)
         #: The task that the other policy takes each task for, and the other way round.
-        self._taken_for: list[int] = []
-        self._stands_for: list[int] = []
-        self._columns: dict[str, np.ndarray] = {"node": np.zeros(0, dtype=np.int64)}
-        self._learn(view)
-        if (start := getattr(self._other, "start", None)) is not None:
-            start(self._seen, rng)
-        self._present = _Present(self)
-        self._asked = _Asked(self._other, self._present, order, ())
+        self._taken_for, self._stands_for = (list(range(len(self._known.order))) for _ in range(2))
+        self._asked = _Asked(self._other, self._known, order, ())
+        self._learn(view, 0)
+        self._asked.begin(rng)
         self._plan: dict[tuple[str, int], list[int]] = {}
         #: The kinds and nodes that got nothing more in this round; whether nothing is asked until it is over.
         self._declined: set[tuple[str, int]] = set()
@@ -175,21 +176,21 @@ class Together(Policy):
     def notify(self, event: Event, view: View) -> None:
         if event.what == "task-started":
             return  # it knows
-        self._sync(view)
+        known = self._known
         if event.what == "job-arrived":
             self._tasks.learn(view)
-            if len(view.status) > len(self._taken_for):
-                self._learn(view)
+            before = len(known.view.status)
+            if len(view.status) > before:
+                known.move_to(event.time)
+                self._learn(view, before)
         elif event.what.startswith("task-"):
-            task = event.index
-            event = replace(event, index=self._taken_for[task])
-            for name, column in self._columns.items():
-                now = getattr(view, name)[task]
-                if name != "node" or now == NONE:  # else it is where the other policy started it
-                    column[event.index] = now
-            self._tell_sizes(event.index)
-        if (notify := getattr(self._other, "notify", None)) is not None:
-            notify(event, self._seen)
+            task = self._taken_for[event.index]
+            known.progress(known.order[[task]], view.bytes_read[[event.index]])
+            happens = {"finished": known.finish, "returned": known.return_task, "released": known.release}
+            happens[event.what.removeprefix("task-")](task)
+            event = replace(event, index=task)
+        self._sync(view)
+        self._asked.tell(event)
         self._declined.clear()
         self._settled = False
         self._planned_at = None
@@ -210,8 +211,10 @@ class Together(Policy):
         return tasks
 
     def _sync(self, view: View) -> None:
-        for kind, free in self._free.items():
+        """The slots that are free are those that really are."""
+        for kind, free in self._known.free.items():
             free[:] = view.free_slots(kind)
+            self._known.room[kind] = free.tolist()
 
     def _exchange(self, one: int, other: int) -> None:
         """Exchange two waiting tasks of a job: from now on the other policy takes each for the other."""
@@ -219,43 +222,21 @@ class Together(Policy):
         taken[one], taken[other] = taken[other], taken[one]
         self._stands_for[taken[one]], self._stands_for[taken[other]] = one, other
 
-    def _learn(self, view: View) -> None:
-        """Make the view of the other policy, in which tasks are what it takes them for, and where it started them."""
-        nodes = self._columns["node"]
-        arrived = range(len(self._taken_for), len(view.status))
-        self._taken_for += arrived
-        self._stands_for += arrived
-        self._columns = {name: getattr(view, name)[self._stands_for] for name in ("status", "node", "bytes_read")}
-        self._columns["node"][: len(nodes)] = nodes
-        maps, reduces = map(_window, self._free.values())
-        windows: dict[str, Any] = {name: _window(column) for name, column in self._columns.items()}
-        self._seen: View = replace(
-            view, **windows, shuffle=self._sizes_seen(view), free_map_slots=maps, free_reduce_slots=reduces
-        )
-
-    def _sizes_seen(self, view: View) -> Shuffle | None:
-        """The shuffle as the other policy sees it: the true sizes of what has finished, as it takes tasks."""
-        self._true, self._sent = view.true_shuffle, {}
-        if self._true is None:
-            return None
-        self._sent = dict(grouped(self._true.map))
-        self._sizes = np.where(self._columns["status"][self._true.map] == FINISHED, self._true.size, np.nan)
-        return replace(self._true, size=_window(self._sizes))
-
-    def _tell_sizes(self, task: int) -> None:
-        """A task has finished, or waits again."""
-        entries = self._sent.get(task)
-        if entries is not None and self._true is not None:
-            done = self._columns["status"][task] == FINISHED
-            self._sizes[entries] = self._true.size[entries] if done else np.nan
+    def _learn(self, view: View, before: int) -> None:
+        """Take up the tasks that have arrived, from number `before` on."""
+        known = self._known
+        known.view = replace(known.view, emitted=view.emitted, progress=view.progress)
+        reduces = view.pending_of(KINDS[REDUCE])
+        for task in reduces[reduces >= before].tolist():
+            known.release(task)
 
     def _decide(self, time: float, view: View) -> bool:
         """Let the other policy answer all offers of an instant, and place its maps; whether it started anything."""
         self._sync(view)
-        present, started = self._present, self._asked.started
-        present.begin(time)
+        known, started = self._known, self._asked.started
+        known.time = time
         started.clear()
-        while sum(self._asked.go_round(kind)[0] for kind in KINDS if present.waiting[kind]):
+        while sum(self._asked.go_round(kind)[0] for kind in KINDS if known.waiting[kind]):
             pass
         self._plan = {}
         kind, job = view.workload.kind, self._tasks.job
@@ -294,13 +275,6 @@ class Together(Policy):
         self._plan.setdefault((kind, node), []).append(task)
 
 
-def _window(column: np.ndarray) -> np.ndarray:
-    """The same memory, read-only."""
-    window = column.view()
-    window.setflags(write=False)
-    return window
-
-
 class _Asked(Asked):
     """The other policy, asked in its own world; what it starts is noted."""
 
@@ -310,43 +284,6 @@ class _Asked(Asked):
 
     def begun(self, task: int, node: int) -> None:
         self.started.append((task, node))
-
-
-class _Present:
-    """The state in the world of the other policy: as the driver's `Known`, for offers of one instant."""
-
-    def __init__(self, owner: Together) -> None:
-        self._owner = owner
-        self.problem, self.time = owner._problem, 0.0
-        self.free = owner._free
-        self.room: dict[str, list[int]] = {}
-        self.waiting: dict[str, int] = {}
-
-    @property
-    def view(self) -> View:
-        return self._owner._seen
-
-    def begin(self, time: float) -> None:
-        """An instant begins."""
-        self.time = time
-        self.room.update({kind: free.tolist() for kind, free in self.free.items()})
-        self.waiting.update({kind: len(self.view.pending_of(kind)) for kind in KINDS})
-
-    def waits(self, task: int, kind: int) -> bool:
-        status = self.view.status
-        return 0 <= task < len(status) and status[task] == PENDING and self.view.workload.kind[task] == kind
-
-    def label(self, task: int) -> str:
-        known = 0 <= task < len(self.view.status)
-        return f'task "{self.view.workload.task_ids[task]}"' if known else f"{task}, no task of the view"
-
-    def start(self, task: int, node: int) -> Event:
-        kind, columns = KINDS[self.view.workload.kind[task]], self._owner._columns
-        columns["status"][task], columns["node"][task] = RUNNING, node
-        self.waiting[kind] -= 1
-        self.room[kind][node] -= 1
-        self.free[kind][node] = self.room[kind][node]
-        return Event(self.time, "task-started", task)
 
 
 def placed_together(
