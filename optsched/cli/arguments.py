@@ -432,12 +432,11 @@ def as_text(output: str | None = None, form: str = "table") -> Callable[[Table],
     Whether stdout is a terminal is asked now: while heuristics run, stdout stands for stderr.
     """
     from optsched.cli.streams import drawn
-    from optsched.measuring.printing import has_edge, on_page, page_width, render
+    from optsched.measuring.printing import on_page, page_width, render
 
     if form != "table":
         return functools.partial(render, form=form)
-    file = output is not None
-    return functools.partial(on_page, most=page_width(file), terminal=drawn(output), parted=has_edge(file))
+    return functools.partial(on_page, most=page_width(file=output is not None), terminal=drawn(output))
 
 
 def emit_json(content: Any, output: str | None = None) -> None:

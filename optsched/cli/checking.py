@@ -19,7 +19,7 @@ from optsched.core.fingerprint import code_version
 if TYPE_CHECKING:
     from optsched.cli.streams import Write
     from optsched.measuring.mining import Find
-    from optsched.measuring.printing import Rows
+    from optsched.measuring.printing import Fitted
     from optsched.measuring.records import Run
     from optsched.measuring.studies.check_reports import Result
     from optsched.measuring.studies.checks import Planned
@@ -66,7 +66,7 @@ def check(
     instances and limits (docs/uses/ci.md). Paths and modules in it are looked for from its folder. Exit code 4 where a
     check fails.
     """
-    from optsched.cli.streams import destination, replacing
+    from optsched.cli.streams import destination, drawn, replacing
     from optsched.measuring.studies import check_reports
     from optsched.measuring.studies.checks import CheckFile
 
@@ -86,11 +86,11 @@ def check(
     results: list[Result] = []
     with ExitStack() as files, destination(None) as write:
         xml, page = (files.enter_context(replacing(name)) if name else None for name in (junit, markdown))
-        rows = _rows(write, planned)
+        lines, terminal = _lines(planned), drawn(None)
 
         def put(result: Result) -> None:
+            write(("" if results else lines.head(terminal)) + lines.line(result.cells))
             results.append(result)
-            rows.add(result.cells)
 
         try:
             if jobs is None or jobs == 1 or len(planned) == 1:
@@ -176,15 +176,13 @@ def _run_at_once(
             put(Result(named, None, 0, 0.0))
 
 
-def _rows(write: Write, planned: Sequence[Planned]) -> Rows:
-    """The table, which has a row as soon as its check is done."""
-    from optsched.cli.streams import drawn
-    from optsched.measuring.printing import Fitted, Lines, Rows, page_width
+def _lines(planned: Sequence[Planned]) -> Fitted:
+    """The lines of the table, which has a row as soon as its check is done."""
+    from optsched.measuring.printing import Fitted, Table, page_width
     from optsched.measuring.studies.check_reports import COLUMNS, NUMBERS
 
-    longest = max(len(printable(entry.name)) for entry in planned)
-    widths = [max(longest, len("check")), 4, 5, len("infeasible"), 13, len("not finished"), len("limit")]
-    return Rows(write, Fitted(Lines(COLUMNS, widths, NUMBERS), page_width(), ("mean", "runs")), drawn(None))
+    to_come = [(entry.name, "", "", "infeasible", "-" * 13, "not finished", "") for entry in planned]
+    return Fitted(Table(COLUMNS, to_come, NUMBERS), page_width(), ("mean", "runs"))
 
 
 def _tell(write: Write, results: Sequence[Result], folder: str, github: bool) -> None:

@@ -41,8 +41,10 @@ def describe(instance: str, form: str) -> None:
     if form == "json":
         arguments.emit_json(known)
         return
+    sha256 = str(known["sha256"])
+    shown = known | {"sha256": f"{sha256[:32]} {sha256[32:]}"}  # which has no room in one line of 80
     rows: list[tuple[str, str]] = [
-        (name, str(known[name])) for name in ("name", "description", "source", "sha256", "time") if name in known
+        (name, str(shown[name])) for name in ("name", "description", "source", "sha256", "time") if name in shown
     ]
     rows += [(name, str(size)) for name, size in known["sizes"].items()]
     rows += [(f"label {name}", text) for name, text in known["labels"].items()]

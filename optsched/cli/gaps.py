@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,16 +16,12 @@ from optsched.core.errors import ExitCode, HeuristicFailed, UsageError
 if TYPE_CHECKING:
     from optsched.cli.notes import Notes
     from optsched.cli.streams import Records, Sink, Write
-    from optsched.heuristics import Heuristic
     from optsched.measuring.gaps import GapReport
-    from optsched.measuring.printing import Rows
+    from optsched.measuring.printing import Table
     from optsched.measuring.records import Run
     from optsched.measuring.studies.choices import Choice, Source
     from optsched.measuring.studies.runs import Work
     from optsched.measuring.studies.tables import ProblemSummary
-    from optsched.problems.base import TaskProblem
-
-    Listed = Mapping[str, tuple[Heuristic, Mapping[str, Any]]]
 
 __all__ = ["gap", "look_at", "matrix", "report", "sources", "summaries_text"]
 
@@ -92,9 +87,9 @@ def gap(
     """
     from optsched.cli.streams import AtEnd, collected, drawn, picturing
     from optsched.measuring.gaps import gap_limit
-    from optsched.measuring.printing import page_width
+    from optsched.measuring.printing import page_width, render
     from optsched.measuring.studies.runs import measure
-    from optsched.measuring.studies.tables import GapPage
+    from optsched.measuring.studies.tables import GapPage, gap_table
 
     limit = None if max_gap is None else gap_limit(max_gap, "--max-gap")
     form = arguments.format_of(form, output)
@@ -117,9 +112,11 @@ def gap(
             return _records(str(form), write, work, notes, placements, explain)
         width, terminal = page_width(file=output is not None), drawn(output)
         if rows:
-            labels = [(part.problem, [choice.label for choice in part.choices]) for part in work]
             repeats = None if drawn_by is None else len(drawn_by)
-            page = GapPage(write, labels, repeats, str(form), width, terminal)
+            if form != "table":
+                return AtEnd(write, lambda runs: render(gap_table(runs, repeats != 1), str(form)))
+            labels = [(part.problem, [choice.label for choice in part.choices]) for part in work]
+            page = GapPage(write, labels, repeats, width, terminal)
             return _Explained(write, page) if explain else page
         from optsched.measuring.studies.tables import summaries
 
@@ -373,10 +370,6 @@ def _with_seeds(who: str, line: str, seeds: Sequence[int]) -> str:
 # Every heuristic judged by every problem ---------------------------------------------------------------------------
 
 
-#: Width of a column of cells, unless its name is wider. A longer cell moves the rest of its row a little.
-_WIDTH = 9
-
-
 @click.command()
 @click.argument("instance", type=arguments.INSTANCE)
 @arguments.measured_options
@@ -403,12 +396,13 @@ def matrix(
     carried over is marked with a star. A cell is a relative gap, a difference where the optimum is 0 (+3), or one word
     that says why there is none: the constraint that the placement violates, starved, failed, out-of-time, or unproved.
     The gap is of the first component that differs; (2) marks a gap of the second one. A legend says what marks mean.
-    Each row comes as soon as it is there. --plot draws the whole as a heat map with the numbers in it.
+    --plot draws the whole as a heat map with the numbers in it.
     """
     arguments.check_plot(plot)
     from optsched.cli.notes import Notes
-    from optsched.cli.streams import collected, gap_records, picturing
+    from optsched.cli.streams import AtEnd, collected, gap_records, picturing
     from optsched.measuring.matrix import GapMatrix, cell_record, each_cell, heuristics_of, posable
+    from optsched.measuring.printing import page_width
     from optsched.measuring.studies.choices import chosen as choice_of
     from optsched.measuring.studies.choices import load_instance
     from optsched.problems import PROBLEMS
@@ -424,10 +418,11 @@ def matrix(
     notes.tell()
     listed = heuristics_of(posed, chosen)
     form = arguments.format_of(form, output)
+    as_text = arguments.as_text(output, form)
 
     def sink(write: Write) -> Sink[Run]:
         if form in arguments.TABLES:
-            return _Rows(write, posed, listed, output, form)
+            return AtEnd(write, partial(_matrix_text, as_text, form, page_width(file=output is not None)))
         entries = (entry for entry, _ in listed.values())
 
         def record(run: Run) -> dict[str, Any]:
@@ -446,82 +441,18 @@ def matrix(
         raise HeuristicFailed(*(line for error in errors for line in error.split("\n")))
 
 
-class _Rows:
-    """Puts out the matrix as people read it, row by row; of one that is broken off what there is.
+def _matrix_text(as_text: Callable[[Table], str], form: str, width: int, runs: Sequence[Run]) -> str:
+    """The matrix as people or documents read it, and what its marks mean; of one that is broken off what there is."""
+    from optsched.measuring.printing import Table, remarks
+    from optsched.measuring.records import legend
 
-    Of more problems than fit the page the others follow at the end, in tables of their own.
-    """
-
-    def __init__(
-        self, write: Write, posed: Sequence[TaskProblem[Any]], listed: Listed, output: str | None, form: str
-    ) -> None:
-        from optsched.cli.streams import drawn
-        from optsched.core.errors import printable
-        from optsched.measuring.printing import page_width
-
-        self._write, self._form, self._drawn = write, form, drawn(output) and form == "table"
-        self._names = [problem.name for problem in posed]
-        self._first = max(len(printable(label)) for label in ("heuristic", *listed))
-        self._most = page_width(file=output is not None) if form == "table" else sys.maxsize
-        self._widths = [max(len(name), _WIDTH) for name in self._names]
-        self._on = self._block(0)
-        self._table = self._rows_of(self._on)
-        self._cells: list[list[Run]] = []
-
-    def _block(self, begin: int) -> range:
-        """The problems, from one on, that a page has room for; one at least."""
-        width, end = self._first, begin
-        while end < len(self._names) and (end == begin or width + 2 + self._widths[end] <= self._most):
-            width += 2 + self._widths[end]
-            end += 1
-        return range(begin, end)
-
-    def _rows_of(self, block: range) -> Rows:
-        from optsched.measuring.printing import Lines, Rows
-
-        names = [self._names[at] for at in block]
-        widths = [self._first, *(self._widths[at] for at in block)]
-        lines = Lines(("heuristic", *names), widths, frozenset(names)).in_form(self._form)
-        return Rows(self._write, lines, self._drawn)
-
-    def add(self, cell: Run) -> None:
-        if not self._cells or len(self._cells[-1]) == len(self._names):
-            self._cells.append([])
-        self._cells[-1].append(cell)
-        if len(self._cells[-1]) == len(self._names):
-            self._put()
-
-    def close(self) -> None:
-        from optsched.measuring.printing import remarks
-        from optsched.measuring.records import legend
-
-        if self._cells and len(self._cells[-1]) < len(self._names):
-            self._put()
-        self._table.close()
-        # Of the problems that did not fit the cells are known by now.
-        texts = [[run.cell() for run in row] for row in self._cells]
-        self._widths = [
-            max([width, *(len(row[at]) for row in texts if at < len(row))]) for at, width in enumerate(self._widths)
-        ]
-        block = self._on
-        while block.stop < len(self._names):
-            block = self._block(block.stop)
-            self._write("\n")
-            table = self._rows_of(block)
-            for runs, row in zip(self._cells, texts, strict=True):
-                table.add([runs[0].heuristic, *(row[at] if at < len(row) else "" for at in block)])
-        self._write(remarks(legend(run for row in self._cells for run in row), self._form, self._most))
-
-    def _put(self) -> None:
-        from optsched.measuring.printing import elided
-
-        row = self._cells[-1]
-        cells: list[str] = [row[at].cell() if at < len(row) else "" for at in self._on]
-        if len(self._table.lines.line([row[0].heuristic, *cells])) > self._most + 1:  # a long word; no number is cut
-            widths = (self._widths[at] for at in self._on)
-            cut = zip(cells, widths, strict=True)
-            cells = [elided(cell, width) if cell[:1].isalpha() else cell for cell, width in cut]
-        self._table.add([row[0].heuristic, *cells])
+    problems = tuple(dict.fromkeys(run.problem for run in runs))
+    by_row: dict[str, dict[str, str]] = {}
+    for run in runs:
+        by_row.setdefault(run.heuristic, {})[run.problem] = run.cell()
+    rows = [[name, *(row.get(problem, "") for problem in problems)] for name, row in by_row.items()]
+    table = Table(("heuristic", *problems), rows, frozenset(problems))
+    return as_text(table) + remarks(legend(runs), form, width)
 
 
 # A page of recorded gaps -------------------------------------------------------------------------------------------

@@ -13,13 +13,12 @@ import json
 import os
 import shutil
 import statistics
-import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from optsched.core.errors import printable
@@ -32,9 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Cell",
     "Fitted",
-    "Lines",
     "Progress",
-    "Rows",
     "Table",
     "counts",
     "elided",
@@ -42,7 +39,6 @@ __all__ = [
     "figures",
     "fitted",
     "folded",
-    "has_edge",
     "in_full",
     "interval",
     "number",
@@ -124,7 +120,7 @@ def in_full(cell: str) -> float | int | str | None:
 def render(table: Table, form: str = "table") -> str:
     """A table as text of aligned columns, however wide (`on_page` fits it to a page).
 
-    `form` may be `markdown` or `latex` instead of `table`. In `csv` numbers are in full.
+    `form` may be `markdown`, `latex` (for the package booktabs) or `csv` instead of `table`. CSV has numbers in full.
 
     Examples
     --------
@@ -136,36 +132,37 @@ def render(table: Table, form: str = "table") -> str:
     """
     if form == "csv":
         return to_csv(list(table.numbered()), table.columns)
-    columns, *rows = ([printable(cell) for cell in row] for row in (table.columns, *table.rows))
-    table = Table(tuple(columns), rows, frozenset(map(printable, table.numbers)))
-    lines = Lines(table.columns, _widths(table.columns, rows), table.numbers).in_form(form)
-    return lines.head() + "".join(map(lines.line, rows)) + lines.foot()
-
-
-def _widths(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[int]:
-    """The length of the longest cell of each column."""
-    return [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    if form == "table":
+        return _aligned(_Layout.of(table), table.rows)
+    names, *rows = ([escaped(cell, form) for cell in row] for row in (table.columns, *table.rows))
+    numeric = [name in table.numbers for name in table.columns]
+    if form == "markdown":
+        rule = "|".join("--:" if number else "---" for number in numeric)
+        lines = [f"| {' | '.join(row)} |" for row in rows]
+        return "\n".join([f"| {' | '.join(names)} |", f"|{rule}|", *lines, ""])
+    places = "".join("r" if number else "l" for number in numeric)
+    lines = [f"{' & '.join(row)} \\\\" for row in (names, *rows)]
+    head = [f"\\begin{{tabular}}{{{places}}}", "\\toprule", lines[0], "\\midrule"]
+    return "\n".join([*head, *lines[1:], "\\bottomrule", "\\end{tabular}", ""])
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
-    """The lines of a table whose rows come one by one: names of the columns, their widths, which are of numbers.
-
-    A cell that is wider than its column moves the next ones by as little as it must.
-
-    Examples
-    --------
-    >>> lines = Lines(("name", "value", "note"), (4, 5, 4), frozenset({"value"}))
-    >>> print(lines.head() + lines.line(["lsap", "7", ""]) + lines.line(["transmission", "12", "long"]), end="")
-    name  value  note
-    ----  -----  ----
-    lsap      7
-    transmission  12  long
-    """
+class _Layout:
+    """Columns of text: their names, how wide each is, and which hold numbers, which stand at the right."""
 
     columns: Sequence[str]
     widths: Sequence[int]
-    numbers: frozenset[str] = frozenset()
+    numbers: frozenset[str]
+
+    @classmethod
+    def of(cls, table: Table) -> _Layout:
+        """Columns as wide as their longest cells."""
+        cells = [[len(printable(cell)) for cell in row] for row in (table.columns, *table.rows)]
+        return cls(table.columns, [max(column) for column in zip(*cells, strict=True)], table.numbers)
+
+    def part(self, columns: Sequence[int], widths: Sequence[int]) -> _Layout:
+        """Some of the columns, of these widths."""
+        return _Layout([self.columns[at] for at in columns], widths, self.numbers)
 
     def head(self, terminal: bool = False) -> str:
         """The names, and a rule; on a terminal the names are bold, and the rule is a line."""
@@ -173,7 +170,7 @@ class Lines:
         return f"\x1b[1m{names[:-1]}\x1b[0m\n{rule.replace('-', '─')}" if terminal else names + rule
 
     def line(self, cells: Sequence[str]) -> str:
-        """A row."""
+        """A row. A cell that is wider than its column moves the next ones by as little as it must."""
         text, start = "", 0
         for name, width, cell in zip(self.columns, self.widths, map(printable, cells), strict=True):
             at = start + width - len(cell) if name in self.numbers else start
@@ -181,49 +178,10 @@ class Lines:
             start += width + 2
         return text.rstrip() + "\n"
 
-    def foot(self) -> str:
-        """What stands after the last row."""
-        return ""
 
-    def in_form(self, form: str) -> Lines:
-        """The same columns as `table`, `markdown` or `latex`."""
-        return {"table": Lines, "markdown": _Markdown, "latex": _Latex}[form](self.columns, self.widths, self.numbers)
-
-
-class Rows:
-    """Puts out a table row by row, so that what there is of it can be read: the head comes with the first row.
-
-    Parameters
-    ----------
-    write
-        Puts out a text.
-    lines
-        The columns, in the form that is asked for.
-    terminal
-        Whether the head is drawn.
-
-    Examples
-    --------
-    >>> rows = Rows(lambda text: print(text, end=""), Lines(("name", "value"), (4, 5)))
-    >>> rows.add(["lsap", "7"])
-    name  value
-    ----  -----
-    lsap  7
-    """
-
-    def __init__(self, write: Callable[[str], object], lines: Lines | Fitted, terminal: bool = False) -> None:
-        self._write, self.lines, self._head = write, lines, lines.head(terminal)
-
-    def add(self, cells: Sequence[str]) -> None:
-        """One more row."""
-        head, self._head = self._head, ""
-        self._write(head + self.lines.line(cells))
-
-    def close(self) -> None:
-        """There are no more; where there was none, the head alone."""
-        head, self._head = self._head, ""
-        if text := head + self.lines.foot():
-            self._write(text)
+def _aligned(lines: _Layout | Fitted, rows: Iterable[Sequence[str]], terminal: bool = False) -> str:
+    """A whole table: its head and its rows."""
+    return lines.head(terminal) + "".join(map(lines.line, rows))
 
 
 def titled(heading: str, table: str, form: str = "table", most: int = 80) -> str:
@@ -272,35 +230,6 @@ def escaped(text: str, form: str) -> str:
     return printable(text).translate({"latex": _LATEX, "markdown": _MARKDOWN}[form])
 
 
-class _Markdown(Lines):
-    """A table of GitHub's Markdown."""
-
-    __slots__ = ()
-
-    def head(self, terminal: bool = False) -> str:
-        rule = "|".join("--:" if name in self.numbers else "---" for name in self.columns)
-        return f"{self.line(self.columns)}|{rule}|\n"
-
-    def line(self, cells: Sequence[str]) -> str:
-        return f"| {' | '.join(escaped(cell, 'markdown') for cell in cells)} |\n"
-
-
-class _Latex(Lines):
-    """A table of LaTeX's package booktabs."""
-
-    __slots__ = ()
-
-    def head(self, terminal: bool = False) -> str:
-        places = "".join("r" if name in self.numbers else "l" for name in self.columns)
-        return f"\\begin{{tabular}}{{{places}}}\n\\toprule\n{self.line(self.columns)}\\midrule\n"
-
-    def line(self, cells: Sequence[str]) -> str:
-        return f"{' & '.join(escaped(cell, 'latex') for cell in cells)} \\\\\n"
-
-    def foot(self) -> str:
-        return "\\bottomrule\n\\end{tabular}\n"
-
-
 # On a page of limited width ---------------------------------------------------------------------------------------
 
 #: Characters to which names are cut before a column is left out, and to which they are cut where none is left to go.
@@ -315,18 +244,9 @@ def page_width(file: bool = False) -> int:
 
     `file` is where a file is written, and no terminal counts.
     """
-    return (_asked_width() or 80) if file else shutil.get_terminal_size().columns
-
-
-def _asked_width() -> int | None:
-    """The width that COLUMNS asks for, if it does."""
     columns = os.environ.get("COLUMNS", "")
-    return int(columns) if columns.isdecimal() and int(columns) else None
-
-
-def has_edge(file: bool = False) -> bool:
-    """Whether longer lines do not fit: on a terminal, or where COLUMNS says so; a file or a pipe takes any line."""
-    return _asked_width() is not None or (not file and sys.stdout.isatty())
+    asked = int(columns) if columns.isdecimal() else 0
+    return (asked or 80) if file else shutil.get_terminal_size().columns
 
 
 def elided(text: str, most: int) -> str:
@@ -351,11 +271,11 @@ def folded(text: str, most: int, indent: str = "") -> str:
     return textwrap.fill(text, max(most, 20), subsequent_indent=indent, break_on_hyphens=False) + "\n"
 
 
-def on_page(table: Table, most: int, terminal: bool = False, parted: bool = True) -> str:
+def on_page(table: Table, most: int, terminal: bool = False) -> str:
     """A whole table in lines of `most` characters; nothing is cut or left out.
 
-    Texts are folded. If that is not enough and `parted`, the table continues below with the other columns; each part
-    begins with the first column.
+    Texts are folded. If that is not enough, the table continues below with the other columns; each part begins with the
+    first column.
 
     Examples
     --------
@@ -376,23 +296,21 @@ def on_page(table: Table, most: int, terminal: bool = False, parted: bool = True
     ----  --
     lsap  12
     """
-    columns, *rows = ([printable(cell) for cell in row] for row in (table.columns, *table.rows))
-    widths, last = _widths(columns, rows), len(columns) - 1
+    whole, last = _Layout.of(table), len(table.columns) - 1
     least = [
-        width if columns[at] in table.numbers else _least_width(columns[at], [row[at] for row in rows], at == last)
-        for at, width in enumerate(widths)
+        width if name in table.numbers else _least_width(name, [printable(row[at]) for row in table.rows], at == last)
+        for at, (name, width) in enumerate(zip(whole.columns, whole.widths, strict=True))
     ]
     parts: list[list[int]] = [[0]]
-    for at in range(1, len(columns)):
-        if parted and len(parts[-1]) > 1 and sum(least[other] + 2 for other in [*parts[-1], at]) - 2 > most:
+    for at in range(1, len(table.columns)):
+        if len(parts[-1]) > 1 and sum(least[other] + 2 for other in [*parts[-1], at]) - 2 > most:
             parts.append([0])
         parts[-1].append(at)
     blocks = []
     for part in parts:
-        narrowed = _narrowed([widths[at] for at in part], [least[at] for at in part], most)
-        lines = Lines([columns[at] for at in part], narrowed, table.numbers)
-        texts = [_folded_row([row[at] for at in part], narrowed) for row in rows]
-        blocks.append(lines.head(terminal) + "".join(lines.line(line) for text in texts for line in text))
+        lines = whole.part(part, _narrowed([whole.widths[at] for at in part], [least[at] for at in part], most))
+        folds = (_folded_row([printable(row[at]) for at in part], lines.widths) for row in table.rows)
+        blocks.append(_aligned(lines, chain.from_iterable(folds), terminal))
     return "\n".join(blocks)
 
 
@@ -426,12 +344,12 @@ def _folded_row(cells: Sequence[str], widths: Sequence[int]) -> Iterator[Sequenc
 class Fitted:
     """The lines of a table that fit a page; the last column is text that is folded, below the row if need be.
 
+    Rows may come one by one: those of `table` say how wide columns are to be.
+
     Parameters
     ----------
-    lines
-        The columns, as wide as they are to be.
-    most
-        Characters of a line.
+    table, most
+        The columns, with rows as wide as those to come, and the characters of a line.
     shed
         Columns that may be left out, the first one first.
     reserved
@@ -441,28 +359,30 @@ class Fitted:
 
     Examples
     --------
-    >>> lines = Fitted(Lines(("name", "value", "note"), (20, 5, 4), frozenset({"value"})), 30)
-    >>> print(lines.head() + lines.line(["an instance with a name", "7", "a note that is longer"]), end="")
-    name                  value
-    --------------------  -----
-    an instan...h a name      7
+    >>> table = Table(("name", "value", "note"), [["an instance with a name", "7", "a note that is longer"]])
+    >>> lines = Fitted(table, 30)
+    >>> print(lines.head() + lines.line(table.rows[0]), end="")
+    name                     value
+    -----------------------  -----
+    an instance with a name  7
       a note that is longer
     """
 
     def __init__(
-        self, lines: Lines, most: int, shed: Sequence[str] = (), reserved: int = 0, short: int = _SHORT
+        self, table: Table, most: int, shed: Sequence[str] = (), reserved: int = 0, short: int = _SHORT
     ) -> None:
+        whole = _Layout.of(table)
         self._most = most
-        self._kept = list(range(len(lines.columns) - 1))
-        widths, left_out = list(lines.widths), list(shed)
-        texts = [at for at in self._kept if lines.columns[at] not in lines.numbers]
+        self._kept = list(range(len(table.columns) - 1))
+        widths = list(whole.widths)
+        texts = [at for at in self._kept if table.columns[at] not in table.numbers]
 
         def taken() -> int:
             return sum(widths[at] + 2 for at in self._kept) - 2 + (reserved + 2 if reserved else 0)
 
         while (over := taken() - most) > 0:
             widest = max((at for at in texts if at in self._kept), key=widths.__getitem__, default=None)
-            going = next((at for name in left_out for at in self._kept if lines.columns[at] == name), None)
+            going = next((at for name in shed for at in self._kept if table.columns[at] == name), None)
             least = short if going is not None else _SHORTEST
             if widest is not None and widths[widest] > least:
                 widths[widest] = max(least, widths[widest] - over)
@@ -475,10 +395,10 @@ class Fitted:
         self._texts = set(texts)
         room = most - (sum(widths[at] + 2 for at in self._kept))
         self._room = room if room >= (reserved or _ROOM) else 0
-        shown = [*self._kept, *[len(lines.columns) - 1] * bool(self._room)]
+        shown = [*self._kept, *[len(table.columns) - 1] * bool(self._room)]
         if self._room:
             widths[-1] = min(widths[-1], self._room)
-        self._lines = Lines([lines.columns[at] for at in shown], [widths[at] for at in shown], lines.numbers)
+        self._lines = whole.part(shown, [widths[at] for at in shown])
 
     @property
     def columns(self) -> Sequence[str]:
@@ -488,10 +408,6 @@ class Fitted:
     def head(self, terminal: bool = False) -> str:
         """The names, and a rule."""
         return self._lines.head(terminal)
-
-    def foot(self) -> str:
-        """What stands after the last row."""
-        return ""
 
     def line(self, cells: Sequence[str]) -> str:
         """A row, of all columns of the table."""
@@ -507,7 +423,7 @@ class Fitted:
         )
 
 
-def fitted(table: Table, most: int, shed: Sequence[str] = (), terminal: bool = False, keyed: str | None = None) -> str:
+def fitted(table: Table, most: int, shed: Sequence[str] = (), terminal: bool = False, keyed: str = "") -> str:
     """A whole table that fits a page.
 
     Parameters
@@ -532,24 +448,22 @@ def fitted(table: Table, most: int, shed: Sequence[str] = (), terminal: bool = F
     fifo        2
     on 1: far too long for that, 2: here
     """
-    columns, *rows = ([printable(cell) for cell in row] for row in (table.columns, *table.rows))
-    numbers, key = set(table.numbers), ""
-    noted = any(row[-1] for row in rows)
+    noted, key = any(row[-1] for row in table.rows), ""
     if not noted:
-        columns[-1] = ""
-
-    def widths() -> list[int]:
-        return [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
-
-    if keyed is not None and sum(width + 2 for width in widths()[: None if noted else -1]) - 2 > most:
-        at = columns.index(keyed)
-        names = list(dict.fromkeys(row[at] for row in rows if row[at]))
-        rows = [[*row[:at], str(names.index(row[at]) + 1) if row[at] else "", *row[at + 1 :]] for row in rows]
-        numbers.add(keyed)
+        table = replace(table, columns=(*table.columns[:-1], ""))
+    widths = _Layout.of(table).widths
+    if keyed and sum(width + 2 for width in widths[: None if noted else -1]) - 2 > most:
+        at = table.columns.index(keyed)
+        names = list(dict.fromkeys(printable(row[at]) for row in table.rows if row[at]))
+        rows = [
+            [*row[:at], str(names.index(printable(row[at])) + 1) if row[at] else "", *row[at + 1 :]]
+            for row in table.rows
+        ]
+        table = replace(table, rows=rows, numbers=table.numbers | {keyed})
         entries = ", ".join(f"{number}:\0{name}" for number, name in enumerate(names, 1))
         key = folded(f"{keyed}\0{entries}", most, "  ").replace("\0", " ") if names else ""
-    lines = Fitted(Lines(columns, widths(), frozenset(numbers)), most, shed, min(widths()[-1], _ROOM) if noted else 0)
-    return lines.head(terminal) + "".join(map(lines.line, rows)) + (key if keyed in lines.columns else "")
+    lines = Fitted(table, most, shed, min(widths[-1], _ROOM) if noted else 0)
+    return _aligned(lines, table.rows, terminal) + (key if keyed in lines.columns else "")
 
 
 # CSV and JSON -----------------------------------------------------------------------------------------------------

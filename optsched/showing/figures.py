@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from optsched.core.errors import Fault, InputError, UsageError, printable
+from optsched.core.errors import UsageError, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -226,11 +226,6 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     from optsched.instances.documents.writing import write_whole
 
     kind = check_kind(path)
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise InputError(
-            [Fault("", f'cannot be written: there is no folder "{folder}"; make it first')], os.fspath(path)
-        )
     write_whole(path, picture(figure, kind))
 
 

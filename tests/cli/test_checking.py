@@ -231,7 +231,12 @@ def test_nothing_is_recorded_that_has_no_baseline() -> None:
         (None, [], 3, "optsched-check.toml: there is no such file here: name one, or write it (optsched docs uses/ci)"),
         (None, ["no/such.toml"], 3, "no/such.toml: cannot be read (No such file or directory): check the path"),
         (TWO, ["--only", "nera"], 2, 'optsched-check.toml has no check "nera"; did you mean "near"?'),
-        (TWO, ["--junit", "no/such.xml"], 3, "no/such.xml: cannot be written: No such file or directory"),
+        (
+            TWO,
+            ["--junit", "no/such.xml"],
+            3,
+            'no/such.xml: cannot be written: there is no folder "no"; create it first',
+        ),
         (TWO, ["--markdown", "/"], 3, "cannot be written"),
         ("x = 1\n" + TWO, [], 3, "optsched-check.toml: x: there is no such key"),
     ],

@@ -56,7 +56,7 @@ def test_failing_heuristic_is_a_word_and_an_exit_code(tmp_path: Path, monkeypatc
     assert result.exit_code == 4
     assert cells(result.stdout) == {
         "heuristic": ["lsap"],
-        "-" * 16: ["-" * 9],
+        "-" * 16: ["-" * 6],
         "broken_rule:rule": ["failed"],
         "lsap-sched": ["0 %"],
     }

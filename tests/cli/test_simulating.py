@@ -24,6 +24,8 @@ from optsched.measuring.timelines import timelines_of
 from optsched.problems.locality_counts import CLASSES
 from optsched.simulating import simulate
 
+pytestmark = pytest.mark.usefixtures("wide_page")
+
 
 @pytest.fixture
 def day(tmp_path: Path) -> Path:
@@ -191,7 +193,7 @@ def test_a_schedule_that_cannot_be_written_is_refused_first(day: Path, tmp_path:
     path = tmp_path / "none" / "schedule.json"
     done = run("simulate", str(day), "--policy", "dl", "--schedule", str(path))
     assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (3, "", 1)
-    assert f"{path}: cannot be written: No such file or directory" in done.stderr
+    assert f"{path}: cannot be written: there is no folder " in done.stderr
 
 
 def test_nodes_that_are_lost(day: Path, tmp_path: Path) -> None:

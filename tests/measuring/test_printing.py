@@ -14,7 +14,6 @@ from rich.progress import Progress as RichProgress
 from optsched.measuring.printing import (
     Cell,
     Fitted,
-    Lines,
     Progress,
     Table,
     _Bar,
@@ -110,8 +109,8 @@ def test_table_without_rows() -> None:
     assert render(Table(("a", "b"), [])) == "a  b\n-  -\n"
 
 
-FACTS = Lines(("instance", "objective", "gap", "note"), (30, 9, 8, 4), frozenset({"objective", "gap"}))
 ROW = ["a-name-of-thirty-characters-or", "7", "50 %", "a note of several words"]
+FACTS = Table(("instance", "objective", "gap", "note"), [ROW], frozenset({"objective", "gap"}))
 
 
 @pytest.mark.parametrize("most", [24, 40, 60, 80, 200])
@@ -217,11 +216,10 @@ def test_interval_against_a_table() -> None:
 def test_lines_come_one_by_one() -> None:
     """Tests that lines are those of the whole table where cells fit, and that a wider cell moves little."""
     table = Table(("name", "n", "note"), [("a", "1", "x"), ("longer", "100", "")], frozenset({"n"}))
-    lines = Lines(table.columns, (6, 3, 4), table.numbers)
+    lines = Fitted(table, 80)
     assert lines.head() + "".join(map(lines.line, table.rows)) == render(table)
     assert lines.line(("a", "123456", "x")) == "a    123456  x\n"
     assert lines.line(("longer", "123456", "x")) == "longer  123456  x\n"
-    assert lines.line(("far too long", "1", "x")) == "far too long  1  x\n"
 
 
 def test_time_that_is_left() -> None:

@@ -201,7 +201,7 @@ def test_nothing_is_half_written(tmp_path: Path) -> None:
     """Tests that a target that cannot be written, or a source that cannot be read, leaves all files as they were."""
     old = tmp_path / "old.md"
     old.write_text("old")
-    with pytest.raises(InputError, match="cannot be written: No such file or directory"):
+    with pytest.raises(InputError, match="cannot be written: there is no folder"):
         write_report(Study([record()]), [old, tmp_path / "no" / "new.html"])
     with pytest.raises(InputError, match="cannot be read"):
         write_report(tmp_path / "none.json", [old, tmp_path / "new.html"])

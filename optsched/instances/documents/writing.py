@@ -146,5 +146,7 @@ def _resolved(path: str | os.PathLike[str]) -> Path:
 
 
 def _refused(error: OSError | ValueError, path: str | os.PathLike[str]) -> InputError:
-    reason = getattr(error, "strerror", None) or error
+    reason, folder = getattr(error, "strerror", None) or error, os.path.dirname(path)
+    if isinstance(error, FileNotFoundError) and folder:
+        reason = f'there is no folder "{os.fspath(folder)}"; create it first'
     return InputError([Fault("", f"cannot be written: {reason}")], os.fspath(path))

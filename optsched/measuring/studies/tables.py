@@ -12,6 +12,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -23,8 +24,6 @@ from optsched.heuristics import AnyHeuristic
 from optsched.measuring.gaps import GapReport, frontier_gap_fields
 from optsched.measuring.printing import (
     Fitted,
-    Lines,
-    Rows,
     Table,
     folded,
     interval,
@@ -55,8 +54,8 @@ __all__ = [
     "LEAST",
     "ProblemSummary",
     "Row",
-    "gap_lines",
     "gap_row",
+    "gap_table",
     "study",
     "summaries",
     "summary_frame",
@@ -450,26 +449,28 @@ def gap_columns(repeated: bool) -> tuple[str, ...]:
     return (*_COLUMNS, *gaps, "note")
 
 
-def gap_lines(work: Iterable[tuple[TaskProblem[Any], Iterable[str]]], repeated: bool = False) -> Lines:
-    """The lines of these rows before there is a row: what is to be done tells how wide names are.
+def gap_table(runs: Iterable[Run], repeated: bool = False) -> Table:
+    """A row for each heuristic on each problem and instance, with every column: for documents."""
+    rows = [
+        list(gap_row(label, [run.report for run in own], repeated).values())
+        for (_, _, label), own in groupby(runs, _row_of)
+    ]
+    return Table(gap_columns(repeated), rows, _GAP_NUMBERS)
 
-    `work`: each problem, with the labels of the heuristics that are to run on it.
-    """
-    columns = gap_columns(repeated)
-    widths = {name: [len(name)] for name in columns}
-    several = False
-    for problem, labels in ((problem, list(labels)) for problem, labels in work):
-        if not labels:
-            continue
-        several |= len(problem.components) > 1
-        widths["instance"].append(len(printable(problem.instance.name)))
-        widths["problem"].append(len(problem.name))
-        widths["heuristic"] += (len(printable(label)) for label in labels)
-        widths["proof"].append(len(problem.proof))
-    widths["kind"].append(len("optimum"))
-    for name in _WIDTHS.keys() & widths.keys():
-        widths[name].append(_WIDTHS[name][several])
-    return Lines(columns, [max(widths[name]) for name in columns], _GAP_NUMBERS)
+
+def _row_of(run: Run) -> tuple[str, str, str]:
+    """The runs of one row have the same instance, problem and heuristic."""
+    return run.report.problem.instance.name, run.report.problem.name, run.heuristic
+
+
+def _to_come(work: Iterable[tuple[TaskProblem[Any], Sequence[str]]], columns: Sequence[str]) -> Table:
+    """The columns with rows that are as wide as those to come: the work says how wide names are."""
+    rows = []
+    for problem, labels in work:
+        known = {name: "-" * widths[len(problem.components) > 1] for name, widths in _WIDTHS.items()}
+        known |= {"instance": problem.instance.name, "problem": problem.name, "proof": problem.proof}
+        rows += [[({**known, "heuristic": label}).get(name, "") for name in columns] for label in labels]
+    return Table(tuple(columns), rows, _GAP_NUMBERS)
 
 
 def _mean_value(values: Sequence[Sequence[Number | None] | None]) -> str:
@@ -574,10 +575,10 @@ def _shortened(text: str, most: int = 60) -> str:
 
 
 class GapPage:
-    """Puts out the rows of gaps as they come: each once all seeds of a heuristic on a problem are there.
+    """Puts out the rows of gaps for people as they come: each once all seeds of a heuristic on a problem are there.
 
-    For people they stand under a heading for each instance and problem, or in one table by instance. In another form
-    there is one table with every column.
+    They stand under a heading for each instance and problem. Of several instances with one heuristic each there is one
+    table by instance, since each section would be all heads.
 
     Parameters
     ----------
@@ -587,8 +588,6 @@ class GapPage:
         Each problem, with the labels of the heuristics that are to run on it, in the order in which they come.
     seeds
         How many there are to be; None: as many as a heuristic needs, so that a row is whole once the next begins.
-    form
-        `table`, `markdown` or `latex`.
     most
         Characters of a line.
     terminal
@@ -600,90 +599,78 @@ class GapPage:
         write: Callable[[str], object],
         work: Iterable[tuple[TaskProblem[Any], Sequence[str]]],
         seeds: int | None = 1,
-        form: str = "table",
         most: int = 80,
         terminal: bool = False,
     ) -> None:
         self._work = [(problem, labels) for problem, labels in work if labels]
         self._write, self._seeds, self._repeated = write, seeds, seeds != 1
         self._most, self._terminal = most, terminal
-        #: Whether there are several instances and one heuristic each: then a section each would be all heads.
         self._by_instance = len(self._work) > 1 and all(len(labels) == 1 for _, labels in self._work)
-        #: The heuristic that is on, its reports so far, and the section that its row belongs to.
-        self._on: tuple[str, str, str] | None = None
-        self._reports: list[GapReport] = []
-        self._section: tuple[str, str] | None = None
-        #: The table that is on; None: of the next section, with its own columns.
-        self._rows: Rows | None = None
-        self._columns = gap_columns(self._repeated)
-        self._sections = form == "table"
-        if not self._sections:
-            self._rows = Rows(write, gap_lines(self._work, self._repeated).in_form(form))
+        #: The runs of the row that is on.
+        self._runs: list[Run] = []
+        #: The table that is on, and the section that it is of.
+        self._lines: Fitted | None = None
+        self._columns: tuple[str, ...] = ()
+        self._section: tuple[str, ...] = ()
 
     def add(self, run: Run) -> None:
         """One more run."""
-        report = run.report
-        on = (report.problem.instance.name, report.problem.name, run.heuristic)
-        if on != self._on:
+        if self._runs and _row_of(self._runs[0]) != _row_of(run):
             self._put()
-            self._on = on
-        self._reports.append(report)
-        if len(self._reports) == self._seeds:
+        self._runs.append(run)
+        if len(self._runs) == self._seeds:
             self._put()
 
     def close(self) -> None:
         """There are no more."""
         self._put()
-        if self._rows is not None:
-            self._rows.close()
 
     def _put(self) -> None:
-        if self._on is None or not self._reports:
+        """Put out the row of the runs so far."""
+        if not self._runs:
             return
-        reports, self._reports = self._reports, []
+        runs, self._runs = self._runs, []
+        reports = [run.report for run in runs]
         seeds = len({report.seed for report in reports})
         several = seeds > 1 or any(report.run.drawn for report in reports)
         wanted = self._seeds or (len(SEEDS) if several else 1)
-        cells = gap_row(self._on[2], reports, self._repeated)
+        cells = gap_row(runs[0].heuristic, reports, self._repeated)
         broken_off = f"only {seeds} of {wanted} seeds" if seeds < wanted else ""
         cells["note"] = "; ".join(filter(None, [broken_off, cells["note"]]))
-        if self._sections:
-            section = ("", "") if self._by_instance else self._on[:2]
-            if section != self._section:
-                self._write("\n" * (self._section is not None) + self._begun(reports[0]))
-                self._section = section
-            if cells["kind"] == "bound":
-                cells["reference"] = f"bound {cells['reference']}"
-        assert self._rows is not None
-        self._rows.add([cells[name] for name in self._columns])
+        if cells["kind"] == "bound":
+            cells["reference"] = f"bound {cells['reference']}"
+        section = () if self._by_instance else _row_of(runs[0])[:2]
+        if self._lines is None or section != self._section:
+            self._write("\n" * (self._lines is not None) + self._begun(reports[0]))
+            self._section = section
+        assert self._lines is not None
+        self._write(self._lines.line([cells[name] for name in self._columns]))
 
     def _begun(self, first: GapReport) -> str:
-        """The heading of a section, whose table is on from now on."""
+        """The heading of a section and the head of its table, which is on from now on."""
+        work, away = self._work, {"instance", "problem", "reference", "proof"}
         if self._by_instance:
             names = {
-                "heuristic": {label for _, labels in self._work for label in labels},
-                "problem": {problem.name for problem, _ in self._work},
-                "instance": {problem.instance.name for problem, _ in self._work},
+                "heuristic": {label for _, labels in work for label in labels},
+                "problem": {problem.name for problem, _ in work},
+                "instance": {problem.instance.name for problem, _ in work},
             }
             away = {name for name, held in names.items() if len(held) == 1}
             words = {"heuristic": "", "problem": "in ", "instance": "on "}
             place = " ".join(words[name] + min(names[name]) for name in names if name in away)
-            work, heading = self._work, place.removeprefix("in ").removeprefix("on ")
+            heading = place.removeprefix("in ").removeprefix("on ")
         else:
             problem, reference = first.problem, first.reference
             here = (problem.instance.name, problem.name)
-            work = [entry for entry in self._work if (entry[0].instance.name, entry[0].name) == here]
-            away = {"instance", "problem", "reference", "proof"}
+            work = [entry for entry in work if (entry[0].instance.name, entry[0].name) == here]
             parts = ", ".join(part.name for part in problem.components)
             text = f"{reference.kind} {value(reference.value)} ({parts}), proof: {reference.certificate or '-'}"
             if reference.kind is None:
                 why = reference.infeasible
                 text = "no reference is known" if why is None else f"nothing is feasible: {why}"
             heading = f"{', '.join(here)}: {text}"
-        lines = gap_lines(work, self._repeated)
-        self._columns = tuple(name for name in lines.columns if name not in away | {"kind"})
-        widths = [width for name, width in zip(lines.columns, lines.widths, strict=True) if name in self._columns]
+        self._columns = tuple(name for name in gap_columns(self._repeated) if name not in away | {"kind"})
         short = {"short": _TELLING} if self._by_instance else {}
-        fitted = Fitted(Lines(self._columns, widths, lines.numbers), self._most, _SHED, **short)
-        self._rows = Rows(self._write, fitted, self._terminal)
-        return folded(printable(heading), self._most, "  ") if heading else ""
+        self._lines = Fitted(_to_come(work, self._columns), self._most, _SHED, **short)
+        head = self._lines.head(self._terminal)
+        return (folded(printable(heading), self._most, "  ") if heading else "") + head

@@ -24,7 +24,7 @@ from optsched.measuring.records import Record, Run, record_fields
 from optsched.measuring.studies.choices import Family
 from optsched.measuring.studies.limits import GapLimit
 from optsched.measuring.studies.runs import measure, plan
-from optsched.measuring.studies.tables import GapPage, GapReports, Row, gap_lines, gap_row, summaries
+from optsched.measuring.studies.tables import GapPage, GapReports, Row, gap_row, summaries
 from optsched.problems import Latency, Lsap, Problem
 from optsched.routes import frontier, solve
 from optsched.solvers.profiles import Profile
@@ -344,11 +344,12 @@ def test_one_heuristic_on_several_instances_is_one_table() -> None:
         ("gap", *THREE, "--problem", "latency", "--heuristic", "labl", "--each"),
         ("gap", "papers/guo-fig2", "--problem", "lsap", "--repeats", "3"),
         ("matrix", "papers/hsu-two-clusters", "--heuristic", "dl", "--heuristic", "labl"),
+        ("simulate", "examples/order-of-jobs", "--policy", "fair", "--policy", "fifo"),
     ],
-    ids=["summary", "each", "repeats", "matrix"],
+    ids=["summary", "each", "repeats", "matrix", "simulate"],
 )
 def test_output_fits_the_page(args: tuple[str, ...], columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that no line of a table of `gap` and `matrix` is longer than the page, where none is a terminal."""
+    """Tests that no line of a table is longer than the page, also where it is a pipe."""
     monkeypatch.setenv("COLUMNS", columns)
     text = run(*args).stdout
     assert text
@@ -439,20 +440,3 @@ def test_row_out_of_time() -> None:
     unlimited = Reference(problem, solution=held)
     (row,) = rows([("dl", gap(problem, "dl", 0, unlimited))])
     assert row["note"] == "against the cheap bound best-node; reference out of time"
-
-
-@pytest.mark.parametrize("repeated", [False, True])
-def test_widths_are_known_before_the_rows(repeated: bool) -> None:
-    """Tests that the lines of the work to be done align with its rows, and are wider for two components."""
-    one, two = Lsap(instance("a-long-name")), Latency(instance("b"))
-    reports = [("mine", placed(one, ["a", "b"])), ("far longer label", placed(two, ["a", "a"]))]
-    cells = rows(reports, repeated)
-    lines = gap_lines([(one, ["mine"]), (two, ["far longer label"])], repeated)
-    assert lines.columns == tuple(cells[0])
-    texts = [lines.line(list(row.values())) for row in cells]
-    head, rule, *below = (lines.head() + "".join(texts)).splitlines()
-    ends = [at for at, letter in enumerate(rule + " ") if letter == " " and rule[at - 1] == "-"]
-    assert all(line.ljust(end + 1)[end] == " " for line in (head, *below) for end in ends)
-    narrow = gap_lines([(one, ["mine"]), (two, [])], repeated)
-    assert sum(narrow.widths) < sum(lines.widths)
-    assert narrow.widths[0] == len("a-long-name")
