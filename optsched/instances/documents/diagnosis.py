@@ -25,9 +25,9 @@ from optsched.core.errors import FAULTS_SHOWN, Fault, InputError, nearest
 from optsched.core.instance import LARGEST
 from optsched.core.instance_faults import DEEPEST, half_characters, key_in_place
 from optsched.core.results import Number
-from optsched.instances.documents.format import INSTANCE, NETWORK, Id, InstanceDocument, NetworkDocument
+from optsched.instances.documents.format import INSTANCE, NETWORK, InstanceDocument, NetworkDocument
 
-__all__ = ["Diagnosis", "Doubled", "decode", "json_object", "key_places", "read_number"]
+__all__ = ["Diagnosis", "Doubled", "decode", "json_object", "key_places", "read_number", "shown"]
 
 
 class Doubled(dict[str, Any]):
@@ -170,11 +170,11 @@ class Diagnosis:
         """
         known = f'known: "{INSTANCE}", "{NETWORK}"'
         if not isinstance(value, Mapping):
-            message = f'expected an object that begins {{"format": "{INSTANCE}", ...}}, got {_shown(value)}'
+            message = f'expected an object that begins {{"format": "{INSTANCE}", ...}}, got {shown(value)}'
             raise InputError([Fault("", message)], source)
         name = value.get("format", UNSET)
         if name not in (INSTANCE, NETWORK):
-            fault = "is missing" if name is UNSET else f"unknown format {_shown(name)}"
+            fault = "is missing" if name is UNSET else f"unknown format {shown(name)}"
             self.faults.append(Fault("format", f"{fault}; {known}"))
             name = INSTANCE if "tasks" in value else NETWORK if "arcs" in value else UNSET
             if name is UNSET or "format" in value:
@@ -182,22 +182,27 @@ class Diagnosis:
         kind: type[InstanceDocument] | type[NetworkDocument] = InstanceDocument if name == INSTANCE else NetworkDocument
         return self._record(value, kind, "")  # type: ignore[no-any-return]
 
-    def record(self, value: Any, kind: type[Struct]) -> Any:
-        """A document of another format, whose `kind` says what it may hold, with every faulty field left out."""
-        return self._record(value, kind, "")
+    def record(self, value: Any, kind: type[Struct], place: str = "") -> Any:
+        """An object of another format, whose `kind` says what it may hold, with every faulty field left out.
+
+        Where the kind allows other fields (`forbid_unknown_fields`), they are ignored, and null is as if not given.
+        """
+        return self._record(value, kind, place)
 
     def _record(self, value: Any, kind: type[Struct], place: str) -> Any:
         """A record; what is missing and needed is filled with something harmless."""
         fields = _fields(kind)
         found: dict[str, Any] = {}
         if not isinstance(value, Mapping):
-            self._add(place, f"expected an object, got {_shown(value)}")
+            self._add(place, f"expected an object, got {shown(value)}")
             value = {}
             missing = False
         else:
             missing = True
             self._doubled(value, place)
         before = f"{place}." if place else ""
+        if not kind.__struct_config__.forbid_unknown_fields:
+            value = {key: entry for key, entry in value.items() if key in fields and entry is not None}
         for key, entry in value.items():
             if key not in fields:
                 if not (key == "format" and place == ""):
@@ -221,7 +226,7 @@ class Diagnosis:
 
     def _value(self, value: Any, kind: Any, place: str) -> Any:
         """A value of a kind; UNSET where it is none, with the faults noted."""
-        base, _ = _base(kind)
+        base, limits = _base(kind)
         if isinstance(base, type) and issubclass(base, Struct):
             return self._record(value, base, place)
         origin, arms = get_origin(base), get_args(base)
@@ -236,6 +241,8 @@ class Diagnosis:
         if origin in (list, tuple):
             if not isinstance(value, list | tuple):
                 return self._refuse(place, kind, value)
+            if not value and limits.get("min_length"):
+                self._add(place, "must not be empty")
             entries = (self._value(entry, arms[0], f"{place}[{row}]") for row, entry in enumerate(value))
             return origin(_harmless(arms[0]) if entry is UNSET else entry for entry in entries)
         if origin is dict:
@@ -252,8 +259,8 @@ class Diagnosis:
         if isinstance(value, str) and half_characters(value):
             self._add(place, f"{value[:40]!r} holds half a character (a lone surrogate)")
             return UNSET
-        if isinstance(value, str) and "\0" in value and kind == Id:  # NumPy drops it from the end of a string
-            self._add(place, f"{value!r} must be a non-empty string of printable characters")
+        if isinstance(value, str) and "max_length" in limits and not value.isprintable():
+            self._add(place, f"{value[:40]!r} must be a non-empty string of printable characters")
             return UNSET
         try:
             return msgspec.convert(value, kind)
@@ -318,7 +325,7 @@ def _base(kind: Any) -> tuple[Any, dict[str, Any]]:
     base, *metas = get_args(kind)
     limits: dict[str, Any] = {}
     for meta in metas:
-        names = ("ge", "gt", "le", "max_length")
+        names = ("ge", "gt", "le", "min_length", "max_length", "description")
         limits |= {name: getattr(meta, name) for name in names if getattr(meta, name) is not None}
     return base, limits
 
@@ -339,30 +346,30 @@ def _explained(kind: Any, value: Any) -> str:
         return f"{value.text} is past 2^53" if value.text.lstrip("-")[:1].isdigit() else f"{value.text} is no number"
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if number and base in (float, int) and abs(value) > LARGEST:
-        return f"{_shown(value)} is past 2^53"
+        return f"{shown(value)} is past 2^53"
     choices = _choices(base)
     if choices and isinstance(value, str):
         hint = nearest(value, choices)
-        message = f"expected one of {', '.join(choices)}, got {_shown(value)}"
+        message = f"expected one of {', '.join(choices)}, got {shown(value)}"
         return message if hint.startswith("known") else f"{message}; {hint}"
     if base is str and isinstance(value, str):
-        return (
-            "must not be empty"
-            if not value
-            else f"has {len(value)} characters; at most {limits['max_length']} are read"
-        )
+        if not value:
+            return "must not be empty"
+        if len(value) > limits["max_length"]:
+            return f"has {len(value)} characters; at most {limits['max_length']} are read"
+        return f"expected {limits['description']}, got {shown(value)}"
     wanted = {float: "a number", int: "an integer", str: "a string", bool: "true or false"}.get(base, "")
     wanted = wanted or (
         "a list" if get_origin(base) in (list, tuple) else "an object" if get_origin(base) is dict else "a string"
     )
-    if limits.get("ge") == 0 and base in (float, int):
-        wanted += ", 0 or more"
+    if base in (float, int):
+        wanted += {0: ", 0 or more", -1: ", 0 or more, or -1 where it is unknown"}.get(limits.get("ge", 1), "")
     if "gt" in limits:
         wanted += " above 0"
     hint = ""
     if base in (float, int) and isinstance(value, str) and _is_number(value):
         hint = "; write it without quotes"
-    return f"expected {wanted}, got {_shown(value)}{hint}"
+    return f"expected {wanted}, got {shown(value)}{hint}"
 
 
 def _choices(base: Any) -> tuple[str, ...]:
@@ -380,8 +387,12 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _shown(value: Any) -> str:
-    """A value as it stands in the file, shortened."""
+def shown(value: Any) -> str:
+    """A value as it stands in the file, shortened.
+
+    >>> shown("x" * 50), shown([1])
+    ('"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..."', 'a list')
+    """
     if isinstance(value, _Odd):
         return value.text
     if isinstance(value, Mapping):

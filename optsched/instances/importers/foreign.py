@@ -17,23 +17,32 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Annotated, Any, TypeVar
+
+from msgspec import Meta, Struct
 
 from optsched.core.errors import Fault, InputError, UsageError
-from optsched.instances.documents.diagnosis import Doubled, json_object
+from optsched.instances.documents.diagnosis import Diagnosis, json_object, shown
+from optsched.instances.documents.format import LONGEST_ID
 from optsched.instances.importers import Imported
 
 __all__ = [
+    "Amount",
     "BYTES_PER_MB",
+    "Foreign",
+    "Host",
     "Imported",
-    "JsonObject",
     "LARGEST",
     "Line",
     "Location",
+    "Name",
     "json_objects",
     "lines_of",
+    "located",
+    "located_at",
     "most_at_once",
     "read_text",
+    "read_record",
     "shown",
     "parse_slots",
     "stem",
@@ -153,16 +162,6 @@ def most_at_once(intervals: Iterable[tuple[Hashable, int, int]]) -> int:
     return max((max(accumulate(change for _, change in sorted(of_place))) for of_place in events.values()), default=0)
 
 
-def shown(value: Any) -> str:
-    """A JSON value as a message shows it: in its own notation, shortened."""
-    if isinstance(value, dict):
-        return "an object"
-    if isinstance(value, list):
-        return "a list"
-    text = json.dumps(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
-
-
 def unescaped(name: str) -> str:
     r"""A host or rack name without the backslashes of a regular expression, and without slashes at its ends.
 
@@ -174,95 +173,58 @@ def unescaped(name: str) -> str:
     return name.strip("/")
 
 
-class JsonObject:
-    """A JSON object and its place; a field of a wrong type or value becomes a fault and counts as unknown."""
+#: A name in a file; the path of a host; and a time or a number of bytes, where -1 is unknown.
+Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_ID)]
+Host = Annotated[
+    str, Meta(min_length=1, max_length=LONGEST_ID, pattern=r"[^/\\]", description="the name of a host or rack")
+]
+Amount = Annotated[int, Meta(ge=-1, le=LARGEST)]
 
-    __slots__ = ("faults", "is_object", "place", "value")
 
-    def __init__(self, value: Any, place: str, faults: list[Fault]) -> None:
-        self.place, self.faults, self.is_object = place, faults, isinstance(value, dict)
-        self.value: dict[str, Any] = value if isinstance(value, dict) else {}
-        if not self.is_object:
-            faults.append(Fault(place, f"must be an object, not {shown(value)}"))
-        elif isinstance(value, Doubled):
-            for key in value.doubled:
-                self.fault(key, "is named twice in one object")
+class Foreign(Struct):
+    """Base of JSON objects of which only some fields are read. Null is as if not given; -1 becomes None."""
 
-    def at(self, key: str) -> str:
-        """The place of a field."""
-        return f"{self.place}.{key}" if self.place else key
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            if getattr(self, name) == -1:
+                setattr(self, name, None)
 
-    def fault(self, key: str, message: str) -> None:
-        """Note what is wrong with a field."""
-        self.faults.append(Fault(self.at(key), message))
 
-    def name(self, key: str, required: bool = False) -> str | None:
-        """A printable string that is not empty; None where absent or null."""
-        value = self.value.get(key)
-        if value is None:
-            if required and self.is_object:
-                self.fault(key, "is missing")
-            return None
-        return self._name(value, key)
+Read = TypeVar("Read", bound=Foreign)
 
-    def _name(self, value: Any, key: str) -> str | None:
-        if not isinstance(value, str):
-            self.fault(key, f"must be a string, not {shown(value)}")
-        elif not value or not value.isprintable():
-            self.fault(key, f"must be a non-empty string of printable characters, not {shown(value)}")
-        else:
-            return value
-        return None
 
-    def host(self, key: str) -> Location | None:
-        """A host by its path (`/rack/host`, or the bare host)."""
-        path = self.name(key)
-        return None if path is None else self._located(path.strip("/").split("/"), key)
+def read_record(value: Any, kind: type[Read], place: str, faults: list[Fault]) -> Read:
+    """The object that a JSON value is, without the fields that are faulty; these are added to `faults`.
 
-    def layers(self, key: str) -> Location | None:
-        """A host by its layers (`["rack", "host"]`), with more racks or none before the host."""
-        before = len(self.faults)
-        names = [self._name(value, f"{key}[{index}]") for index, value in enumerate(self.items(key))]
-        if not self.is_object or len(self.faults) > before:
-            return None
-        return self._located([name for name in names if name is not None], key)
+    >>> class Job(Foreign):
+    ...     id: Name
+    ...     submit: Amount | None = None
+    >>> faults = []
+    >>> read_record({"id": "j", "submit": -2, "more": 1}, Job, "job 1", faults), faults[0].message
+    (Job(id='j', submit=None), 'expected an integer, 0 or more, or -1 where it is unknown, got -2')
+    """
+    diagnosis = Diagnosis()
+    try:
+        found: Read = diagnosis.record(value, kind, place)
+    except RecursionError:
+        raise InputError([Fault(place, "is nested too deeply")]) from None
+    faults += diagnosis.faults
+    return found
 
-    def _located(self, path: Sequence[str], key: str) -> Location | None:
-        *racks, host = [unescaped(name) for name in path] or [""]
-        if not host:
-            self.fault(key, "names no host")
-            return None
-        return Location(host, "/".join(filter(None, racks)) or None)
 
-    def amount(self, key: str) -> int | None:
-        """A time or a number of bytes; None where absent, null or -1."""
-        value = self.value.get(key)
-        if value is None or value == -1:
-            return None
-        if not isinstance(value, int) or isinstance(value, bool):
-            self.fault(key, f"must be a whole number, not {shown(value)}")
-        elif value < 0:
-            self.fault(key, f"{shown(value)} is negative; only -1 stands for unknown")
-        elif value > LARGEST:
-            self.fault(key, f"{shown(value)} is past 2^53")
-        else:
-            return value
-        return None
+def located(path: Sequence[str]) -> Location:
+    """A host by its racks, if any, and its name."""
+    *racks, host = map(unescaped, path)
+    return Location(host, "/".join(filter(None, racks)) or None)
 
-    def items(self, key: str) -> list[Any]:
-        """A list; empty where absent or null."""
-        value = self.value.get(key)
-        if value is None:
-            return []
-        if not isinstance(value, list):
-            self.fault(key, f"must be a list, not {shown(value)}")
-            return []
-        return value
 
-    def records(self, key: str) -> list[JsonObject]:
-        """A list of objects; empty where absent or null."""
-        place = self.at(key)
-        return [JsonObject(value, f"{place}[{index}]", self.faults) for index, value in enumerate(self.items(key))]
+def located_at(path: str) -> Location:
+    """A host by its path (`/rack/host`), or by its bare name.
+
+    >>> located_at("/r1/h1"), located_at("h1").rack
+    (Location(host='h1', rack='r1'), None)
+    """
+    return located(path.strip("/").split("/"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,23 +22,30 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from msgspec import Meta
+from msgspec import field as stored
 
 from optsched.core.errors import Fault, InputError, UsageError, nearest
 from optsched.instances.families.sampling import ASSUMED, proportional_shuffle
 from optsched.instances.importers import IMPORTERS
 from optsched.instances.importers.foreign import (
     BYTES_PER_MB,
+    Amount,
+    Foreign,
+    Host,
     Imported,
-    JsonObject,
     Location,
+    Name,
     json_objects,
+    located,
+    located_at,
     most_at_once,
     parse_slots,
+    read_record,
     read_text,
-    shown,
     stem,
     unescaped,
 )
@@ -492,20 +499,31 @@ def _note(job: Job, kind: str, what: str, times: int) -> str:
 SUCCESSFUL = ("SUCCESS", "SUCCEEDED")
 
 TaskKind = Literal["map", "reduce", "other"]
-_KINDS: tuple[tuple[str, TaskKind], ...] = (("mapTasks", "map"), ("reduceTasks", "reduce"), ("otherTasks", "other"))
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class _Layers(Foreign):
+    layers: Annotated[list[Host], Meta(min_length=1)]
+
+
+class Attempt(Foreign, rename="camel"):
     """One try at a task: times in ms since the epoch, bytes as counted, None for what is unknown."""
 
-    successful: bool
-    location: Location | None
-    start: int | None
-    finish: int | None
-    hdfs_bytes_read: int | None
-    map_output_bytes: int | None
-    reduce_shuffle_bytes: int | None
+    result: Name | None = None
+    host_name: Host | None = None
+    named: _Layers | None = stored(default=None, name="location")
+    start: Amount | None = stored(default=None, name="startTime")
+    finish: Amount | None = stored(default=None, name="finishTime")
+    hdfs_bytes_read: Amount | None = None
+    map_output_bytes: Amount | None = None
+    reduce_shuffle_bytes: Amount | None = None
+
+    @property
+    def location(self) -> Location | None:
+        """The host: by its path, unless that is bare and the attempt names its layers, too."""
+        bare = None if self.host_name is None else located_at(self.host_name)
+        if self.named is not None and (bare is None or bare.rack is None):
+            return located(self.named.layers)
+        return bare
 
     @property
     def interval(self) -> tuple[int, int] | None:
@@ -515,39 +533,59 @@ class Attempt:
         return self.start, self.finish
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A map, a reduce, or another (setup and cleanup) task, as recorded: replicas may repeat."""
+class Task(Foreign):
+    """A task, as recorded: replicas may repeat."""
 
-    id: str
-    kind: TaskKind
-    input_bytes: int | None
-    replicas: tuple[Location, ...]
-    attempts: tuple[Attempt, ...]
+    kind: ClassVar[TaskKind] = "other"
+
+    id: Name = stored(name="taskID")
+    input_bytes: Amount | None = stored(default=None, name="inputBytes")
+    preferred: list[_Layers] = stored(default_factory=list, name="preferredLocations")
+    attempts: list[Attempt] = stored(default_factory=list)
+
+    @property
+    def replicas(self) -> list[Location]:
+        """The hosts that hold its block."""
+        return [located(place.layers) for place in self.preferred]
 
     @property
     def success(self) -> Attempt | None:
         """The last successful attempt whose host is known."""
         for attempt in reversed(self.attempts):
-            if attempt.successful and attempt.location is not None:
+            if attempt.result in SUCCESSFUL and attempt.location is not None:
                 return attempt
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class _Map(Task):
+    kind = "map"
+
+
+class _Reduce(Task):
+    kind = "reduce"
+
+
+#: The id of a job becomes the name of a file.
+_JobId = Annotated[
+    str, Meta(min_length=1, max_length=100, pattern=r"^[\w.-]+\Z", description="letters, digits, _, - and . only")
+]
+
+
+class Job(Foreign):
     """One job of a trace: times in ms since the epoch, None where unknown."""
 
-    id: str
-    user: str | None
-    submit: int | None
-    finish: int | None
-    tasks: tuple[Task, ...]
+    id: _JobId = stored(name="jobID")
+    user: Name | None = None
+    submit: Amount | None = stored(default=None, name="submitTime")
+    finish: Amount | None = stored(default=None, name="finishTime")
+    maps: list[_Map] = stored(default_factory=list, name="mapTasks")
+    reduces: list[_Reduce] = stored(default_factory=list, name="reduceTasks")
+    others: list[Task] = stored(default_factory=list, name="otherTasks")
 
     @property
-    def maps(self) -> tuple[Task, ...]:
-        """The map tasks, in the order of the trace."""
-        return tuple(task for task in self.tasks if task.kind == "map")
+    def tasks(self) -> list[Task]:
+        """Maps, reduces, then set-up and cleanup, each in the order of the trace."""
+        return [*self.maps, *self.reduces, *self.others]
 
 
 @dataclass(frozen=True, slots=True)
@@ -576,8 +614,9 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
     faults: list[Fault] = []
     jobs: dict[str, tuple[int, Job]] = {}
     for number, value in enumerate(json_objects(text, "job", faults, notes), start=1):
-        job = _job(value, number, faults)
-        if job is None:
+        before = len(faults)
+        job = read_record(value, Job, _place(number, value.get("jobID") if isinstance(value, dict) else None), faults)
+        if len(faults) > before:
             continue
         first, same = jobs.setdefault(job.id, (number, job))
         if first == number:
@@ -593,6 +632,13 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
     if faults:
         raise InputError(faults, str(path))
     return Trace(source, tuple(job for _, job in jobs.values()), tuple(notes))
+
+
+class _Named(Foreign):
+    """A host, or a level above hosts."""
+
+    name: Host | None = None
+    children: list[_Named] | None = None
 
 
 def read_topology(path: str | os.PathLike[str]) -> dict[str, str | None]:
@@ -613,25 +659,26 @@ def read_topology(path: str | os.PathLike[str]) -> dict[str, str | None]:
         faults.append(Fault("", "the file was cut before its end"))
     elif not faults and len(roots) != 1:
         faults.append(Fault("", f"a topology is one JSON object, not {len(roots)}"))
+    root = None if faults else read_record(roots[0], _Named, "", faults)
     racks: dict[str, str | None] = {}
     places: dict[str, str] = {}
-    # A stack, not recursion: the file decides how deep the levels go. Names of the levels above leave out the root's.
-    pending: list[tuple[JsonObject, tuple[str, ...]]] = [] if faults else [(JsonObject(roots[0], "", faults), ())]
+    # Names of the levels above leave out the root's.
+    pending: list[tuple[_Named, str, tuple[str, ...]]] = [] if root is None or faults else [(root, "", ())]
     while pending:
-        record, above = pending.pop()
-        name = record.name("name", required=bool(record.place))
-        if record.value.get("children") is not None:
-            inside = (*above, unescaped(name or "")) if record.place else ()
-            pending.extend((child, inside) for child in reversed(record.records("children")))
-        elif record.place and name is not None:
-            host = unescaped(name)
-            if not host:
-                record.fault("name", "names no host")
-            elif host in racks:
-                record.fault("name", f'host "{host}" stands at {places[host]} already, and a host has one rack')
-            else:
-                racks[host] = "/".join(filter(None, above)) or None
-                places[host] = record.place
+        named, place, above = pending.pop()
+        host = unescaped(named.name or "")
+        if named.children is not None:
+            inside, before = ((*above, host), f"{place}.") if place else ((), "")
+            below = [(child, f"{before}children[{row}]", inside) for row, child in enumerate(named.children)]
+            pending.extend(reversed(below))
+        elif place and not host:
+            faults.append(Fault(f"{place}.name", "is missing"))
+        elif place and host in racks:
+            message = f'host "{host}" stands at {places[host]} already, and a host has one rack'
+            faults.append(Fault(f"{place}.name", message))
+        elif place:
+            racks[host] = "/".join(filter(None, above)) or None
+            places[host] = place
     if not racks and not faults:
         faults.append(Fault("", "a topology without hosts; it is nested {name, children}: root, rack, host"))
     if faults:
@@ -639,52 +686,9 @@ def read_topology(path: str | os.PathLike[str]) -> dict[str, str | None]:
     return racks
 
 
-def _place(number: int, job: str | None) -> str:
-    return f"job {number}" if job is None else f"job {number} ({job})"
-
-
-def _job(value: Any, number: int, faults: list[Fault]) -> Job | None:
-    """One job; None without an id, when nothing could refer to it."""
-    if isinstance(value, list):
-        faults.append(Fault(_place(number, None), "is a list; a Rumen trace is JSON objects, one after the other"))
-        return None
-    named = value.get("jobID") if isinstance(value, dict) else None
-    usable = isinstance(named, str) and re.fullmatch(r"[\w.-]{1,100}", named, re.ASCII) is not None
-    record = JsonObject(value, _place(number, named if usable else None), faults)
-    job = record.name("jobID", required=True)
-    if job is not None and not usable:
-        record.fault("jobID", f"{shown(job)} must be up to 100 letters, digits, _, - and .: it becomes a file name")
-    tasks = [_task(task, kind) for key, kind in _KINDS for task in record.records(key)]
-    user, submit, finish = record.name("user"), record.amount("submitTime"), record.amount("finishTime")
-    if job is None:
-        return None
-    return Job(job, user, submit, finish, tuple(task for task in tasks if task is not None))
-
-
-def _task(record: JsonObject, kind: TaskKind) -> Task | None:
-    task = record.name("taskID", required=True)
-    replicas = [place.layers("layers") for place in record.records("preferredLocations")]
-    attempts = [_attempt(attempt) for attempt in record.records("attempts")]
-    input_bytes = record.amount("inputBytes")
-    if task is None:
-        return None
-    return Task(task, kind, input_bytes, tuple(place for place in replicas if place is not None), tuple(attempts))
-
-
-def _attempt(record: JsonObject) -> Attempt:
-    location = record.host("hostName")
-    if (location is None or location.rack is None) and record.value.get("location") is not None:
-        named = JsonObject(record.value["location"], record.at("location"), record.faults)
-        location = named.layers("layers") or location
-    return Attempt(
-        successful=record.name("result") in SUCCESSFUL,
-        location=location,
-        start=record.amount("startTime"),
-        finish=record.amount("finishTime"),
-        hdfs_bytes_read=record.amount("hdfsBytesRead"),
-        map_output_bytes=record.amount("mapOutputBytes"),
-        reduce_shuffle_bytes=record.amount("reduceShuffleBytes"),
-    )
+def _place(number: int, job: Any) -> str:
+    usable = isinstance(job, str) and len(job) <= 100 and job.isprintable()
+    return f"job {number} ({job})" if usable else f"job {number}"
 
 
 def _repeated_tasks(jobs: Iterable[tuple[int, Job]]) -> Iterator[Fault]:

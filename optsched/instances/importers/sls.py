@@ -13,18 +13,25 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 from xml.etree import ElementTree
+
+from msgspec import Meta, field
 
 from optsched.core.errors import Fault, InputError
 from optsched.instances.importers.foreign import (
     LARGEST,
+    Amount,
+    Foreign,
+    Host,
     Imported,
-    JsonObject,
     Location,
+    Name,
     json_objects,
+    located_at,
     most_at_once,
     parse_slots,
+    read_record,
     read_text,
     shown,
     stem,
@@ -32,30 +39,43 @@ from optsched.instances.importers.foreign import (
 
 __all__ = ["import_sls"]
 
-KINDS = ("map", "reduce")
 
-#: Keys of a node's resources, which become the names of its capacities.
-RESOURCES = ("memory-mb", "vcores")
+#: A name of which other names are made, or which names a node.
+_Short = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Container:
+class _Container(Foreign, rename="container.{}".format):
     """A task: what kind it is, where SLS asks for it, when it began and ended, in ms."""
 
-    kind: str
-    location: Location | None
-    start: int | None
-    end: int | None
+    type: Literal["map", "reduce"]
+    host: Host | None = None
+    start: Amount | None = field(default=None, name="container.start.ms")
+    end: Amount | None = field(default=None, name="container.end.ms")
+
+    @property
+    def location(self) -> Location | None:
+        """Where SLS asks for it."""
+        return None if self.host is None else located_at(self.host)
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
+class _Job(Foreign):
     """A job: its arrival in ms, its queue and its containers."""
 
-    id: str
-    queue: str | None
-    start: int | None
-    containers: tuple[_Container, ...]
+    id: _Short = field(name="job.id")
+    queue: Name | None = field(default=None, name="job.queue.name")
+    start: Amount | None = field(default=None, name="job.start.ms")
+    containers: list[_Container] = field(default_factory=list, name="job.tasks")
+
+
+class _Machine(Foreign):
+    node: _Short
+    memory: Amount | None = field(default=None, name="memory-mb")
+    vcores: Amount | None = None
+
+
+class _Rack(Foreign):
+    rack: Name
+    nodes: list[_Machine] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +210,7 @@ def _records(
         records.append(record)
         odd: Counter[str] = Counter()
         for number, container in enumerate(job.containers, start=1):
-            task: dict[str, Any] = {"id": f"{job.id}_c{number}", "job": job.id, "kind": container.kind}
+            task: dict[str, Any] = {"id": f"{job.id}_c{number}", "job": job.id, "kind": container.type}
             tasks.append(task | _where(container, hosts, odd) | _when(container, job, origin, odd))
         notes.extend(f"{job.id}: {times} of {len(job.containers)} containers {what}" for what, times in odd.items())
     return records, tasks
@@ -202,11 +222,11 @@ def _where(container: _Container, hosts: dict[str, _Node], odd: Counter[str]) ->
     if where is None:
         return {}
     if where.host not in hosts:
-        odd[f"on hosts that the node file does not have{'; remote everywhere' * (container.kind == 'map')}"] += 1
+        odd[f"on hosts that the node file does not have{'; remote everywhere' * (container.type == 'map')}"] += 1
         return {}
     if where.rack not in (None, hosts[where.host].rack):
         odd["name another rack than the node file, whose rack is kept"] += 1
-    return ({"replicas": [where.host]} if container.kind == "map" else {}) | {"observed": where.host}
+    return ({"replicas": [where.host]} if container.type == "map" else {}) | {"observed": where.host}
 
 
 def _when(container: _Container, job: _Job, origin: int | None, odd: Counter[str]) -> dict[str, Any]:
@@ -231,7 +251,7 @@ def _intervals(log: list[_Job]) -> Iterator[tuple[tuple[str, str], int, int]]:
         for container in job.containers:
             start, end = container.start, container.end
             if container.location is not None and start is not None and end is not None and start <= end:
-                yield (container.location.host, container.kind), start, end
+                yield (container.location.host, container.type), start, end
 
 
 def _read_jobs(path: str | os.PathLike[str], notes: list[str]) -> list[_Job]:
@@ -239,32 +259,16 @@ def _read_jobs(path: str | os.PathLike[str], notes: list[str]) -> list[_Job]:
     faults: list[Fault] = []
     jobs: dict[str, _Job] = {}
     for number, value in enumerate(json_objects(text, "job", faults, cut), start=1):
-        record = JsonObject(value, f"job {number}", faults)
-        name = record.name("job.id", required=True)
-        containers = [_container(container) for container in record.records("job.tasks")]
-        queue, start = record.name("job.queue.name"), record.amount("job.start.ms")
-        if name is None:
-            continue
-        if len(name) > 200:
-            record.fault("job.id", f"{shown(name)} is longer than 200 characters")
-        if name in jobs:
-            record.fault("job.id", f"{shown(name)} is the id of another job too")
-        jobs[name] = _Job(name, queue, start, tuple(entry for entry in containers if entry is not None))
+        job = read_record(value, _Job, f"job {number}", faults)
+        if job.id and job.id in jobs:
+            faults.append(Fault(f"job {number}.job.id", f"{shown(job.id)} is the id of another job too"))
+        jobs[job.id] = job
     if not jobs and not faults:
         faults.append(Fault("", "there is no complete job in it; an SLS job file is JSON objects, one after the other"))
     if faults:
         raise InputError(faults, os.fspath(path))
     notes.extend(cut)
     return list(jobs.values())
-
-
-def _container(record: JsonObject) -> _Container | None:
-    kind = record.name("container.type", required=True)
-    if kind is not None and kind not in KINDS:
-        record.fault("container.type", f"must be map or reduce, not {shown(kind)}")
-    where = record.host("container.host")
-    start, end = record.amount("container.start.ms"), record.amount("container.end.ms")
-    return None if kind is None else _Container(kind, where, start, end)
 
 
 def _hosts(log: list[_Job], path: str | os.PathLike[str]) -> dict[str, _Node]:
@@ -292,18 +296,14 @@ def _read_nodes(path: str | os.PathLike[str]) -> dict[str, _Node]:
     faults: list[Fault] = []
     nodes: dict[str, _Node] = {}
     for number, value in enumerate(json_objects(text, "rack", faults, cut), start=1):
-        record = JsonObject(value, f"rack {number}", faults)
-        rack = record.name("rack", required=True)
-        for entry in record.records("nodes"):
-            name = entry.name("node", required=True)
-            amounts = {key: entry.amount(key) for key in RESOURCES}
-            if name is None:
-                continue
-            if len(name) > 200:
-                entry.fault("node", f"{shown(name)} is longer than 200 characters")
-            if name in nodes:
-                entry.fault("node", f"{shown(name)} is the name of another node too")
-            nodes[name] = _Node(rack, {key: amount for key, amount in amounts.items() if amount is not None})
+        rack = read_record(value, _Rack, f"rack {number}", faults)
+        for row, machine in enumerate(rack.nodes):
+            if machine.node and machine.node in nodes:
+                message = f"{shown(machine.node)} is the name of another node too"
+                faults.append(Fault(f"rack {number}.nodes[{row}].node", message))
+            amounts = {"memory-mb": machine.memory, "vcores": machine.vcores}
+            capacity = {key: amount for key, amount in amounts.items() if amount is not None}
+            nodes[machine.node] = _Node(rack.rack, capacity)
     faults += [Fault("", note) for note in cut]
     if not nodes and not faults:
         faults.append(Fault("", "there is no node in it; an SLS node file is {rack, nodes: [{node}]}, one a rack"))

@@ -63,7 +63,7 @@ def test_dimacs(file: Callable[..., Path]) -> None:
             "p min 1 1\na 1 1 0 9007199254740993 " + "9" * 5000 + "\n",
             [
                 'line 2: the capacity "9007199254740993" is past 2^53',
-                'line 2: the cost "' + "9" * 36 + "... is past 2^53",
+                'line 2: the cost "' + "9" * 40 + '..." is past 2^53',
             ],
         ),
     ],

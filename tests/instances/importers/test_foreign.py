@@ -15,11 +15,15 @@ from optsched.core.errors import Fault
 from optsched.instances.importers.dimacs import import_dimacs
 from optsched.instances.importers.foreign import (
     LARGEST,
-    JsonObject,
+    Amount,
+    Foreign,
+    Host,
     Line,
     Location,
     json_objects,
     lines_of,
+    located_at,
+    read_record,
     stem,
 )
 from optsched.instances.importers.orlib import import_orlib_assign, import_orlib_gap
@@ -59,69 +63,50 @@ def test_objects_of_a_text(text: str, values: list[Any], told: list[str]) -> Non
     assert all(line.startswith(begin) for line, begin in zip(lines, told, strict=True))
 
 
-def record_of(**fields: Any) -> tuple[JsonObject, list[Fault]]:
-    """A record `r` of these fields, and the faults that it is to fill."""
+class Record(Foreign):
+    """Some fields."""
+
+    size: Amount | None = None
+    host: Host | None = None
+
+
+def test_records() -> None:
+    """Tests that null and -1 are unknown, other fields are ignored, 2^53 is the largest, and all faults are told."""
     found: list[Fault] = []
-    return JsonObject(fields, "r", found), found
-
-
-@pytest.mark.parametrize(
-    ("value", "amount", "told"),
-    [
-        (None, None, []),
-        (-1, None, []),
-        (0, 0, []),
-        (LARGEST, LARGEST, []),
-        (LARGEST + 1, None, ["r.size: 9007199254740993 is past 2^53"]),
-        (-2, None, ["r.size: -2 is negative; only -1 stands for unknown"]),
-        (True, None, ["r.size: must be a whole number, not true"]),
-        (1.0, None, ["r.size: must be a whole number, not 1.0"]),
-        ("7", None, ['r.size: must be a whole number, not "7"']),
-    ],
-)
-def test_amounts(value: Any, amount: int | None, told: list[str]) -> None:
-    """Tests that -1 is unknown, that 2^53 is the largest, and that no truth or decimal is a number of bytes."""
-    record, found = record_of(size=value)
-    assert (record.amount("size"), [str(fault) for fault in found]) == (amount, told)
-
-
-@pytest.mark.parametrize(
-    ("path", "place", "told"),
-    [
-        ("/r1/h1", Location("h1", "r1"), []),
-        ("h1", Location("h1"), []),
-        ("/d1/r1/h1/", Location("h1", "d1/r1"), []),
-        (r"/r1/a\.b", Location("a.b", "r1"), []),
-        ("/", None, ["r.host: names no host"]),
-        ("", None, ['r.host: must be a non-empty string of printable characters, not ""']),
-        (None, None, []),
-    ],
-)
-def test_hosts(path: str | None, place: Location | None, told: list[str]) -> None:
-    """Tests that a path names host and racks, that a bare host has no rack, and that slashes alone name none."""
-    record, found = record_of(host=path)
-    assert (record.host("host"), [str(fault) for fault in found]) == (place, told)
-
-
-def test_layers() -> None:
-    """Tests that layers name host and racks, and that one wrong layer leaves no host."""
-    record, found = record_of(good=["r1", "h1"], none=[], wrong=["r1", 3])
-    assert record.layers("good") == Location("h1", "r1")
-    assert (record.layers("none"), record.layers("wrong")) == (None, None)
-    assert [str(fault) for fault in found] == ["r.none: names no host", "r.wrong[1]: must be a string, not 3"]
-
-
-def test_records_that_are_none() -> None:
-    """Tests that what is no object, and a key that stands twice, are told once, and nothing is missing in no object."""
-    found: list[Fault] = []
-    notes: list[str] = []
-    (twice,) = json_objects('{"a": 1, "a": 2}', "job", found, notes)
-    for value in (twice, [1], None):
-        assert JsonObject(value, "", found).name("id", required=True) is None
+    for fields, size in (
+        ({}, None),
+        ({"size": None, "more": 1}, None),
+        ({"size": -1}, None),
+        ({"size": LARGEST}, LARGEST),
+    ):
+        assert read_record(fields, Record, "r", found).size == size
+    assert found == []
+    (twice,) = json_objects('{"size": 1, "size": true}', "job", found, [])
+    for value in (twice, {"size": LARGEST + 1, "host": "/"}, {"size": -2}, None):
+        read_record(value, Record, "r", found)
+    unknown = "expected an integer, 0 or more, or -1 where it is unknown, got"
     assert [str(fault) for fault in found] == [
-        *("a: is named twice in one object", "id: is missing"),
-        *("must be an object, not a list", "must be an object, not null"),
+        "r.size: the key is given more than once",
+        f"r.size: {unknown} true",
+        "r.size: 9007199254740993 is past 2^53",
+        'r.host: expected the name of a host or rack, got "/"',
+        f"r.size: {unknown} -2",
+        "r: expected an object, got null",
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("/r1/h1", Location("h1", "r1")),
+        ("h1", Location("h1")),
+        ("/d1/r1/h1/", Location("h1", "d1/r1")),
+        (r"/r1/a\.b", Location("a.b", "r1")),
+    ],
+)
+def test_hosts(path: str, place: Location) -> None:
+    """Tests that a path names host and racks, and that a bare host has no rack."""
+    assert located_at(path) == place
 
 
 @pytest.mark.parametrize(
@@ -133,7 +118,7 @@ def test_records_that_are_none() -> None:
         (f"{LARGEST}", 0, LARGEST, None),
         (f"{LARGEST + 1}", 0, 0, 'line 4: cost "9007199254740993" is past 2^53'),
         ("-0", 0, 0, None),
-        ("9" * 5000, 0, 0, f'line 4: cost "{"9" * 36}... is past 2^53'),
+        ("9" * 5000, 0, 0, f'line 4: cost "{"9" * 40}..." is past 2^53'),
         ("1.0", 0, 0, 'line 4: cost must be a whole number, not "1.0"'),
         ("\u0661", 0, 0, 'line 4: cost must be a whole number, not "\\u0661"'),
     ],

@@ -98,7 +98,7 @@ def test_swim_does_not_fill_the_memory(file: Callable[..., Path]) -> None:
                 'line 2: map input bytes must be a whole number, not "1.5"',
                 'line 3: reduce output bytes "99999999999999999" is past 2^53',
                 'line 3: job "b" is on line 2 already',
-                'line 4: the job id "' + "c" * 36 + "... must be up to 100 printable characters",
+                'line 4: the job id "' + "c" * 40 + '..." must be up to 100 printable characters',
             ],
         ),
     ],
