@@ -65,15 +65,7 @@ _DRAWN = "generated"
 
 
 def assumed(noun: Instance | FlowNetwork) -> list[str]:
-    """The labels of an instance or network that say assumed or inferred.
-
-    Examples
-    --------
-    >>> from optsched.core.instance import Cluster, Instance, Workload
-    >>> labels = {"slots": "inferred from the tasks that ran", "times": "recorded"}
-    >>> assumed(Instance(Cluster(["a"]), Workload(["t"]), labels=labels))
-    ['slots']
-    """
+    """The labels of an instance or network that say assumed or inferred."""
     return [name for name, text in noun.labels.items() if _ASSUMED.search(text)]
 
 
@@ -81,13 +73,6 @@ def assumed_in_words(nouns: Iterable[Instance | FlowNetwork]) -> str:
     """What is labelled as assumed or inferred in some of them, each once; empty where nothing is.
 
     Generated instances are left out: their names say so, and a note was printed when they were drawn.
-
-    Examples
-    --------
-    >>> from optsched.core.instance import Cluster, Instance, Workload
-    >>> one = Instance(Cluster(["a"]), Workload(["t"]), labels={"slots": "inferred"})
-    >>> assumed_in_words([one, one])
-    'assumed or inferred: slots'
     """
     found = dict.fromkeys(name for noun in nouns if _DRAWN not in noun.labels for name in assumed(noun))
     return f"assumed or inferred: {', '.join(found)}" if found else ""

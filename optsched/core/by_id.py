@@ -18,15 +18,10 @@ __all__ = ["ById", "Chosen", "plain"]
 
 
 class _Picked:
-    """Some of the ids of a column, by their positions.
+    """Some of the ids of a column: `positions` (int64, increasing) in `ids`.
 
-    Attributes
-    ----------
-    ids
-        The whole column, such as `instance.cluster.node_ids`, shared with its owner. By being the same array it tells
-        who reads these that the positions are in their own column.
-    positions
-        int64, increasing: which of them are meant.
+    `ids` is the whole column, such as `instance.cluster.node_ids`, shared with its owner. By being the same array it
+    tells who reads these that the positions are in their own column.
     """
 
     def __init__(self, ids: Strings, positions: npt.ArrayLike) -> None:
@@ -50,22 +45,11 @@ class _Picked:
 
 
 class ById(_Picked, Mapping[str, int]):
-    """Whole numbers by id: a mapping over the arrays `positions` and `numbers`.
+    """Whole numbers by id: a mapping over the arrays `positions` (increasing, in the column `ids`) and `numbers`.
 
-    Parameters
-    ----------
-    ids, positions
-        Column of ids and increasing positions in it, int64.
-    numbers
-        int64, of the same length: the number of each.
+    Both are int64 and of one length. ValueError if positions do not increase, there is no id at one, or numbers are
+    more or fewer than these.
 
-    Raises
-    ------
-    ValueError
-        If positions do not increase, there is no id at one, or numbers are more or fewer than these.
-
-    Examples
-    --------
     >>> prices = ById.nonzero(np.array(["n1", "n2", "n3"]), np.array([0, 4, 1]))
     >>> prices, prices["n2"], prices.positions.tolist()
     ({'n2': 4, 'n3': 1}, 4, [1, 2])
@@ -112,8 +96,6 @@ class ById(_Picked, Mapping[str, int]):
 class Chosen(_Picked, Sequence[str]):
     """A list of ids over the array `positions`; parameters as of `ById`.
 
-    Examples
-    --------
     >>> cover = Chosen.where(np.array(["n1", "n2", "n3"]), np.array([True, False, True]))
     >>> cover, cover == ["n1", "n3"], cover.chosen().tolist()
     (['n1', 'n3'], True, [True, False, True])

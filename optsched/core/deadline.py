@@ -22,15 +22,9 @@ _ends: ContextVar[float | None] = ContextVar("optsched deadline", default=None)
 
 @contextmanager
 def deadline(seconds: float | None) -> Iterator[None]:
-    """Limit the time of what runs within.
+    """Limit the time of what runs within to `seconds` from now; None changes nothing. Of nested deadlines the earliest
+    holds.
 
-    Parameters
-    ----------
-    seconds
-        From now; None changes nothing. Of nested deadlines the earliest holds.
-
-    Examples
-    --------
     >>> with deadline(0):
     ...     with deadline(60):
     ...         print(remaining())
@@ -52,14 +46,7 @@ def deadline(seconds: float | None) -> Iterator[None]:
 
 @contextmanager
 def unhurried() -> Iterator[None]:
-    """Lift every deadline, for quick work that gives a result where a search was cut short.
-
-    Examples
-    --------
-    >>> with deadline(0), unhurried():
-    ...     print(remaining())
-    None
-    """
+    """Lift every deadline, for quick work that gives a result where a search was cut short."""
     held = _ends.set(None)
     try:
         yield
@@ -74,28 +61,13 @@ def remaining() -> float | None:
 
 
 def late() -> float:
-    """Seconds since the deadline; 0 before it, or without one.
-
-    Examples
-    --------
-    >>> late()
-    0.0
-    """
+    """Seconds since the deadline; 0 before it, or without one."""
     ends = _ends.get()
     return 0.0 if ends is None else max(0.0, time.monotonic() - ends)
 
 
 def check() -> None:
-    """Raise OutOfTime once the deadline is past; cheap enough for a loop.
-
-    Examples
-    --------
-    >>> check()
-    >>> with deadline(0):
-    ...     check()
-    Traceback (most recent call last):
-    optsched.core.errors.OutOfTime: out of time
-    """
+    """Raise OutOfTime once the deadline is past; cheap enough for a loop."""
     ends = _ends.get()
     if ends is not None and time.monotonic() >= ends:
         raise OutOfTime("out of time")

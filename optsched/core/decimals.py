@@ -81,20 +81,8 @@ def is_short(value: int | Fraction) -> bool:
 def spelled(value: int | Fraction | None, largest: int = _LARGEST_INTEGER) -> int | str | None:
     """A number as a file holds it, and `rational` reads it; None, for unknown, stays None.
 
-    Parameters
-    ----------
-    value
-        The number.
-    largest
-        Integers past it are written "p/1".
+    Integers past `largest` are written "p/1". TooLarge if it has more than `MOST_DIGITS` digits, which no file holds.
 
-    Raises
-    ------
-    TooLarge
-        If it has more than `MOST_DIGITS` digits, which no file holds.
-
-    Examples
-    --------
     >>> spelled(Fraction(1, 2)), spelled(3), spelled(3, largest=2)
     ('1/2', 3, '3/1')
     """
@@ -201,17 +189,10 @@ def whole_units(values: Floats, denominator: int) -> Ints:
 
 
 def rounded_in_words(values: Floats, denominator: int, what: str) -> str | None:
-    """How many numbers are rounded to multiples of 1/`denominator`, and by how much at most; None where none is.
+    """How many finite numbers are rounded to multiples of 1/`denominator`, and by how much at most; None where none is.
 
-    Parameters
-    ----------
-    values
-        Finite.
-    what
-        What these are, as a noun: "sizes in MB".
+    `what` names them, as a noun.
 
-    Examples
-    --------
     >>> rounded_in_words(np.array([1e-7, 0.5]), 2**20, "sizes in MB")
     '1 of 2 sizes in MB are rounded to multiples of 1/1048576, by up to 1e-07, 1 of them to 0'
     """

@@ -43,23 +43,7 @@ FORMER = {
 
 
 def deprecated(former: str, present: str, stacklevel: int = 2) -> None:
-    """Warn that a name will go.
-
-    Parameters
-    ----------
-    former, present
-        The name, and what to use instead.
-    stacklevel
-        As for `warnings.warn`: 2 is the caller of the function that calls this one.
-
-    Examples
-    --------
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     deprecated("optsched.old", "optsched.new")
-    >>> print(caught[0].message)
-    optsched.old is deprecated and will go in a later release: use optsched.new
-    """
+    """Warn that a name will go, and say what to use instead; `stacklevel` as for `warnings.warn`."""
     message = f"{former} is deprecated and will go in a later release: use {present}"
     warnings.warn(message, DeprecationWarning, stacklevel=stacklevel + 1)
 
@@ -105,8 +89,6 @@ def take_former(kind: type, former: str, present: str) -> None:
 def present_module(former: str) -> str | None:
     """Where the names of a former module are now; None if it is no former module.
 
-    Examples
-    --------
     >>> present_module("optsched.studies.tables")
     'optsched.measuring.studies.tables'
     """

@@ -25,21 +25,10 @@ _SHOWN = 12
 
 @cache
 def code_version() -> str:
-    """The version, with a digest of the text of every module of this package; a process looks once.
+    """The version with a digest of the text of every module (PEP 440: `0.2.0+src1a2b3c4d5e6f`); a process looks once.
 
     It is the same for a clone and for a wheel that was built from it. An edit of any module changes it. Keys of sweeps,
     records and files of solutions hold it.
-
-    Returns
-    -------
-    str
-        A version with a local part as PEP 440 has it: `0.2.0+src1a2b3c4d5e6f`.
-
-    Examples
-    --------
-    >>> import optsched
-    >>> code_version().partition("+src")[0] == optsched.__version__
-    True
     """
     return f"{__version__}+src{_digest(PACKAGE)[:_SHOWN]}"
 
@@ -56,14 +45,9 @@ def _digest(folder: Path) -> str:
 
 @cache
 def commit(folder: Path = PACKAGE.parent) -> str | None:
-    """The commit of the clone that this package runs from, with `-dirty` after local changes; None outside of a clone.
+    """The commit of the clone at `folder`, with `-dirty` after local changes; None outside of a clone.
 
     Untracked files are no local changes; `code_version` covers those of the package.
-
-    Parameters
-    ----------
-    folder
-        The top of the clone.
     """
     import subprocess
 

@@ -131,22 +131,9 @@ class Instance(Whole):
     def initial(cls, cluster: Cluster, workload: Workload, *, time: float = 0, **others: Any) -> Instance:
         """An instance in which nothing runs and every slot is idle, but for the given columns of its state.
 
-        Parameters
-        ----------
-        cluster, workload
-            The static part.
-        time
-            Of the snapshot, in seconds.
-        **others
-            Columns of `State` (`out_in_use=[12.5, 0]`); `name`, `labels` and the rest of the fields of an instance.
+        `others` are columns of `State` (`out_in_use=[12.5, 0]`) and fields of an instance (`name`, `labels`, ...).
+        InputError lists every fault with its place.
 
-        Raises
-        ------
-        InputError
-            If anything in it is wrong; every fault is listed with its place.
-
-        Examples
-        --------
         >>> Instance.initial(Cluster(["n1", "n2"]), Workload(["t1"]), idle_slots=[0, 1]).state.idle_slots.tolist()
         [0, 1]
         """
@@ -190,21 +177,10 @@ class Instance(Whole):
     def from_frames(nodes: pd.DataFrame, tasks: pd.DataFrame, **others: Any) -> Instance:
         """An instance from pandas frames, a row a record and a column a field of the instance format.
 
-        Parameters
-        ----------
-        nodes, tasks
-            With ids in the column `id`.
-        **others
-            The frames `jobs`, `groups`, `replicas`, `running_rates` and `shuffle`, and `name`, `time`, `parameters`,
-            `topology` and the rest of the format; see `optsched.instances.frames.from_frames`.
+        Ids are in the column `id`. `others` are further frames (`jobs`, `groups`, `replicas`, `running_rates`,
+        `shuffle`) and the rest of the format (`name`, `time`, `parameters`, `topology`, ...); see
+        `optsched.instances.frames.from_frames`.
 
-        Raises
-        ------
-        InputError
-            If anything in the frames is wrong; lists every fault with row and column.
-
-        Examples
-        --------
         >>> import pandas
         >>> nodes = pandas.DataFrame({"id": ["n1", "n2"], "slots": [2, 1]})
         >>> tasks = pandas.DataFrame({"id": ["t1", "t2"], "replicas": [["n1"], ["n1", "n2"]]})

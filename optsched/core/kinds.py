@@ -43,16 +43,9 @@ _READ = 65536
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of file.
+    """A kind of file: its name with its article (`a solution`), what to do with it, and what its first bytes match.
 
-    Attributes
-    ----------
-    name
-        What it is, with its article: `a solution`.
-    use
-        What to do with it; `{}` stands for the file.
-    pattern
-        Matches its first bytes and those of no kind before it.
+    In `use`, `{}` stands for the file. `pattern` matches no kind before it.
     """
 
     name: str
@@ -227,8 +220,6 @@ def imported_by(importer: str, option: str = "") -> list[Kind]:
 def kind_of(data: bytes) -> Kind | None:
     """What kind of file begins so; None where it is of no known kind.
 
-    Examples
-    --------
     >>> kind_of(b'{"jobID": "job_1", "mapTasks": []}').name
     'a Rumen trace'
     """
@@ -259,26 +250,11 @@ def other_kind(kind: Kind | None, wanted: str, own: Sequence[str], source: str, 
 
 @contextmanager
 def expected(path: str | os.PathLike[str], wanted: str, own: Sequence[str], made: str = "") -> Iterator[None]:
-    """A context in which an error about a file of another kind says what that file is.
+    """A context in which an InputError about a file of another kind says what that file is.
 
-    Parameters
-    ----------
-    path
-        The file that is read.
-    wanted
-        What it should be, without an article.
-    own
-        Names of the kinds that are taken: if it is one of these, its faults are reported as they are.
-    made
-        How a file of the wanted kind is made, as a sentence without its end.
+    `wanted` is what the file should be, without an article; `made` is a sentence, without its end, on how such a file
+    is made. Of the kinds in `own`, faults are reported as they are.
 
-    Raises
-    ------
-    InputError
-        If there was one.
-
-    Examples
-    --------
     >>> from optsched.core.resources import folder
     >>> try:
     ...     with expected(folder("instances") / "optima.json", "instance", [INSTANCE]):

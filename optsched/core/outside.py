@@ -49,27 +49,11 @@ Check = Callable[[Entry], str | None]
 def brought(
     group: str, kind: type[Entry], taken: Collection[str], check: Check[Entry] | None = None
 ) -> tuple[dict[str, tuple[Entry, str]], tuple[UsageError, ...]]:
-    """The parts that installed packages bring to a group, by name, in the order of packages and of their entry points.
+    """The parts that installed packages bring to a group, with their packages, by name; and the faults of packages.
 
-    The faults of a package come with it, so that one package's fault need not hide what another brings.
-
-    Parameters
-    ----------
-    group
-        The entry points' group: each names an object of `kind`, or a tuple of such.
-    kind
-        The class of the records, which have a `name`.
-    taken
-        The names of the shipped ones.
-    check
-        A further check of a record; it may import what the record names.
-
-    Returns
-    -------
-    tuple
-        The records, each with its package, and an error for each that is none: a module cannot be imported, or what is
-        named is not a record of `kind`, has a bad name or one that is taken, or does not pass the check. The message
-        names the package.
+    The order is that of packages and of their entry points. Each names an object of `kind`, or a tuple of such. One
+    package's fault does not hide what another brings. It is a fault if a module cannot be imported, or a record is not
+    of `kind`, has a bad name or one of `taken`, or does not pass `check`, which may import what the record names.
     """
     from importlib.metadata import entry_points  # takes a while to import
 
@@ -100,19 +84,10 @@ def _refuse(entry: Entry, origin: str, taken: Collection[str], check: Check[Entr
 
 
 class Listed(Mapping[str, Entry]):
-    """Records by their names: the shipped ones, each made when it is asked for, then what installed packages bring.
+    """Records by their names: the `shipped` ones, each found when it is asked for, then what installed packages bring.
 
     A shipped name is found without a look at the packages. So a broken package matters only where the whole list is
-    needed, or a name that is not shipped.
-
-    Parameters
-    ----------
-    group, kind, check
-        As for `brought`.
-    shipped
-        The names of the shipped ones.
-    find
-        The shipped record of a name.
+    needed, or a name that is not shipped. `group`, `kind` and `check` are as for `brought`.
     """
 
     def __init__(
@@ -203,12 +178,6 @@ def raised(error: BaseException) -> str:
 
     The user's own file is the first one below this package and the machinery of imports; where the exception was raised
     in a library that this file called, that place is named as well.
-
-    >>> try:
-    ...     [][0]
-    ... except IndexError as error:
-    ...     print(raised(error))
-    IndexError: list index out of range (<doctest ...>, line 2)
     """
     text = " ".join(traceback.format_exception_only(error)[-1].split())
     frames = traceback.extract_tb(error.__traceback__)

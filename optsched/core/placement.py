@@ -76,20 +76,9 @@ class Placement:
     def to_dict(self, of: Any, rows: npt.NDArray[np.int64] | None = None) -> dict[str, str | None]:
         """The node of each task by their ids; None: the task runs nowhere.
 
-        Parameters
-        ----------
-        of
-            The instance, of whose every task there is an entry, or a problem, of whose tasks to place there is one.
-        rows
-            Positions of the tasks that there is an entry of, where it is not all of these.
+        There is an entry for every task of an instance, for every task to place of a problem, or for those at the
+        positions `rows`. UsageError if `of` has another number of tasks, or lacks a node.
 
-        Raises
-        ------
-        UsageError
-            If it has another number of tasks, or lacks a node.
-
-        Examples
-        --------
         >>> from optsched.core.instance import Cluster, Instance, Workload
         >>> Placement.of([1, None]).to_dict(Instance(Cluster(["a", "b"]), Workload(["t1", "t2"])))
         {'t1': 'b', 't2': None}
@@ -160,10 +149,7 @@ class NetworkFlow:
     def to_dict(self, of: Any) -> dict[str, int]:
         """The units on each arc by its id; `of` is the network, or a problem on it.
 
-        Raises
-        ------
-        UsageError
-            If it has another number of arcs.
+        UsageError if it has another number of arcs.
         """
         network = noun_of(of)
         return dict(zip(network.arc_ids.tolist(), self.on(network).tolist(), strict=True))

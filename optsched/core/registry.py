@@ -666,17 +666,8 @@ def _wrong_part(record: Record) -> str | None:
 def altered(kind: type[Any], base: type[Any], anew: Collection[str] = ()) -> str | None:
     """The first attribute of a base class that a subclass defines anew; None: it is the same problem.
 
-    Abstract attributes are the subclass's to define, and words such as its name matter to nothing.
+    Abstract attributes and those in `anew` are the subclass's to define, and words such as its name matter to nothing.
 
-    Parameters
-    ----------
-    kind, base
-        The subclass and the base.
-    anew
-        Further attributes that the subclass may define.
-
-    Examples
-    --------
     >>> from optsched.problems import Lsap, LsapFairness
     >>> altered(type("Renamed", (Lsap,), {"name": "renamed"}), Lsap)
     >>> altered(type("Free", (Lsap,), {"objective": lambda self, placement: (0,)}), Lsap)
@@ -790,13 +781,9 @@ class _Records(Listed[Record]):
 def records() -> _Records:
     """Every listed problem's record by its name, the shipped ones first.
 
-    What is installed is looked at for the first name that is not shipped, or for the whole list.
-
-    Raises
-    ------
-    UsageError
-        From the mapping, where a package outside names something else than a record, a name that is taken, a field that
-        holds what it must not, or a class or module that does not exist; says which package.
+    What is installed is looked at for the first name that is not shipped, or for the whole list. The mapping then
+    raises UsageError, with the package, for what is no record, a name that is taken, or a field, class or module that
+    is wrong.
     """
     return _Records()
 
@@ -819,15 +806,9 @@ def record(name: str) -> Record:
 def record_of(kind: type[Any]) -> Record:
     """The record of a class of problems; of one that is not registered a record of nothing but the class.
 
-    A package whose record cannot be read is as if it were not installed: the class is not its own.
+    A package whose record cannot be read is as if it were not installed: the class is not its own. UsageError if the
+    record of a package outside names a part that is not there.
 
-    Raises
-    ------
-    UsageError
-        If the record of a package outside names a part that is not there.
-
-    Examples
-    --------
     >>> from optsched.problems.lsap import Lsap
     >>> class Mine(Lsap):
     ...     pass

@@ -30,25 +30,12 @@ def _is_checkout(root: Path) -> bool:
 
 
 def folder(name: str, package: Path = _PACKAGE) -> Path:
-    """Path of one of the project's data folders.
+    """Path of one of the project's data folders (`FOLDERS`); UsageError if there is none, or the installation has lost
+    it.
 
-    In a checkout it is the folder at the top, and never `_data` inside the package, which could be a stale copy from
-    a build; in an installed wheel it is `_data`.
+    In a checkout it is the folder at the top, and never `_data` inside the package, which could be a stale copy from a
+    build; in an installed wheel it is `_data`.
 
-    Parameters
-    ----------
-    name
-        One of `FOLDERS`.
-    package
-        Folder of the import package; for tests.
-
-    Raises
-    ------
-    UsageError
-        If there is no such data folder, or the installation has lost it.
-
-    Examples
-    --------
     >>> folder("solvers").joinpath("exact.toml").is_file()
     True
     """

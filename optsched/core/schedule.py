@@ -114,18 +114,9 @@ class Schedule:
     def to_dict(self, of: Any) -> dict[str, dict[str, Any] | None]:
         """Node and start (microseconds) of each task by their ids; None: the task does not run.
 
-        Parameters
-        ----------
-        of
-            The instance, of whose every task there is an entry, or a problem, of whose tasks to run there is one.
+        There is an entry for every task of an instance, or for every task to run of a problem. UsageError if `of` has
+        another number of tasks, or lacks a node.
 
-        Raises
-        ------
-        UsageError
-            If it has another number of tasks, or lacks a node.
-
-        Examples
-        --------
         >>> from optsched.core.instance import Cluster, Instance, Workload
         >>> Schedule.of([(1, 0), None]).to_dict(Instance(Cluster(["a", "b"]), Workload(["t1", "t2"])))
         {'t1': {'node': 'b', 'start': 0}, 't2': None}

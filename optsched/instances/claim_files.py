@@ -67,35 +67,14 @@ _MOST_BYTES = LARGEST_FILE
 
 
 def claim_document(claim: Claim, instance: Instance | FlowNetwork) -> dict[str, Any]:
-    """A solution, a frontier, an ordered vector or a schedule as its file holds it.
+    """A solution, a frontier or a schedule as its file holds it.
 
     A solution has a `placement`, or a `schedule` (node and start of each task, whole microseconds) where one was
     decided; of a flow network a `flow`, units by the id of the arc. A frontier has, of each point but the first, the
     tasks that run elsewhere than at the point before, which are often few.
 
-    Parameters
-    ----------
-    claim
-        Of a problem on `instance`.
-    instance
-        The instance or flow network, which gives the ids.
-
-    Raises
-    ------
-    UsageError
-        If it holds a decision on another instance, whose ids this one does not give; or placements that take more than
-        a gibibyte.
-
-    Examples
-    --------
-    >>> from optsched.core.instance import Cluster, Workload
-    >>> from fractions import Fraction
-    >>> instance = Instance(Cluster(["a"]), Workload(["t1", "t2"]))
-    >>> solution = Solution("lsap", {}, instance.sha256, Placement.of([None, 0]), (Fraction(1, 2),), (None,),
-    ...                     Termination.FEASIBLE, Limit.GAP, (), "by hand", 0.0, 0.0, {}, "")
-    >>> document = claim_document(solution, instance)
-    >>> document["placement"], document["objective"], document["bound"]
-    ({'t1': None, 't2': 'a'}, ['1/2'], [None])
+    UsageError if it holds a decision on another instance, whose ids this one does not give; or placements that take
+    more than a gibibyte.
 
     >>> import optsched
     >>> problem = optsched.problem("latency", "papers/fsy-not-optimal")
@@ -115,41 +94,20 @@ def claim_content(claim: Claim, instance: Instance | FlowNetwork, path: str | os
 
 
 def write_claim(claim: Claim, instance: Instance | FlowNetwork, path: str | os.PathLike[str]) -> None:
-    """Write the file of a solution, a frontier or a schedule: the whole file or none.
+    """Write the file of a solution, a frontier or a schedule: the whole file or none; one that exists is replaced.
 
-    Parameters
-    ----------
-    claim, instance
-        As for `claim_document`.
-    path
-        The file; one that exists is replaced.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written there.
-    UsageError
-        As by `claim_document`.
+    InputError if it cannot be written there; UsageError as by `claim_document`.
     """
     expect(path, (str, os.PathLike), "write_claim takes a path")
     write_whole(path, claim_content(claim, instance, path))
 
 
 def read_claim(path: str | os.PathLike[str], instance: Instance | FlowNetwork) -> Solution | Frontier:
-    """Read a solution or a frontier.
+    """Read a solution or a frontier of `instance`.
 
-    Parameters
-    ----------
-    path
-        The file.
-    instance
-        What it should be of. A claim of another instance (by its digest) is read without its decisions, which mean
-        nothing here; `optsched.certify` tells of it.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, unreadable, of none of these formats, or wrong; lists every fault with its place.
+    A claim of another instance (by its digest) is read without its decisions, which mean nothing here;
+    `optsched.certify` tells of it. InputError if the file is missing, unreadable, of none of these formats, or wrong;
+    lists every fault with its place.
     """
     found: Solution | Frontier = _read(path, instance, SOLUTION, FRONTIER)
     return found
@@ -203,23 +161,9 @@ def parse_claim(
     source: str = "",
     formats: Sequence[str] = (SOLUTION, FRONTIER, SCHEDULE),
 ) -> Any:
-    """Read the bytes of a file, or the document in it.
+    """Read the bytes of a file, or the document in it, which has one of the `formats`; `source` names it in messages.
 
-    Parameters
-    ----------
-    content
-        The bytes or the document.
-    instance
-        As for `read_claim`.
-    source
-        Name of the file, for messages.
-    formats
-        The formats that it may have.
-
-    Raises
-    ------
-    InputError
-        If it is of another format, or wrong; lists every fault with its place.
+    InputError if it is of another format, or wrong; lists every fault with its place.
     """
     expect(instance, (Instance, FlowNetwork), "a file of claims is of an instance or a flow network")
     value = opened(content, source) if isinstance(content, bytes) else content

@@ -77,11 +77,6 @@ def load(
         Or tables: a folder with `tasks.csv` and `nodes.csv` (or `.parquet`), or the file with the tasks
         (`optsched.instances.frames`).
 
-    Returns
-    -------
-    Instance or FlowNetwork
-        Checked: what is returned has no fault.
-
     Raises
     ------
     InputError
@@ -90,12 +85,6 @@ def load(
 
     Examples
     --------
-    >>> import tempfile
-    >>> from optsched.core.instance import Cluster, Workload
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(Instance(Cluster(["n1", "n2"]), Workload(["t1"]), name="tiny"), f"{folder}/tiny.json")
-    ...     print(load(f"{folder}/tiny.json"))
-    tiny: 1 tasks, 2 nodes
     >>> print(load("papers/guo-fig2"))
     guo-fig2: 3 tasks, 3 nodes
     >>> print(load({"format": "optsched/1", "nodes": [{"id": "a"}], "tasks": [{"id": "t", "replicas": ["a"]}]}))
@@ -153,22 +142,10 @@ def _of_library(name: str) -> str | Path:
 
 
 def parse(text: bytes | str, source: str = "") -> Instance | Any:
-    """An instance or a flow network from JSON text.
+    """An instance or a flow network from JSON text; `source` names it in messages.
 
-    Parameters
-    ----------
-    text
-        The document.
-    source
-        Name of the text, for the messages.
+    InputError lists everything that is wrong with its place.
 
-    Raises
-    ------
-    InputError
-        If anything in it is wrong; lists every fault with its place.
-
-    Examples
-    --------
     >>> print(parse('{"format": "optsched/1", "nodes": [{"id": "n1"}], "tasks": []}'))
     instance: 0 tasks, 1 nodes
     """
@@ -186,17 +163,7 @@ def parse(text: bytes | str, source: str = "") -> Instance | Any:
 def from_document(document: Mapping[str, Any], source: str = "") -> Instance | Any:
     """An instance or a flow network from a document of plain Python objects, as `json.loads` would give it.
 
-    Parameters
-    ----------
-    document
-        The document; nothing in it is kept or changed.
-    source
-        Its name, for the messages.
-
-    Raises
-    ------
-    InputError
-        If anything in it is wrong; lists every fault with its place.
+    Nothing in it is kept or changed. InputError lists everything that is wrong with its place, after the name `source`.
     """
     with _collector_paused():
         try:
@@ -215,20 +182,9 @@ def to_json(noun: Instance | FlowNetwork) -> bytes:
 def save(noun: Instance | FlowNetwork, path: str | os.PathLike[str]) -> None:
     """Write an instance or a flow network: the whole file or none, and the same bytes for the same content.
 
-    Parameters
-    ----------
-    noun
-        What to write.
-    path
-        A file whose name ends in `.json`, `.json.gz` or `.npz`; one that exists is replaced.
+    The name of the file ends in `.json`, `.json.gz` or `.npz`; one that exists is replaced. InputError if the name ends
+    otherwise, or the file cannot be written there.
 
-    Raises
-    ------
-    InputError
-        If the name ends otherwise, or the file cannot be written there.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save(load("papers/guo-fig2"), f"{folder}/copy.json.gz")

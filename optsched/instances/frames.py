@@ -59,21 +59,11 @@ TABLE_NAMES = (*TABLES, *_LONG)
 def to_frames(instance: Instance) -> dict[str, pd.DataFrame]:
     """An instance as frames.
 
-    Parameters
-    ----------
-    instance
-        Any instance.
+    `nodes`, `groups`, `jobs`, `tasks`: a row a record and a column a field (`capacity.cpu`, `rate_in.c1` where a field
+    has several), None or NaN where nothing is given. `replicas` (task, node), `running_rates` (node, rate) and
+    `shuffle` (map, reduce, size, emitted): a row an entry, in file order. `nodes.attrs["optsched"]` has what is no
+    table (`header`).
 
-    Returns
-    -------
-    dict[str, pandas.DataFrame]
-        `nodes`, `groups`, `jobs`, `tasks`: a row a record and a column a field (`capacity.cpu`, `rate_in.c1` where a
-        field has several), None or NaN where nothing is given. `replicas` (task, node), `running_rates` (node, rate)
-        and `shuffle` (map, reduce, size, emitted): a row an entry, in file order. `nodes.attrs["optsched"]` has what is
-        no table (`header`).
-
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> instance = Instance(Cluster(["n1", "n2"]), Workload(["t1"], replicas=Ragged.from_rows([[1, 0]])))
     >>> to_frames(instance)["replicas"]
@@ -314,33 +304,17 @@ _NAMES_SHOWN = 3
 
 
 def distance_matrix(given: Any, nodes: Sequence[str], place: str = "topology.distance") -> Floats:
-    """The distances between nodes, in the nodes' order, for `Topology("distance", matrix)`.
+    """The distances between nodes, in the nodes' order, for `Topology("distance", matrix)`: float64, shape (nodes,
+    nodes).
 
-    Parameters
-    ----------
-    given
-        An array, or nested lists, of shape (nodes, nodes), `[from][to]` in the nodes' order. Or a pandas frame with the
-        nodes' ids as index and columns, in any order. Or a networkx graph that has every node; other vertices are
-        switches. The distance is then the least sum of `weight` of edges (1 where an edge has none), in their direction
-        where the graph has directions.
-    nodes
-        Ids of the nodes.
-    place
-        How faults call it.
+    `given` is an array, or nested lists, `[from][to]` in the nodes' order. Or a pandas frame with the nodes' ids as
+    index and columns, in any order. Or a networkx graph that has every node; other vertices are switches. The distance
+    is then the least sum of `weight` of edges (1 where an edge has none), in their direction where the graph has
+    directions.
 
-    Returns
-    -------
-    numpy.ndarray
-        float64, shape (nodes, nodes).
+    InputError, at `place`, if it is none of these, has another shape, lacks or repeats a node, names an unknown one, or
+    leads nowhere. That each entry is a number of 0 or more, the instance checks.
 
-    Raises
-    ------
-    InputError
-        If it is none of these, has another shape, lacks or repeats a node, names an unknown one, or leads nowhere. That
-        each entry is a number of 0 or more, the instance checks.
-
-    Examples
-    --------
     >>> import networkx, pandas
     >>> distance_matrix(networkx.Graph([("a", "switch"), ("switch", "b")]), ["a", "b"]).tolist()
     [[0.0, 2.0], [2.0, 0.0]]
@@ -444,25 +418,13 @@ def _sibling(path: Path, table: str) -> Path | None:
 def load_tables(tasks: Path) -> Instance:
     r"""The instance whose tasks are in a file, and whose other tables lie in the same folder.
 
-    Parameters
-    ----------
-    tasks
-        A `.csv` or `.parquet` file with a row for each task: columns as `from_frames` takes them. Its column `replicas`
-        has ids of nodes, parted by spaces or semicolons. `nodes` must lie next to it. `jobs`, `groups`, `replicas`,
-        `running_rates`, `shuffle` and `header.json` (name, time, parameters, topology, ...) may.
+    The file (`.csv` or `.parquet`) has a row for each task: columns as `from_frames` takes them. Its column `replicas`
+    has ids of nodes, parted by spaces or semicolons. `nodes` must lie next to it. `jobs`, `groups`, `replicas`,
+    `running_rates`, `shuffle` and `header.json` (name, time, parameters, topology, ...) may. The instance is called as
+    the header says, else as the file is, or as its folder is where the file is `tasks`.
 
-    Returns
-    -------
-    Instance
-        Called as the header says, else as the file is, or as its folder is where the file is `tasks`.
+    InputError if a table is missing, unreadable or wrong; lists every fault with file, line and column.
 
-    Raises
-    ------
-    InputError
-        If a table is missing, unreadable or wrong; lists every fault with file, line and column.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "nodes.csv").write_text("id,slots\nn1,2\nn2,1\n")

@@ -77,28 +77,12 @@ class Entry:
 
 
 def library(folder: str | os.PathLike[str] | None = None) -> Mapping[str, Entry]:
-    """Every instance of the library by its name, in the order of the index.
+    """Every instance of the library in `folder` (by default the shipped one) by its name, in the order of the index.
 
-    Parameters
-    ----------
-    folder
-        Where it lies; by default the shipped one.
+    InputError, with the place of every fault, if the index is missing or wrong.
 
-    Raises
-    ------
-    InputError
-        If the index is missing or wrong; lists every fault with its place.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as there:
-    ...     index = Path(there, "optima.json")
-    ...     _ = index.write_text('''{"format": "optsched-optima/1", "instances": {"a/b": {"file": "a/b.json",
-    ...         "optima": {"flow": {"value": ["1/2"], "certificate": "dual"}}}}}''')
-    ...     entry = library(Path(there))["a/b"]
-    >>> entry.path.name, entry.optima["flow"].value
-    ('b.json', (Fraction(1, 2),))
+    >>> library()["papers/guo-fig2"].optima["lsap"].value
+    (0,)
     """
     expect(folder, (str, os.PathLike, type(None)), "library takes a folder")
     index = (data_folder("instances") if folder is None else Path(folder)) / INDEX

@@ -48,10 +48,7 @@ def _narrow(values: _Array) -> _Array:
 def read_arrays(data: bytes, largest: int) -> dict[str, _Array]:
     """The arrays of an archive, read-only, with nothing unpickled.
 
-    Raises
-    ------
-    InputError
-        If it is no sound archive of plain arrays, or says that it unpacks to more than `largest` bytes.
+    InputError if it is no sound archive of plain arrays, or says that it unpacks to more than `largest` bytes.
     """
     arrays: dict[str, _Array] = {}
     faults = []
@@ -82,12 +79,8 @@ def read_arrays(data: bytes, largest: int) -> dict[str, _Array]:
 
 
 def header_text(arrays: dict[str, _Array], form: str) -> bytes:
-    """The JSON text of an archive, taken out of its arrays; `form` is what it should be of.
-
-    Raises
-    ------
-    InputError
-        If it has none.
+    """The JSON text of an archive, taken out of its arrays; InputError, which names the `form` of it, where there is
+    none.
     """
     text = arrays.pop("header", None)
     if text is None or text.dtype.kind not in "uSU":

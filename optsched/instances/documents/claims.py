@@ -87,25 +87,15 @@ def _id_columns(on: Instance | FlowNetwork) -> dict[str, Strings]:
 class Writing:
     """A claim on its way into a document.
 
-    Parameters
-    ----------
-    on
-        What it is of, whose ids are written.
-    arrays
-        Of an archive: takes what is long by its place, where the document has null. None: everything is in ids.
+    `on` is what it is of, whose ids are written. `arrays`, in an archive, take what is long by its place, where the
+    document has null; without them everything is in ids.
     """
 
     on: Instance | FlowNetwork
     arrays: dict[str, Ints] | None = None
 
     def decision(self, decision: Decision, place: str, tasks: Ints | None = None) -> dict[str, Any] | None:
-        """A decision; of a placement only at the positions `tasks`, where these are given.
-
-        >>> from optsched.core.instance import Cluster, Workload
-        >>> writing = Writing(Instance(Cluster(["n1"]), Workload(["t1", "t2"])))
-        >>> writing.decision(Schedule.of([(0, 1_500_000), None]), "schedule")
-        {'t1': {'node': 'n1', 'start': 1500000}, 't2': None}
-        """
+        """A decision; of a placement only at the positions `tasks`, where these are given."""
         if self.arrays is None:
             return decision.to_dict(self.on, tasks) if isinstance(decision, Placement) else decision.to_dict(self.on)
         values = decision.on(self.on)
@@ -114,12 +104,7 @@ class Writing:
         return None
 
     def certificate(self, certificate: Certificate, place: str) -> dict[str, Any]:
-        """A certificate.
-
-        >>> from optsched.core.instance import Cluster, Workload
-        >>> Writing(Instance(Cluster(["n1"]), Workload([]))).certificate(Certificate("work", Proof.SOLVER, 3), "")
-        {'component': 'work', 'kind': 'solver', 'claim': 3, 'data': {}}
-        """
+        """A certificate."""
         return {
             "component": certificate.component,
             "kind": str(certificate.kind),
@@ -157,10 +142,7 @@ class Writing:
 def opened(data: bytes, source: str = "") -> Any:
     """The document in a file of claims, of either kind; arrays in their places, those of certificates as `Rows`.
 
-    Raises
-    ------
-    InputError
-        If it is neither JSON text nor a sound archive.
+    InputError if it is neither JSON text nor a sound archive.
     """
     if not data.startswith(_ARCHIVE):
         return decode(data, source)
@@ -206,18 +188,10 @@ def _placed(document: Any, name: str, values: npt.NDArray[Any]) -> str:
 
 @dataclass
 class Reading:
-    """Reads a document of claims on an instance or a network.
+    """Reads a document of claims on an instance or a network (`on`).
 
-    Parameters
-    ----------
-    on
-        What it should be of.
-    same
-        Whether it is of just this; of something else positions and ids mean nothing here, and are not read.
-    faults
-        Takes what is wrong.
-    known
-        Places that have a fault already; none is added there.
+    Where the document is not of the `same` one, positions and ids mean nothing, and are not read. `faults` takes what
+    is wrong, but nothing at places that are `known` to have a fault.
     """
 
     on: Any
@@ -243,10 +217,7 @@ class Reading:
     def rows(self, rows: Rows) -> ById | Chosen:
         """The meaning of a certificate's array: a number for each of some ids where it has two rows, else ids.
 
-        Raises
-        ------
-        ValueError
-            If it is no array of whole numbers, or there is nothing at a position.
+        ValueError if it is no array of whole numbers, or there is nothing at a position.
         """
         ids, values = _id_columns(self.on).get(rows.counted), rows.values
         if ids is None:

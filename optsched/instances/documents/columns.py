@@ -66,14 +66,8 @@ _Array = npt.NDArray[Any]
 class Reading:
     """One document on its way to an `Instance` or a `FlowNetwork`.
 
-    Parameters
-    ----------
-    faults
-        What was found wrong before; what is found here is added, except where a fault is known already.
-    malformed
-        Tables that are no list of records: references into them are not followed.
-    source
-        Name of the file, for the messages.
+    What is found wrong is added to `faults`, except where a fault is known already. References into `malformed` tables,
+    which are no list of records, are not followed. `source` is the name of the file, for the messages.
     """
 
     def __init__(self, faults: Iterable[Fault] = (), malformed: Iterable[str] = (), source: str = "") -> None:
@@ -336,10 +330,7 @@ _KINDS = {
 def to_noun(arrays: Mapping[str, _Array], header: Mapping[str, Any], of_instance: bool) -> Instance | FlowNetwork:
     """The instance, or the network, of columns and a header: name, time, a topology that is no matrix, ....
 
-    Raises
-    ------
-    InputError
-        If a column is missing, unknown or of the wrong type, or if the noun is wrong.
+    InputError if a column is missing, unknown or of the wrong type, or if the noun is wrong.
     """
     columns = _Columns(arrays)
     parts: dict[str, dict[str, Any]] = {"cluster": {}, "workload": {}, "state": {}, "flownetwork": {}}
@@ -507,19 +498,8 @@ def to_document(noun: Instance | FlowNetwork) -> dict[str, Any]:
     """The document of an instance or a network: plain dicts, lists and numbers, in the order in which it is written.
 
     Defaults are left out, and numbers that are integers are written as integers.
+    `optsched.instances.files.from_document` reads it back as the same.
 
-    Parameters
-    ----------
-    noun
-        An instance or a flow network.
-
-    Returns
-    -------
-    dict
-        What `optsched.instances.files.from_document` reads back as the same.
-
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> to_document(Instance(Cluster(["n1"], slots=[2]), Workload(["t1"], size=[64.0])))
     {'format': 'optsched/1', 'nodes': [{'id': 'n1', 'slots': 2}], 'tasks': [{'id': 't1', 'size': 64}]}

@@ -75,10 +75,7 @@ class _Odd:
 def decode(text: bytes, source: str = "") -> Any:
     """JSON text as plain objects in which oddities (doubled keys, NaN, too large numbers) are marked.
 
-    Raises
-    ------
-    InputError
-        If the text is empty, no UTF-8, no JSON, or nested too deep to read.
+    InputError if the text is empty, no UTF-8, no JSON, or nested too deep to read.
     """
     if not text.strip():
         raise InputError([Fault("", "the file is empty")], source)
@@ -145,14 +142,8 @@ def read_number(value: Any, place: str, faults: list[Fault]) -> Number:
 class Diagnosis:
     """Converts a document field by field and lists what is wrong.
 
-    Attributes
-    ----------
-    faults
-        What was found.
-    malformed
-        Tables that are no list of records.
-    deepest
-        Free-form values are nested at most so deep.
+    `faults` is what was found, `malformed` are the tables that are no list of records. Free-form values are nested at
+    most `deepest` deep.
     """
 
     def __init__(self, deepest: int = DEEPEST) -> None:
@@ -161,13 +152,7 @@ class Diagnosis:
         self.malformed: set[str] = set()
 
     def document(self, value: Any, source: str = "") -> InstanceDocument | NetworkDocument:
-        """The document with every faulty field left out.
-
-        Raises
-        ------
-        InputError
-            If not even the intended format is recognised.
-        """
+        """The document with every faulty field left out; InputError if not even the intended format is recognised."""
         known = f'known: "{INSTANCE}", "{NETWORK}"'
         if not isinstance(value, Mapping):
             message = f'expected an object that begins {{"format": "{INSTANCE}", ...}}, got {shown(value)}'

@@ -15,27 +15,9 @@ __all__ = ["GrowingFile", "write_whole"]
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file so that readers find the old content or the new one, never a part.
+    """Write a file so that readers find the old content or the new one, never a part; one that exists is replaced.
 
-    Parameters
-    ----------
-    path
-        The file; one that exists is replaced.
-    data
-        Its whole content.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written there.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_whole(f"{folder}/a.txt", b"whole")
-    ...     print(Path(folder, "a.txt").read_text(), len(os.listdir(folder)))
-    whole 1
+    InputError if it cannot be written there.
     """
     try:
         target = _resolved(path)
@@ -56,20 +38,9 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
 class GrowingFile:
     """A file that grows, part by part, under the name FILE.partial, and takes the name FILE once it is whole.
 
-    Until then a FILE that is there already stays as it is. Each part is written whole or not at all.
+    Until then a FILE that is there already stays as it is. Each part is written whole or not at all. A device or a
+    pipe, which nothing can replace, is written to as it is. InputError if it cannot be written there: at once.
 
-    Parameters
-    ----------
-    path
-        FILE. A device or a pipe, which nothing can replace, is written to as it is.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written there: at once, before there is anything to write.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     growing = GrowingFile(f"{folder}/a.txt")
@@ -94,13 +65,7 @@ class GrowingFile:
         self._written = 0
 
     def write(self, part: bytes) -> None:
-        """Add a part.
-
-        Raises
-        ------
-        InputError
-            If it cannot be written; what was written before stays.
-        """
+        """Add a part; InputError if it cannot be written, and what was written before stays."""
         left = memoryview(part)
         try:
             while left:
@@ -116,13 +81,7 @@ class GrowingFile:
         self._written += len(part)
 
     def finish(self) -> None:
-        """The file is complete: put it in its place.
-
-        Raises
-        ------
-        InputError
-            If that fails.
-        """
+        """The file is complete: put it in its place; InputError if that fails."""
         try:
             os.close(self._file)
             if self.partial is not None:

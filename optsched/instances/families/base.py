@@ -88,10 +88,7 @@ class Setting:
     def check(self, family: str, name: str, value: object) -> Value:
         """The value in the parameter's type; text, as the command line hands it over, is read first.
 
-        Raises
-        ------
-        UsageError
-            If it is of another type or outside the range.
+        UsageError if it is of another type or outside the range.
         """
         try:
             if self.type is tuple:
@@ -159,19 +156,10 @@ class Family:
         return brief(f"Family {self.name} ({', '.join(self.parameters)}): {self.description}")
 
     def make(self, seed: int | str = 0, **parameters: object) -> Instance | FlowNetwork:
-        """An instance of this family, or a network; the same seed and parameters give the same one.
+        """An instance of this family, or a network; the same seed (of NumPy's PCG64) and parameters give the same one.
 
-        Parameters
-        ----------
-        seed
-            Seed of `numpy.random.default_rng` (PCG64): the streams are NumPy's own.
-        parameters
-            Values that differ from the defaults; text is read as the parameter's type.
-
-        Raises
-        ------
-        UsageError
-            If a parameter is unknown, a value is out of its range, or values do not go together.
+        `parameters` differ from the defaults; text is read as the parameter's type. UsageError if one is unknown, a
+        value is out of its range, or values do not go together.
         """
         for name in parameters:
             if name not in self.parameters:

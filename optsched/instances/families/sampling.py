@@ -52,20 +52,11 @@ def in_blocks(count: int, parts: int) -> Ints:
 
 
 def racked(nodes: int, racks: int, slots: int, **more: Any) -> Cluster:
-    """Equal nodes in racks of nearly equal size, with `slots` map slots each.
+    """Equal nodes in racks of nearly equal size, with `slots` map slots each; UsageError if there are more racks than
+    nodes.
 
-    Parameters
-    ----------
-    more
-        Other columns of the cluster; `reduce_slots` may be one number.
+    `more` are other columns of the cluster; one that is the same for all nodes may be one number.
 
-    Raises
-    ------
-    UsageError
-        If there are more racks than nodes.
-
-    Examples
-    --------
     >>> cluster = racked(3, 2, 4, reduce_slots=1)
     >>> cluster.rack.tolist(), cluster.slots.tolist()
     ([0, 0, 1], [4, 4, 4])
@@ -132,23 +123,14 @@ def distinct_nodes(
     """Draw for each task `counts` different nodes, in increasing order.
 
     Node after node is drawn from those that the task does not have yet: the draw is a position in the line of the
-    remaining nodes (or, weighted, in the line of their weights), which is then moved past each one already taken.
-    All tasks draw at once and nothing is rejected. O(tasks x largest count^2).
+    remaining nodes (or, weighted, in the line of their weights), which is then moved past each one already taken. All
+    tasks draw at once and nothing is rejected. O(tasks x largest count^2).
 
-    Parameters
-    ----------
-    counts
-        Nodes to draw for each task, shape (tasks,), at most the number of nodes to draw from.
-    among
-        The nodes to draw from: 0 to `among - 1`, or an array of indices without repetition.
-    weights
-        Positive integer weights of these nodes, shape (nodes to draw from,); all equal if not given. A node's chance
-        to be the next is its share of the weights that remain.
-    first
-        A node that each task has for certain, as a position in `among`, shape (tasks,); it counts as one of `counts`.
+    `counts` has shape (tasks,). The nodes to draw `among` are 0 to `among - 1`, or an array of indices without
+    repetition. `weights` are positive integers, one for each of these; a node's chance to be the next is its share of
+    the weights that remain. `first` (shape (tasks,)) is a node that each task has for certain, as a position in
+    `among`; it counts as one of `counts`.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> [row.tolist() for row in distinct_nodes(rng, np.array([1, 3, 2]), 3)]
     [[2], [0, 1, 2], [0, 1]]
@@ -188,21 +170,10 @@ ASSUMED = "assumed: what a reduce takes in comes from the maps of its job in pro
 def proportional_shuffle(map_job: Ints, output: Floats, reduce_job: Ints, received: Floats) -> Shuffle:
     """Draw what each map sends to each reduce of its job, with the maps numbered first and the reduces after them.
 
-    Parameters
-    ----------
-    map_job, output
-        Job of each map, and what it gives out, in any unit; shape (maps,). Where all of a job's are 0, they are taken
-        as equal.
-    reduce_job, received
-        Job of each reduce, and what it takes in, MB; shape (reduces,).
+    `map_job` and `output` (shape (maps,)) are the job of each map, and what it gives out, in any unit. Where all of a
+    job's are 0, they are taken as equal. `reduce_job` and `received` (shape (reduces,)) are the job of each reduce, and
+    what it takes in, MB. There is one entry for each pair of a job, map after map; sizes to the byte.
 
-    Returns
-    -------
-    Shuffle
-        One entry for each pair of a job, map after map; sizes to the byte.
-
-    Examples
-    --------
     >>> shuffle = proportional_shuffle(np.array([0, 0]), np.array([1.0, 3.0]), np.array([0]), np.array([8.0]))
     >>> shuffle.reduce.tolist(), shuffle.size.tolist()
     ([2, 2], [2.0, 6.0])

@@ -134,23 +134,9 @@ class Importer:
     def read(self, file: str | os.PathLike[str], **options: Any) -> Imported:
         r"""The documents of a file; of `splits` with `split=True` any number, else one.
 
-        Raises
-        ------
-        InputError
-            For any fault of the file.
-        UsageError
-            For values that an option may not have, or options that do not go together.
-        OptschedError
-            If the reader of a package outside raised something else, or answered no documents; says where.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     file = pathlib.Path(folder, "one.min")
-        ...     _ = file.write_text("p min 2 1\nn 1 3\nn 2 -3\na 1 2 0 5 7\n")
-        ...     IMPORTERS["dimacs"].read(file, name=None).documents[0]["arcs"]
-        [{'tail': '1', 'head': '2', 'lower': 0, 'capacity': 5, 'cost': 7}]
+        InputError for any fault of the file; UsageError for values that an option may not have, or options that do not
+        go together; OptschedError, with the place, if the reader of a package outside raised something else, or
+        answered no documents.
         """
         self.check(options)
         if isinstance(self.reader, str):

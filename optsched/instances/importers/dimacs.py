@@ -23,27 +23,10 @@ _FORMS = {"p": "p min NODES ARCS", "n": "n NODE SUPPLY", "a": "a TAIL HEAD LOWER
 
 
 def import_dimacs(path: str | os.PathLike[str], name: str | None = None) -> Imported:
-    r"""Make a flow network's document of a DIMACS minimum-cost-flow file.
+    r"""Make a document (`optsched-network/1`) of a DIMACS minimum-cost-flow file, plain or gzipped.
 
-    Parameters
-    ----------
-    path
-        The file, plain or gzipped.
-    name
-        Name of the network, by default that of the file.
+    `name` is by default that of the file. InputError lists every fault with its line.
 
-    Returns
-    -------
-    Imported
-        One document in the format `optsched-network/1`.
-
-    Raises
-    ------
-    InputError
-        The file is missing, unreadable or wrong; lists every fault with its line.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "small.min")

@@ -182,7 +182,7 @@ Amount = Annotated[int, Meta(ge=-1, le=LARGEST)]
 
 
 class Foreign(Struct):
-    """Base of JSON objects of which only some fields are read. Null is as if not given; -1 becomes None."""
+    """Base of JSON objects; other fields than its own are ignored. Null is as if not given; -1 becomes None."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:

@@ -27,31 +27,15 @@ _NUMBER = re.compile(r"[+-]?([0-9]{1,20}(\.[0-9]{0,20})?|\.[0-9]{1,20})([eE][+-]
 def import_orlib_gap(
     path: str | os.PathLike[str], sense: str = "min", number: int | None = None, name: str | None = None
 ) -> Imported:
-    """Make an instance document of an OR-Library generalized-assignment file.
+    """Make an instance document of an OR-Library generalized-assignment file, plain or gzipped.
 
     The file is `m n`, costs m x n, weights m x n, m capacities, for m agents and n jobs; or the number of such sets and
-    then one after the other.
+    then one after the other. `sense` is `min` or `max`, which the file does not say; `number` chooses a set, from 1;
+    `name` is by default that of the file, and the set's number where there are several.
 
-    Parameters
-    ----------
-    path
-        The file, plain or gzipped.
-    sense
-        `min` or `max`: the file does not say which its optimum is of.
-    number
-        Which set of a file with several, from 1.
-    name
-        Name of the instance, by default that of the file, and the set's number where there are several.
+    InputError lists every fault with its line. UsageError if there are several sets and no number, or no set of that
+    number.
 
-    Raises
-    ------
-    InputError
-        The file is missing, unreadable or wrong; lists every fault with its line.
-    UsageError
-        If there are several sets and no number, or no set of that number.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "small.txt")
@@ -92,28 +76,7 @@ def import_orlib_gap(
 def import_orlib_assign(path: str | os.PathLike[str], sense: str = "min", name: str | None = None) -> Imported:
     r"""Make an instance document of an OR-Library assignment file: `n`, then costs n x n, a row an item.
 
-    Parameters
-    ----------
-    path
-        The file, plain or gzipped.
-    sense
-        `min` or `max`.
-    name
-        Name of the instance, by default that of the file.
-
-    Raises
-    ------
-    InputError
-        The file is missing, unreadable or wrong; lists every fault with its line.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "assign2.txt")
-    ...     _ = file.write_text("2\n 5 6\n 3 4\n")
-    ...     import_orlib_assign(file).documents[0]["pairs"]
-    {'cost': [[5, 6], [3, 4]], 'demand': {'place': [[1, 1], [1, 1]]}}
+    `sense` is `min` or `max`; `name` is by default that of the file. InputError lists every fault with its line.
     """
     IMPORTERS["orlib-assign"].check(locals())
     numbers = _Numbers(path)

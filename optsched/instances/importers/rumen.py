@@ -87,10 +87,8 @@ def import_rumen(
 
     Parameters
     ----------
-    trace
-        File of the trace, plain or gzipped.
-    topology
-        File of the cluster's racks and hosts; without it the hosts and racks are those that the trace mentions.
+    trace, topology
+        The trace, plain or gzipped, and the file of racks and hosts; without it these are what the trace mentions.
     jobs
         Ids of the jobs to import; none means all that have maps.
     slots
@@ -99,8 +97,8 @@ def import_rumen(
         the largest number of attempts of the whole trace that ran at once on any node, a lower estimate under the
         assumption that nodes are configured alike. A number: that many, for maps and for reduces, on every node.
     name
-        Name of the instance, by default that of the file, and of the job if one was named. With `split`, what stands
-        before the job id in each document's name.
+        Name of the instance, by default that of the file, and of the job if one was named; with `split`, what stands
+        before the job id.
     split
         One document a job instead of one for all.
     shuffle
@@ -112,8 +110,7 @@ def import_rumen(
         a map that it does not tell of waits too.
     unsuccessful
         `"leave-out"`: tasks that never succeeded are left out, with every value of `slots`. They have no duration, so
-        that no run can take its times from the trace (`--service recorded`). `"keep"`: they wait, except with observed
-        slots.
+        that no run can take its times from the trace (`--service recorded`). `"keep"`: they wait.
 
     Returns
     -------
@@ -125,27 +122,7 @@ def import_rumen(
     InputError
         A file is missing, unreadable or wrong, a host is in two racks, or the chosen jobs have nothing to place.
     UsageError
-        A job id that is not in the trace, or slots that are none of the above.
-
-    Notes
-    -----
-    Time and memory are linear in the trace (which is held in memory), times the nodes for each document.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> text = '''{"jobID": "job_1", "submitTime": 1000, "mapTasks": [{"taskID": "task_1",
-    ...   "preferredLocations": [{"layers": ["r1", "h1"]}], "inputBytes": 64000000, "attempts": [
-    ...   {"result": "SUCCESS", "hostName": "/r2/h2", "startTime": 1500, "finishTime": 4000}]}]}'''
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "small.json")
-    ...     _ = file.write_text(text)
-    ...     document = import_rumen(file).documents[0]
-    >>> [(node["id"], node["rack"], node["slots"]) for node in document["nodes"]]
-    [('h1', 'r1', 0), ('h2', 'r2', 1)]
-    >>> document["tasks"]  # doctest: +NORMALIZE_WHITESPACE
-    [{'id': 'task_1', 'job': 'job_1', 'kind': 'map', 'replicas': ['h1'], 'size': 64.0, 'observed': 'h2',
-      'start': 0.5, 'duration': 2.5}]
+        A job id that is not in the trace, or an option with another value.
     """
     IMPORTERS["rumen"].check(locals())
     per_node = parse_slots(slots, "observed", "inferred")

@@ -40,7 +40,7 @@ from optsched.instances.importers.foreign import (
 __all__ = ["import_sls"]
 
 
-#: A name of which other names are made, or which names a node.
+#: The id of a job, which begins the ids of its tasks, or of a node.
 _Short = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
@@ -95,46 +95,18 @@ def import_sls(
 ) -> Imported:
     """Make an instance document of SLS's files, in which all containers of all jobs wait to be placed.
 
+    InputError lists every fault of a file with its place; UsageError if `slots` is none of the below.
+
     Parameters
     ----------
-    jobs
-        The job file, plain or gzipped.
-    nodes
-        The node file; without it the nodes are the hosts that the jobs name.
-    queues
-        A Fair Scheduler allocation file with the queues' weights; without it they weigh the same.
+    jobs, nodes, queues
+        The job file, plain or gzipped; the node file, else the nodes are the hosts that the jobs name; a Fair Scheduler
+        allocation file with the queues' weights, else they weigh the same.
     slots
         `"inferred"`: on every node the most containers of a kind that ran at once on any node, a lower estimate. A
         number: that many, for maps and for reduces.
     name
         Name of the instance, by default that of the job file.
-
-    Returns
-    -------
-    Imported
-        One document, with notes on what was odd.
-
-    Raises
-    ------
-    InputError
-        A file is missing, unreadable or wrong; lists every fault of it with its place.
-    UsageError
-        If `slots` is none of the above.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> text = '''{"job.id": "job_1", "job.start.ms": 2000, "job.queue.name": "q", "job.tasks": [
-    ...   {"container.host": "/r1/h1", "container.type": "map",
-    ...    "container.start.ms": 2500, "container.end.ms": 4000}]}'''
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "small.json")
-    ...     _ = file.write_text(text)
-    ...     document = import_sls(file).documents[0]
-    >>> document["nodes"], document["tasks"]  # doctest: +NORMALIZE_WHITESPACE
-    ([{'id': 'h1', 'rack': 'r1', 'slots': 1, 'reduce_slots': 1}],
-     [{'id': 'job_1_c1', 'job': 'job_1', 'kind': 'map', 'replicas': ['h1'], 'observed': 'h1', 'start': 0.5,
-       'duration': 1.5}])
     """
     slots = parse_slots(slots, "inferred")
     notes: list[str] = []

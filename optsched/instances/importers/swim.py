@@ -56,6 +56,10 @@ def import_swim(
 ) -> Imported:
     r"""Make an instance document of a SWIM trace, in which all maps and reduces of its jobs wait.
 
+    A job that shuffles or writes anything gets one reduce. InputError lists every fault of the file with its line.
+    UsageError if there are fewer nodes than replicas, or the blocks are so small that there were more than `MOST_TASKS`
+    maps.
+
     Parameters
     ----------
     path
@@ -77,18 +81,6 @@ def import_swim(
         By how many percent a map takes longer off its data.
     name
         Name of the instance, by default that of the file.
-
-    Returns
-    -------
-    Imported
-        One document. A job that shuffles or writes anything gets one reduce.
-
-    Raises
-    ------
-    InputError
-        The file is missing, unreadable or wrong; lists every fault with its line.
-    UsageError
-        If there are fewer nodes than replicas, or the blocks are so small that there were more than `MOST_TASKS` maps.
 
     Examples
     --------
