@@ -152,7 +152,7 @@ class Record:
     limit
         What the limit of its second program means.
     frontier
-        Whether its routes find every Pareto-optimal point (`optsched.routes.base.FrontierModule`).
+        Whether its routes find every Pareto-optimal point (`optsched.routes.base.RouteModule`).
     beside
         Further values of a gap, from the frontier: a class (`optsched.routes.base.FrontierGaps`).
     slots

@@ -49,16 +49,12 @@ if TYPE_CHECKING:  # lists, so that mypy shows which module lacks what
         utility,
         worst_group,
     )
-    from optsched.routes.base import BoundsModule, FrontierModule, PlainModule, RoutesByProblem, SizesModule
+    from optsched.routes.base import RouteModule
     from optsched.routes.latency import latency_search, solve_by
 
-    _BY_COSTS: list[PlainModule] = [flow_congestion, generalized_assignment, min_cost_flow]
-    _BY_SEARCH: list[PlainModule] = [transmission, transmission_reduces, utility, worst_group]
-    _BY_PROBLEM: list[RoutesByProblem] = [assignment, enumerated, min_cost_flow]
-    _PLAINLY: list[PlainModule] = [assignment, latency, lsap_fairness, schedules, traffic]
-    _WITH_SIZES: list[SizesModule] = [assignment]
-    _WITH_BOUNDS: list[BoundsModule] = [latency, schedules]
-    _WITH_FRONTIER: list[FrontierModule] = [latency, lsap_fairness, traffic]
+    _BY_NETWORK: list[RouteModule] = [assignment, lsap_fairness, min_cost_flow]
+    _BY_SEARCH: list[RouteModule] = [generalized_assignment, latency, schedules, traffic, transmission, utility]
+    _BY_PROGRAM: list[RouteModule] = [enumerated, flow_congestion, transmission_reduces, worst_group]
 
 __all__ = [
     "Frontier",

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from optsched.core.fronts import Frontier
-from optsched.core.results import Bound, Certificate, FrontierPoint, Limit, Number, Solution, Value
+from optsched.core.results import FrontierPoint, Limit, Number, Solution, Value
 from optsched.problems import AnyProblem
 from optsched.solvers.profiles import Profile
 
 __all__ = [
     "MODELS",
-    "FrontierGaps",
-    "BoundsModule",
     "Frontier",
-    "FrontierModule",
-    "PlainModule",
+    "FrontierGaps",
     "RouteModule",
     "RouteSize",
-    "RoutesByProblem",
-    "SizesModule",
     "cut_short",
 ]
 
@@ -43,7 +38,18 @@ class RouteSize(NamedTuple):
 
 
 class RouteModule(Protocol):
-    """What a module of routes has; `optsched.routes` lets mypy hold every module against it."""
+    """What a module of routes has; `optsched.routes` lets mypy hold every module against it.
+
+    It may have these, too:
+
+    - `routes(problem) -> names`: the routes that pose this one, the default first;
+    - `OVERRUNS`: for a route the number of pairs from which on one of its steps may overrun a deadline;
+    - `plain(problem) -> (decision or None, certificates)`: what needs no search, in a second or less, where a solve is
+      stopped before it holds anything;
+    - `sizes(problem) -> {route: RouteSize}`: where engines build more, or less, than the arrays of the compact model;
+    - `bounds(problem) -> bounds`: those of `cheap_bounds`, and more;
+    - `frontier(problem, profile, route) -> Frontier`: every Pareto-optimal point.
+    """
 
     @property
     def ROUTES(self) -> tuple[str, ...]:  # noqa: N802 - the constant of a module
@@ -59,41 +65,6 @@ class RouteModule(Protocol):
         profile
             Limits and options of the solver.
         """
-
-
-class RoutesByProblem(RouteModule, Protocol):
-    """A module of routes; some do not pose every instance."""
-
-    def routes(self, problem: Any, /) -> tuple[str, ...]:
-        """The routes that pose this one, the default first."""
-
-
-class PlainModule(RouteModule, Protocol):
-    """A module of routes that says what can be had where a solve is stopped before it holds anything."""
-
-    def plain(self, problem: Any, /) -> tuple[Any, tuple[Certificate, ...]]:
-        """A decision that needs no search, or None, and proofs of the cheap bounds; in a second or less."""
-
-
-class SizesModule(RouteModule, Protocol):
-    """A module of routes whose engines build more, or less, than the arrays of the compact model."""
-
-    def sizes(self, problem: Any, /) -> Mapping[str, RouteSize]:
-        """The sizes of what its routes build, without those by a model and those that build as they search."""
-
-
-class BoundsModule(RouteModule, Protocol):
-    """A module of routes with more bounds than `cheap_bounds`."""
-
-    def bounds(self, problem: Any, /) -> tuple[Bound, ...]:
-        """All of them, those of `cheap_bounds` too."""
-
-
-class FrontierModule(RouteModule, Protocol):
-    """A module of routes to every Pareto-optimal point."""
-
-    def frontier(self, problem: Any, profile: Profile, route: str, /) -> Frontier:
-        """The points that one of its routes finds."""
 
 
 class FrontierGaps(Protocol):

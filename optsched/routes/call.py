@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -246,45 +246,6 @@ class Call(Generic[Posed]):
         before = self.elapsed
         found = modelled(self.problem, self.route, profile.since(self.began), limit, start)
         return replace(found, build_seconds=before + found.build_seconds).checked(self.problem)
-
-    def by_two_programs(
-        self,
-        profile: Profile,
-        plain: Sequence[Certificate],
-        first: Callable[[Found], Certificate],
-        second: Callable[[Number, Found], Certificate],
-    ) -> Solution:
-        """Solve by the model of the route twice: the first component, then the second at the optimum of the first.
-
-        A call that was stopped before asks neither.
-
-        Parameters
-        ----------
-        profile
-            Limits and options of the solver.
-        plain
-            What proves a bound on the first component where no program does.
-        first
-            What proves the best bound on the first component, after its program.
-        second
-            The same of the second one, after both, by the optimum of the first.
-        """
-        problem, found, held, certificates = self.problem, Found(), self.start, list(plain)
-        if self._stopped is not None:
-            return self.answered(held, plain, found)
-        self.hold(lambda: (held, tuple(certificates)))
-        with self.until_stopped():
-            found = self.by_model(profile, start=self.start)
-            held = found.decision or held
-            certificates = [first(found)]
-            if found.optimal and found.limit is None:
-                optimum = problem.evaluate(held)[0]
-                self.hold(lambda: (held, tuple(certificates)))
-                found = self.by_model(profile, limit=optimum, start=held)
-                decisions = [decision for decision in (held, found.decision) if decision is not None]
-                held = min(decisions, key=lambda decision: problem.minimised(problem.evaluate(decision)))
-                certificates.append(second(optimum, found))
-        return self.answered(held, certificates, found)
 
     def answered(self, decision: Decision | None, certificates: Iterable[Certificate], outcome: Ending) -> Solution:
         """The solution by what an engine or a model said."""

@@ -17,7 +17,7 @@ from optsched.searches.enumeration import best_decision, is_small
 from optsched.solvers.answers import whole_bound
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ALL_TRIED", "ROUTES", "by_route", "routes"]
+__all__ = ["ALL_TRIED", "ROUTES", "by_model", "by_route", "routes"]
 
 #: The status where nothing is feasible.
 ALL_TRIED = "no placement is feasible"
@@ -45,7 +45,7 @@ def routes(problem: AnyProblem) -> tuple[str, ...]:
 def by_route(call: Call[Any], profile: Profile) -> Solution:
     """Solve by trying every placement, or order of tasks on nodes, or by a model, whose solver is taken at its word."""
     if call.route in MODELS and not (isinstance(call.problem, Problem) and not len(call.problem.tasks)):
-        return _by_model(call, profile)
+        return by_model(call, profile)
     noun = call.problem.decided.noun
     found = best_decision(call.problem)
     if found is None:
@@ -58,8 +58,11 @@ def by_route(call: Call[Any], profile: Profile) -> Solution:
     return call.solution(decision, certificates, None, f"all {noun}s tried")
 
 
-def _by_model(call: Call[Any], profile: Profile) -> Solution:
-    """The first program; then the second one at its optimum, where the record names a limit on the first component."""
+def by_model(call: Call[Any], profile: Profile, grid: int = GRID) -> Solution:
+    """The first program; then the second one at its optimum, where the record names a limit on the first component.
+
+    What the solver claims is its word, in units of 1/`grid`.
+    """
     limit = record_of(type(call.problem)).limit
     programs = 2 if limit is not None and limit.component == 0 else 1
     found, held, words = Found(), call.start, list[Certificate]()
@@ -71,7 +74,7 @@ def _by_model(call: Call[Any], profile: Profile) -> Solution:
                 engine = found.raw_status, found.solver, found.build_seconds, found.outcome.status
                 return call.solution(held, tuple(words), None, *engine)
             held = found.decision or held
-            words += _words(call.problem, found)
+            words += _words(call.problem, found, grid)
             if not found.optimal or found.limit is not None:
                 break
     return call.answered(held, words, found)
@@ -81,12 +84,12 @@ def _handed(decision: Any, words: tuple[Certificate, ...]) -> Held:
     return decision, words
 
 
-def _words(problem: AnyProblem, outcome: Found) -> list[Certificate]:
+def _words(problem: AnyProblem, outcome: Found, grid: int) -> list[Certificate]:
     """The claims of a model's solver on the component that is its objective; empty where it claims nothing."""
     component = problem.components[outcome.position]
     if outcome.optimal:
         return [Certificate(component.name, Proof.SOLVER, problem.evaluate(outcome.decision)[outcome.position])]
-    if outcome.bound is None or not abs(outcome.bound) < LARGEST / GRID:
+    if outcome.bound is None or not abs(outcome.bound) < LARGEST / grid:
         return []
     sign = 1 if component.sense is Sense.MIN else -1
-    return [Certificate(component.name, Proof.SOLVER, sign * exact(whole_bound(sign * outcome.bound * GRID), GRID))]
+    return [Certificate(component.name, Proof.SOLVER, sign * exact(whole_bound(sign * outcome.bound * grid), grid))]

@@ -11,8 +11,9 @@ from optsched.core.placement import Placement
 from optsched.core.results import Bound, Certificate, FrontierPoint, Number, Proof, Solution, Termination, Value
 from optsched.problems import Latency
 from optsched.problems.base import expect_recorded
+from optsched.routes import enumerated
 from optsched.routes.base import MODELS, Frontier
-from optsched.routes.call import Call, Found, Held, modelled
+from optsched.routes.call import Call, Held, modelled
 from optsched.searches.latency import FixedLimit, LatencySearch, settled, with_claimed_bound
 from optsched.searches.latency_packing import GrowingMatchings
 from optsched.solvers.answers import whole_bound
@@ -27,7 +28,7 @@ ROUTES = ("search", "arrays", *MODELS, "brute-force")
 def by_route(call: Call[Latency], profile: Profile) -> Solution:
     """Solve by the search over limits, or by the literal model where there is a task."""
     literal = call.route == "pulp" and len(call.problem.tasks)
-    return _by_literal(call, profile) if literal else _by_search(call, profile)
+    return enumerated.by_model(call, profile, 1) if literal else _by_search(call, profile)
 
 
 def latency_search(
@@ -104,17 +105,6 @@ def _nothing() -> tuple[Certificate, Certificate]:
     return (
         Certificate("makespan", Proof.COMBINATORIAL, 0, data),
         Certificate("work", Proof.COMBINATORIAL, 0, data),
-    )
-
-
-def _by_literal(call: Call[Latency], profile: Profile) -> Solution:
-    """Least makespan by the dense literal model, then least work within it by the same at a fixed limit."""
-
-    def word(component: str, outcome: Found) -> Certificate:
-        return Certificate(component, Proof.SOLVER, 0 if outcome.bound is None else max(0, whole_bound(outcome.bound)))
-
-    return call.by_two_programs(
-        profile, (), lambda answer: word("makespan", answer), lambda _, answer: word("work", answer)
     )
 
 
