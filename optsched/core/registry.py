@@ -154,7 +154,8 @@ class Record:
     frontier
         Whether its routes find every Pareto-optimal point (`optsched.routes.base.RouteModule`).
     beside
-        Further values of a gap, from the frontier: a class (`optsched.routes.base.FrontierGaps`).
+        Names of the figures that a gap has from the frontier: how far the second component is from its least at the
+        first one's value, and the first at the second's.
     slots
         `problem -> slots of each node, or None`: where nodes only count the tasks that may use them (`usable`), so that
         a matching shows why nothing is feasible.
@@ -190,7 +191,7 @@ class Record:
     unlimited: _Named | None = None
     limit: Annotated[ProgramLimit | None, _said("a ProgramLimit")] = None
     frontier: Annotated[bool, _said("True or False")] = False
-    beside: _Named | None = None
+    beside: Annotated[tuple[str, ...], _said("a tuple of two names of figures")] = ()
     slots: _Named | None = None
     runner: _Named | None = None
     rivals: Annotated[tuple[str, ...], _said(f"a tuple of names of heuristics and {_NAMES}")] = ()
@@ -295,7 +296,7 @@ SHIPPED = (
         enumeration="optsched.searches.enumeration:assignments",
         limit=ProgramLimit("the locality cost"),
         frontier=True,
-        beside="optsched.routes.lsap_fairness:FrontierGaps",
+        beside=("fairness_gap_at_locality", "locality_gap_at_fairness"),
         rivals=("dl",),
         known=KnownOptimum("examples/running-tasks", ("arrays", "pulp")),
         family="lsap-fairness",
@@ -361,7 +362,7 @@ SHIPPED = (
         enumeration="optsched.searches.enumeration:schedules",
         limit=ProgramLimit("the makespan"),
         frontier=True,
-        beside="optsched.routes.latency:FrontierGaps",
+        beside=("work_gap_at_makespan", "makespan_gap_at_work"),
         rivals=("flow-based", "labl"),
         known=KnownOptimum("generated/planted-latency-n20-seed0", ("search", "pulp")),
         family="latency",
@@ -578,7 +579,6 @@ _HAVING = {
     "models": ("build_pyomo", "build_pulp", "literal_size", "decode", "start_values"),
     "routes": ("ROUTES", "by_route"),
     "frontier": ("frontier",),
-    "beside": ("fields", "solution", "gaps"),
 }
 
 
@@ -592,6 +592,8 @@ def _fault(record: Record) -> str | None:
         return f"its {name} is {value!r}; give {_in_words(kind)}"
     if record.frontier and record.routes is None:
         return "its frontier is True, but it names no routes that find one"
+    if record.beside and (not record.frontier or len(record.beside) != 2):
+        return f"its beside is {record.beside!r}; give the names of two figures, where its frontier is True"
     if record.provers and record.routes is None:
         return "it names provers, but no routes that give what these prove"
     for part in (record.models, record.routes):
@@ -612,7 +614,7 @@ def _fault(record: Record) -> str | None:
 
 def _parts(record: Record) -> Iterator[tuple[str, str]]:
     """The parts that a record names apart from its class: the field, and what it says."""
-    functions = ("enumeration", "network", "infeasible", "unlimited", "beside", "slots", "runner")
+    functions = ("enumeration", "network", "infeasible", "unlimited", "slots", "runner")
     for name in ("models", "routes", *functions):
         if getattr(record, name) is not None:
             yield name, getattr(record, name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -20,7 +21,7 @@ from optsched.core.deadline import check, deadline
 from optsched.core.deprecated import Renamed, former_names
 from optsched.core.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError, expect
 from optsched.core.placement import Placement
-from optsched.core.registry import imported, record_of
+from optsched.core.registry import record_of
 from optsched.core.results import Bound, Limit, Number, Proof, Sense, Solution, Termination, Value, Violation
 from optsched.core.schedule import Schedule
 from optsched.heuristics import HeuristicRun, run
@@ -29,11 +30,10 @@ from optsched.measuring.printing import value as values
 from optsched.problems import AnyProblem
 from optsched.problems.base import TaskProblem, expect_problem, stated
 from optsched.problems.locality_counts import locality_counts
-from optsched.processes.containing import in_force
-from optsched.routes import routes_of, solve
-from optsched.routes.base import FrontierGaps
+from optsched.processes.containing import RunFailed, contained, in_force
+from optsched.routes import frontier, routes_of, solve
+from optsched.routes.base import Frontier
 from optsched.routes.call import Call
-from optsched.routes.contained import ContainedGaps
 from optsched.solvers.profiles import Profile, load_profile
 
 __all__ = [
@@ -66,7 +66,7 @@ class Reference:
     profile
         Limits and options of the solver.
     time_limit
-        Seconds; overrides the profile's. Each question of `frontier_gaps` has as much time again.
+        Seconds; overrides the profile's. The frontier that `frontier_gaps` looks at has as much time again.
     solution
         A solution that is held already, instead of solving. One whose value or kind of proof is not the
         problem's is refused (UsageError).
@@ -115,7 +115,12 @@ class Reference:
         return unanswered(self.problem, Limit.TIME, "out of time") if found is None else found
 
     def _solved(self) -> Solution:
-        return solve(self.problem, self.profile) if self._frontier_gaps is None else self._frontier_gaps.solution()
+        with self._as_limited():
+            return solve(self.problem, self.profile)
+
+    def _as_limited(self) -> AbstractContextManager[None]:
+        """A context with the limits that held when this was made."""
+        return nullcontext() if self._limits is None else contained(self._limits)
 
     def _in_time(self, ask: Callable[[], Any]) -> Any:
         """An answer; None where there is none within the time limit. An earlier deadline is passed on to its caller."""
@@ -127,12 +132,18 @@ class Reference:
             return None
 
     @cached_property
-    def _frontier_gaps(self) -> FrontierGaps | ContainedGaps | None:
-        named = record_of(type(self.problem)).beside
-        if named is None:
-            return None
-        found: FrontierGaps = imported(named)(self.problem, self.profile, self._in_time)
-        return found if self._limits is None else ContainedGaps(found, self.problem, self._limits)
+    def _frontier(self) -> Frontier | None:
+        """The Pareto-optimal points, as many as were found within the time limit; None if none could be looked for."""
+
+        def found() -> Frontier | None:
+            try:
+                with self._as_limited():
+                    return frontier(self.problem, self.profile)
+            except (RunFailed, TooLarge):
+                return None
+
+        held: Frontier | None = self._in_time(found)
+        return held
 
     @cached_property
     def cheap(self) -> Bound | None:
@@ -199,8 +210,17 @@ class Reference:
         For `latency` and `lsap-fairness` it is how far each component is from the least at the other's value; for other
         problems there is nothing.
         """
-        gaps = self._frontier_gaps
-        return {} if gaps is None else dict(zip(gaps.fields, gaps.gaps(value), strict=True))
+        names = frontier_gap_fields(self.problem)
+        front = self._frontier if names else None
+        if front is None:
+            return dict.fromkeys(names)
+        points = [self.problem.minimised(point) for point in front.values]
+        first, second = self.problem.minimised(value)
+        within = [point[1] for point in points if point[0] <= first]
+        settled = within and (front.complete or len(within) < len(points))
+        least = next((point[0] for point in points if point[1] <= second), None)
+        found = second - within[-1] if settled else None, None if least is None else first - least
+        return dict(zip(names, found, strict=True))
 
 
 def unanswered(problem: TaskProblem[Any], limit: Limit | None, reason: str) -> Solution:
@@ -506,9 +526,7 @@ def ratio(given: Any, name: str = "a share") -> Fraction | float:
 
 def frontier_gap_fields(problem: TaskProblem[Any] | type[AnyProblem]) -> tuple[str, ...]:
     """Names of the further fields that a gap has in this problem or class."""
-    named = record_of(problem if isinstance(problem, type) else type(problem)).beside
-    fields: tuple[str, ...] = () if named is None else imported(named).fields
-    return fields
+    return record_of(problem if isinstance(problem, type) else type(problem)).beside
 
 
 def _locality(problem: TaskProblem[Any], placement: Placement | None) -> Locality | None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
 
 from optsched.core.fronts import Frontier
-from optsched.core.results import FrontierPoint, Limit, Number, Solution, Value
+from optsched.core.results import FrontierPoint, Limit, Solution
 from optsched.problems import AnyProblem
 from optsched.solvers.profiles import Profile
 
 __all__ = [
     "MODELS",
     "Frontier",
-    "FrontierGaps",
     "RouteModule",
     "RouteSize",
     "cut_short",
@@ -65,22 +64,6 @@ class RouteModule(Protocol):
         profile
             Limits and options of the solver.
         """
-
-
-class FrontierGaps(Protocol):
-    """Further values of a gap, for a problem with two components: how far a value is from the frontier."""
-
-    fields: ClassVar[tuple[str, ...]]
-    """Names of the figures, as records have them."""
-
-    def __init__(self, problem: Any, profile: Profile, in_time: Callable[[Callable[[], Any]], Any]) -> None:
-        """`in_time(ask)` is what `ask` answers, or None where it takes longer than the reference may."""
-
-    def solution(self) -> Solution:
-        """The solution that the gap is measured against."""
-
-    def gaps(self, value: Value) -> tuple[Number | None, ...]:
-        """Each of the figures for a feasible value; None where it is not proved."""
 
 
 def cut_short(problem: AnyProblem, points: Sequence[FrontierPoint], limit: Limit) -> Frontier:

@@ -15,18 +15,18 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from optsched.core.network import FlowNetwork
-from optsched.core.results import Limit, Solution, Termination, Value
+from optsched.core.results import Limit, Solution, Termination
 from optsched.problems import AnyProblem
 from optsched.processes.containing import RunFailed, call, in_force, value_of
 from optsched.processes.handing import Latest
 from optsched.processes.memory import available_mb
 from optsched.processes.outcomes import Limits, Outcome, Status
-from optsched.routes.base import Frontier, FrontierGaps, cut_short
+from optsched.routes.base import Frontier, cut_short
 from optsched.routes.call import Call
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ContainedGaps", "contained_frontier", "may_overrun", "solved", "end_reason"]
+__all__ = ["contained_frontier", "may_overrun", "solved", "end_reason"]
 
 F = TypeVar("F")
 
@@ -152,49 +152,3 @@ def _frontier(job: tuple[AnyProblem, Profile, str]) -> Frontier:
 
     problem, profile, route = job
     return frontier(problem, profile, route=route)
-
-
-class ContainedGaps:
-    """Further values of a gap, each answer from a process of its own.
-
-    Parameters
-    ----------
-    inner
-        Who is asked there. What it has learned comes back.
-    problem
-        The problem.
-    limits
-        Of each answer, also once they are no longer in force.
-    """
-
-    def __init__(self, inner: FrontierGaps, problem: AnyProblem, limits: Limits) -> None:
-        self._inner, self._problem, self._limits = inner, problem, limits
-        self.fields = inner.fields
-
-    def solution(self) -> Solution:
-        """The solution that the gap is measured against."""
-        from optsched.routes import routes_of
-
-        asked: Call[Any] = Call(self._problem, routes_of(self._problem)[0])
-        outcome = self._asked(_solution_of, self._inner)
-        return _ended(asked, outcome) if outcome.value is None else outcome.value[0]
-
-    def gaps(self, value: Value) -> tuple[Any, ...]:
-        """Each of the figures for a feasible value; None where it is not proved."""
-        outcome = self._asked(_gaps_of, (self._inner, value))
-        return (None,) * len(self.fields) if outcome.value is None else outcome.value[0]
-
-    def _asked(self, function: Callable[[Any], tuple[Any, FrontierGaps]], job: Any) -> Outcome:
-        outcome = call(function, job, self._limits)
-        if value_of(outcome) is not None:
-            self._inner = outcome.value[1]
-        return outcome
-
-
-def _solution_of(inner: FrontierGaps) -> tuple[Solution, FrontierGaps]:
-    return inner.solution(), inner
-
-
-def _gaps_of(job: tuple[FrontierGaps, Value]) -> tuple[tuple[Any, ...], FrontierGaps]:
-    inner, value = job
-    return inner.gaps(value), inner

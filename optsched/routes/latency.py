@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from optsched.core.placement import Placement
-from optsched.core.results import Bound, Certificate, FrontierPoint, Number, Proof, Solution, Termination, Value
+from optsched.core.results import Bound, Certificate, FrontierPoint, Proof, Solution, Termination
 from optsched.problems import Latency
 from optsched.problems.base import expect_recorded
 from optsched.routes import enumerated
@@ -19,7 +17,7 @@ from optsched.searches.latency_packing import GrowingMatchings
 from optsched.solvers.answers import whole_bound
 from optsched.solvers.profiles import Profile, load_profile
 
-__all__ = ["ROUTES", "FrontierGaps", "bounds", "by_route", "frontier", "latency_search", "plain", "solve_by"]
+__all__ = ["ROUTES", "bounds", "by_route", "frontier", "latency_search", "plain", "solve_by"]
 
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
@@ -129,34 +127,3 @@ def frontier(problem: Latency, profile: Profile, route: str) -> Frontier:
     if complete:
         search.settle()
     return Frontier(problem.name, names, tuple(points), complete, limit)
-
-
-class FrontierGaps:
-    """Work beyond the least at the same makespan, and makespan beyond the least with no more work.
-
-    One search answers both questions, and finds the optimum too.
-    """
-
-    fields = ("work_gap_at_makespan", "makespan_gap_at_work")
-
-    def __init__(self, problem: Latency, profile: Profile, in_time: Callable[[Callable[[], Any]], Any]) -> None:
-        self._search, self._in_time = latency_search(problem, profile), in_time
-
-    def solution(self) -> Solution:
-        return solve_by(self._search)
-
-    def gaps(self, value: Value) -> tuple[Number | None, Number | None]:
-        makespan, work = map(int, value)
-        return (
-            _beyond(work, self._asked(lambda: self._search.least_work_within(makespan))),
-            _beyond(makespan, self._asked(lambda: self._search.least_makespan_with(work))),
-        )
-
-    def _asked(self, ask: Callable[[], int | None]) -> int | None:
-        self._search.renew()
-        found: int | None = self._in_time(ask)
-        return found
-
-
-def _beyond(value: int, least: int | None) -> int | None:
-    return None if least is None else value - least

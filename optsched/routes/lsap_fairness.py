@@ -5,16 +5,14 @@ from __future__ import annotations
 import bisect
 import itertools
 import time
-from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from optsched.certificates import assignment_certificate, lsap_fairness_certificate
 from optsched.core.placement import Placement
-from optsched.core.results import Certificate, FrontierPoint, Limit, Number, Solution, Value
+from optsched.core.results import Certificate, FrontierPoint, Limit, Solution
 from optsched.problems import LsapFairness
 from optsched.processes.handing import hand_over
 from optsched.routes import programs
@@ -27,7 +25,7 @@ from optsched.solvers.matching import BMatching
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "FrontierGaps", "by_route", "frontier", "plain"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route", "frontier", "plain"]
 
 #: The default first.
 ROUTES = ("flows", "arrays", "network-simplex", *MODELS, "brute-force")
@@ -146,32 +144,3 @@ def frontier(problem: LsapFairness, profile: Profile, route: str) -> Frontier:
         off_data, earlier = off_data + 1, certificate
     complete = bool(points) and points[-1].objective[1] == problem.least_distance
     return Frontier(problem.name, names, tuple(points), complete, limit)
-
-
-class FrontierGaps:
-    """Distance beyond the least at the same locality cost, and locality cost beyond the least at the same distance."""
-
-    fields = ("fairness_gap_at_locality", "locality_gap_at_fairness")
-
-    def __init__(self, problem: LsapFairness, profile: Profile, in_time: Callable[[Callable[[], Any]], Any]) -> None:
-        self._problem, self._profile, self._in_time = problem, profile, in_time
-
-    def solution(self) -> Solution:
-        return by_route(Call(self._problem, ROUTES[0]), self._profile)
-
-    @cached_property
-    def _front(self) -> Frontier | None:
-        found: Frontier | None = self._in_time(lambda: frontier(self._problem, self._profile, ROUTES[0]))
-        return found
-
-    def gaps(self, value: Value) -> tuple[Number | None, Number | None]:
-        front = self._front
-        if front is None:
-            return None, None
-        known = [point[1] for point in front.values if point[0] <= value[0]]
-        settled = front.complete or len(known) < len(front)
-        fewest = next((point[0] for point in front.values if point[1] <= value[1]), None)
-        return (
-            value[1] - known[-1] if known and settled else None,
-            None if fewest is None else value[0] - fewest,
-        )

@@ -162,11 +162,6 @@ class LatencySearch:
         left = self.profile.since(self._began)
         return replace(known, stopped=Limit.TIME) if left.time_limit == 0 else self.decide(self, known, left)
 
-    def renew(self) -> None:
-        """Grant the time anew, for further questions. Limits on the makespan that were left open are asked again."""
-        self._began = time.perf_counter()
-        self._known = {limit: known for limit, known in self._known.items() if known.stopped is not Limit.TIME}
-
     def settle(self) -> None:
         """No further questions come: give up what answers to them would grow from."""
         self._matchings.settle()
@@ -332,29 +327,6 @@ class LatencySearch:
                 return Certificate("work", known.proof, least)
             return latency_prices(self.problem, "work", least, limit - 1, known.prices)
         return latency_certificate(self.problem, "work", least, limit - 1, self._cover(limit - 1))
-
-    def least_work_within(self, makespan: int) -> int | None:
-        """Least work of a placement within a makespan; None where it is not proved."""
-        known = self.at(makespan)
-        return self.work(known.remote) if known.closed and known.remote is not None else None
-
-    def least_makespan_with(self, work: int) -> int | None:
-        """Least makespan of a placement with at most that work; None where it is not proved."""
-        problem = self.problem
-        base = problem.w_loc * len(problem.tasks)
-        if problem.w_rem == problem.w_loc:
-            known = self.first_feasible()
-            return known.limit if known.closed and base <= work else None
-        remote = (work - base) // (problem.w_rem - problem.w_loc)
-        if remote < problem.homeless:
-            return None
-        known = self.first_feasible()
-        while known.closed:
-            assert known.remote is not None
-            if known.remote <= remote:
-                return known.limit
-            known = self._next(known.limit, remote + 1)
-        return None
 
 
 def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:

@@ -11,7 +11,7 @@ from typing import Any
 from optsched.certificates import Enumerated, certify, proved_bound
 from optsched.core.fronts import Frontier
 from optsched.core.placement import Placement
-from optsched.core.registry import Record, imported
+from optsched.core.registry import Record
 from optsched.core.results import FrontierPoint, Value
 from optsched.heuristics import run
 from optsched.instances.claim_files import read_frontier, write_claim
@@ -19,10 +19,9 @@ from optsched.measuring.gaps import Reference, gap_of
 from optsched.measuring.records import record_fields
 from optsched.problems import AnyProblem
 from optsched.routes import frontier, routes_of, solve
-from optsched.solvers.profiles import load_profile
 from optsched.testing.cases import Case, cases, columns
 from optsched.testing.changes import short_of_room
-from optsched.testing.contract import check, expect, listed, placing, right, solved, with_usual
+from optsched.testing.contract import check, expect, listed, placing, solved, with_usual
 
 __all__: list[str] = []
 
@@ -157,28 +156,22 @@ def _certified(problem: AnyProblem, point: FrontierPoint, before: Value | None, 
     return proved
 
 
-@check(lambda record: record.beside is not None)
+@check(lambda record: bool(record.beside))
 def check_beside(record: Record, seeds: Sequence[int]) -> None:
     """A gap also reports each component's distance from its least at the other's value."""
-    made = imported(str(record.beside))
     for case in cases(record, seeds):
         problem = placing(case)
-        gaps_of = made(problem, load_profile("exact"), _at_once)
-        right(problem, gaps_of.solution(), case.best, f"{case.name}, solved for a gap")
+        reference = Reference(problem, solution=solved(case))
         for minimised in case.decisions:
             value = problem.minimised(minimised)
             truth = tuple(_beyond(case, value, place) for place in (1, 0))
-            gaps = gaps_of.gaps(value)
+            gaps = tuple(map(reference.frontier_gaps(value).get, record.beside))
             expect(gaps == truth, case.name, f"with {listed(value)} it says {listed(gaps)}, the truth is {truth}")
-        report = gap_of(problem, run(problem, _optimum), 1, Reference(problem, solution=solved(case)))
-        missing = set(made.fields) - set(report.record())
+        report = gap_of(problem, run(problem, _optimum), 1, reference)
+        missing = set(record.beside) - set(report.record())
         expect(not missing, case.name, f"records lack {', '.join(sorted(missing))}")
         header = record_fields([problem], policies=False)
         expect(set(report.record()) <= set(header), case.name, "the header of a table lacks fields of its records")
-
-
-def _at_once(ask: Callable[[], Any]) -> Any:
-    return ask()
 
 
 def _optimum(problem: AnyProblem, rng: object) -> Any:

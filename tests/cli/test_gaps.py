@@ -169,13 +169,10 @@ def test_everything_by_default() -> None:
 def test_reference_is_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that heuristics and seeds of one problem on one instance share a reference."""
     from optsched.measuring import gaps
-    from optsched.routes.latency import solve_by
 
     solved = []
     solve = gaps.solve
     monkeypatch.setattr(gaps, "solve", lambda problem, profile: solved.append(problem.name) or solve(problem, profile))
-    by_search = "optsched.routes.latency.solve_by"
-    monkeypatch.setattr(by_search, lambda search: solved.append(search.problem.name) or solve_by(search))
     found = records("papers/guo-fig2", "--problem", "lsap", "--problem", "latency", "--repeats", "3")
     runs = {(entry["problem"], entry["heuristic"], entry["seed"]) for entry in found}
     assert len(runs) == len(found) > 3 * 7

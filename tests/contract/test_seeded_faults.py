@@ -570,7 +570,11 @@ def rivals_that_do_not_serve(record: Record, patch: Patch) -> Record:
 
 def beside_swapped(record: Record, patch: Patch) -> None:
     """What is told beside a gap is told of the other component."""
-    wrap(patch, imported(str(record.beside)), "gaps", lambda found, *_: found[::-1])
+
+    def change(found: Any, *_: Any) -> Any:
+        return dict(zip(found, reversed(found.values()), strict=True))
+
+    wrap(patch, gaps.Reference, "frontier_gaps", change)
 
 
 def counts_swapped(record: Record, patch: Patch) -> None:
@@ -718,7 +722,7 @@ FAULTS: dict[str, Fault] = {
         field="limit.denominator",
     ),
     "limit on the other component": Fault(said(limit=other_limit), "models", has("limit"), field="limit.component"),
-    "frontier is not said": Fault(said(frontier=False, beside=None), "record", has("frontier"), field="frontier"),
+    "frontier is not said": Fault(said(frontier=False, beside=()), "record", has("frontier"), field="frontier"),
     "swapped beside a gap": Fault(beside_swapped, "beside", has("beside"), field="beside"),
     "local tasks counted as remote": Fault(counts_swapped, "locality", has_data),
     "rivals that do not serve": Fault(rivals_that_do_not_serve, "rivals", has_rivals_of_its_own, field="rivals"),

@@ -156,7 +156,7 @@ def test_records_name_what_is_there(name: str) -> None:
     assert kind.name == entry.name == name
     assert record_of(kind) is entry is record(name)
     assert problem_class(name) is kind is PROBLEMS[name]
-    parts = (entry.models, entry.routes, entry.enumeration, entry.network, entry.unlimited, entry.beside)
+    parts = (entry.models, entry.routes, entry.enumeration, entry.network, entry.unlimited)
     rivals = (rival for rival in entry.rivals if ":" in rival)
     for part in (*parts, entry.infeasible, *entry.provers.values(), *rivals):
         assert part is None or imported(part) is not None
@@ -290,8 +290,6 @@ def test_fields_of_records_from_outside(outside: list[Point], field: str, value:
     [
         ("routes", "json", "'json' in its routes: it has no ROUTES"),
         ("models", "json", "'json' in its models: it has no build_pyomo"),
-        ("beside", "math:floor", "'math:floor' in its beside: it has no fields"),
-        ("beside", "math:no_such", "'math:no_such' in its beside: it cannot be loaded: AttributeError"),
         ("enumeration", "no_such_module:name", "in its enumeration: it cannot be loaded: ModuleNotFoundError"),
         ("network", "math:pi", "'math:pi' in its network: it is .*, which is no function"),
         ("infeasible", "math:no_such", "in its infeasible: it cannot be loaded"),
@@ -328,6 +326,11 @@ def test_frontier_of_a_record_from_outside(outside: list[Point]) -> None:
     outside[0] = Point(Record(routes="optsched.routes.assignment", **given))
     with pytest.raises(UsageError, match=r"'optsched.routes.assignment' in its frontier: it has no frontier"):
         record("worst-mean")
+    for figures in (("one", "two", "three"), ("one", "two")):
+        records.cache_clear()
+        outside[0] = Point(Record(**(given | {"frontier": len(figures) > 2}), beside=figures, routes="json"))
+        with pytest.raises(UsageError, match=r"its beside is .*; give the names of two figures, where its frontier is"):
+            list(records())
 
 
 def test_bug_provers_without_routes_proved_the_optimum_of_another_problem(outside: list[Point]) -> None:
@@ -414,7 +417,7 @@ def test_bug_parts_of_another_problem_proved_a_false_optimum(made: Callable[...,
         told = f": it knows {base.__name__}, and Mine defines {attribute} anew; name one of its own, or none"
         assert str(fault_of(made(entry, **{attribute: property(lambda self: 5)}))).endswith(told)
     for part in PARTS:
-        trusted = getattr(entry, part) and part not in ("runner", "limit", "frontier")
+        trusted = getattr(entry, part) and part not in ("runner", "limit", "frontier", "beside")
         only = made(entry, parts=[part], prepare=lambda self: None)
         wrong = fault_of(replace(only, routes="wrapped_parts") if part == "provers" else only)
         told = wrong is not None and re.search(f" in its {part}: it (?:knows|takes the program of) ", wrong)

@@ -429,30 +429,8 @@ def test_earlier_deadline_is_for_whoever_set_it(monkeypatch: pytest.MonkeyPatch)
         _ = Reference(Lsap(FIGURE_2), time_limit=1000).solution
 
 
-def test_questions_beside_the_optimum_have_time_of_their_own() -> None:
-    """Tests that what is asked of the frontier long after the optimum is answered still, and nothing without time."""
-    # The front is (3, 9), (4, 7), (5, 5).
-    problem = Latency(instance([[0]] * 5, [1, 1, 1]))
-    reference = Reference(problem, time_limit=1000)
-    value = problem.evaluate(Placement.of([0, 0, 0, 1, 2]))
-    assert reference.solution.optimal
-    reference._frontier_gaps._search._began = float("-inf")  # long ago
-    assert reference.frontier_gaps(value)["work_gap_at_makespan"] == 0
-    for value, gaps in (((15, 15), (10, 12)), ((5, 5), (0, 0)), ((9, 6), (1, 4))):
-        for ask, expected in zip(("work_gap_at_makespan", "makespan_gap_at_work"), gaps, strict=True):
-            late = Reference(problem, time_limit=1000)
-            assert late.solution.optimal
-            late._frontier_gaps._search._began = float("-inf")
-            assert late.frontier_gaps(value)[ask] == expected
-
-
 def test_questions_without_time_are_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that gaps beside the frontier are None where the time does not do for them."""
-    for name in ("least_work_within", "least_makespan_with"):
-        monkeypatch.setattr(f"optsched.searches.latency.LatencySearch.{name}", out_of_time)
-    reference = Reference(Latency(FIGURE_2))
-    assert reference.frontier_gaps((2, 3))["work_gap_at_makespan"] is None
-    assert reference.frontier_gaps((2, 3))["makespan_gap_at_work"] is None
     fair = instance(
         [[0], [1]], [1, 1], job=[0, 1], job_ids=["a", "b"], job_group=[0, 1], group_ids=["g", "h"], group_weight=[1, 1]
     )
@@ -471,14 +449,14 @@ def test_gaps_beside_a_frontier_that_is_cut_short() -> None:
     values = (0, Fraction(1, 2)), (2, Fraction(1, 4))
     known = tuple(FrontierPoint(value, Placement.of([0, 1]), proofs) for value in values)
     names = ("locality-cost", "fairness-distance")
-    vars(reference._frontier_gaps)["_front"] = Frontier("lsap-fairness", names, known, complete=False, limit=Limit.TIME)
+    vars(reference)["_frontier"] = Frontier("lsap-fairness", names, known, complete=False, limit=Limit.TIME)
     # The next point has 2 tasks off their data.
     assert reference.frontier_gaps((1, 1))["fairness_gap_at_locality"] == Fraction(1, 2)
     assert reference.frontier_gaps((-1, 1))["fairness_gap_at_locality"] is None  # no point has so few
     assert reference.frontier_gaps((3, 1))["fairness_gap_at_locality"] is None  # there may be one with 3
     assert reference.frontier_gaps((3, Fraction(1, 4)))["locality_gap_at_fairness"] == 1
     assert reference.frontier_gaps((3, Fraction(1, 8)))["locality_gap_at_fairness"] is None
-    vars(reference._frontier_gaps)["_front"] = Frontier("lsap-fairness", names, known, complete=True, limit=None)
+    vars(reference)["_frontier"] = Frontier("lsap-fairness", names, known, complete=True, limit=None)
     assert reference.frontier_gaps((3, 1))["fairness_gap_at_locality"] == Fraction(3, 4)
 
 

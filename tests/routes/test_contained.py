@@ -14,11 +14,11 @@ from optsched.core.errors import OutOfTime, UsageError
 from optsched.core.registry import records
 from optsched.core.results import Limit, Sense, Termination
 from optsched.instances.generate import generate
-from optsched.measuring.gaps import Reference
+from optsched.measuring.gaps import Reference, frontier_gap_fields
 from optsched.problems import AnyProblem
 from optsched.processes import Limits, contained, containing
 from optsched.processes.containing import RunFailed
-from optsched.routes import _module, assignment, latency, routes_of, solve
+from optsched.routes import _module, assignment, routes_of, solve
 from optsched.routes import contained as contained_routes
 from optsched.routes.call import Call
 from optsched.routes.contained import may_overrun
@@ -53,8 +53,6 @@ def doing(monkeypatch: pytest.MonkeyPatch) -> Any:
     def put(function: Any) -> None:
         monkeypatch.setattr(contained_routes, "_solve", function)
         monkeypatch.setattr(contained_routes, "_frontier", function)
-        monkeypatch.setattr(contained_routes, "_solution_of", function)
-        monkeypatch.setattr(contained_routes, "_gaps_of", function)
 
     return put
 
@@ -104,7 +102,7 @@ def test_process_that_ended(
                 assert (solution.termination, solution.limit, solution.objective) == (termination, limit, None)
                 assert solution.raw_status.startswith(told)
                 assert contained_routes.end_reason(solution) == solution.raw_status
-        assert Reference(problem).frontier_gaps((9, 99)) == dict.fromkeys(latency.FrontierGaps.fields)
+        assert Reference(problem).frontier_gaps((9, 99)) == dict.fromkeys(frontier_gap_fields(problem))
         if limit is None:
             with pytest.raises(RunFailed, match=r"guo-fig2.*finding the frontier crashed: ended with exit code 5"):
                 optsched.frontier(problem)
@@ -123,7 +121,7 @@ def test_process_that_was_killed_at_a_limit_on_runs(doing: Any) -> None:
             assert (solution.limit, solution.bound[0]) == (Limit.TIME, problem.counting_bound())
             assert solution.objective is not None
             assert contained_routes.end_reason(solution) == "timed-out: killed after 0.2 s"
-        assert Reference(problem).frontier_gaps((9, 99)) == dict.fromkeys(latency.FrontierGaps.fields)
+        assert Reference(problem).frontier_gaps((9, 99)) == dict.fromkeys(frontier_gap_fields(problem))
         frontier = optsched.frontier(problem)
         assert (frontier.points, frontier.complete, frontier.limit) == ((), False, Limit.TIME)
 

@@ -74,20 +74,6 @@ def check_certificates(
         assert proved_bound(posed, work, value) == value[1]
 
 
-def test_least_work_and_least_makespan_are_read_off_the_frontier() -> None:
-    """Tests the two questions that a heuristic's own values ask."""
-    for seed in range(60):
-        posed = random_problem(seed)
-        front = pareto_front(posed)
-        search = LatencySearch(posed, EXACT)
-        for makespan in range(int(front[0][0]), int(front[-1][0]) + 3):
-            assert search.least_work_within(makespan) == min(work for limit, work in front if limit <= makespan)
-        for work in range(int(front[-1][1]), int(front[0][1]) + 2):
-            assert search.least_makespan_with(work) == min(limit for limit, least in front if least <= work)
-        assert search.least_work_within(int(front[0][0]) - 1) is None
-        assert search.least_makespan_with(int(front[-1][1]) - 1) is None
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_papers_scale_is_proved_whole(seed: int) -> None:
     """Tests that at 2000 servers and 3450 tasks every point of the frontier has a certificate that holds."""
@@ -119,8 +105,6 @@ def test_time_limit_holds_for_the_whole_search() -> None:
     known = search.first_feasible()
     assert (known.closed, known.nodes, known.stopped) == (False, None, Limit.TIME)
     assert search.open_limit() is known
-    assert search.least_work_within(known.limit) is None
-    assert search.least_makespan_with(10**6) is None
     points, limit = search.frontier()
     assert (points, limit) == ([], Limit.TIME)
     fallback = posed.placement(search.fallback(known.limit))

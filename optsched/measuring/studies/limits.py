@@ -154,7 +154,7 @@ class GapLimit:
         position = names.index(self.component)
         if self.frontier:
             assert report.objective is not None
-            # The field of the second component comes first (`optsched.routes.base.FrontierGaps`).
+            # The field of the second component comes first (`Record.beside`).
             beyond = list(report.reference.frontier_gaps(report.objective).values())[::-1][position]
             if beyond is None:
                 return None
