@@ -8,7 +8,8 @@ one step. Either way gains are exact, and add up to the gap.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain as joined
 from typing import Any, Literal
@@ -99,19 +100,10 @@ def own_costs_of(problem: Problem) -> OwnCosts | None:
 
 
 def difference(problem: Problem, here: Placement, there: Placement) -> Difference:
-    """The moves from one feasible placement to another one.
+    """The moves from one feasible placement to another one, which is taken as no worse.
 
-    Parameters
-    ----------
-    problem
-        What judges both.
-    here, there
-        Feasible placements. `there` is taken as no worse; where it is worse, gains are negative.
-
-    Returns
-    -------
-    Difference
-        The gains add up to the difference of the two values, exactly and in each component.
+    The gains add up to the difference of the two values, exactly and in each component; where it is worse, gains are
+    negative.
 
     Examples
     --------
@@ -150,20 +142,10 @@ def total_gain(problem: Problem, chains: Iterable[Chain]) -> Value:
 
 
 def nearer(problem: Problem, here: Placement, there: Placement) -> tuple[Ints, bool]:
-    """A placement of the second one's value that moves fewer tasks, and whether no optimum moves fewer.
+    """A placement of the second one's value that moves fewer tasks (node or -1 of each), and whether no optimum does.
 
-    Parameters
-    ----------
-    problem
-        What judges both.
-    here, there
-        Feasible placements.
-
-    Returns
-    -------
-    tuple[Ints, bool]
-        int64, node or -1 of each of `problem.tasks`. Of a problem whose costs are its tasks' own it is the nearest
-        optimum, if `there` is one. Elsewhere tasks of `there` that are alike are swapped, if the problem knows any.
+    Of a problem whose costs are its tasks' own it is the nearest optimum, if `there` is one. Elsewhere tasks of `there`
+    that are alike are swapped, if the problem knows any.
     """
     first, last, goal = problem.nodes_of(here), problem.nodes_of(there), problem.objective(there)
     own, found = own_costs_of(problem), None
@@ -182,14 +164,9 @@ def nearer(problem: Problem, here: Placement, there: Placement) -> tuple[Ints, b
 
 
 class _Moves:
-    """The tasks that are placed differently, as arcs between places.
+    """The tasks (`positions`) that are placed differently, as arcs from a place (`tail`) to another (`head`).
 
-    Attributes
-    ----------
-    positions
-        int64: which of `problem.tasks` they are.
-    tail, head
-        int64: the places, each a node or waiting, for one kind of task.
+    A place is a node, or waiting, for one kind of task.
     """
 
     def __init__(self, problem: Problem, first: Ints, last: Ints) -> None:
@@ -283,16 +260,8 @@ def _by_own_costs(moves: _Moves, own: OwnCosts, counted: Ints, nearest: bool) ->
     return Difference(moves.first, there, (*found, *rest.chains), rest.needed, nearest)
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """Moves of a step in the making."""
-
-    positions: tuple[int, ...]
-    kind: Kind
-
-
 class _Ordered:
-    """Makes steps one after another, each judged by the problem."""
+    """Makes steps one after another, each judged by the problem. A step is a chain whose gain is not known yet."""
 
     def __init__(self, moves: _Moves) -> None:
         self.moves, self.problem = moves, moves.problem
@@ -314,32 +283,20 @@ class _Ordered:
         moves = self.moves
         if not chains:
             return Difference(moves.first, moves.first, (), True)
-        steps = self._coarse([_Step(moves.tasks(arcs), moves.kind_of(arcs)) for arcs in chains])
-        steps, needed = self._needed(steps)
-        done = tuple(self._made(steps))
-        while len(done) < len(steps):  # what is one step only together may be idle together
-            steps = [_Step(chain.positions, chain.kind) for chain in done]
-            kept, needed = self._needed(steps)
-            if len(kept) == len(steps):
-                break
-            steps, done = kept, tuple(self._made(kept))
-        there = moves.after(moves.first, [*joined.from_iterable(chain.positions for chain in done)])
-        return Difference(moves.first, there, done, needed)
-
-    def _coarse(self, steps: list[_Step]) -> list[_Step]:
-        """Join steps into at most a quarter of the values that can be asked for: by where they begin, and the rest."""
+        steps = [Chain(moves.tasks(arcs), (), moves.kind_of(arcs)) for arcs in chains]
         most = self.left // 4
-        if len(steps) <= most:
-            return steps
-        groups: dict[int, list[_Step]] = {}
-        for step in steps:
-            groups.setdefault(int(self.moves.first[step.positions[0]]), []).append(step)
-        ordered = sorted(groups.values(), key=lambda group: -sum(len(step.positions) for step in group))
-        cut = most if len(ordered) <= most else most - 1
-        parts = [*ordered[:cut], [*joined.from_iterable(ordered[cut:])]]
-        return [_together(part, "rest") for part in parts if part]
+        if len(steps) > most:
+            steps = [*steps[: most - 1], _together(steps[most - 1 :], "rest")]
+        steps, needed = self._needed(steps)
+        done = list(self._made(steps))
+        while len(done) < len(steps):  # what is one step only together may be idle together
+            kept, needed = self._needed(done)
+            if len(kept) == len(done):
+                break
+            steps, done = kept, list(self._made(kept))
+        return Difference(moves.first, self._after(moves.first, done), tuple(done), needed)
 
-    def _needed(self, steps: list[_Step]) -> tuple[list[_Step], bool]:
+    def _needed(self, steps: list[Chain]) -> tuple[list[Chain], bool]:
         """The steps without those that can be left out, and whether none is left; the last are tried first.
 
         Where a step is left out, others may be needed no longer, so that all are tried again.
@@ -356,10 +313,10 @@ class _Ordered:
                     kept, needed = rest, False
         return kept, needed and all(step.kind != "rest" for step in kept)
 
-    def _after(self, nodes: Ints, steps: Iterable[_Step]) -> Ints:
+    def _after(self, nodes: Ints, steps: Iterable[Chain]) -> Ints:
         return self.moves.after(nodes, [*joined.from_iterable(step.positions for step in steps)])
 
-    def _made(self, steps: list[_Step]) -> Iterable[Chain]:
+    def _made(self, steps: list[Chain]) -> Iterator[Chain]:
         nodes = self.moves.first
         value = self._value(nodes)
         assert value is not None
@@ -374,7 +331,7 @@ class _Ordered:
             taken = set(chosen.positions)
             value, waiting = after, [step for step in waiting if not taken & set(step.positions)]
 
-    def _sorted(self, nodes: Ints, steps: list[_Step]) -> list[_Step]:
+    def _sorted(self, nodes: Ints, steps: list[Chain]) -> list[Chain]:
         """The steps, best first as each is alone, where there are too many to look for the best again and again."""
         self._thorough = len(steps) ** 2 // 2 <= self.left
         if self._thorough or len(steps) > self.left // 2:
@@ -383,9 +340,9 @@ class _Ordered:
         feasible = sorted(((value, step) for value, step in alone if value is not None), key=lambda pair: pair[0])
         return [*(step for _, step in feasible), *(step for value, step in alone if value is None)]
 
-    def _next(self, nodes: Ints, waiting: list[_Step]) -> tuple[_Step, Value]:
+    def _next(self, nodes: Ints, waiting: list[Chain]) -> tuple[Chain, Value]:
         """The best feasible step, or the first one; where none is, a smallest set of them that is."""
-        best: tuple[_Step, Value] | None = None
+        best: tuple[Chain, Value] | None = None
         for step in waiting:
             value = self._value(self.moves.after(nodes, step.positions))
             if value is not None and (best is None or value < best[1]):
@@ -394,7 +351,7 @@ class _Ordered:
                     break
         return best or self._smallest(nodes, waiting)
 
-    def _smallest(self, nodes: Ints, waiting: list[_Step]) -> tuple[_Step, Value]:
+    def _smallest(self, nodes: Ints, waiting: list[Chain]) -> tuple[Chain, Value]:
         """Steps that are feasible together, and without any one of them not."""
         group = list(waiting)
         value = self._value(self._after(nodes, group))
@@ -407,10 +364,10 @@ class _Ordered:
         return _together(group, "together"), value
 
 
-def _together(steps: Sequence[_Step], kind: Kind) -> _Step:
+def _together(steps: Sequence[Chain], kind: Kind) -> Chain:
     if len(steps) == 1:
         return steps[0]
-    return _Step(tuple(joined.from_iterable(step.positions for step in steps)), kind)
+    return Chain(tuple(joined.from_iterable(step.positions for step in steps)), (), kind)
 
 
 # Exchanges -----------------------------------------------------------------------------------------------------------
@@ -425,53 +382,39 @@ def _together(steps: Sequence[_Step], kind: Kind) -> _Step:
 def alike_kept(classes: Ints, here: Ints, there: Ints) -> Ints:
     """`there`, with tasks of a class swapped among each other so that as many as can be stay where they are `here`.
 
-    Parameters
-    ----------
-    classes
-        int64, shape (tasks,): tasks of a class are the same to the problem.
-    here, there
-        int64, shape (tasks,): a place of each task, -1 or more.
+    Tasks of a class are the same to the problem. All are int64, shape (tasks,); a place is -1 or more.
 
     Examples
     --------
     >>> alike_kept(np.array([0, 0, 1]), np.array([4, 5, 6]), np.array([5, 7, 4])).tolist()
     [7, 5, 4]
     """
-    width = int(max(here.max(initial=0), there.max(initial=0))) + 2
-    before, after = classes * width + here + 1, classes * width + there + 1
-    first, second = _numbered(before), _numbered(after)
-    stays, taken = np.isin(first, second), np.isin(second, first)
-    moving, left = np.flatnonzero(~stays), np.flatnonzero(~taken)
+    before, after = (list(zip(classes.tolist(), places.tolist(), strict=True)) for places in (here, there))
+    common = Counter(before) & Counter(after)
     result = here.copy()
     # As many tasks of each class move as places of it are left; both in the order of the classes.
-    result[moving[np.argsort(classes[moving], kind="stable")]] = there[left[np.argsort(classes[left], kind="stable")]]
+    result[_beyond(before, common)] = there[_beyond(after, common)]
     return result
 
 
-def _numbered(keys: Ints) -> Ints:
-    """Each key with a number that tells it from the equal ones before it."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    starts = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
-    rank = np.arange(len(keys)) - np.repeat(starts, np.diff(np.append(starts, len(keys))))
-    numbered = np.empty_like(keys)
-    numbered[order] = ordered * (len(keys) + 1) + rank
-    return numbered
+def _beyond(keys: Sequence[tuple[int, int]], common: Counter[tuple[int, int]]) -> list[int]:
+    """The positions, by class, of the keys (class, place) that come after as many equal ones as are common."""
+    left, found = common.copy(), []
+    for position, key in enumerate(keys):
+        if left[key]:
+            left[key] -= 1
+        else:
+            found.append(position)
+    return sorted(found, key=lambda position: keys[position][0])
 
 
 def chains_of(tail: Ints, head: Ints, gain: Sequence[int], spare: Mapping[int, int]) -> list[list[int]]:
     """The arcs (by their position) of each chain and cycle, in the order of the moves. Together they are all arcs.
 
-    Parameters
-    ----------
-    tail, head
-        int64, shape (arcs,): where each task is, and where it shall be.
-    gain
-        What each move gains by itself. It decides which move pushes which: at a place without room the move that gains
-        most pushes the one that gains least.
-    spare
-        How many more tasks a place may hold than it does, here or there, whichever is more. That many chains end there
-        without pushing on. Places that are not named have room for all.
+    An arc goes from `tail`, where the task is, to `head`, where it shall be, and has a `gain`. At a place without room
+    the move that gains most pushes the one that gains least. `spare` is how many more tasks a place may hold than it
+    does, here or there, whichever is more: that many chains end there without pushing on. Other places have room for
+    all.
 
     Examples
     --------

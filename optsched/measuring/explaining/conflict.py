@@ -1,8 +1,8 @@
 """Explains why a problem is infeasible: a minimal set of tasks that cannot be placed together.
 
-Where nodes only count their tasks it is a Hall violator, read off a maximum matching: these tasks can only go to these
-nodes, which have one slot too few. Elsewhere tasks are taken out and limits of nodes lifted, one after another, as long
-as an exact route says that what is left is infeasible.
+Tasks are taken out and limits of nodes lifted, one after another, as long as an exact route says that what is left is
+infeasible. Where nodes only count their tasks it is a Hall violator: these tasks can only go to these nodes, which have
+one slot too few.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from optsched.core.deadline import check
 from optsched.core.errors import OptschedError
 from optsched.core.instance import FINISHED, KINDS, MAP, REDUCE, Instance
 from optsched.core.registry import imported, record_of
@@ -24,7 +23,6 @@ from optsched.core.results import Number, Termination
 from optsched.heuristics.running.known import posed_on
 from optsched.measuring.gaps import Reference
 from optsched.problems import Problem
-from optsched.solvers.matching import maximum_b_matching
 from optsched.solvers.profiles import Profile
 
 __all__ = ["MOST_SOLVES", "Conflict", "conflict_of", "only_with", "with_room"]
@@ -33,9 +31,6 @@ _NONE: Mapping[Any, Any] = MappingProxyType({})
 
 #: The most questions to an exact route.
 MOST_SOLVES = 500
-
-#: Tasks left out by a maximum matching from which a conflict is looked for; the smallest one is kept.
-MOST_BEGUN = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +57,9 @@ class Conflict:
 
 
 def conflict_of(problem: Problem, profile: Profile) -> Conflict | None:
-    """A smallest conflict of an infeasible problem; None where no set of its tasks explains that nothing is feasible.
+    """A minimal conflict of an infeasible problem; None where no set of its tasks explains that nothing is feasible.
 
-    Parameters
-    ----------
-    problem
-        A problem without a feasible placement.
-    profile
-        Limits and options of the solver, for each of `MOST_SOLVES` questions at most.
+    The `profile` is for each of `MOST_SOLVES` questions at most.
 
     Examples
     --------
@@ -85,52 +75,22 @@ def conflict_of(problem: Problem, profile: Profile) -> Conflict | None:
     >>> conflict_of(problem, load_profile("exact"))
     Conflict(tasks=('t1', 't3'), nodes=('a',), slots=1, irreducible=True)
     """
-    counted = _counted(problem)
-    if counted is not None:
-        return counted
     asked = _Asked(problem, profile)
     few = _too_many_of_a_kind(problem)
     tasks = few if few and asked.infeasible(few) else asked.fewer(range(len(problem.tasks)))
     if tasks is None:
         return None
-    tasks = asked.without_idle(tasks)
-    sure = asked.sure
-    nodes = asked.limits(tasks)
-    slots = len(tasks) - 1 if few and len(tasks) == len(few) else None
+    tasks, counted = asked.without_idle(tasks), record_of(type(problem)).slots
+    sure, slots = asked.sure, len(tasks) - 1 if few and len(tasks) == len(few) else None
+    held = None if counted is None else imported(counted)(problem)
+    if held is None:
+        nodes = asked.limits(tasks)
+    else:  # nodes only count the tasks that may use them
+        usable: Any = problem
+        nodes = np.flatnonzero(usable.usable[tasks].any(axis=0)).tolist()
+        slots = int(held[nodes].sum()) if sure else None
     ids, node_ids = problem.instance.workload.task_ids[problem.tasks], problem.instance.cluster.node_ids
     return Conflict(tuple(map(str, ids[tasks])), tuple(map(str, node_ids[nodes])), slots, sure)
-
-
-def _counted(problem: Any) -> Conflict | None:
-    """The smallest Hall violator that a maximum matching shows, where nodes only count their tasks."""
-    counted = record_of(type(problem)).slots
-    slots = None if counted is None else imported(counted)(problem)
-    if slots is None:
-        return None
-    task, node = np.nonzero(problem.usable)
-    starts = np.searchsorted(task, np.arange(len(problem.tasks) + 1))
-    matched = maximum_b_matching(starts, node, slots).node
-    on_node = [np.flatnonzero(matched == column).tolist() for column in range(len(slots))]
-    left_out = np.flatnonzero(matched < 0)[:MOST_BEGUN].tolist()
-    if not left_out:
-        return None
-    tasks, nodes = min((_reached(problem, begin, on_node) for begin in left_out), key=lambda conflict: len(conflict[0]))
-    ids, node_ids = problem.instance.workload.task_ids[problem.tasks], problem.instance.cluster.node_ids
-    # Any of the tasks can give its slot, along the path that reached it, to the task that had none.
-    return Conflict(tuple(map(str, ids[tasks])), tuple(map(str, node_ids[nodes])), int(slots[nodes].sum()), True)
-
-
-def _reached(problem: Any, begin: int, on_node: Sequence[list[int]]) -> tuple[list[int], list[int]]:
-    """The tasks and nodes that alternating paths reach from a task that a maximum matching leaves out."""
-    tasks, nodes, waiting = {begin}, set[int](), [begin]
-    while waiting:
-        check()
-        for node in np.flatnonzero(problem.usable[waiting.pop()]).tolist():
-            if node not in nodes:
-                nodes.add(node)
-                waiting += (task for task in on_node[node] if task not in tasks)
-                tasks.update(on_node[node])
-    return sorted(tasks), sorted(nodes)
 
 
 def _too_many_of_a_kind(problem: Problem) -> list[int]:
@@ -161,18 +121,7 @@ def only_with(problem: Problem, positions: Sequence[int], unlimited: Sequence[in
 def with_room(
     instance: Instance, nodes: Sequence[int], slots: Mapping[int, int] = _NONE, capacity: Mapping[str, Number] = _NONE
 ) -> Instance:
-    """The instance with more room on some nodes.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    nodes
-        Which nodes.
-    slots
-        By kind, how many slots more each has, all of them idle.
-    capacity
-        By resource, how much more of it each has, in the units of the instance.
+    """The instance with more room on some nodes: idle slots by kind, and capacity by resource, in its own units.
 
     Examples
     --------

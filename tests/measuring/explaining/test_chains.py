@@ -172,7 +172,7 @@ def test_what_is_feasible_only_together_is_one_step() -> None:
 
 
 def test_many_moves_become_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that where few values can be asked for, moves are made by where they leave, and the rest at once."""
+    """Tests that where few values can be asked for, the first moves are made one by one, and the rest at once."""
     monkeypatch.setattr("optsched.measuring.explaining.chains.LEAST_VALUES", 24)
     monkeypatch.setattr("optsched.measuring.explaining.chains.MOST_VALUES", 24)
     posed = problem("latency", generate("latency", 1, nodes=12, tasks=60, replicas=2))
@@ -182,8 +182,6 @@ def test_many_moves_become_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(found.chains) <= 6
     assert {chain.kind for chain in found.chains} & {"rest"}
     assert not found.needed
-    few = check(posed, posed.placement(np.arange(60) % 3), best)
-    assert 1 < len(few.chains) <= 3
 
 
 def test_a_step_too_many_is_made_with_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
