@@ -11,16 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain, islice, zip_longest
+from typing import TypeAlias
 
 import numpy as np
 
-from optsched.certificates.checking import proved_bound
 from optsched.core.deadline import check
-from optsched.core.errors import CertificateInvalid
 from optsched.core.instance import KINDS, Instance, Ints, Ragged
 from optsched.core.placement import NONE, Placement
-from optsched.core.registry import record_of
-from optsched.core.results import Certificate, Number, Sense, Solution, Value
+from optsched.core.results import Number, Sense, Solution, Value
 from optsched.heuristics.running.known import posed_on
 from optsched.measuring.explaining.chains import better_by, own_costs_of
 from optsched.measuring.explaining.conflict import with_room
@@ -30,7 +28,6 @@ from optsched.problems.base import exact
 from optsched.solvers.profiles import Profile
 
 __all__ = [
-    "Candidate",
     "Worth",
     "rooms",
     "with_replica",
@@ -73,102 +70,39 @@ class Worth:
     node: str
     of: str
     promised: Value | None
-    objective: Value | None
-    gain: Value | None
-    placed: int
+    objective: Value | None = None
+    gain: Value | None = None
+    placed: int = 0
     more: Mapping[str, Number] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A change that may be worth something.
-
-    Attributes
-    ----------
-    change, node, of, promised, more
-        As of `Worth`; the node by its index.
-    problem, placement
-        The changed problem, and a placement that may be its optimum: that of the problem as it was, or made of it.
-    position
-        For a replica and capacity: the position in `problem.tasks` of the task.
-    """
-
-    change: str
-    node: int
-    of: str
-    promised: Value | None
-    problem: Problem
-    placement: Placement
-    position: int = NONE
-    more: Mapping[str, Number] = field(default_factory=dict)
+#: A change that may be worth something, not solved yet, and the problem with it.
+Candidate: TypeAlias = tuple[Worth, Problem]
 
 
 def worths(problem: Problem, best: Solution, last: Ints, prefer: Ints, most: int, profile: Profile) -> list[Worth]:
-    """The worth of slots, replicas and room, the best first, by at most `most` solves.
+    """The worth of slots, replicas and room for tasks, the best first, by at most `most` solves.
 
-    Parameters
-    ----------
-    problem, best
-        The problem and its proved optimum.
-    last
-        int64: node (or -1) of each of `problem.tasks` in an optimum.
-    prefer
-        Positions of tasks that are looked at first where nothing else tells which.
-    most
-        How many changed instances are solved.
-    profile
-        Limits and options of the solver, for each of them.
+    `best` is the proved optimum, `last` the node (or -1) of each of `problem.tasks` in an optimum. The positions of
+    tasks in `prefer` are looked at first where nothing else tells which.
     """
     assert best.objective is not None
     assert isinstance(best.decision, Placement)
     slots, replicas = _slots(problem, best, last, prefer), _replicas(problem, last, prefer, most)
     taken = chain.from_iterable(zip_longest(slots, replicas, rooms(problem, last)))
     found = []
-    for candidate in islice((entry for entry in taken if entry is not None), most):
+    for worth, changed in islice((entry for entry in taken if entry is not None), most):
         check()
-        node = str(problem.instance.cluster.node_ids[candidate.node])
-        gain, objective, placed = None, None, 0
-        optimum = _proved(candidate, best) or _solved(candidate, profile)
-        if optimum is not None:
-            objective, gain = optimum[1], better_by(problem, best.objective, optimum[1])
-            placed = optimum[0].placed - best.decision.placed
-        found.append(
-            Worth(candidate.change, node, candidate.of, candidate.promised, objective, gain, placed, candidate.more)
-        )
+        solved = Reference.solved(changed, profile).solution
+        if solved.optimal and solved.objective is not None and isinstance(solved.decision, Placement):
+            gain = better_by(problem, best.objective, solved.objective)
+            placed = solved.decision.placed - best.decision.placed
+            worth = replace(worth, objective=solved.objective, gain=gain, placed=placed)
+        found.append(worth)
     # What places more tasks is not comparable, and comes after the others; what was not proved comes last.
     nothing: Value = (0,) * len(problem.components)
     found.sort(key=lambda worth: (worth.gain is not None, not worth.placed, worth.gain or nothing), reverse=True)
     return found
-
-
-def _proved(candidate: Candidate, best: Solution) -> tuple[Placement, Value] | None:
-    """A candidate's placement and its value, where the optimum's certificates prove that there is no better one."""
-    problem, placement = candidate.problem, candidate.placement
-    if problem.violations(placement):
-        return None
-    value = problem.objective(placement)
-    kinds = record_of(type(problem)).provers
-    for part, entry in zip(problem.components, value, strict=True):
-        held = (proof for proof in best.certificates if proof.component == part.name and str(proof.kind) in kinds)
-        if not any(_bound(problem, proof, value) == entry for proof in held):
-            return None
-    return placement, value
-
-
-def _bound(problem: Problem, certificate: Certificate, value: Value) -> Number | None:
-    """What a certificate of another instance proves on this one; None where it says nothing of it."""
-    try:
-        return proved_bound(problem, certificate, value)
-    except CertificateInvalid:
-        return None
-
-
-def _solved(candidate: Candidate, profile: Profile) -> tuple[Placement, Value] | None:
-    """The optimum of the changed instance and its value; None where it is not proved within the limits."""
-    solved = Reference.solved(candidate.problem, profile).solution
-    if not solved.optimal or solved.objective is None or not isinstance(solved.decision, Placement):
-        return None
-    return solved.decision, solved.objective
 
 
 def with_replica(instance: Instance, task: int, node: int) -> Instance:
@@ -181,7 +115,6 @@ def with_replica(instance: Instance, task: int, node: int) -> Instance:
 
 def _slots(problem: Problem, best: Solution, last: Ints, prefer: Ints) -> Iterator[Candidate]:
     """Nodes by the price of a slot, then those that hold as many tasks as they may, most of the preferred first."""
-    assert isinstance(best.decision, Placement)
     kinds = problem.instance.workload.kind[problem.tasks]
     for name, slots in problem.offered.items():
         kind = KINDS.index(name)
@@ -195,7 +128,7 @@ def _slots(problem: Problem, best: Solution, last: Ints, prefer: Ints) -> Iterat
             changed = posed_on(problem, with_room(problem.instance, [node], {kind: 1}))
             if not np.array_equal(changed.offered[name], slots):
                 priced = node in prices and changed.due == problem.due and _same_costs(problem, changed, node)
-                yield Candidate("slot", node, name, (prices[node],) if priced else None, changed, best.decision)
+                yield _candidate("slot", changed, node, name, (prices[node],) if priced else None)
 
 
 def _same_costs(problem: Problem, changed: Problem, node: int) -> bool:
@@ -233,10 +166,15 @@ def _replicas(problem: Problem, last: Ints, prefer: Ints, most: int) -> Iterator
             return
         looked += 1
         changed = posed_on(problem, with_replica(problem.instance, int(problem.tasks[position]), node))
-        placement = changed.placement(last)
-        gain = better_by(problem, start, changed.objective(placement))
+        gain = better_by(problem, start, changed.objective(changed.placement(last)))
         if gain > (0,) * len(gain):
-            yield Candidate("replica", node, _id(problem, position), gain, changed, placement, position)
+            yield _candidate("replica", changed, node, _id(problem, position), gain)
+
+
+def _candidate(
+    change: str, changed: Problem, node: int, of: str, promised: Value | None, more: Mapping[str, Number] | None = None
+) -> Candidate:
+    return Worth(change, str(changed.instance.cluster.node_ids[node]), of, promised, more=more or {}), changed
 
 
 def _id(problem: Problem, position: int) -> str:
@@ -267,14 +205,7 @@ JUDGED = 200
 def rooms(problem: Problem, last: Ints) -> list[Candidate]:
     """For each node the room for the task that gains most there, the largest gain first.
 
-    What gains nothing is left out, and so is a node that running tasks overload.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    last
-        int64: node (or -1) of each of `problem.tasks` in an optimum.
+    What gains nothing is left out, and so is a node that running tasks overload. `last` is as of `worths`.
     """
     if not problem.instance.cluster.capacity:
         return []
@@ -325,4 +256,4 @@ def _room(problem: Problem, last: Ints, position: int, node: int) -> tuple[Value
     gain = better_by(problem, problem.objective(problem.placement(last)), changed.objective(placement))
     if gain <= (0,) * len(gain):
         return None
-    return gain, Candidate("capacity", node, _id(problem, position), gain, changed, placement, position, more)
+    return gain, _candidate("capacity", changed, node, _id(problem, position), gain, more)

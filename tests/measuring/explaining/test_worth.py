@@ -19,7 +19,6 @@ from optsched.core.registry import Record, records
 from optsched.core.results import Limit, Solution, Termination, Value
 from optsched.instances.generate import generate
 from optsched.measuring.explaining import explain
-from optsched.measuring.explaining import worth as worth_module
 from optsched.measuring.explaining.chains import better_by
 from optsched.measuring.explaining.conflict import with_room
 from optsched.measuring.explaining.worth import Worth, rooms, with_replica
@@ -202,7 +201,6 @@ def test_unproved_worth_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     posed = contended()
     best = solve(posed)
     cut = replace(best, termination=Termination.FEASIBLE, limit=Limit.TIME, bound=(None,), certificates=())
-    monkeypatch.setattr(worth_module, "_proved", lambda candidate, best: None)
     monkeypatch.setattr(Reference, "solved", lambda problem, profile: Reference(posed, solution=cut))
     found = explain(posed, [1, 2, 0], reference=best, worth=1)
     (worth,) = found.worths
@@ -218,25 +216,6 @@ def test_nothing_to_try_is_told() -> None:
     told = "no full node would offer one more slot, and no replica or room betters the optimum as it is placed"
     assert found.to_dict()["no_worth"] == told
     assert str(found).endswith(f"No change of the cluster was tried: {told}.")
-
-
-def test_certificates_spare_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that what the certificates prove of the changed instance is the same as what solving it again gives."""
-    posed = problem("flow", generate("flow", 3, nodes=6, tasks=8, slots=2))
-    best = solve(posed)
-    proved = explain(posed, best, reference=best, worth=8).worths
-    asked: list[Problem] = []
-    monkeypatch.setattr(worth_module, "_proved", lambda candidate, best: asked.append(candidate.problem))
-    assert explain(posed, best, reference=best, worth=8).worths == proved
-    assert len(asked) == len(proved) > 0
-    monkeypatch.undo()
-    again: list[Problem] = []
-    solved = Reference.solved.__func__  # type: ignore[attr-defined]
-    monkeypatch.setattr(
-        Reference, "solved", lambda problem, *rest: again.append(problem) or solved(Reference, problem, *rest)
-    )
-    explain(posed, best, reference=best, worth=8)
-    assert len(again) < len(proved)
 
 
 def posed(cost: list[list[int]], capacity: list[float], allowed: list[list[bool]] | None = None) -> Problem:
@@ -256,10 +235,9 @@ def test_the_task_that_gains_most() -> None:
     """Tests that of each node the task that gains most there is told, the dearest node first, with what it lacks."""
     asked = posed([[0, 9, 9], [1, 7, 3], [0, 2, 6]], [0.2, 0.0, 0.4])
     found = rooms(asked, np.array([0, 2, 2]))
-    told = [(room.node, room.position, room.more, room.promised) for room in found]
-    assert told == [(0, 2, {"weight": Fraction(1, 5)}, (6,)), (1, 2, {"weight": Fraction(1, 5)}, (4,))]
-    assert found[0].problem.instance.cluster.capacity["weight"].tolist() == [0.4, 0.0, 0.4]
-    assert found[0].placement.nodes.tolist() == [0, 2, 0]
+    told = [(room.node, room.of, room.more, room.promised) for room, _ in found]
+    assert told == [("n0", "t2", {"weight": Fraction(1, 5)}, (6,)), ("n1", "t2", {"weight": Fraction(1, 5)}, (4,))]
+    assert found[0][1].instance.cluster.capacity["weight"].tolist() == [0.4, 0.0, 0.4]
 
 
 def test_what_room_does_not_help() -> None:
@@ -290,7 +268,7 @@ def test_waiting_tasks(held: float, told: dict[str, int] | None) -> None:
     state = State.initial(cluster, workload, status=[RUNNING, PENDING, PENDING], node=[0, -1, -1])
     asked = problem("utility", Instance(cluster, workload, state))
     last = np.array([0, -1]) if told else np.array([-1, -1])
-    assert [(room.node, room.position, room.more) for room in rooms(asked, last)] == ([(0, 1, told)] if told else [])
+    assert [(room.node, room.of, room.more) for room, _ in rooms(asked, last)] == ([("a", "m2", told)] if told else [])
 
 
 def test_words_and_numbers_of_room() -> None:
