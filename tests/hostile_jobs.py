@@ -100,17 +100,8 @@ def kill_self(number: int = 9) -> None:
 
 
 def kill_parent(_job: Any = None) -> None:
-    """Kills the process that watches over it."""
-    os.kill(os.getppid(), signal.SIGKILL)
-    time.sleep(60)
-
-
-def kill_grandparent(_job: Any = None) -> None:
     """Kills the process that asked for it: on a cluster the worker."""
-    import psutil
-
-    supervisor = psutil.Process(os.getppid())
-    os.kill(supervisor.ppid(), signal.SIGKILL)
+    os.kill(os.getppid(), signal.SIGKILL)
     time.sleep(60)
 
 
@@ -200,11 +191,11 @@ def leave_thread(_job: Any = None) -> int:
     return os.getpid()
 
 
-def kernel_limits(_job: Any = None) -> tuple[int, int]:
-    """What the kernel lets it write and hold: the size of a core file, and private memory; -1 for all."""
+def core_limit(_job: Any = None) -> int:
+    """The largest core file that it may write."""
     import resource
 
-    return resource.getrlimit(resource.RLIMIT_CORE)[0], resource.getrlimit(resource.RLIMIT_DATA)[0]
+    return resource.getrlimit(resource.RLIMIT_CORE)[0]
 
 
 def pid(_job: Any = None) -> int:

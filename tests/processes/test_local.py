@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from pickle import dumps
 from typing import Any
 
 import hostile_jobs
@@ -18,7 +17,7 @@ import psutil
 import pytest
 
 from optsched.core.errors import OptschedError, UsageError
-from optsched.processes import Limits, LocalExecutor, Status, run
+from optsched.processes import Limits, LocalExecutor, Status, local, run
 
 thorough = pytest.mark.thorough
 
@@ -77,7 +76,6 @@ def test_value_comes_back() -> None:
         pytest.param(hostile_jobs.kill_self, 9, None, "crashed", "ended by SIGKILL", marks=thorough),
         (hostile_jobs.segfault, None, None, "crashed", "ended by SIGSEGV"),
         (hostile_jobs.close_everything, None, None, "crashed", "closed the pipe by which it answers"),
-        (hostile_jobs.kill_parent, None, None, "crashed", "the process that watched over it was killed"),
         (hostile_jobs.refuse, None, None, "failed", "raised .*Refuses"),
         (hostile_jobs.raise_it, KeyboardInterrupt(), None, "failed", "raised KeyboardInterrupt"),
         pytest.param(hostile_jobs.raise_it, SystemExit(3), None, "failed", "raised SystemExit: 3", marks=thorough),
@@ -144,16 +142,9 @@ def test_nothing_outlives_a_job(function: Callable[[str], Any], status: str, tmp
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux's kernel")
-def test_limits_of_the_kernel() -> None:
-    """Tests that no job leaves a core file, and that each is limited by its own limit on memory, or none."""
-    with LocalExecutor() as executor:
-        found = []
-        for limits in (None, SMALL, Limits(60)):
-            found += [outcome.value for _, outcome in executor.map(hostile_jobs.kernel_limits, [("x", 0)], limits)]
-    (core, free), (_, held), (_, freed) = found
-    assert core == 0
-    assert free == freed == -1
-    assert 200 * 2**20 < held < 100 * 2**30
+def test_no_core_file() -> None:
+    """Tests that no job leaves a core file."""
+    assert run(hostile_jobs.core_limit, 0).value == 0
 
 
 def test_each_run_has_a_process_of_its_own() -> None:
@@ -262,15 +253,71 @@ def test_process_that_does_not_begin_in_time(tmp_path: Path, monkeypatch: pytest
         assert (outcome.status, outcome.message) == (Status.TIMED_OUT, "no process could be started in time")
 
 
-def test_job_that_comes_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that no worker is started for a job that took all its time to be sent, and that the next one has one."""
+def test_kernel_took_the_memory_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a worker which the kernel killed for want of memory is out of memory, and any other one crashed."""
+    monkeypatch.setattr(local, "killed_for_memory", lambda: 5)
+    assert local._crashed(-9, 4).status is Status.OUT_OF_MEMORY
+    for code, before in [(-9, 5), (-9, None), (-15, 4), (9, 4), (None, 4)]:
+        assert local._crashed(code, before).status is Status.CRASHED
+    assert local._crashed(-64, 0).message == "ended by SIGRTMAX"
+    assert local._crashed(-60, 0).message == "ended by signal 60"
+
+
+def test_worker_that_ended_between_jobs() -> None:
+    """Tests that a job is not lost where the worker was killed while it waited."""
     with LocalExecutor() as executor:
-        assert executor.run(len, b"12").value == 2
-        monkeypatch.setattr("optsched.processes.local.pickle.dumps", lambda given: time.sleep(0.2) or dumps(given))
-        late = executor.run(len, b"12", within=0.1)
-        assert (late.status, late.message) == (Status.TIMED_OUT, "no time was left for it")
-        monkeypatch.undo()
-        assert executor.run(len, b"12").value == 2
+        pid = dict(executor.map(hostile_jobs.pid, [("one", 1)]))["one"].value
+        os.kill(pid, signal.SIGKILL)
+        time.sleep(0.2)
+        assert dict(executor.map(hostile_jobs.double, [("one", 1)]))["one"].value == 2
+
+
+def test_memory_that_a_process_has_before_it_begins() -> None:
+    """Tests that a limit below what Python takes is told as such: what was taken of what."""
+    outcome = run(hostile_jobs.double, 1, Limits(memory_mb=3))
+    assert outcome.status is Status.OUT_OF_MEMORY
+    assert outcome.message.endswith("MiB of the 3 that it may take")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="of Linux's kernel")
+def test_kernel_says_whom_it_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the count is read, and that there is none where the kernel does not tell."""
+    assert isinstance(local.killed_for_memory(), int)
+    monkeypatch.setattr(Path, "read_text", lambda self: "nr_free_pages 7\noom_kill 3\n")
+    assert local.killed_for_memory() == 3
+
+    def refuse(self: Any) -> str:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    assert local.killed_for_memory() is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="of Linux's kernel")
+def test_shared_memory_counts_once() -> None:
+    """Tests that what forks share is counted once where the sum would be over a limit, and an ended one as 0."""
+    held = bytearray(b"1" * (64 << 20))
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.read(reading, 1)
+        os._exit(0)
+    processes = [psutil.Process(), psutil.Process(pid)]
+    alone = local.used_by_all(processes[:1], 0)
+    assert local.used_by_all(processes, 10**6) > alone + len(held) / 2**20  # the plain sum
+    assert local.used_by_all(processes, 0) < alone + 40
+    os.write(writing, b"1")
+    os.waitpid(pid, 0)
+    assert local.used_by_all(processes[1:], 0) == 0
+    os.close(reading)
+    os.close(writing)
+
+
+def test_python_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the reason is told where no process can be started."""
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(OSError, match="nowhere"):
+        run(hostile_jobs.double, 1)
 
 
 SCRIPT = """
