@@ -215,3 +215,18 @@ def unseeded(_job: Any = None) -> tuple[float, float]:
     import numpy as np
 
     return random.random(), float(np.random.random())  # noqa: NPY002 - the state that a fork copies
+
+
+def gone(pid: int) -> bool:
+    """Whether a process ends within ten seconds; it may be a zombie of somebody else."""
+    import psutil
+
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        try:
+            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                return True
+        except psutil.NoSuchProcess:
+            return True
+        time.sleep(0.01)
+    return False

@@ -34,7 +34,8 @@ _BEGIN = (
     "sys.path[:], module, given = json.loads(sys.argv[1]); import_module(module).main(*given)"
 )
 
-_wardens: list[subprocess.Popen[bytes]] = []
+#: The pipes whose other ends wardens read.
+_wardens: list[int] = []
 
 
 def start(module: str, given: list[Any], mark: str = "", handle: int | None = None, **streams: Any) -> Any:
@@ -84,11 +85,14 @@ def connection_of(handle: int) -> Connection:
 @cache
 def own_mark() -> str:
     """The mark of all that this process runs. The first call starts the warden."""
-    mark = uuid4().hex
-    nowhere = subprocess.DEVNULL
-    warden = start(__name__, [mark], stdin=subprocess.PIPE, stdout=nowhere, stderr=nowhere, cwd=os.path.abspath(os.sep))
+    mark, nowhere = uuid4().hex, subprocess.DEVNULL
+    reading, writing = os.pipe()
+    try:
+        warden = start(__name__, [mark], stdin=reading, stdout=nowhere, stderr=nowhere, cwd=os.path.abspath(os.sep))
+    finally:
+        os.close(reading)
     warden.returncode = 0  # nobody waits for its end
-    _wardens.append(warden)
+    _wardens.append(writing)
     return mark
 
 
@@ -100,7 +104,7 @@ def main(mark: str) -> None:
 
 
 def kill(mark: str, root: int | None = None) -> None:
-    """Kill all processes with a mark, and what has been started by the process `root`, if that still is there."""
+    """Kill all processes with a mark, and what has been started by one of them, `root`."""
     found = [] if root is None else descendants(root)
     until = time.monotonic() + _PATIENCE
     while (found := found + _marked(mark)) and time.monotonic() < until:
@@ -130,8 +134,8 @@ def descendants(pid: int) -> list[psutil.Process]:
 def _forget() -> None:
     """In a fork: the wardens watch over the process that started them."""
     own_mark.cache_clear()
-    for warden in _wardens:
-        warden.stdin.close()  # type: ignore[union-attr]
+    for writing in _wardens:
+        os.close(writing)
     _wardens.clear()
 
 

@@ -25,19 +25,6 @@ SHORT = Limits(seconds=0.3)
 SMALL = Limits(seconds=60, memory_mb=200)
 
 
-def gone(pid: int) -> bool:
-    """Whether a process ends within ten seconds; it may be a zombie of somebody else."""
-    until = time.monotonic() + 10
-    while time.monotonic() < until:
-        try:
-            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-                return True
-        except psutil.NoSuchProcess:
-            return True
-        time.sleep(0.01)
-    return False
-
-
 def test_value_comes_back() -> None:
     """Tests a job that does what it should, also with a function that has no name."""
     outcome = run(hostile_jobs.double, 21)
@@ -138,7 +125,7 @@ def test_nothing_outlives_a_job(function: Callable[[str], Any], status: str, tmp
     assert outcome.status == status
     pids = [int(word) for word in note.read_text().split()]
     assert len(pids) == 3
-    assert all(map(gone, pids))
+    assert all(map(hostile_jobs.gone, pids))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux's kernel")
@@ -355,4 +342,4 @@ def test_nothing_outlives_who_asked(number: int, tmp_path: Path) -> None:
     said = asked.communicate(timeout=20)[1]
     assert asked.returncode == (-number if number != signal.SIGINT else -signal.SIGINT)
     assert (b"KeyboardInterrupt" in said) == (number == signal.SIGINT)
-    assert all(map(gone, involved))
+    assert all(map(hostile_jobs.gone, involved))
