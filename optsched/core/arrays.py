@@ -68,13 +68,6 @@ def joined(ids: Strings) -> bytes:
     >>> joined(np.array(["n1", "n12", "\u00f6"]))
     b'n1\nn12\n\xc3\xb6'
     """
-    if ids.ndim == 1 and ids.dtype.isnative and ids.flags.c_contiguous and len(ids) and ids.dtype.itemsize:
-        characters = ids.view(np.uint32).reshape(len(ids), -1)
-        lines = np.full((len(ids), characters.shape[1] + 1), ord("\n"), dtype=np.uint8)
-        lines[:, :-1] = characters
-        text = lines.tobytes().translate(None, b"\0")[:-1]  # ids end where the zeros begin
-        if int(characters.max()) < 128 and len(text) == int(np.strings.str_len(ids).sum()) + len(ids) - 1:
-            return text
     return "\n".join(ids.tolist()).encode()
 
 
@@ -258,13 +251,7 @@ class Ragged(Part):
         >>> Ragged.of_lengths([2, 0, 1], np.array([5, 6, 7])).count_any(np.array([True, True, False]))
         1
         """
-        number = int(np.count_nonzero(holds))
-        if 8 * number <= len(holds):
-            return len(np.unique(self.row_of[holds]))
-        if 8 * number < 7 * len(holds):
-            return int(np.count_nonzero(self.any_in_row(holds)))
-        rows, failing = np.unique(self.row_of[~holds], return_counts=True)
-        return int(np.count_nonzero(self.lengths)) - int(np.count_nonzero(failing == self.lengths[rows]))
+        return int(np.count_nonzero(self.any_in_row(holds)))
 
     def transposed(self, columns: int, first: Ints | None = None) -> Ragged:
         """For each of `columns` values, the rows that hold it, increasing.

@@ -94,6 +94,11 @@ _BY_HAND = "no importer reads it: write tasks.csv (id, replicas) and nodes.csv (
 
 #: A file with any of these is an instance or network: its faults are reported in detail.
 _KINDS = (
+    _taken(
+        "numbers alone, as OR-Library's files are",
+        "import orlib-gap {}, or import orlib-assign {},",
+        rb"\A\s*(?:[+-]?[\d.]+(?:[eE][+-]?\d+)?\s+){3,}[+-]?[\d.]*(?:[eE][+-]?\d*)?\s*\Z",
+    ),
     _taken(STORE, "report {}", rb"(?s)^SQLite format 3\x00.{52}opsw"),
     Kind("an SQLite database of another program", "name another file", rb"^SQLite format 3\x00"),
     _format(INSTANCE, "describe {}", ""),
@@ -175,36 +180,6 @@ _KINDS = (
     ),
 )
 
-#: A number as OR-Library writes it.
-_DECIMAL = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
-
-_GAP = _taken("a generalized-assignment file of OR-Library", "import orlib-gap {}", b"")
-_ASSIGN = _taken("an assignment file of OR-Library", "import orlib-assign {}", b"")
-_NUMBERS = _taken("numbers alone, as OR-Library's files are", "import orlib-gap {}, or import orlib-assign {},", b"")
-
-
-def _of_numbers(begin: bytes) -> Kind | None:
-    """What a file of numbers alone is, by how many follow; None where there is anything else, or hardly a number.
-
-    A set of generalized assignment is agents m, jobs n, 2 m n numbers and m more; assignment is n and n x n numbers.
-    """
-    words = begin.split()
-    complete = len(begin) < _READ
-    words = words if complete else words[:-1]
-    if len(words) < 4 or not all(_DECIMAL.fullmatch(word) for word in words):
-        return None
-    if not complete or not words[0].isdigit():
-        return _NUMBERS
-    first, at, sets = int(words[0]), 1, 0
-    if len(words) == 1 + first**2:
-        return _ASSIGN
-    if words[1].isdigit() and len(words) == 2 + 2 * first * int(words[1]) + first:
-        return _GAP
-    while at + 1 < len(words) and words[at].isdigit() and words[at + 1].isdigit():
-        agents, jobs = int(words[at]), int(words[at + 1])
-        at, sets = at + 2 + 2 * agents * jobs + agents, sets + 1
-    return _GAP if (at, sets) == (len(words), first) else _NUMBERS
-
 
 def imported_by(importer: str, option: str = "") -> list[Kind]:
     """The kinds that an importer takes, as its file or by an option.
@@ -213,8 +188,7 @@ def imported_by(importer: str, option: str = "") -> list[Kind]:
     ('a Rumen trace', "Rumen's topology", [])
     """
     word = f"{option} {{}}" if option else f"import {importer} {{}}"
-    known = (*_KINDS, _GAP, _ASSIGN, _NUMBERS)
-    return [kind for kind in known if f"import {importer} " in kind.use and word in kind.use]
+    return [kind for kind in _KINDS if f"import {importer} " in kind.use and word in kind.use]
 
 
 def kind_of(data: bytes) -> Kind | None:
@@ -224,7 +198,7 @@ def kind_of(data: bytes) -> Kind | None:
     'a Rumen trace'
     """
     begin = data[:_READ]
-    return _of_numbers(begin) or next((kind for kind in _KINDS if re.search(kind.pattern, begin)), None)
+    return next((kind for kind in _KINDS if re.search(kind.pattern, begin)), None)
 
 
 def kind_of_file(path: str | os.PathLike[str]) -> Kind | None:

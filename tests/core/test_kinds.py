@@ -19,7 +19,6 @@ from optsched.instances.generate import generate
 
 ROOT = Path(__file__).resolve().parents[2]
 
-GAP = "a generalized-assignment file of OR-Library"
 NUMBERS = "numbers alone, as OR-Library's files are"
 RUMEN = {"priority": "NORMAL", "jobID": "job_1", "mapTasks": [], "reduceTasks": []}
 
@@ -47,10 +46,7 @@ RUMEN = {"priority": "NORMAL", "jobID": "job_1", "mapTasks": [], "reduceTasks": 
             "a schedule",
             "solve INSTANCE --problem job-times --start {}",
         ),
-        ("gap1", "2 1  5 6  3 4  8 9", GAP, "import orlib-gap {}"),
-        ("gaps.txt", "2\n 1 1 5 3 8\n 2 1 5 6 3 4 8 9\n", GAP, "import orlib-gap {}"),
-        ("assign2.txt", " 2\n 5 6\n 3. -4e1", "an assignment file of OR-Library", "import orlib-assign {}"),
-        ("wrong.txt", "3 1 5 6 3 4 8 9", NUMBERS, "import orlib-gap {0}, or import orlib-assign {0},"),
+        ("gap1", " 2\n 5 6\n 3. -4e1", NUMBERS, "import orlib-gap {0}, or import orlib-assign {0},"),
         ("float.txt", "0.5 1 5 6", NUMBERS, "import orlib-gap {0}, or import orlib-assign {0},"),
         ("large.txt", "100 " * 20000, NUMBERS, "import orlib-gap {0}, or import orlib-assign {0},"),
     ],
@@ -163,7 +159,7 @@ COMMANDS = {
     "import swim {}": {"swim.tsv"},
     "import dimacs {}": {"graph.min"},
     "import orlib-gap {}": {"orlib.txt"},
-    "import orlib-assign {}": set(),
+    "import orlib-assign {}": {"orlib.txt"},
 }
 
 
