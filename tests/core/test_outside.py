@@ -17,7 +17,6 @@ import pytest
 from outside_packages import PACKAGE, CommandLine, install, on_path, project
 from pages import FENCED, matches, sessions, shell
 
-from optsched.core import registry
 from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.outside import Listed
@@ -315,51 +314,6 @@ def test_broken_packages_on_the_command_line(tmp_path: Path) -> None:
         there("solve", TINY, "--problem", "lsap")
         there("import", "dimacs", "--help")
         there("generate", "lsap", "--nodes", "3", "--tasks", "2")
-
-
-# Records ----------------------------------------------------------------------------------------------------------
-
-
-TWO_OF_LSAP = """
-from optsched.problems.lsap import Lsap
-from optsched.core.registry import Record, record
-
-class Racks(Lsap):
-    name = "racks"
-
-class Even(Lsap):
-    name = "even"
-
-    def objective(self, placement):
-        return (len(set(self.nodes_of(placement).tolist())),)
-
-shipped = record("lsap")
-PARTS = {part: getattr(shipped, part) for part in ("models", "routes", "provers", "enumeration", "network")}
-RECORDS = tuple(Record(name=kind.name, problem=f"two_of_lsap:{kind.__name__}", **PARTS) for kind in (Racks, Even))
-"""
-
-
-def test_bug_subclasses_with_shipped_parts(empty: Path, tmp_path: Path) -> None:
-    """Tests that a subclass with its own objective is refused its base's parts with the reason, one with a name not.
-
-    The first had OPTIMAL, "dual" and certified, where the optimum was another.
-    """
-    install(empty, "two-of-lsap", {registry.GROUP: {"two": "two_of_lsap:RECORDS"}})
-    (empty / "two_of_lsap.py").write_text(TWO_OF_LSAP)
-    there = CommandLine()
-    solution = str(tmp_path / "solution.json")
-    there("solve", TINY, "--problem", "racks", "--output", solution)
-    assert "every claim is proved" in there("certify", TINY, solution).stdout
-    document = json.loads(Path(solution).read_text())
-    assert [entry["kind"] for entry in document["certificates"]] == ["dual"]
-    Path(solution).write_text(json.dumps({**document, "problem": "even"}))
-    model, dl = str(tmp_path / "model.lp"), ("--heuristic", "dl")
-    more = {"export": ("--to", model), "gap": dl, "explain": dl}
-    for command in ("solve", "bounds", "gap", "explain", "frontier", "export"):
-        told = there(command, TINY, "--problem", "even", *more.get(command, ()), code=2).stderr
-        assert "models: it knows Lsap, and Even defines objective anew; name one of its own, or none; mend" in told
-    assert "Even defines objective anew" in there("certify", TINY, solution, code=2).stderr
-    assert not Path(model).exists()
 
 
 def test_heuristic_from_outside_gets_a_copy() -> None:

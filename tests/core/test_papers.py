@@ -140,35 +140,6 @@ def test_files_name_authors(suffixes: tuple[str, ...], least: int) -> None:
     assert not {path: names for path in suspected if (names := [name for text in texts(path) for name in around(text)])}
 
 
-@pytest.mark.parametrize(
-    ("text", "bare"),
-    [
-        ("as in 003, Figure 2", True),
-        ("(004)", True),
-        ("docs/results-000.md", True),
-        ("FSY have it", True),
-        ("10,000 tasks in 0.004 s, rack0003, 004.5", False),
-        ("Guo et al. 2012, Figure 2", False),
-    ],
-)
-def test_a_short_name_is_found(text: str, bare: bool) -> None:
-    """Tests that the pattern of these tests finds short names, and no numbers."""
-    assert bool(around(text)) is bare
-
-
-def test_what_may_have_a_short_name_is_narrow(tmp_path: Path) -> None:
-    """Tests that a text which has a short name beside other words is none of the exceptions."""
-    path = tmp_path / "module.py"
-    path.write_text('paper = "003"\nboth = "000, 002"\n"""As in 003."""\nsource = "003, Figure 2"  # see 004\n')
-    assert [name for text in texts(path) for name in around(text)] == [
-        '"""As in 003."""',
-        '"003, Figure 2"',
-        "# see 004",
-    ]
-    assert around(EXCEPT[".json"].sub("", '"tags": ["003"], "source": "003, Figure 2"'))
-    assert around(EXCEPT[".md"].sub("", "| dl-sched | `dl` | 003 |"))
-
-
 def test_cards_link_to_the_page_for_titles() -> None:
     """Tests that the sources of a card have a link to the notes in place of a paper's authors and title."""
     rows = re.findall(
