@@ -48,24 +48,82 @@ PINNED = {
 }
 
 
-#: A small instance of each family that takes free sizes.
-SMALL: dict[str, dict[str, Any]] = {
-    "lsap": {"nodes": 12, "tasks": 9, "racks": 3, "slots": 2},
-    "fair-lsap": {"nodes": 12, "tasks": 15, "replicas": 2},
-    "lsap-fairness": {"nodes": 12, "tasks": 15, "replicas": 2},
-    "worst-group": {"nodes": 12, "tasks": 15, "groups": 3},
-    "generalized-assignment": {"nodes": 3, "tasks": 12, "tightness": 0.9, "correlated": 1},
-    "min-cost-flow": {"nodes": 5, "arcs": 12, "bounded_below": 0.5},
-    "skewed-lsap": {"nodes": 12, "tasks": 9, "exponent": 2},
-    "flow": {"nodes": 7, "tasks": 12},
-    "transmission": {"finished": 0.5, "spread": 9, "jobs": 3},
-    "mixed": {"nodes": 7, "tasks": 5, "jobs": 3},
-    "shen-table2": {"batch": 3, "divide": 40, "nodes": 9},
-    "shen-run": {"batch": 3, "divide": 40, "nodes": 9, "hop": 0.5},
-    "hsu-run": {"block": 128, "reduces": 0},
-    "latency": {"nodes": 8, "tasks": 20},
-    "skewed-latency": {"nodes": 8, "tasks": 20, "max_load": 3},
-}
+#: Parameters that several families share.
+_LSAP = "nodes=12 slots=2 idle_ratio=0.7 tasks=15 replicas=2 racks=3 lost=0.25"
+_OVER_TIME = (
+    "nodes=6 tasks=20 reduces=5 jobs=5 groups=2 racks=3 replicas=2 slots=3 reduce_slots=2 longest=9 gap=7 lost=0.2 "
+    "finished=0.5 running=0.4 busy=0.1 size=7"
+)
+_TABLE_2 = "batch=3 divide=40 nodes=9 racks=2 slots=3 reduce_slots=1"
+_UTILITY = "jobs=5 nodes=6 types=2 maps=7 reduces=3 room=0.3 goals=0.5"
+
+#: Families with every parameter changed, and the beginning of the sha256 of their instance of seed 3.
+CHANGED = [
+    ("lsap", _LSAP, "a9dc279f45f015f9"),
+    ("fair-lsap", f"{_LSAP} weights=1,2.5", "fd9a2fd49bd14844"),
+    ("lsap-fairness", f"{_LSAP} weights=1,2.5", "fd9a2fd49bd14844"),
+    ("worst-group", f"{_LSAP} groups=3 exponent=2", "8a5d1493b73ff2fc"),
+    ("skewed-lsap", f"{_LSAP} exponent=2", "3aed6fd563b013cf"),
+    ("guo-fig4", "nodes=20 tasks=12 replicas=4", "6b649bd56eb88655"),
+    ("guo-table3", "nodes=300 slots=3 idle_ratio=0.2 tasks=64 replicas=2", "a44ebf38806bcabb"),
+    ("guo-table3-delay", "tasks=16", "97ae6b724bbf27a8"),
+    ("flow", "nodes=14 tasks=12 slots=3 idle_ratio=0.6 replicas=3 block=128 lost=0.25 reduces=2", "fd4062388e9243c7"),
+    ("hsu-table3", "block=128 slots=2", "bca5db498219a739"),
+    ("hsu-run", "block=128 slots=2 reduces=2 gap=3", "6099e7bcfab917af"),
+    ("latency", "nodes=8 tasks=20 replicas=3 max_load=2 lost=0.25", "ef40d492f7bfb8bf"),
+    ("labl", "nodes=1700 tasks=3200 replicas=3 available=1600", "c2694060eb63151c"),
+    ("skewed-latency", "nodes=8 tasks=20 replicas=3 max_load=3 exponent=2", "688f6261e961b069"),
+    ("hot-server", "nodes=4 tasks=9", "28dafbb3acb24183"),
+    (
+        "transmission",
+        "nodes=7 tasks=10 reduces=5 jobs=3 racks=3 replicas=3 slots=3 reduce_slots=2 finished=0.5 spread=9 running=0.4",
+        "b72f9a1477e90903",
+    ),
+    ("shen-table2", _TABLE_2, "a9aa2b507f3ee1d2"),
+    ("shen-run", f"{_TABLE_2} map_rate=2 reduce_rate=5 hop=0.5", "67436a77176d4895"),
+    ("utility", f"{_UTILITY} running=0.3", "17a71e657509712b"),
+    ("ras-run", f"{_UTILITY} gap=10 slots=3 reduce_slots=1", "ef9417eb01fe67b2"),
+    (
+        "traffic",
+        "nodes=7 tasks=30 datacenters=3 jobs=6 reduces=5 replicas=3 ratio=1.5 smallest=50 spare=0.2 "
+        "lost=0.25 finished=3 running=2",
+        "ba265f831f36cf09",
+    ),
+    (
+        "mixed",
+        "nodes=10 tasks=20 reduces=6 jobs=4 groups=3 racks=5 datacenters=2 replicas=3 slots=3",
+        "9654ba449059bf62",
+    ),
+    ("makespan", f"{_OVER_TIME} distances=5", "d84a436d447b205e"),
+    ("job-times", f"{_OVER_TIME} distances=2", "2ffb4632225ba3a2"),
+    (
+        "day",
+        "nodes=7 tasks=90 reduces=8 jobs=20 racks=3 replicas=2 slots=3 reduce_slots=2 hours=10 load=0.4 swing=0.5 "
+        "factors=1,2,3",
+        "4411ba7071838006",
+    ),
+    (
+        "generalized-assignment",
+        "nodes=3 tasks=12 tightness=0.9 correlated=1 resources=2 barred=0.2",
+        "a236888342df7aba",
+    ),
+    (
+        "min-cost-flow",
+        "nodes=5 arcs=12 units=4 cost=7 parallel=0.5 unbounded=0.4 bounded_below=0.5",
+        "006cfb1f1cdb0555",
+    ),
+    ("planted-lsap", "nodes=20 slots=3 idle_ratio=0.6 tasks=40 replicas=2 remote=5", "aac9ad7283220e9b"),
+    ("planted-fair-lsap", "nodes=20 slots=1 tasks=30 replicas=2 remote=3", "49285996df1f4d88"),
+    ("planted-latency", "nodes=20 max_load=4 makespan=6 replicas=3 remote=4", "e155d3daf1f96cf1"),
+    ("planted-flow", "nodes=9 racks=3 tasks=12 slots=2 replicas=3", "71408793a90705af"),
+    ("generalized-assignment", "correlated=2", "b6ecd6502ca8df14"),
+    ("job-times", "distances=1", "f0af87f6814c2710"),
+    ("job-times", "distances=3", "eb3a2adc32de3cd6"),
+    ("job-times", "distances=4", "06d698a5d111e9a4"),
+    ("utility", "types=1 room=0.3", "13b721d3470f520d"),
+    ("shen-run", "batch=2 divide=1000", "c815b89ab5440da1"),
+    ("labl", "available=1600", "090895a5fcc1137c"),
+]
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -80,18 +138,31 @@ def test_same_seed_same_instance(name: str) -> None:
     assert instance.sha256 != generate(name, seed=2).sha256
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_source_reproduces(name: str) -> None:
-    """Tests that the command in `source`, whose values are text, makes the same instance, name included."""
-    instance = generate(name, seed=3, **SMALL.get(name, {}))
+@pytest.mark.parametrize(("name", "parameters", "digest"), CHANGED)
+def test_source_reproduces(name: str, parameters: str, digest: str) -> None:
+    """Tests draws with other parameters, and that the command in `source`, whose values are text, makes the same."""
+    given: dict[str, Any] = dict(word.split("=") for word in parameters.split())
+    instance = generate(name, seed=3, **given)
+    assert instance.sha256.startswith(digest)
     words = shlex.split(instance.source.removeprefix("generated by "))
     assert words[:3] == ["optsched", "generate", name]
     names = [word.removeprefix("--").replace("-", "_") for word in words[3::2]]
     options: dict[str, Any] = dict(zip(names, words[4::2], strict=True))
+    assert set(given) <= set(options)
     again = generate(name, **options)
     assert (again.sha256, again.name, again.source) == (instance.sha256, instance.name, instance.source)
     assert instance.labels["generated"].startswith(f"family {name}, seed 3")
     assert instance.description
+
+
+def test_every_parameter_is_changed() -> None:
+    """Tests that each parameter with a range is drawn with above, and that the command does not say what is later."""
+    for name, family in FAMILIES.items():
+        free = {key for key, setting in family.parameters.items() if setting.minimum < setting.maximum}
+        drawn = [parameters for other, parameters, _ in CHANGED if other == name]
+        assert free <= {word.partition("=")[0] for parameters in drawn for word in parameters.split()}
+        source = generate(name, seed=1).source
+        assert not [key for key, setting in family.parameters.items() if setting.later and f"--{key} " in source]
 
 
 @pytest.mark.parametrize("name", ["lsap", "fair-lsap", "skewed-lsap", "latency", "skewed-latency", "flow"])
@@ -105,6 +176,9 @@ def test_hardly_any_task() -> None:
     assert len(generate("makespan", tasks=0, reduces=0, slots=0).workload) == 0
     assert len(generate("day", tasks=0, reduces=0).workload) == 0
     assert len(generate("day", tasks=3, jobs=5).workload) == 123
+    assert len(generate("utility", jobs=0).workload) == 0
+    assert len(generate("utility", jobs=2, maps=0, reduces=0).workload) == 0
+    assert len(generate("generalized-assignment", tasks=0).workload) == 0
 
 
 def test_names_tell_instances_apart() -> None:

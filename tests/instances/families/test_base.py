@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from optsched.core.errors import UsageError
-from optsched.core.instance import FINISHED, MAP, REDUCE, RUNNING, Instance
 from optsched.instances.families.base import Setting
 from optsched.instances.generate import FAMILIES, generate
 
@@ -98,58 +96,3 @@ class TestErrors:
         count = Setting(3, "count")
         assert [count.check("f", "count", value) for value in ("7", np.int64(7), 7.0, " 7 ", "7e0")] == [7] * 5
         assert Setting((1.0,), "weights").check("f", "weights", [1, 2]) == (1.0, 2.0)
-
-
-def lost(drawn: Instance) -> int:
-    """Maps whose block no node holds."""
-    waiting = (drawn.workload.kind == MAP) & (drawn.state.status != FINISHED)
-    return sum(not len(drawn.workload.replicas[task]) for task in np.flatnonzero(waiting))
-
-
-def in_state(status: int, kind: int) -> Callable[[Instance], int]:
-    """Tasks of a kind that run, or have ended, somewhere."""
-
-    def count(drawn: Instance) -> int:
-        found = (drawn.state.status == status) & (drawn.workload.kind == kind) & (drawn.state.node >= 0)
-        return int(found.sum())
-
-    return count
-
-
-def barred(drawn: Instance) -> int:
-    """Pairs that are not allowed."""
-    pairs = drawn.workload.pairs
-    return 0 if pairs is None or pairs.allowed is None else int((~pairs.allowed).sum())
-
-
-def resources(drawn: Instance) -> int:
-    """Resources beside the first."""
-    return len(drawn.cluster.capacity) - 1
-
-
-class TestOnTop:
-    """What a family draws on top of what it drew when its files were published."""
-
-    @pytest.mark.parametrize(
-        ("family", "name", "value", "count", "number"),
-        [
-            ("lsap", "lost", 0.25, lost, 5),
-            ("worst-group", "lost", 0.25, lost, 5),
-            ("latency", "lost", 0.25, lost, 5),
-            ("flow", "lost", 0.25, lost, 5),
-            ("traffic", "lost", 0.25, lost, 5),
-            ("flow", "reduces", 2, in_state(FINISHED, MAP), 4),
-            ("traffic", "finished", 3, in_state(FINISHED, MAP), 3),
-            ("traffic", "running", 3, in_state(RUNNING, REDUCE), 3),
-            ("transmission", "running", 0.5, in_state(RUNNING, REDUCE), 2),
-            ("utility", "running", 1, in_state(RUNNING, MAP), 1),
-            ("generalized-assignment", "resources", 3, resources, 2),
-            ("generalized-assignment", "barred", 0.2, barred, 20),
-        ],
-    )
-    def test_is_drawn(self, family: str, name: str, value: float, count: Callable[[Any], int], number: int) -> None:
-        """Tests that as much is drawn as is asked for, which the command says, and by default nothing, unsaid."""
-        sizes = {"jobs": 1, "maps": 1, "reduces": 0} if family == "utility" else {"tasks": 20}
-        drawn, without = (generate(family, 1, **sizes, **more) for more in ({name: value}, {}))
-        assert (count(drawn), f"--{name} {value} " in drawn.source) == (number, True)
-        assert (count(without), f"--{name}" in without.source) == (0, False)

@@ -29,17 +29,6 @@ def test_hsu() -> None:
     assert instance.time == workload.arrival.max() == 40
 
 
-def test_flow() -> None:
-    """Tests that busy slots have running rates of their node's type and that only storage nodes hold replicas."""
-    instance = generate("flow", nodes=60, tasks=100)
-    cluster = instance.cluster
-    assert np.array_equal(instance.state.running_rates.lengths, cluster.slots - instance.state.idle_slots)
-    assert np.all(cluster.slots[instance.replicas.values] == 0)
-    assert np.count_nonzero(cluster.slots == 0) == 13
-    first = np.concatenate([instance.state.running_rates[node] for node in np.flatnonzero(cluster.type == 0)])
-    assert set(first.tolist()) == {3.04, 9.14, 0.23, 16.0}
-
-
 def test_flow_of_few_nodes_was_no_instance() -> None:
     """Tests that on a cluster too small for nodes of the second type no task has a rate there."""
     instance = generate("flow", seed=0, nodes=2, tasks=1, slots=1, replicas=1)

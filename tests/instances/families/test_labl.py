@@ -28,11 +28,6 @@ def test_labl_available() -> None:
         assert part.replicas[row].tolist() == [node for node in whole.replicas[row].tolist() if node < 1600]
 
 
-def test_loads_have_a_free_server() -> None:
-    """Tests the normalisation of Agosta et al., section 3.1, where no drawn load would be 0."""
-    assert all(generate("latency", seed, nodes=4).state.load.min() == 0 for seed in range(20))
-
-
 def test_skew() -> None:
     """Tests that Zipf families crowd replicas on few nodes, and that exponent 0 does not."""
     shares = []

@@ -39,13 +39,6 @@ def test_table_2() -> None:
     assert "assumed" in instance.labels["shuffle"]
 
 
-def test_divided() -> None:
-    """Tests that `divide` keeps every job, with at least one map and reduce."""
-    instance = generate("shen-table2", batch=1, divide=1000)
-    assert np.bincount(instance.workload.job).tolist() == [2] * 10
-    assert "divided by 1000" in instance.labels["scale"]
-
-
 @pytest.mark.parametrize("stage", ["transmission", "transmission-maps", "transmission-reduces"])
 def test_transmission(stage: str) -> None:
     """Tests that the family gives Shen et al.'s problems all they need, with either form of distances."""
