@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.core.instance import KINDS, MAP, Bools, Ints
+from optsched.core.instance import KINDS, MAP, Ints
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, Turn, WaitingMaps
 from optsched.heuristics.running.base import Event, Heuristic, Offer, View
 from optsched.heuristics.seen_costs import SeenCosts, sizes_parameter
@@ -263,14 +263,6 @@ class FairPolicy(DelayPolicy):
         every, tasks = self._totals(offer.kind, view)
         own = int(view.slots(offer.kind)[offer.node])
         return own - offer.free < -(-tasks * own // every)
-
-    def refuses(self, kind: str, view: View) -> Bools | None:
-        if not self.fills_nodes or (self._distinct and kind != KINDS[MAP]):
-            return None
-        every, tasks = self._totals(kind, view)
-        slots = view.slots(kind)
-        full: Bools = slots - view.free_slots(kind) >= -(-tasks * slots // max(every, 1))
-        return full
 
     def _totals(self, kind: str, view: View) -> tuple[int, int]:
         """Slots of the cluster, and tasks that wait or hold one: as many after a start as before."""

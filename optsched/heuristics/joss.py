@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optsched.core.arrays import Bools, grouped
+from optsched.core.arrays import grouped
 from optsched.core.decimals import decimal, total
 from optsched.core.errors import UsageError
 from optsched.core.instance import KINDS, MAP, PENDING, Ints, Ragged
@@ -133,12 +133,6 @@ class JossPolicy(Policy):
         self._members.update((job, tasks[positions]) for job, positions in grouped(workload.job[tasks]))
         if view.true_shuffle is not None:
             self._sent = dict(grouped(workload.job[view.true_shuffle.map]))
-
-    def refuses(self, kind: str, view: View) -> Bools | None:
-        if self.idle == "steal" and kind == KINDS[MAP]:
-            return None
-        empty: Bools = (self._waiting(kind) == 0)[self._center]
-        return empty
 
     def _waiting(self, kind: str) -> Ints:
         """How many tasks wait in the queues of each datacenter."""

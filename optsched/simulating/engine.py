@@ -19,7 +19,7 @@ import numpy as np
 
 from optsched.core.brief import brief, counted
 from optsched.core.errors import Fault, MissingField, UsageError, expect, nearest
-from optsched.core.instance import FINISHED, KINDS, LARGEST, MAP, REDUCE, RUNNING, Bools, Instance, Ints
+from optsched.core.instance import FINISHED, KINDS, LARGEST, MAP, REDUCE, RUNNING, Instance, Ints
 from optsched.core.schedule import MICRO, microseconds
 from optsched.heuristics.running.base import Event, Offer, Policy
 from optsched.heuristics.running.course import END, NEVER, WOKEN, Course, Service
@@ -136,16 +136,14 @@ class Beats:
 
     def __init__(self, nodes: int, interval: int, begin: int, rng: np.random.Generator) -> None:
         self.nodes, self._interval, self._begin = nodes, interval, begin
-        self._order: Ints = rng.permutation(nodes)
-        self._node_at = self._order.tolist()
-        self.place: list[int] = np.argsort(self._order).tolist()
+        order = rng.permutation(nodes)
+        self._node_at = order.tolist()
+        self.place: list[int] = np.argsort(order).tolist()
         self.at = 0
         #: By which time those before it had passed.
         self._now = begin
         #: For maps and for reduces, 1 at the place of each node that is to be offered slots.
         self._open = [bytearray(nodes), bytearray(nodes)]
-        #: The same less the nodes that need not be asked.
-        self._asked = list(self._open)
 
     def node(self, number: int) -> int:
         """Whose heartbeat it is."""
@@ -173,22 +171,12 @@ class Beats:
 
     def open(self, kind: int, node: int, open_: bool) -> None:
         """A node is to be offered slots of a kind at its heartbeats, or no more."""
-        place = self.place[node]
-        self._open[kind][place] = open_
-        self._asked[kind][place] = open_
-
-    def ask(self, kind: int, refused: Bools | None) -> None:
-        """Pass over the nodes that refuse slots of a kind anyway; None: over none."""
-        if refused is None:
-            self._asked[kind] = self._open[kind]
-            return
-        asked = np.frombuffer(self._open[kind], dtype=np.bool_) & ~refused[self._order]
-        self._asked[kind] = bytearray(asked.tobytes())
+        self._open[kind][self.place[node]] = open_
 
     def kinds(self, node: int) -> tuple[int, ...]:
-        """The kinds of slots for which a node is open, and not passed over."""
+        """The kinds of slots for which a node is open."""
         place = self.place[node]
-        return _KINDS[self._asked[0][place] + 2 * self._asked[1][place]]
+        return _KINDS[self._open[0][place] + 2 * self._open[1][place]]
 
     def next(self, kinds: Iterable[int], now: int) -> int | None:
         """The next heartbeat, at or after a time, at which slots of one of some kinds are to be offered."""
@@ -199,10 +187,10 @@ class Beats:
         place = at % nodes
         found = -1
         for kind in kinds:
-            asked = self._asked[kind]
-            there = asked.find(1, place)
+            open_ = self._open[kind]
+            there = open_.find(1, place)
             if there < 0:
-                there = asked.find(1, 0, place)
+                there = open_.find(1, 0, place)
                 if there < 0:
                     continue
                 there += nodes
@@ -365,8 +353,6 @@ class Engine(Asked, Course):
         self._calls = getattr(policy, "appointments", None)
         beating = rules.heartbeat and nodes and self._calls is None
         self.beats = Beats(nodes, rules.heartbeat, self.now, order) if beating else None
-        #: By kind, the last heartbeat at which it was asked which nodes refuse slots of the kind.
-        self._refusals: dict[int, int] = {}
         #: The heartbeat at which slots are offered next, unless something happens before.
         self._coming = 0
         #: In how many rounds, since when, and from which heartbeat on slots were offered and nothing has happened.
@@ -477,12 +463,6 @@ class Engine(Asked, Course):
     def label(self, task: int) -> str:
         return str(self.known.problem.instance.workload.task_ids[task])
 
-    def changed(self) -> None:
-        """Something happened that is no start: what was refused may be welcome now."""
-        if self._refusals:
-            self._refusals.clear()
-        self._moved()
-
     def _moved(self) -> None:
         """Something happened: nothing stands still."""
         self._vain, self._idle_since, self._idle_from = 0, self.now, None
@@ -507,7 +487,7 @@ class Engine(Asked, Course):
         node = self.node[task]
         event = self.known.finish(self._number_of[task])
         self.record.append((self.now, ENDED, task, node))
-        self.changed()
+        self._moved()
         if self.beats:
             self._open(kind, node)
         self.tell(event)
@@ -541,7 +521,7 @@ class Engine(Asked, Course):
         known = self.known
         # Never before it is there, also where it is not at a whole microsecond.
         events: list[Event] = known.move_to(max(self.now / MICRO, known.next_arrival))
-        self.changed()
+        self._moved()
         for event in events:
             self.record.append((self.now, ARRIVED, int(known.jobs[event.index]), -1))
             self.tell(event)
@@ -574,7 +554,7 @@ class Engine(Asked, Course):
         if self.beats is not None:
             for kind in (MAP, REDUCE):
                 self.beats.open(kind, node, bool(slots[kind]))
-        self.changed()
+        self._moved()
         self.tell(event)
         self.ask("node_changed", node, back, self.now)
         if back:
@@ -620,12 +600,6 @@ class Engine(Asked, Course):
 
     def _next_beat(self, kinds: tuple[int, ...], beats: Beats) -> int:
         """The next heartbeat of a node that has slots to offer. One interval is a round."""
-        if self.may_refuse:
-            for kind in kinds:
-                asked = self._refusals.get(kind)
-                if asked is None or asked + beats.nodes <= beats.at:
-                    beats.ask(kind, self.refused(KINDS[kind]))
-                    self._refusals[kind] = beats.at
         number = beats.next(kinds, self.now)
         if number is None:
             return NEVER

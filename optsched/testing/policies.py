@@ -438,10 +438,6 @@ def _difference(history: History, fresh: Any, number: int) -> str | None:
     remembered = _of(lived, "memory")()
     if remembered is not None:
         fresh.recall(remembered, known.view)
-    for kind in known.free:
-        refused = [_refused(policy, kind, known.view) for policy in (lived, fresh)]
-        if refused[0] != refused[1]:
-            return f"it refuses {kind} slots of the nodes {refused[0]}, one that begins then {refused[1]}"
     offers = history.offers()
     if not offers:
         return None
@@ -450,8 +446,3 @@ def _difference(history: History, fresh: Any, number: int) -> str | None:
     if likely is not None and then is not None and likely != then:
         return f"{offer} is answered with chances {likely}, and by one that begins then with {then}"
     return None
-
-
-def _refused(policy: Any, kind: str, view: View) -> list[int]:
-    answer = _of(policy, "refuses")(kind, view)
-    return [] if answer is None else np.flatnonzero(answer).tolist()

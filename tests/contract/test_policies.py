@@ -168,7 +168,7 @@ def test_bug_a_users_policy_was_asked_for_problems_without_slots() -> None:
 
 
 def test_what_breaks_is_told() -> None:
-    """Tests the words where a policy raises, answers what does not wait, or refuses other nodes than a fresh one."""
+    """Tests the words where a policy raises, or answers what does not wait."""
 
     class Raising(Oldest):
         def notify(self, event: Event, view: View) -> None:
@@ -186,16 +186,6 @@ def test_what_breaks_is_told() -> None:
         def offer(self, offer: Offer, view: View) -> Sequence[int]:
             return np.flatnonzero(view.status != PENDING)[:1].tolist()
 
-    class Refusing(Oldest):
-        told = 0
-
-        def notify(self, event: Event, view: View) -> None:
-            self.told += 1
-            super().notify(event, view)
-
-        def refuses(self, kind: str, view: View) -> Any:
-            return np.full(len(view.cluster), self.told > 0)
-
     with pytest.raises(ContractBroken, match=r"lsap, seed 0: on event 1 \(task-started\) it raised ValueError: "):
         check_policy(Raising, problems=["lsap"])
     with pytest.raises(ContractBroken, match=r"lsap, seed 0: after event 0 \(start\) it raised AttributeError: "):
@@ -204,10 +194,6 @@ def test_what_breaks_is_told() -> None:
         check_policy(Again, problems=["lsap"])
     with pytest.raises(ContractBroken, match=r"more than the (1 free slot|2 free slots)"):
         check_policy(Greedy, problems=["lsap"], seeds=range(9))
-    with pytest.raises(
-        ContractBroken, match=r"it refuses map slots of the nodes \[0, 1, 2, 3\], one that .* then \[\]"
-    ):
-        check_policy(Refusing, problems=["lsap"])
 
 
 def test_what_is_no_policy_of_slots() -> None:

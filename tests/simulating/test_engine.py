@@ -414,7 +414,6 @@ class EveryHeartbeat(Engine):
     """Visits every heartbeat of every node while a task waits, one after another."""
 
     def _next_beat(self, kinds: Any, beats: Any) -> int | None:
-        self.may_refuse = False
         self._coming = max(beats.at, beats.first_from(self.now))
         return int(beats.time(self._coming))
 
@@ -477,26 +476,6 @@ def test_a_policy_that_starts_what_it_cannot() -> None:
     held = lasting(9, 1, 1, kind=[0, 1, 1], job=[0, 0, -1], job_ids=["a"])
     early = failed(Early(), on(held, slots=[1], reduce_slots=[1]))
     assert early.startswith('on an offer of node "n0" answered task "t1", which is no reduce that waits')
-
-
-def test_nodes_that_refuse_are_passed_over() -> None:
-    """Tests that nodes that a policy refuses get no offers, until something happens, and that observers see all."""
-
-    class Refusing(Told):
-        def refuses(self, kind: str, view: View) -> Any:
-            return np.array([False, not (view.status == FINISHED).any()])
-
-        def offer(self, offer: Offer, view: View) -> Sequence[int]:
-            answer = super().offer(offer, view)
-            return () if self.refuses(offer.kind, view)[offer.node] else answer
-
-    instance = on(lasting(*[7] * 6), slots=[1, 1])
-    unseen, seen = Refusing(), Refusing()
-    engine = run(instance, unseen)
-    watched = Engine(Stage(instance), seen, Levels(), Rules(), 0, [lambda *_: None])
-    assert watched.run() == ""
-    assert engine.start == watched.start
-    assert len(seen.offered) > len(unseen.offered)
 
 
 def test_answers_of_observers() -> None:
@@ -658,29 +637,21 @@ def test_times_of_heartbeats(nodes: int, interval: int, begin: int, now: int) ->
 
 
 @given(
-    marks=st.lists(st.tuples(st.integers(0, 1), st.integers(0, 4), st.booleans()), max_size=12),
-    refused=st.lists(st.booleans(), min_size=5, max_size=5),
-    at=st.integers(0, 12),
+    marks=st.lists(st.tuples(st.integers(0, 1), st.integers(0, 4), st.booleans()), max_size=12), at=st.integers(0, 12)
 )
-def test_the_next_heartbeat_is_the_first_that_is_asked(
-    marks: list[tuple[int, int, bool]], refused: list[bool], at: int
-) -> None:
-    """Tests the next heartbeat against a walk over all, with nodes opened and closed, and some that refuse."""
+def test_the_next_heartbeat_is_the_first_that_is_open(marks: list[tuple[int, int, bool]], at: int) -> None:
+    """Tests the next heartbeat against a walk over all, with nodes opened and closed."""
     beats = Beats(5, 50, 0, np.random.default_rng(1))
     opened: list[set[int]] = [set(), set()]
     for kind, node, open_ in marks:
         beats.open(kind, node, open_)
         (opened[kind].add if open_ else opened[kind].discard)(node)
-    beats.ask(0, np.array(refused))
-    asked = [{node for node in opened[0] if not refused[node]}, opened[1]]
-    assert all((kind in beats.kinds(node)) == (node in asked[kind]) for kind in (0, 1) for node in range(5))
+    assert all((kind in beats.kinds(node)) == (node in opened[kind]) for kind in (0, 1) for node in range(5))
     for kinds in ((0,), (1,), (0, 1)):
-        among = set().union(*(asked[kind] for kind in kinds))
+        among = set().union(*(opened[kind] for kind in kinds))
         beats.at = at
         walk = [number for number in range(at, at + 5) if beats.node(number) in among]
         assert beats.next(kinds, 0) == (walk[0] if walk else None)
-    beats.ask(0, None)
-    assert all((0 in beats.kinds(node)) == (node in opened[0]) for node in range(5))
 
 
 def test_all_that_waits_and_all_that_is_idle() -> None:

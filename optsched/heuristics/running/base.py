@@ -15,7 +15,7 @@ import numpy as np
 
 from optsched.core.brief import brief, counted
 from optsched.core.errors import Fault, MissingField, UsageError
-from optsched.core.instance import KINDS, MAP, PENDING, Bools, Cluster, Floats, Ints, Ragged, Shuffle, Workload
+from optsched.core.instance import KINDS, MAP, PENDING, Cluster, Floats, Ints, Ragged, Shuffle, Workload
 from optsched.core.registry import SHIPPED
 from optsched.problems import problem_class
 from optsched.problems.base import Parameter, TaskProblem
@@ -177,13 +177,6 @@ class Policy(Protocol):
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         """Tasks (numbers of the view) to start on the offering node, at most `offer.free`; empty to leave it idle."""
         ...
-
-    def refuses(self, kind: str, view: View) -> Bools | None:
-        """Nodes whose offers of a kind it would decline in the round that begins, without any other effect.
-
-        The driver need not ask about them. Shape (nodes,); None: ask about all.
-        """
-        return None
 
     def notify(self, event: Event, view: View) -> None:
         """Called with every event, in order of time. What is counted has to follow all of them, not starts alone."""

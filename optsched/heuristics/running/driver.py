@@ -12,15 +12,14 @@ from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import repeat
 from typing import Any
 
 import numpy as np
 
 from optsched.core.deadline import check
 from optsched.core.errors import HeuristicFailed, UsageError
-from optsched.core.instance import KINDS, Bools, Ints
-from optsched.core.placement import NONE, Placement
+from optsched.core.instance import KINDS, Ints
+from optsched.core.placement import Placement
 from optsched.heuristics.running.answers import attempt, tasks_from
 from optsched.heuristics.running.base import Event, Offer, Policy
 from optsched.heuristics.running.known import Known, posed_on
@@ -179,9 +178,8 @@ def drive(
     Past `LAZY` slots the order of a round is drawn as far as the round goes.
 
     To a policy that says `fills_nodes` a round offers node after node, in random order: the slots of a node one after
-    another, until they are taken or one is declined. Nodes that a policy `refuses` are not asked, unless somebody
-    observes, and count as asked in vain. Where the problem places maps and reduces, a round offers all map
-    slots before the first reduce slot, since a reduce is placed by where its maps are.
+    another, until they are taken or one is declined. Where the problem places maps and reduces, a round offers all
+    map slots before the first reduce slot, since a reduce is placed by where its maps are.
 
     Jobs that arrive after the snapshot belong to the problem, but the policy learns of them at their arrival. The clock
     stands still until no known task waits, or `max_idle_rounds` rounds passed in vain. Then it moves to the next
@@ -244,7 +242,7 @@ def drive(
 
 
 def _nothing(*_: Any) -> None:
-    """The `start`, `notify` or `refuses` of a policy that has none."""
+    """The `start` of a policy that has none."""
 
 
 class Asked:
@@ -268,10 +266,6 @@ class Asked:
         notify = getattr(policy, "notify", None)
         #: None: the policy hears nothing.
         self._notify = None if getattr(notify, "__func__", notify) in (None, Policy.notify) else notify
-        # An observer sees every offer.
-        self._refuses = _nothing if observers else getattr(policy, "refuses", None) or _nothing
-        #: Whether it may say of nodes that they need not be asked.
-        self.may_refuse = getattr(self._refuses, "__func__", self._refuses) not in (_nothing, Policy.refuses)
         self._fills = bool(getattr(policy, "fills_nodes", False))
 
     def begin(self, own: np.random.Generator) -> None:
@@ -290,9 +284,8 @@ class Asked:
         """Offer all free slots of a kind; how many tasks started, and how many slots were offered in vain."""
         known, fills = self.known, self._fills
         room, waiting = known.room[kind], known.waiting
-        left, placed, vain = [*room, 0], 0, 0  # the last entry is of NONE
-        for node, refused in self._turns(kind):
-            vain += refused
+        left, placed, vain = list(room), 0, 0
+        for node in self._turns(kind):
             while left[node]:
                 started = len(self.offer(Offer(known.time, node, kind, room[node])))
                 taken = started or (left[node] if fills else 1)
@@ -305,37 +298,18 @@ class Asked:
                     break
         return placed, vain
 
-    def _turns(self, kind: str) -> Iterable[tuple[int, int]]:
-        """The nodes as a round offers them, each with how many slots before it are refused unasked."""
+    def _turns(self, kind: str) -> Iterable[int]:
+        """The nodes as a round offers them."""
         free = self.known.free[kind]
         total = int(free.sum())
-        if not self._fills and total > LAZY:
-            return ((node, 0) for node in _drawn(free, total, self._order))
-        turns: Ints
         if self._fills:
             turns = self._order.permutation(len(free))
+        elif total > LAZY:
+            return _drawn(free, total, self._order)
         else:
             turns = self._order.permutation(np.repeat(np.arange(len(free)), free))
-        refused = self.refused(kind)
-        if refused is None:
-            return zip(turns.tolist(), repeat(0), strict=False)
-        asked = ~refused[turns]
-        unasked = np.cumsum(np.where(asked, 0, free[turns] if self._fills else 1))
-        # A last turn, of no node, is for what is refused after all others.
-        before = np.diff(np.append(unasked[asked], unasked[-1:]), prepend=0)
-        return zip([*turns[asked].tolist(), NONE][: len(before)], before.tolist(), strict=True)
-
-    def refused(self, kind: str) -> Bools | None:
-        """The nodes that need not be asked in this round; None if all are."""
-        answer = attempt(self._refuses, kind, self.known.view)
-        if answer is None:
-            return None
-        nodes = len(self.known.problem.instance.cluster)
-        if not isinstance(answer, np.ndarray) or answer.dtype != np.bool_ or answer.shape != (nodes,):
-            raise HeuristicFailed(
-                f"refuses {answer!r}; give an array with a bool for each of the {nodes} nodes, or None"
-            )
-        return answer if answer.any() else None
+        nodes: list[int] = turns.tolist()
+        return nodes
 
     def offer(self, offer: Offer) -> Sequence[int]:
         """The tasks that the policy starts on an offer; it and the observers are notified."""

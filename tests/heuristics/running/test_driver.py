@@ -485,48 +485,6 @@ def test_task_of_the_other_kind_cannot_be_started() -> None:
         drive(two_stages(), Wrong())
 
 
-class Full(Policy):
-    """Starts a task on a node that runs fewer than `most`, and says beforehand which nodes are full."""
-
-    def __init__(self, most: int, fills_nodes: bool, answer: Any = None) -> None:
-        self.most, self.fills_nodes, self.answer, self.asked = most, fills_nodes, answer, 0
-
-    def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        self.asked += 1
-        runs = int(np.count_nonzero(view.node == offer.node))
-        return view.pending_of(offer.kind)[:1].tolist() if runs < self.most else ()
-
-    def refuses(self, kind: str, view: View) -> Any:
-        runs = np.bincount(view.node[view.node >= 0], minlength=len(view.cluster))
-        return runs >= self.most if self.answer is None else self.answer
-
-
-@pytest.mark.parametrize("fills", [False, True])
-@pytest.mark.parametrize(("tasks", "slots"), [(12, 3), (30, 3), (5, 3), (4, 1), (3, 0)])
-def test_nodes_that_a_policy_refuses_count_as_asked_in_vain(tasks: int, slots: int, fills: bool) -> None:
-    """Tests that a policy that is not asked about full nodes ends as one that is, and is asked less often."""
-    problem = Lsap(snapshot(1, tasks=tasks, nodes=5, slots=slots))
-    for most in (0, 1, 2, 3):
-        told, silent = Full(most, fills), Full(most, fills)
-        observed, _ = driven(problem, silent, seed=tasks, max_idle_rounds=4)
-        found = drive(problem, told, tasks, max_idle_rounds=4)
-        assert found.placement.nodes.tolist() == observed.placement.nodes.tolist()
-        assert (found.rounds, found.idle_slot_time, found.starved) == (
-            observed.rounds,
-            observed.idle_slot_time,
-            observed.starved,
-        )
-        assert told.asked <= silent.asked
-        assert told.asked < silent.asked or most * 5 >= min(tasks, slots * 5)
-
-
-@pytest.mark.parametrize("answer", ["none", [True] * 5, np.ones(4, dtype=bool), np.ones(5, dtype=np.int64)])
-def test_refusals_that_say_nothing(answer: Any) -> None:
-    """Tests that anything but a bool for each node is told."""
-    with pytest.raises(HeuristicFailed, match="give an array with a bool for each of the 5 nodes, or None"):
-        drive(Lsap(snapshot(1, nodes=5)), Full(1, False, answer))
-
-
 def test_an_order_drawn_as_far_as_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that of more slots than are shuffled at once a round offers each once too, in an order of the seed."""
     monkeypatch.setattr(driver, "LAZY", 10)
