@@ -189,13 +189,6 @@ def test_a_reference_saves_solving(monkeypatch: pytest.MonkeyPatch) -> None:
         decompose(problem, First, [0], reference=3)
 
 
-def test_steps_are_told() -> None:
-    """Tests that each seed is told before it runs, and the search for the best schedule after them."""
-    told: list[str] = []
-    decompose(Makespan(crossed()), "dl", seeds=[3, 5], heartbeat=0, step=told.append)
-    assert told == ["dl, seed 3", "dl, seed 5", "the best schedule"]
-
-
 def test_several_policies_share_what_is_below(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that one reference is solved for several policies: each has A and B of its own, and all share C and D."""
     problem = JobTimes(parse(json.dumps(document(5, tasks=4))))

@@ -144,29 +144,11 @@ class Viewed:
         self.workload = workload
 
 
-def crossed(count: int = 4) -> Makespan:
-    """As many tasks as nodes, each with its data on the node after its own."""
-    rows = Ragged.from_rows([[(task + 1) % count] for task in range(count)])
-    names = [f"t{task}" for task in range(count)]
-    workload = Workload(names, job=[0] * count, job_ids=["j"], replicas=rows, times=[[1, 5, 5]] * count)
-    return Makespan(Instance(Cluster([f"n{node}" for node in range(count)]), workload))
-
-
 class First(Policy):
     """Always the first task that waits."""
 
     def offer(self, offer: Any, view: Any) -> tuple[int, ...]:
         return tuple(view.pending_of(offer.kind)[:1].tolist())
-
-
-def test_nearest_of_the_same_job() -> None:
-    """Tests that the tasks of the other policy's jobs are exchanged for those with their data on the node."""
-    problem = crossed()
-    plain = simulate(problem.instance, First, heartbeat=0, seed=1)
-    near = simulate(problem.instance, Together(problem, First()), heartbeat=0, seed=1)
-    assert problem.evaluate(plain.schedule) == (5,)
-    assert problem.evaluate(near.schedule) == (1,)
-    assert near.schedule.nodes.tolist() == [1, 2, 3, 0]
 
 
 def test_jobs_are_kept() -> None:

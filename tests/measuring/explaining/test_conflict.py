@@ -81,22 +81,6 @@ def test_hall_conflicts_are_minimal(seeds: range) -> None:
     assert seen > len(seeds) // 4
 
 
-@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 200), marks=pytest.mark.thorough)], ids=str)
-def test_packing_conflicts_are_minimal(seeds: range) -> None:
-    """Tests conflicts of tasks that demand different amounts of two resources."""
-    seen = 0
-    for seed in seeds:
-        rng = np.random.default_rng(seed)
-        tasks, nodes = int(rng.integers(2, 6)), int(rng.integers(1, 4))
-        demand = {name: rng.integers(1, 6, (tasks, nodes)).astype(float).tolist() for name in ("cpu", "memory")}
-        capacity = {name: rng.integers(2, 9, nodes).astype(float).tolist() for name in demand}
-        problem = posed(np.ones((tasks, nodes)).tolist(), demand, capacity)
-        if solve(problem).decision is None:
-            check(problem)
-            seen += 1
-    assert seen > len(seeds) // 4
-
-
 def traffic(by_job: list[int], reduce_slots: list[int], maps: int = 1, slots: int = 1, **parameters: Any) -> Traffic:
     """Jobs with so many reduces each, on nodes with so many slots, each a datacenter."""
     kind = [MAP] * maps + [REDUCE] * sum(by_job)

@@ -111,36 +111,6 @@ def eased(instance: Instance, change: str) -> Instance:
     return instance
 
 
-#: Of these many instances are tried, of the others fewer: each is solved by trying every placement.
-MANY = ("lsap", "fair-lsap", "lsap-fairness", "worst-group", "flow", "transmission-maps", "generalized-assignment")
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", [record.name for record in PLACING if record.name != "latency"])
-def test_worth_on_generated_instances(name: str, tmp_path: Path) -> None:
-    """Tests what changes are worth on 200 generated instances of each assignment problem, and on 20 of each other."""
-    record = records()[name]
-    told = gaining = 0
-    for seed in range(200 if name in MANY else 20):
-        posed = problem(name, generate(str(record.family), seed, **record.sizes))
-        best = solve(posed)
-        found = check(posed, best, tmp_path, 2) if best.optimal and len(posed.tasks) else []
-        told += len(found)
-        gaining += sum(any(worth.gain or ()) for worth in found)
-    assert told >= 10
-    assert gaining > 20 or name not in MANY
-
-
-@pytest.mark.thorough
-def test_worth_on_200_instances_of_latency(tmp_path: Path) -> None:
-    """Tests what replicas are worth on 200 generated instances of `latency`."""
-    seen = 0
-    for seed in range(200):
-        posed = problem("latency", generate("latency", seed, nodes=4, tasks=5, replicas=1))
-        seen += len(check(posed, solve(posed), tmp_path, 2))
-    assert seen > 20
-
-
 def contended() -> Lsap:
     """Three tasks whose data is on a, which has one slot; b and c have one each."""
     workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0], [0]]))
