@@ -129,7 +129,7 @@ def test_dl_in_the_sweeping_reading_keeps_it() -> None:
     ],
 )
 def test_claims_of_papers_are_broken(heuristic: str, problem: str, claim: str | None, options: dict[str, Any]) -> None:
-    """Tests that claims of papers are broken by minimal instances, and that of Fischer et al. 2010, note 1, by a gap."""
+    """Tests that claims of papers are broken by minimal instances, that of Fischer et al. 2010, note 1, by a gap."""
     found = mine(heuristic, problem, claim=claim, **options)
     assert found is not None
     assert found.minimal
