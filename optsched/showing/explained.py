@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from optsched.core.brief import assumed_in_words, counted
 from optsched.core.errors import UsageError
@@ -15,7 +15,6 @@ from optsched.measuring.explaining.explanation import MOST, Move, gained, senten
 from optsched.measuring.printing import number
 from optsched.showing.figures import (
     SMALL,
-    WIDEST,
     begun,
     fold,
     headed,
@@ -25,7 +24,6 @@ from optsched.showing.figures import (
     settings,
     short,
     trimmed,
-    wide,
 )
 
 if TYPE_CHECKING:
@@ -36,25 +34,17 @@ __all__ = ["chains_picture", "decomposition_picture", "decompositions_picture", 
 
 # Moves ---------------------------------------------------------------------------------------------------------------
 
-#: Inches: a line of a chain with its texts, the heading of a chain, room, the least between two places.
-_LINE, _HEAD, _ROOM, _ARROW = 0.62, 0.24, 0.15, 1.0
+#: Inches: a line of a chain with its texts, the heading of a chain, room at the edges, from one place to the next.
+_LINE, _HEAD, _ROOM, _STEP = 0.62, 0.24, 0.15, 1.9
 
-#: Moves of a chain that are drawn; letters of names.
-_MOVES, _LETTERS = 24, 16
+#: Places in a line, moves of a chain that are drawn, letters of names.
+_PLACES, _MOVES, _LETTERS = 5, 24, 12
 
 #: What a place is called where a task waits.
 _WAITS = "waiting"
 
-
-class _Link(NamedTuple):
-    """A step of a path, in names for show: from a place, or None where it goes on from the one before, to a place; the
-    task, and what stands below it.
-    """
-
-    start: str | None
-    task: str
-    below: str
-    end: str
+#: A place in a line, and what stands above and below the arrow to it; nothing where it is the first.
+_Place = tuple[str, str, str]
 
 
 def links(moves: Sequence[Move]) -> list[tuple[str | None, Move, str]]:
@@ -98,9 +88,9 @@ def chains_picture(found: Explanation, most: int = MOST) -> Figure:
     """
     lines = list(sentences(found, 0))
     rows, closing = _rows(found, most) if found.chains else ([], [])
-    ends = [wide(text, 9) for text, _ in rows] + [_length(part) for _, parts in rows for part in parts]
-    heading = [line for text in (lines[:1] if rows else lines) for line in fold(text, max([6.0, *ends]), 9)]
-    width = max([*ends, *(wide(line, 9) for line in heading), *(wide(line, SMALL) for line in closing)]) + 2 * _ROOM
+    width = max([6.0, *(_STEP * (len(part) - 0.4) + 2 * _ROOM for _, parts in rows for part in parts)])
+    heading = [line for text in (lines[:1] if rows else lines) for line in fold(text, width, 9)]
+    closing = [line for text in closing for line in fold(text, width, SMALL)]
     height = _LINE * sum(len(parts) for _, parts in rows) + _HEAD * (len(rows) + len(closing)) + 2 * _ROOM
     top = 0.2 * len(heading) + 0.1
     with settings():
@@ -123,7 +113,7 @@ def chains_picture(found: Explanation, most: int = MOST) -> Figure:
     return figure
 
 
-def _rows(found: Explanation, most: int) -> tuple[list[tuple[str, list[list[_Link]]]], list[str]]:
+def _rows(found: Explanation, most: int) -> tuple[list[tuple[str, list[list[_Place]]]], list[str]]:
     """Of each chain its heading and its lines; and the lines below all of them."""
     shown, left = found.chains[:most], found.chains[most:]
     moves_of = [found.moves(Chain(chain.positions[:_MOVES], chain.gain, chain.kind)) for chain in shown]
@@ -165,31 +155,17 @@ def _names(moves: Sequence[Move]) -> tuple[dict[tuple[str, str], str], list[str]
     return names, ["; ".join(notes)] if notes else []
 
 
-def _broken(moves: Sequence[Move], names: Mapping[tuple[str, str], str]) -> list[list[_Link]]:
-    """The steps of a chain in lines that are not too long; one that is broken begins with the place it goes on from."""
-    lines: list[list[_Link]] = [[]]
+def _broken(moves: Sequence[Move], names: Mapping[tuple[str, str], str]) -> list[list[_Place]]:
+    """The places of a chain in lines; one that is broken begins with the place it goes on from."""
+    lines: list[list[_Place]] = [[]]
     for start, move, end in links(moves):
-        shown = names["tasks", move.task], _below(move), names["nodes", end]
-        step = _Link(None if start is None else names["nodes", start], *shown)
-        if lines[-1] and _length([*lines[-1], step]) > WIDEST - 2 * _ROOM:
+        needed = 1 if start is None else 2
+        if len(lines[-1]) + needed > _PLACES:
             lines.append([])
-            step = _Link(names["nodes", start or move.here or _WAITS], *shown)
-        lines[-1].append(step)
+        if start is not None or not lines[-1]:
+            lines[-1].append((names["nodes", start or move.here or _WAITS], "", ""))
+        lines[-1].append((names["nodes", end], names["tasks", move.task], _below(move)))
     return lines
-
-
-def _length(part: Sequence[_Link]) -> float:
-    """Inches of a line."""
-    return sum((_box(step.start) + 0.1 if step.start else 0) + _reach(step) + _box(step.end) for step in part) + _ROOM
-
-
-def _box(place: str) -> float:
-    return wide(place, SMALL) + 0.2
-
-
-def _reach(step: _Link) -> float:
-    """Inches of an arrow, with room for what stands above and below it."""
-    return max(_ARROW, wide(step.task, SMALL) + 0.3, wide(step.below, SMALL) + 0.3)
 
 
 def _below(move: Move) -> str:
@@ -203,31 +179,20 @@ def _below(move: Move) -> str:
     return "" if move.cost_here is None else f"paid {number(move.cost_here)}"
 
 
-def _path(axes: Axes, part: Sequence[_Link], y: float) -> None:
+def _path(axes: Axes, part: Sequence[_Place], y: float) -> None:
     """A line of places and arrows."""
-    x = _ROOM
-    for rank, step in enumerate(part):
-        if step.start:
-            x += (0.1 if rank else 0) + _place(axes, step.start, x + (0.1 if rank else 0), y)
-        reach = _reach(step)
-        arrow: dict[str, Any] = {"arrowstyle": "-|>", "color": "black", "linewidth": 1.1}
-        axes.annotate("", xy=(x + reach - 0.04, y), xytext=(x + 0.04, y), arrowprops=arrow)
-        middle = x + reach / 2
-        plain(axes.text(middle, y - 0.06, step.task, fontsize=SMALL, ha="center", va="bottom"))
-        plain(axes.text(middle, y + 0.07, step.below, fontsize=SMALL, ha="center", va="top"))
-        x += reach
-        x += _place(axes, step.end, x, y)
-
-
-def _place(axes: Axes, place: str, x: float, y: float) -> float:
-    """A node, or waiting, as a box; its width."""
-    from matplotlib.patches import Rectangle
-
-    width = _box(place)
-    look: dict[str, Any] = {"facecolor": "white", "linestyle": ":"} if place == _WAITS else {"facecolor": "#e3f1fa"}
-    axes.add_patch(Rectangle((x, y - 0.13), width, 0.26, edgecolor="black", linewidth=0.8, **look))
-    plain(axes.text(x + width / 2, y, place, fontsize=SMALL, ha="center", va="center"))
-    return width
+    boxes: list[Any] = []
+    for x, (place, task, below) in enumerate(part):
+        middle = _ROOM + _STEP * (x + 0.3)
+        look = {"facecolor": "white", "linestyle": ":"} if place == _WAITS else {"facecolor": "#e3f1fa"}
+        box = {"boxstyle": "square,pad=0.4", "edgecolor": "black", "linewidth": 0.8, **look}
+        boxes.append(plain(axes.text(middle, y, place, fontsize=SMALL, ha="center", va="center", bbox=box)))
+        if task:
+            ends = {"patchA": boxes[-2].get_bbox_patch(), "patchB": boxes[-1].get_bbox_patch()}
+            arrow: dict[str, Any] = {"arrowstyle": "-|>", "color": "black", "linewidth": 1.1, **ends}
+            axes.annotate("", xy=(middle, y), xytext=(middle - _STEP, y), arrowprops=arrow)
+            plain(axes.text(middle - _STEP / 2, y - 0.06, task, fontsize=SMALL, ha="center", va="bottom"))
+            plain(axes.text(middle - _STEP / 2, y + 0.07, below, fontsize=SMALL, ha="center", va="top"))
 
 
 # Parts of a gap over time --------------------------------------------------------------------------------------------
