@@ -485,17 +485,8 @@ def planned_anew(
 ) -> Number | None:
     """The value of a plan that is made again at each arrival, for what has arrived and is not yet started.
 
-    Parameters
-    ----------
-    problem
-        What is to run.
-    profile, time_limit
-        As in `optsched.solve`, for all plans together: each has an equal share of the time.
-
-    Returns
-    -------
-    Number or None
-        None where some plan was not found in its time.
+    `profile` and `time_limit` are as in `optsched.solve`, for all plans together: each has an equal share of the time.
+    None where some plan was not found in its time.
 
     Examples
     --------

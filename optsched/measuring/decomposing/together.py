@@ -82,12 +82,7 @@ ORDERS: dict[str, Callable[[Ints, Ints], Ints]] = {
 class InOrder(Policy):
     """Always the job that comes first in an order, and of it the task to which the node is nearest.
 
-    Parameters
-    ----------
-    problem
-        Tells how long tasks take.
-    order
-        One of `ORDERS`: by arrival, the one with the fewest running tasks, or the one with the fewest tasks left.
+    The order is one of `ORDERS`: by arrival, the one with the fewest running tasks, or with the fewest tasks left.
     """
 
     def __init__(self, problem: ScheduleProblem, order: str) -> None:
@@ -122,13 +117,6 @@ class Together(Policy):
 
     The other policy does not learn of that, nor where its maps really run: jobs may have changed places. Reduces stay
     where it starts them, since they take the same time anywhere.
-
-    Parameters
-    ----------
-    problem
-        Tells how long tasks take.
-    other
-        The other policy.
 
     Examples
     --------
@@ -293,16 +281,7 @@ def placed_together(
 
     Counted is how much longer than at its best each map takes. It is a minimum-cost flow from nodes to maps, and from
     these to their jobs. Of the maps of a job only as many as start can be of use on a node: those that take the least
-    more there.
-
-    Parameters
-    ----------
-    of_jobs
-        Tells jobs and times.
-    maps
-        Those that wait (numbers of the view).
-    slots, counts
-        How many start on each node, and of each job: as many altogether.
+    more there. `maps` are those that wait; `slots` and `counts` say how many start on each node, and of each job.
     """
     if not slots:
         return {}

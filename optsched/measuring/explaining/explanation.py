@@ -274,8 +274,6 @@ def _spelled(value: Value | None) -> list[int | str | None] | None:
     return None if value is None else [spelled(entry) for entry in value]
 
 
-# An explanation in sentences, for readers who know no optimisation ----------------------------------------------------
-
 # Causes: what moves to a better placement have in common, such as maps that are avoidably remote ----------------------
 
 #: How far a map may be from its data, nearest first.
@@ -319,12 +317,7 @@ def data_distance(problem: Problem, position: int, node: int) -> str | None:
 def causes_of(problem: Problem, here: Ints, there: Ints) -> list[Cause]:
     """The avoidable maps of a placement, those farthest from their data first.
 
-    Parameters
-    ----------
-    problem
-        What is decided.
-    here, there
-        int64, shape (tasks,): node or -1 of each of `problem.tasks`, in the placement and in a better one.
+    `here` and `there` are the node (or -1) of each of `problem.tasks` in the placement and in a better one.
 
     Examples
     --------

@@ -215,12 +215,7 @@ class Waits:
 def schedule_sentences(explanation: ScheduleExplanation, most: int = 10) -> Iterator[str]:
     """Lines that say why: the value, what tasks waited for, the jobs that lose most, and the chain of the makespan.
 
-    Parameters
-    ----------
-    found
-        Of `optsched.explain`, for a problem over time.
-    most
-        The most jobs, and the most links of the chain (the last ones), that are written.
+    At most `most` jobs, and as many links of the chain (the last ones), are written.
     """
     problem, reference = explanation.problem, explanation.report.reference
     where = f"{problem.instance.name or 'instance'}, {problem.name}"

@@ -82,24 +82,16 @@ class Find:
 
     Attributes
     ----------
-    problem, parameters
-        The problem posed.
-    choice
-        The heuristic.
+    problem, parameters, choice
+        The problem posed, and the heuristic.
     found
         The instance, and what each of its runs comes to.
-    aim
-        What was looked for.
-    claim
-        The name of the broken claim, where it was given by name.
-    profile
-        Of the solver.
-    limits
-        Of each run, which had a process of its own where there are any.
-    tried
-        How many instances were tried, with those of shrinking.
-    command
-        What finds it again.
+    aim, claim
+        What was looked for; the name of the broken claim, where it was given by name.
+    profile, limits
+        Of the solver, and of each run, which had a process of its own where there are any.
+    tried, command
+        How many instances were tried, with those of shrinking, and what finds it again.
     minimal
         Whether no single step of `optsched.measuring.mining.documents.smaller` leaves it as bad. Not so where the
         search was cut short.
@@ -237,19 +229,9 @@ class Find:
         return loaded
 
     def save(self, folder: str | Path, name: str | None = None) -> tuple[Path, Path]:
-        """Write the instance and a test that holds the heuristic to what it is today.
+        """Write the instance, `NAME.json`, and `test_NAME.py`, which holds the heuristic to what it is today.
 
-        Parameters
-        ----------
-        folder
-            Made where it is not there.
-        name
-            Of the instance, and of the test behind `test_`.
-
-        Returns
-        -------
-        tuple of Path
-            `NAME.json` and `test_NAME.py`.
+        The folder is made where it is not there.
 
         Raises
         ------

@@ -448,26 +448,9 @@ def luby() -> Iterator[int]:
 class Search:
     """A search, and what it has found so far.
 
-    Attributes
-    ----------
-    judge, starts
-        What judges documents, and where to start.
-    most
-        How many records a table may have.
-    budget
-        How many documents are tried; None: until the time is up.
-    seed
-        Of the search.
-    step
-        Called with each document.
-    best
-        The worst that counts.
-    posed
-        Whether any instance could be judged.
-    searched, tried
-        How many the search tried, and how many in all.
-    minimal
-        Whether no single step of shrinking keeps it as bad.
+    No table gets more than `most` records. `budget` is how many documents are tried; None: until the time is up.
+    `step` is called with each. `best` is the worst that counts, `posed` whether any could be judged. Of those `tried`,
+    `searched` were not of shrinking. `minimal`: no single step of shrinking keeps it as bad.
     """
 
     judge: Judge
