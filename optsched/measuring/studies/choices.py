@@ -557,26 +557,13 @@ def formed(table: Mapping[str, Any], rules: Mapping[str, Rule], before: str, fau
         elif rules[key].holds(value):
             found[key] = value
         else:
-            found |= _sound_entries(key, value, rules[key], before, faults)
+            place, wrong = f"{before}{key}", value
+            for row, entry in enumerate(value if isinstance(value, list) else []):
+                if not rules[key].holds([entry]):
+                    place, wrong = f"{place}[{row}]", entry
+                    break
+            faults.append(Fault(place, f"expected {rules[key].expected}, got {_shown(wrong)}"))
     return found
-
-
-def _sound_entries(key: str, value: Any, rule: Rule, before: str, faults: list[Fault]) -> dict[str, Any]:
-    """What is left of a value of a wrong form: a list of entries, with None for those of a wrong one."""
-    expected = rule.expected
-    sound = [entry if rule.holds([entry]) else None for entry in value] if isinstance(value, list) else []
-    if not any(entry is not None for entry in sound):
-        faults.append(Fault(f"{before}{key}", f"expected {expected}, got {_shown(value)}"))
-        return {}
-    for row, entry in enumerate(sound):
-        if entry is None:
-            faults.append(Fault(f"{before}{key}[{row}]", f"expected {expected}, got {_shown(value[row])}"))
-    return {key: sound}
-
-
-def _known(value: Any) -> Any:
-    """A value less the entries that have a wrong form."""
-    return [entry for entry in value if entry is not None] if isinstance(value, list) else value
 
 
 def _shown(value: Any) -> str:
@@ -626,38 +613,33 @@ class Looking:
             self.faults.extend(Fault(place, line) for line in str(error).split("\n"))
             return []
 
-    def each(self, key: str, looked_at: Callable[[Any], Found]) -> Iterator[Found]:
+    def each(self, key: str, looked_at: Callable[[Any], Found]) -> list[Found]:
         """What the value of a key, or each entry of its list, stands for."""
         value, place = self.values.get(key, []), self.places[key]
-        for row, part in enumerate(value) if isinstance(value, list) else [(None, value)]:
-            if part is not None:
-                yield from self.one(place if row is None else f"{place}[{row}]", looked_at, part)
+        if not isinstance(value, list):
+            return self.one(place, looked_at, value)
+        return [found for row, part in enumerate(value) for found in self.one(f"{place}[{row}]", looked_at, part)]
 
     def choices(self) -> list[Choice]:
         """The heuristics."""
-        return list(self.each("heuristic", chosen))
+        return self.each("heuristic", chosen)
 
     def problems(self) -> list[str]:
         """The names of the problems."""
-        return list(self.each("problem", lambda name: problem_class(name).name))
+        return self.each("problem", lambda name: problem_class(name).name)
 
     def groups(self) -> list[Group]:
         """The instances, those of families last."""
-        found = [group for drawn in self.each("family", lambda table: groups_of(_family(table))) for group in drawn]
-        if "instances" not in self.values:
-            return found
-        return [
-            *next(iter(self.one(self.places["instances"], groups_of, _known(self.values["instances"]))), []),
-            *found,
-        ]
+        named = self.one(self.places["instances"], groups_of, self.values.get("instances", []))
+        drawn = self.each("family", lambda table: groups_of(_family(table)))
+        return [group for groups in (*named, *drawn) for group in groups]
 
     def sound(self, rules: Mapping[str, Rule]) -> dict[str, Any]:
         """The values of these keys, less those that the check of their key finds wrong."""
         return {
-            key: known
+            key: value
             for key, value in self.values.items()
-            for known in [_known(value)]
-            if key in rules and self.one(self.places[key], rules[key].check, known)
+            if key in rules and self.one(self.places[key], rules[key].check, value)
         }
 
 

@@ -267,16 +267,16 @@ def test_forms() -> None:
     """Tests that wrong values and unknown keys are faults with their places, and the others are kept."""
     faults: list[Fault] = []
     given = {"seeds": True, "heuristic": ["dl", ""], "instances": "a", "family": [{"nodes": 3}], "problme": "lsap"}
-    assert formed(given, MEASURED, "part[0].", faults) == {"instances": "a", "heuristic": ["dl", None]}
+    assert formed(given, MEASURED, "part[0].", faults) == {"instances": "a"}
     told = [str(fault) for fault in faults]
     assert [line.partition(":")[0].removeprefix("part[0].") for line in told] == [
         "seeds",
         "heuristic[1]",
-        "family",
+        "family[0]",
         "problme",
     ]
     assert told[0].endswith('expected how many, a list of seeds, or a text such as "0-29", got true')
-    assert told[2].endswith("or a list of them, got a list")
+    assert told[2].endswith("or a list of them, got a table")
     assert told[3].endswith('did you mean "problem"?')
     assert not is_number(True)
     assert not is_number(float("nan"))
