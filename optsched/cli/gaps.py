@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from optsched.cli.notes import Notes
     from optsched.cli.streams import Records, Sink, Write
     from optsched.measuring.gaps import GapReport
-    from optsched.measuring.printing import Table
     from optsched.measuring.records import Run
     from optsched.measuring.studies.choices import Choice, Source
     from optsched.measuring.studies.runs import Work
@@ -402,7 +401,8 @@ def matrix(
     from optsched.cli.notes import Notes
     from optsched.cli.streams import AtEnd, collected, gap_records, picturing
     from optsched.measuring.matrix import GapMatrix, cell_record, each_cell, heuristics_of, posable
-    from optsched.measuring.printing import page_width
+    from optsched.measuring.printing import page_width, remarks
+    from optsched.measuring.records import legend, matrix_table
     from optsched.measuring.studies.choices import chosen as choice_of
     from optsched.measuring.studies.choices import load_instance
     from optsched.problems import PROBLEMS
@@ -422,7 +422,8 @@ def matrix(
 
     def sink(write: Write) -> Sink[Run]:
         if form in arguments.TABLES:
-            return AtEnd(write, partial(_matrix_text, as_text, form, page_width(file=output is not None)))
+            width = page_width(file=output is not None)
+            return AtEnd(write, lambda runs: as_text(matrix_table(runs)) + remarks(legend(runs), form, width))
         entries = (entry for entry, _ in listed.values())
 
         def record(run: Run) -> dict[str, Any]:
@@ -439,20 +440,6 @@ def matrix(
     errors = {report.error: None for report in failed if report.error is not None}
     if errors:
         raise HeuristicFailed(*(line for error in errors for line in error.split("\n")))
-
-
-def _matrix_text(as_text: Callable[[Table], str], form: str, width: int, runs: Sequence[Run]) -> str:
-    """The matrix as people or documents read it, and what its marks mean; of one that is broken off what there is."""
-    from optsched.measuring.printing import Table, remarks
-    from optsched.measuring.records import legend
-
-    problems = tuple(dict.fromkeys(run.problem for run in runs))
-    by_row: dict[str, dict[str, str]] = {}
-    for run in runs:
-        by_row.setdefault(run.heuristic, {})[run.problem] = run.cell()
-    rows = [[name, *(row.get(problem, "") for problem in problems)] for name, row in by_row.items()]
-    table = Table(("heuristic", *problems), rows, frozenset(problems))
-    return as_text(table) + remarks(legend(runs), form, width)
 
 
 # A page of recorded gaps -------------------------------------------------------------------------------------------

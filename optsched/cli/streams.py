@@ -196,13 +196,13 @@ class Records:
     write
         Where to.
     fields
-        The columns of CSV.
+        The columns of CSV; None: those of the first record.
     record
         The record of an entry.
     """
 
     def __init__(
-        self, form: str, write: Write, fields: Sequence[str], record: Callable[[Any], Mapping[str, Any]] = dict
+        self, form: str, write: Write, fields: Sequence[str] | None, record: Callable[[Any], Mapping[str, Any]] = dict
     ) -> None:
         self._form, self._write, self._fields, self._record = form, write, fields, record
         self._count = 0
@@ -222,7 +222,7 @@ class Records:
         """There are no more."""
         if self._form == "json":
             self._write("\n]\n" if self._count else "[]\n")
-        elif not self._count:
+        elif not self._count and self._fields is not None:
             self._write(to_csv([], self._fields))
 
 

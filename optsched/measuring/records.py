@@ -16,14 +16,14 @@ from optsched.core.brief import brief
 from optsched.core.instance import KINDS
 from optsched.core.schedule import Schedule
 from optsched.measuring.gaps import GapReport, differing, frontier_gap_fields
-from optsched.measuring.printing import Cell, number, share
+from optsched.measuring.printing import Cell, Table, number, share
 from optsched.problems.base import TaskProblem
 from optsched.problems.locality_counts import CLASSES
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["OVER_ZERO", "WITHOUT", "Record", "Run", "frame_of", "legend", "record_fields"]
+__all__ = ["OVER_ZERO", "WITHOUT", "Record", "Run", "frame_of", "legend", "matrix_table", "record_fields"]
 
 #: A number for each component; one number alone where there is one component.
 Entries: TypeAlias = float | list[float | None] | None
@@ -344,6 +344,17 @@ def legend(runs: Iterable[Run]) -> list[str]:
     if any(run.carried for run in runs):
         entries["*: placed in another problem, which the heuristic serves"] = None
     return list(entries)
+
+
+def matrix_table(runs: Iterable[Run]) -> Table:
+    """A row for each heuristic, a column for each problem, and in each cell the gap; empty where there is no run."""
+    by_row: dict[str, dict[str, Cell]] = {}
+    problems: dict[str, None] = {}
+    for run in runs:
+        problems[run.problem] = None
+        by_row.setdefault(run.heuristic, {})[run.problem] = run.cell()
+    rows = [[name, *(row.get(problem, Cell("")) for problem in problems)] for name, row in by_row.items()]
+    return Table(("heuristic", *problems), rows, frozenset(problems))
 
 
 def frame_of(kept: Iterable[Run], further: Sequence[str] = ()) -> pd.DataFrame:

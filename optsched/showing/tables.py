@@ -6,6 +6,7 @@ Nothing is dropped without being counted.
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,7 +16,7 @@ from typing import Any
 from optsched.core.brief import counted
 from optsched.core.results import Value
 from optsched.measuring.printing import Cell, Table, counts, figures, seconds, share
-from optsched.measuring.records import OVER_ZERO, WITHOUT, Record, Run, frame_of, legend
+from optsched.measuring.records import OVER_ZERO, WITHOUT, Record, Run, frame_of, legend, matrix_table
 from optsched.measuring.studies.tables import LEAST, ProblemSummary, Row
 from optsched.showing.gaps import Panels, ratios, runs_of
 from optsched.showing.sources import FrontierRecord, again
@@ -331,19 +332,12 @@ def matrices(cells: Iterable[Record]) -> list[Table]:
     seeds = len({seed for _, _, seed in grouped}) > 1
     tables = []
     for number, ((instance, _, seed), found) in enumerate(grouped.items(), 1):
-        problems = tuple(dict.fromkeys(run.problem for run in found))
-        by_row: dict[str, dict[str, Cell]] = {}
-        for run in found:
-            by_row.setdefault(run.heuristic, {})[run.problem] = run.cell()
-        rows = [[name, *(row.get(problem, Cell("")) for problem in problems)] for name, row in by_row.items()]
         note = (
             "Each heuristic judged by each problem, against its own optimum: a relative gap, a difference over 0 (+3), "
             "or why there is none (the constraint that is violated). "
         ) + ". ".join([*legend(found), ""])
         title = f"Gap matrix of {instance or 'instance'}" + (f", seed {seed}" if seeds else "")
-        tables.append(
-            Table(("heuristic", *problems), rows, frozenset(problems), f"matrix-{number}", title, note.strip())
-        )
+        tables.append(replace(matrix_table(found), key=f"matrix-{number}", title=title, note=note.strip()))
     return tables
 
 
@@ -414,28 +408,10 @@ _EXACT, _EXACT_TIED = 50, 13
 class Comparison:
     """Two heuristics in one problem.
 
-    Attributes
-    ----------
-    first, second
-        What they are called.
-    pairs
-        Instances on which all runs of both have a value.
-    left_out
-        Instances of both that are no pair: some run failed or was infeasible.
-    first_better, equal, second_better
-        Of the pairs, by the mean value over the seeds.
-    tested
-        Pairs with relative gaps that differ.
-    without_gap
-        Pairs that are not tested since a gap has no share: over 0, or unknown.
-    median
-        Of the differences of the relative gaps (first less second) on the pairs that have them, those of 0 too.
-    p, adjusted
-        Of the test, and after Holm's correction; None where nothing differs.
-    effect
-        From -1 (the first is better wherever they differ) to 1 (the second is).
-    by
-        How p was found: `exact` or `normal`.
+    `pairs` are instances on which all runs of both have a value; on `left_out` both ran, but some run has none. Of the
+    pairs, `tested` have relative gaps that differ. `median` is of the differences of the relative gaps (first less
+    second), those of 0 too. `p`, after Holm's correction `adjusted`, is None where nothing differs; it was found `by`
+    the `exact` or the `normal` distribution. `effect` is from -1 (the first is better wherever they differ) to 1.
     """
 
     first: str
@@ -446,7 +422,6 @@ class Comparison:
     equal: int
     second_better: int
     tested: int
-    without_gap: int
     median: float | None
     p: float | None
     adjusted: float | None
@@ -472,38 +447,21 @@ def compared(entries: Iterable[Run]) -> list[Comparison]:
 
 
 def _comparison(first: str, second: str, common: Sequence[tuple[list[Run], list[Run]]]) -> Comparison:
-    better = {-1: 0, 0: 0, 1: 0}
-    pairs = 0
-    differences: list[float] = []
+    better, differences = Counter[int](), []
     for ours, theirs in common:
-        means = [
-            _mean([entry.objective if entry.status == "done" else None for entry in runs]) for runs in (ours, theirs)
-        ]
-        if means[0] is None or means[1] is None:
+        values = [_mean([run.objective if run.status == "done" else None for run in runs]) for runs in (ours, theirs)]
+        gaps = [_mean([run.relative for run in runs]) for runs in (ours, theirs)]
+        if values[0] is None or values[1] is None:
             continue
-        pairs += 1
-        difference = round(means[0] - means[1], _DIGITS) * (-1 if ours[0].maximum else 1)
+        difference = round(values[0] - values[1], _DIGITS) * (-1 if ours[0].maximum else 1)
         better[(difference > 0) - (difference < 0)] += 1
-        gaps = [_mean([entry.relative for entry in runs]) for runs in (ours, theirs)]
         if gaps[0] is not None and gaps[1] is not None:
             differences.append(round(gaps[0] - gaps[1], _DIGITS))
+    pairs, tested = better.total(), sum(difference != 0 for difference in differences)
+    median = statistics.median(differences) if differences else None
     p, effect, by = signed_rank(differences)
-    return Comparison(
-        first,
-        second,
-        pairs,
-        len(common) - pairs,
-        better[-1],
-        better[0],
-        better[1],
-        sum(difference != 0 for difference in differences),
-        pairs - len(differences),
-        statistics.median(differences) if differences else None,
-        p,
-        None,
-        effect,
-        by,
-    )
+    counts = pairs, len(common) - pairs, better[-1], better[0], better[1], tested
+    return Comparison(first, second, *counts, median, p, None, effect, by)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
