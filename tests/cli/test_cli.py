@@ -100,29 +100,6 @@ def test_bug_a_group_without_a_command_printed_its_help_as_one_line() -> None:
     assert "error" not in result.stderr
 
 
-def test_help_loads_the_command_line_alone() -> None:
-    """Tests that help, beside click and the standard library, loads the commands, errors and the version alone."""
-    code = """
-import sys
-from optsched.cli import main
-try:
-    main()
-except SystemExit as end:
-    assert not end.code, end.code
-print(*sys.modules, file=sys.stderr)
-"""
-    done = in_process("--help", code=code)
-    assert done.stdout.startswith("Usage: optsched")
-    own = {name for name in done.stderr.split() if name.partition(".")[0] == "optsched"}
-    assert {name for name in own if not name.startswith("optsched.cli")} == {
-        "optsched",
-        "optsched.core",
-        "optsched.core.deprecated",
-        "optsched.core.errors",
-        "optsched.core.fingerprint",
-    }
-
-
 @pytest.mark.parametrize(
     ("args", "told"),
     [
@@ -226,16 +203,6 @@ def test_closed_streams_keep_nothing_from_being_done(closed: str, tmp_path: Path
     assert json.loads(target.read_text())[0]["status"] == "done"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-def test_full_disk_is_told() -> None:
-    """Tests that a stdout that takes nothing more is one line and exit code 3."""
-    command = [*PROGRAM, "versions"]
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=ENVIRONMENT)
-    assert done.returncode == 3
-    assert done.stderr == "optsched: error: stdout: cannot be written: No space left on device\n"
-
-
 def test_warning_is_one_line_on_stderr(tmp_path: Path) -> None:
     """Tests that the package's own warnings are told once and leave stdout alone."""
     file = tmp_path / "unfair.json"
@@ -284,14 +251,6 @@ def test_terminal_gets_colours_and_progress() -> None:
     assert b"\x1b[" in told
     assert b"guo-fig2" in told
     assert "─".encode() in told
-
-
-def test_names_that_a_terminal_would_obey(tmp_path: Path) -> None:
-    """Tests that control characters in a file's name are spelled out in the message."""
-    result = run("describe", str(tmp_path / "a\x1b[31m.json"))
-    assert result.exit_code == 3
-    assert "\x1b" not in result.stderr
-    assert r"a\x1b[31m.json" in result.stderr
 
 
 def test_command_line_tells_a_name_with_line_ends_in_one_line(tmp_path: Path) -> None:

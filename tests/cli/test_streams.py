@@ -201,46 +201,6 @@ def test_out_of_time_is_a_cell() -> None:
 # Faults while writing ---------------------------------------------------------------------------------------------
 
 
-def limited(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
-    """A command where no file may grow beyond 0 bytes: not even one of its coverage, which is not measured."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
-    return subprocess.run(
-        ["bash", "-c", f'ulimit -f 0; "{sys.executable}" -m optsched {command}'],
-        cwd=folder,
-        env={**kept, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-@pytest.mark.parametrize(
-    ("command", "name"),
-    [
-        ("gap small.json --problem lsap --heuristic dl --output", "old.json"),
-        *(
-            pytest.param(*case, marks=pytest.mark.thorough)
-            for case in (
-                ("matrix small.json --problem lsap --heuristic dl --output", "old.csv"),
-                ("solve small.json --problem lsap --output", "old.json"),
-                ("generate lsap --output", "old.json"),
-                ("export small.json --problem lsap --to", "old.dimacs"),
-            )
-        ),
-    ],
-)
-def test_full_disk_leaves_the_older_file(folder: Path, command: str, name: str) -> None:
-    """Tests that where nothing more can be written the older file stays, nothing is left beside it, and it is told."""
-    (folder / name).write_text("older")
-    before = sorted(folder.iterdir())
-    done = limited(folder, f"{command} {name}")
-    assert done.returncode == 3
-    assert f"{name}: cannot be written: File too large" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert (folder / name).read_text() == "older"
-    assert sorted(folder.iterdir()) == before
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 @pytest.mark.parametrize(
     "form", [pytest.param("table", marks=pytest.mark.thorough), pytest.param("json", marks=pytest.mark.thorough), "csv"]

@@ -496,20 +496,6 @@ def test_report_names_five_violations_and_the_instance() -> None:
         assert str(caught.value).endswith(f" on {name}, lsap: infeasible: {told}")
 
 
-def test_gap_within_ends_at_the_first_component_that_differs() -> None:
-    """Tests that a small gap of the first component is within, whatever is unknown of the second."""
-    report = gap(Latency(instance([[0]] * 5, [1, 1, 1])), answer([0] * 5))
-    assert report.relative_gap == (Fraction(2, 3), None)
-    assert report.within(0.7) is True
-    assert report.within(0.6) is False
-
-
-def test_gap_over_zero_is_told() -> None:
-    """Tests that an assertion about an optimum of 0 says by how much it was missed."""
-    with pytest.raises(HeuristicFailed, match=r"gap \+1 \(over 0\) is over 50 %: 1 against the optimum 0"):
-        gap(Lsap(FIGURE_2), answer([0, 1, 2])).raise_unless_within(0.5)
-
-
 def test_gap_of_a_later_component_is_told() -> None:
     """Tests that an assertion names the first component that differs, and says so where that one has no reference."""
     problem = Latency(instance([[0]] * 3, [1, 1]))
