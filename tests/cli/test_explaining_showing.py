@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -144,21 +142,3 @@ def test_wrong_usage(
     assert done.exit_code == code
     assert told in done.stderr
     assert [file.name for file in tmp_path.iterdir()] == ["empty.json"]
-
-
-def test_a_solution_without_a_placement(tmp_path: Path) -> None:
-    """Tests that a solution file that holds none is told."""
-    solution = tmp_path / "s.json"
-    run("solve", FSY, "--problem", "latency", "--output", str(solution))
-    document = json.loads(solution.read_text()) | {"placement": None, "objective": None, "termination": "NO_SOLUTION"}
-    solution.write_text(json.dumps(document))
-    done = run("show", FSY, "--solution", str(solution), "--to", str(tmp_path / "a.svg"))
-    assert done.exit_code != 0
-    assert not (tmp_path / "a.svg").exists()
-
-
-def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a missing matplotlib is told before anything is done."""
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    done = run("show", "nowhere", "--to", "a.svg")
-    assert (done.exit_code, "optsched[plots]" in done.stderr) == (2, True)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pictured import outside
 
-from optsched.core.errors import InputError, UsageError
+from optsched.core.errors import UsageError
 from optsched.showing.figures import (
     MissingGlyphs,
     begun,
@@ -74,27 +74,6 @@ def test_unknown_endings(tmp_path: Path, path: str, told: str) -> None:
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(UsageError, match=r"^--plot a\.xyz: no kind"):
         check_kind("a.xyz", "--plot ")
-
-
-def test_missing_folder(tmp_path: Path) -> None:
-    """Tests that a folder that is not there is named in one line."""
-    with pytest.raises(InputError, match="there is no folder") as caught:
-        save(titled("none"), tmp_path / "no" / "a.svg")
-    assert len(str(caught.value).splitlines()) == 1
-
-
-def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a picture that cannot be written whole leaves the older one, and nothing beside it."""
-    target = tmp_path / "a.svg"
-    target.write_text("older")
-
-    def full(path: Path, data: bytes) -> int:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(InputError, match="No space left"):
-        save(titled("none"), target)
-    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("a.svg", "older")]
 
 
 def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:

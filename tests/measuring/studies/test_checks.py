@@ -234,25 +234,17 @@ def test_only_some() -> None:
     [
         ("", "check: is missing: write a table [[check]] with heuristic, problem and instances"),
         ("[check]\n", "check: is no list of tables: begin each check with [[check]]"),
-        ("check = [3]", "check: is no list of tables: begin each check with [[check]]"),
         (f'profil = "ci"\n{SMALL}', 'profil: there is no such key; did you mean "profile"?'),
         (f'name = "x"\n{SMALL}', "name: there is no such key; known: heuristic, "),
         (f"seeds = true\n{SMALL}", 'seeds: expected how many, a list of seeds, or a text such as "0-29", got true'),
-        (f"{SMALL}seeds = [1, -1]", "check[0].seeds: seeds [1, -1]: give how many"),
         (f'{SMALL}seeds = "9-1"', "check[0].seeds: seeds '9-1': give how many"),
         (f"{SMALL}maxgap = 1", 'check[0].maxgap: there is no such key; did you mean "max_gap"?'),
-        (f'{SMALL}max_gap = "five"', "check[0].max_gap: a share is a number of at least 0"),
         (f"{SMALL}max_gap = 5", 'check[0].max_gap: a share of 5 is 500 %: write "5%" or 0.05'),
-        (f"{SMALL}max_gap = nan", "check[0].max_gap: expected a share such as 0.05"),
         (f"{SMALL}max_gap = 1979-05-27", 'check[0].max_gap: expected a share such as 0.05 or "5%", got a date'),
         (f'{SMALL}component = ""', "check[0].component: expected the name of a component, got an empty text"),
         (
             f"{SMALL}max_absolute = -1",
             "check[0].max_absolute: a difference is a number of at least 0, such as 2",
-        ),
-        (
-            f'{SMALL}max_absolute = "5%"',
-            "check[0].max_absolute: a difference is a number of at least 0, such as",
         ),
         (f"{SMALL}max_gap = 0.1\nmax_absolute = 1", "check[0]: give max_gap, a share of the optimum, or max_absolute"),
         (f"{SMALL}over = 2", "check[0].over: over=2: give worst, mean, median, or a quantile"),
@@ -261,26 +253,13 @@ def test_only_some() -> None:
             'check[0]: lsap has no component "locality"; did you mean',
         ),
         (f"{SMALL}feasible = 1", "check[0].feasible: expected true or false, got 1"),
-        (f"{SMALL}feasible = false", "check[0]: nothing is asserted"),
         (f'{SMALL}certify = ["solvr"]', "check[0].certify: certify='solvr': did you mean \"solver\"?"),
         (f'{SMALL}baseline = "folder"', "check[0]: folder: cannot be read as a baseline"),
-        (f'{SMALL}profile = "cii"', 'check[0].profile: no solver profile "cii": did you mean "ci"?'),
         (f"{SMALL}time_limit = inf", "check[0].time_limit: expected a number of seconds, at least 0, got inf"),
-        (f"{SMALL}parameters = {{levls = 1}}", 'check[0]: no problem of lsap has a parameter "levls"; did you mean'),
         (f"{SMALL}family = {{seeds = 3}}", "check[0].family: expected a table with a name, such as {name = "),
-        (f'{SMALL}family = {{name = "lsapp"}}', 'check[0].family: no family "lsapp"; did you mean "lsap"?'),
         (f'{SMALL}family = [{{name = "lsap", nods = 3}}]', 'check[0].family[0]: lsap: no parameter "nods"'),
-        (SMALL.replace('"lsap-sched"', "[]"), "check[0].heuristic: expected a text such as"),
         (SMALL.replace('"lsap-sched"', '["dl", "dll"]'), 'check[0].heuristic[1]: there is no heuristic "dll"; did you'),
-        (SMALL.replace('"lsap-sched"', '"gone:away"'), 'check[0].heuristic: heuristic "gone:away": there is no module'),
-        (SMALL.replace('"lsap-sched"', '"labl"'), "check[0]: heuristic labl serves latency; not lsap"),
-        (SMALL.replace('"lsap"', '"lsapp"'), 'check[0].problem: there is no problem "lsapp"; did you mean "lsap"?'),
         (SMALL.replace('"papers/guo-fig2"', '"traces/*.json"'), "check[0].instances: traces/*.json: fits no file"),
-        (SMALL.replace('"papers/guo-fig2"', "7"), "check[0].instances: expected a name, file, folder or pattern"),
-        (
-            SMALL.replace('"papers/guo-fig2"', "[]"),
-            "check[0].instances: expected a name, file, folder or pattern, or a list of them, got an empty list",
-        ),
         (f"{SMALL}{SMALL}", 'check[1].name: check[0] is called "lsap-sched in lsap", too: give each a name of its own'),
     ],
 )
@@ -325,25 +304,6 @@ def test_a_fault_of_a_default_is_told_once() -> None:
     """Tests that what stands above the tables is wrong once, however many checks it holds for."""
     second = SMALL.replace("[[check]]", '[[check]]\nname = "second"')
     assert faults(f'profile = "cii"\n{SMALL}{second}') == ['profile: no solver profile "cii": did you mean "ci"?']
-
-
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (b"x = ", "is not TOML: "),
-        (b"\xff", "is not TOML: "),
-        (b"x = " + b"[" * 5000, "is nested too deep"),
-        (None, "cannot be read (No such file or directory): check the path"),
-    ],
-)
-def test_no_file_of_checks(content: bytes | None, told: str, folder: Path) -> None:
-    """Tests that what cannot be read as TOML is told with its name."""
-    path = folder / "checks.toml"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(InputError) as caught:
-        CheckFile(path)
-    assert str(caught.value).startswith(f"{path}: {told}")
 
 
 def test_lines_that_cannot_be_told() -> None:

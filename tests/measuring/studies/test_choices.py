@@ -18,7 +18,6 @@ from optsched.instances.library import NETWORK, library
 from optsched.measuring.studies.choices import (
     MEASURED,
     Family,
-    Looking,
     chosen,
     distinct,
     formed,
@@ -242,14 +241,6 @@ def test_the_optimum_of_each_round() -> None:
     assert report.objective == problem.evaluate(run.schedule)
 
 
-PLACES = {key: f"part[0].{key}" for key in MEASURED}
-
-
-def looking(**values: Any) -> Looking:
-    """Looks at the values of a table."""
-    return Looking(values, PLACES)
-
-
 def test_what_is_no_toml(tmp_path: Path) -> None:
     """Tests that a file that is not there, is no TOML or nested too deep is told with its name."""
     file = tmp_path / "a.toml"
@@ -282,28 +273,3 @@ def test_forms() -> None:
     assert not is_number(float("nan"))
     assert is_truth(False)
     assert (listed("a"), listed(["a"])) == (["a"], ["a"])
-
-
-def test_what_values_stand_for() -> None:
-    """Tests that heuristics, problems and instances are found, those of families last."""
-    found = looking(
-        heuristic=["dl", "rand"],
-        problem="lsap",
-        instances="papers/guo-fig2",
-        family={"name": "lsap", "seeds": "0-1", "nodes": 3, "tasks": 2},
-    )
-    assert [choice.label for choice in found.choices()] == ["dl", "rand"]
-    assert found.problems() == ["lsap"]
-    assert [len(group.instances) for group in found.groups()] == [1, 2]
-    assert not found.faults
-    assert [group.label for group in looking(family=[{"name": "lsap", "seeds": 1}]).groups()] == ["lsap (1 seed)"]
-
-
-def test_faults_stand_at_their_places() -> None:
-    """Tests that each wrong name is a fault at its own place, and that what is wrong is left out."""
-    found = looking(heuristic=["dl", "dll"], problem="lsapp", instances="nowhere", seeds="x", profile="quick")
-    assert [choice.label for choice in found.choices()] == ["dl"]
-    assert found.problems() == found.groups() == []
-    assert set(found.sound(MEASURED)) == {"heuristic", "problem", "instances", "profile"}
-    places = [fault.place for fault in found.faults]
-    assert places == ["part[0].heuristic[1]", "part[0].problem", "part[0].instances", "part[0].seeds"]
