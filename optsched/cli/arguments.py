@@ -384,13 +384,7 @@ def parameters_of(names: Sequence[str], texts: Sequence[str]) -> dict[str, dict[
 
 
 def load_any(argument: str) -> Instance | FlowNetwork:
-    """The instance or network that an argument names: a file, or an entry of the library.
-
-    Raises
-    ------
-    InputError
-        If there is none, or it is wrong.
-    """
+    """The instance or network of a file, or of an entry of the library; InputError if there is none, or it is wrong."""
     from optsched.core.instance import Instance
     from optsched.instances.files import load
 

@@ -65,10 +65,7 @@ def drawn(output: str | None) -> bool:
 def replacing(output: str) -> Iterator[GrowingFile]:
     """The successor of the file `output`, which takes its place at the end; a message says if there is none.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be written: before anything is done, or when it is.
+    InputError if the file cannot be written: before anything is done, or when it is.
     """
     from optsched.instances.documents.writing import GrowingFile
 
@@ -107,21 +104,10 @@ class Sink(Protocol[Entry]):
 
 
 def pour(entries: Iterable[Entry], sink: Sink[Entry], step: Progress, total: str) -> list[Entry]:
-    """Put out entries as they come; where they break off, what there is by then is whole.
+    """Put out entries as they come, and return them; where they break off, what there is by then is whole.
 
-    Parameters
-    ----------
-    entries, sink
-        What, and where to.
-    step
-        The progress to put out of the way.
-    total
-        How many there are to be, in words: for the message after Ctrl-C.
-
-    Returns
-    -------
-    list
-        The entries.
+    `step` is the progress to put out of the way; `total` how many there are to be, in words: for the message after
+    Ctrl-C.
     """
     done: list[Entry] = []
     try:
@@ -149,18 +135,10 @@ def collected(
     total: str,
     steps: int | None = None,
 ) -> list[Measured]:
-    """What is measured, put out as it comes.
+    """What is measured, put out as it comes into the file `output`, or on stdout.
 
-    Parameters
-    ----------
-    measure
-        From the function that reports each step to the entries.
-    sink
-        From where to write to what puts them out.
-    output
-        The file, instead of stdout.
-    total, steps
-        As for `pour`, and as a number, where it is known.
+    `measure` makes the entries with a function that reports each step, `sink` what puts them out. `total` and `steps`
+    are how many there are to be: in words, and as a number where it is known.
     """
     with destination(output) as write:
         held = sink(write)
@@ -189,16 +167,7 @@ class AtEnd:
 class Records:
     """Puts out records one by one, as CSV or as a list in JSON; `close` makes what there is by then valid.
 
-    Parameters
-    ----------
-    form
-        `csv` or `json`.
-    write
-        Where to.
-    fields
-        The columns of CSV; None: those of the first record.
-    record
-        The record of an entry.
+    `fields` are the columns of CSV; None: those of the first record. `record` makes the record of an entry.
     """
 
     def __init__(

@@ -79,18 +79,9 @@ class Cell(str):
 class Table:
     """A table of texts.
 
-    Attributes
-    ----------
-    columns
-        Names; the first is the head of each row.
-    rows
-        A text a column, or a `Cell`.
-    numbers
-        The columns that hold numbers.
-    key, title, note
-        In a report: by what it is found in links, labels and CSV, what it is, and what must be known to read it.
-    everywhere
-        Whether it is also for papers (LaTeX, Markdown); else only for the page and CSV.
+    `columns` are names, the first one the head of each row; `rows` have a text or a `Cell` for each; `numbers` are the
+    columns of numbers. In a report a table is found by its `key` in links, labels and CSV; `title` says what it is,
+    `note` what must be known to read it. Unless it is `everywhere`, it is for the page and CSV alone, not for papers.
     """
 
     columns: tuple[str, ...]
@@ -344,26 +335,12 @@ def _folded_row(cells: Sequence[str], widths: Sequence[int]) -> Iterator[Sequenc
 class Fitted:
     """The lines of a table that fit a page; the last column is text that is folded, below the row if need be.
 
-    Rows may come one by one: those of `table` say how wide columns are to be.
+    Rows may come one by one: those of `table` say how wide columns are to be, `most` how long a line may be. Names are
+    cut to `short` characters before the columns of `shed` are left out, the first one first. The last column is to have
+    `reserved` characters.
 
-    Parameters
-    ----------
-    table, most
-        The columns, with rows as wide as those to come, and the characters of a line.
-    shed
-        Columns that may be left out, the first one first.
-    reserved
-        Characters that the last column is to have.
-    short
-        Characters to which names are cut before a column is left out.
-
-    Examples
-    --------
     >>> table = Table(("name", "value", "note"), [["an instance with a name", "7", "a note that is longer"]])
-    >>> lines = Fitted(table, 30)
-    >>> print(lines.head() + lines.line(table.rows[0]), end="")
-    name                     value
-    -----------------------  -----
+    >>> print(Fitted(table, 30).line(table.rows[0]), end="")
     an instance with a name  7
       a note that is longer
     """
@@ -424,21 +401,10 @@ class Fitted:
 
 
 def fitted(table: Table, most: int, shed: Sequence[str] = (), terminal: bool = False, keyed: str = "") -> str:
-    """A whole table that fits a page.
+    """A whole table that fits a page: `most` and `shed` as for `Fitted`; an empty last column is left out.
 
-    Parameters
-    ----------
-    table
-        Its last column is left out where it is empty in all rows.
-    most, shed
-        As for `Fitted`.
-    terminal
-        Whether the head is drawn.
-    keyed
-        A column of names that become numbers where there is no room for them, with a line below that says whose.
+    `keyed` is a column of names that become numbers where there is no room for them, with a line below that says whose.
 
-    Examples
-    --------
     >>> rows = [["dl", "far too long for that", ""], ["rand", "far too long for that", ""], ["fifo", "here", ""]]
     >>> print(fitted(Table(("heuristic", "on", "note"), rows), 24, keyed="on"), end="")
     heuristic  on
@@ -485,17 +451,9 @@ def _jsonable(content: Any) -> Any:
 def to_csv(records: Sequence[Mapping[str, Any]], names: Sequence[str] | None = None, header: bool = True) -> str:
     """Records as CSV: what is unknown is empty, lists and objects are JSON text.
 
-    Parameters
-    ----------
-    records
-        The text.
-    names
-        The columns; by default every field of a record. A field that is none of them is an error.
-    header
-        Whether the names come first.
+    `names` are the columns; by default every field of a record. A field that is none of them is an error. `header`:
+    whether the names come first.
 
-    Examples
-    --------
     >>> print(to_csv([{"name": "a", "gap": [1, None], "error": None}]), end="")
     name,gap,error
     a,"[1,null]",
@@ -544,8 +502,6 @@ def percent(ratio: Number | float | None) -> str:
 def interval(values: Sequence[float]) -> tuple[float, float] | None:
     """The 95 % confidence interval of the mean of independent draws, by Student's t; None for fewer than two.
 
-    Examples
-    --------
     >>> low, high = interval([1.0, 2.0, 3.0])
     >>> round(low, 3), round(high, 3)
     (-0.484, 4.484)
@@ -622,19 +578,9 @@ class Progress:
 
 @contextmanager
 def progress(stream: TextIO, total: int | None = None) -> Iterator[Progress]:
-    """Show on a terminal, and only there, what goes on.
+    """Show on a terminal, and nowhere else, what goes on; yields what is to be called with each step before it begins.
 
-    Parameters
-    ----------
-    stream
-        Where; nothing is written unless it is a terminal.
-    total
-        How many steps there are; None for one of unknown length.
-
-    Yields
-    ------
-    Progress
-        To be called with what is done next, once a step.
+    `total` is how many steps there are; None for one of unknown length.
     """
     if not stream.isatty():
         yield Progress()

@@ -146,16 +146,9 @@ def record_fields(problems: Iterable[TaskProblem[Any]], *, policies: bool, place
 class Run:
     """A run, and what it is called where several stand together.
 
-    Attributes
-    ----------
-    made
-        The report of a gap that was measured just now, or the record of one that was kept.
-    group
-        The group of instances that it belongs to.
-    heuristic, problem, instance
-        What these are called, where not by the names that the record has.
-    ran_in
-        Name of the problem in which the heuristic ran: another one in some cells of a gap matrix.
+    `made` is the report of a gap that was measured just now, or the record of one that was kept; `group` the group of
+    instances that it belongs to. `heuristic`, `problem` and `instance` are what these are called, where not by the
+    names of the record; `ran_in` the problem in which the heuristic ran: another one in some cells of a gap matrix.
     """
 
     made: GapReport | Record

@@ -39,10 +39,7 @@ def built(
 ) -> tuple[Report, list[str]]:
     """The report on what was read, and what its reader should know at once.
 
-    Raises
-    ------
-    UsageError
-        If no record is of a chosen problem or heuristic.
+    UsageError if no record is of a chosen problem or heuristic.
     """
     entries, notes = entries_of(material.runs)
     cells = [record for record in material.cells if not problems or record.problem in problems]

@@ -130,23 +130,11 @@ def side_by_side(
     seed: int = 0,
     time_limit: float | None = None,
 ) -> Figure:
-    """What each comes to, with its value and gap, and the optimum last; schedules are Gantt charts.
+    """What each decision comes to, with its value and gap, and the optimum last; schedules are Gantt charts.
 
-    Parameters
-    ----------
-    problem
-        What judges them.
-    decisions
-        What each is called (empty: as it calls itself), and a decision, a solution, a report or a heuristic.
-    reference
-        What they are compared with.
-    seed, time_limit
-        Of the heuristics, as of `optsched.gap`.
-
-    Raises
-    ------
-    UsageError
-        If there is nothing to draw.
+    `decisions` are what each is called (empty: as it calls itself), and a decision, a solution, a report or a
+    heuristic, which runs with `seed` and `time_limit`. They are compared with `reference`. UsageError if there is
+    nothing to draw.
     """
     shown = []
     for name, one in decisions:
@@ -179,10 +167,7 @@ def _best(problem: Problem | ScheduleProblem, solution: Solution) -> Panel | Non
 def panel(problem: Problem | ScheduleProblem, item: Any, name: str = "") -> Panel:
     """What is drawn of a decision, a solution or a report, with its value and gap; nothing where a heuristic failed.
 
-    Raises
-    ------
-    UsageError
-        If it is of another instance, or holds no decision of the problem.
+    UsageError if it is of another instance, or holds no decision of the problem.
     """
     if isinstance(item, GapReport) and item.problem.instance.sha256 != problem.instance.sha256:
         raise UsageError(f"{item.run.name} was run on another instance than {problem.instance.name or 'this one'}")
@@ -284,10 +269,7 @@ def _result(of: Any) -> Figure:
 def explained_picture(found: ScheduleExplanation) -> Figure:
     """The explained schedule next to the best one, with the chain that its last end comes of framed.
 
-    Raises
-    ------
-    UsageError
-        Where nothing is feasible, or matplotlib is missing.
+    UsageError where nothing is feasible, or matplotlib is missing.
     """
     if found.infeasible:
         raise UsageError(f"{found.problem.place}: nothing is feasible: there is no schedule to draw")
@@ -306,13 +288,7 @@ _ACROSS, _NEAREST, _DOWN = 1.9, 1.3, 0.85
 
 
 def network_picture(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow | None]]) -> Figure:
-    """A network with each of the flows (its title, and the flow or None), side by side.
-
-    Raises
-    ------
-    UsageError
-        If it is too large, or matplotlib is missing.
-    """
+    """A network with each of the flows (its title, and the flow or None), side by side; UsageError if too large."""
     check_size(network)
     with settings():
         return _drawn(network, flows)

@@ -98,22 +98,8 @@ _NAMES = dict(zip((*NEAR, PLACED), (*CLASSES, "placed"), strict=True))
 class Scene:
     """A cluster with one placement, or none.
 
-    Attributes
-    ----------
-    instance
-        The cluster and its tasks.
-    name
-        What placed the tasks.
-    lines
-        What is said below the name, a line each.
-    tasks
-        int64: the tasks that are decided.
-    placement
-        Of the instance; only `tasks` are placed in it.
-    kinds
-        Which kinds of tasks are shown.
-    slotted
-        The kinds whose slots are shown.
+    `name` is what placed the tasks, `lines` stand below it. `tasks` are decided; only they are placed in `placement`,
+    which is of the instance. `kinds` of tasks are shown, and the slots of the kinds `slotted`.
     """
 
     instance: Instance
@@ -222,10 +208,7 @@ def of_placement(
 ) -> Scene:
     """A placement on an instance, or of a problem, with the counts of its tasks below the other `lines`.
 
-    Raises
-    ------
-    UsageError
-        If it has another number of tasks, or lacks a node.
+    UsageError if it has another number of tasks, or lacks a node.
     """
     instance = posed.instance if isinstance(posed, Problem) else posed
     placement.to_dict(instance)
@@ -294,14 +277,9 @@ def headings(scene: Scene, width: float) -> list[tuple[str, str]]:
 def page(
     scenes: Sequence[Scene], width: float, height: float, title: str, cells: Iterable[int] = (), remark: str = ""
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with a panel of a size (inches) for each scene, and its headings; x is to the right and y down.
+    """A figure with a panel of a size (inches) for each scene, with its headings; the axes have inches, y goes down.
 
     The legend below says what the `cells` are, and a remark.
-
-    Returns
-    -------
-    figure, axes
-        An axes a scene, whose data are inches.
     """
     from matplotlib.patches import Patch
 
@@ -349,18 +327,9 @@ _LINE, _NODE_LETTERS, _TASK_LETTERS, _HIGH = 8, 18, 12, 6.5
 class Rows(NamedTuple):
     """The positions of everything, in inches from the upper left corner.
 
-    Attributes
-    ----------
-    width, height
-        Of all racks.
-    label, cell
-        Widths of a node's label and of a cell.
-    line
-        Cells in a line of a node.
-    node
-        x and y of each node's row, shape (nodes, 2).
-    frames
-        The racks' names, with x, y, width and height.
+    `width` and `height` are of all racks, `label` and `cell` the widths of a node's label and of a cell; `line` is the
+    number of cells in a line of a node. `node` has x and y of each node's row, `frames` the racks' names with x, y,
+    width and height.
     """
 
     width: float

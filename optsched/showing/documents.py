@@ -47,18 +47,10 @@ COLUMNS = ("table", "row", "key", "column", "value", "shown")
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture, drawn when a page needs it.
+    """A picture, drawn by `draw` when a page needs it.
 
-    Attributes
-    ----------
-    sort, title
-        What kind of picture it is, and its title.
-    alt
-        What it shows, for readers who do not see it.
-    table, command
-        Keys of the table that has its numbers, and of the lines that give it again.
-    draw
-        Draws it.
+    `sort` is its kind; `alt` says what it shows to readers who do not see it. `table` and `command` are the keys of the
+    table that has its numbers, and of the lines that give it again.
     """
 
     sort: str
@@ -97,19 +89,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """A report.
-
-    Attributes
-    ----------
-    title
-        Of the whole.
-    summary
-        What it is of, in a sentence or two.
-    sections
-        In their order.
-    findings
-        What came out, a sentence a problem.
-    """
+    """A report: a title, what it is of, its sections, and what came out, a sentence a problem."""
 
     title: str
     summary: str
@@ -237,17 +217,8 @@ _CARRIED = 30_000_000
 
 
 def page(report: Report, pictures: bool = True) -> str:
-    """The page.
+    """The page. Without `pictures`, for which matplotlib is needed, their tables are there.
 
-    Parameters
-    ----------
-    report
-        The text.
-    pictures
-        Whether they are drawn, for which matplotlib is needed; their tables are there in any case.
-
-    Examples
-    --------
     >>> text = page(Report("Gaps of <mine>", "None.", (Section("a", "First", ("All & sundry.",)),)))
     >>> "<h1>Gaps of &lt;mine&gt;</h1>" in text, "All &amp; sundry." in text
     (True, True)

@@ -93,14 +93,9 @@ class MissingGlyphs(UserWarning):
 
 
 def begun(width: float, height: float, title: str = "", constrained: bool = True) -> Figure:
-    """A new figure of a size in inches, which no global state knows.
+    """A new figure of a size in inches, which no global state knows; UsageError if matplotlib is not installed.
 
     `title` is what those hear who do not see it. With `constrained` matplotlib finds the places of its axes.
-
-    Raises
-    ------
-    UsageError
-        If matplotlib is not installed.
     """
     require()
     from matplotlib.figure import Figure

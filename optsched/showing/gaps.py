@@ -49,15 +49,7 @@ _WIDE = 50
 
 @dataclass(frozen=True)
 class Runs:
-    """The runs of a heuristic in a problem.
-
-    Attributes
-    ----------
-    values
-        What is drawn of each run that has it, in order of appearance.
-    without
-        How many runs have none, by the reason.
-    """
+    """The runs of a heuristic in a problem: what is drawn of each, and how many have nothing, by the reason."""
 
     values: tuple[float, ...]
     without: Mapping[str, int]

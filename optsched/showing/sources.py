@@ -81,22 +81,11 @@ class FrontierRecord(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Source:
-    """The source of entries.
+    """The source of entries, as it was given: `records` (JSON), `store` (of a sweep) or `study` (in memory).
 
-    Attributes
-    ----------
-    name
-        As it was given.
-    kind
-        `records` (JSON), `store` (of a sweep) or `study` (in memory).
-    sha256
-        Of the bytes of a file; empty for what is no file, or a store.
-    runs, cells, frontiers
-        How many it holds.
-    unfinished
-        Runs of a store that have not ended.
-    command, computed_with
-        Of a store: what was typed for its last sweep, and the versions and the machine that computed it.
+    `sha256` is of the bytes of a file; empty for what is no file, or a store. `runs`, `cells` and `frontiers` are how
+    many it holds, `unfinished` the runs of a store that have not ended. Of a store, `command` is what was typed for its
+    last sweep, and `computed_with` the versions and the machine.
     """
 
     name: str
@@ -377,10 +366,7 @@ def entries_of(records: Iterable[Record]) -> tuple[list[Run], list[str]]:
 def chosen(entries: Sequence[Run], problems: Sequence[str], heuristics: Sequence[str]) -> list[Run]:
     """The entries of some problems and heuristics, which are called by their names or labels; without names all.
 
-    Raises
-    ------
-    UsageError
-        For a name that none of them has.
+    UsageError for a name that none of them has.
     """
     for kind, names in (("problem", problems), ("heuristic", heuristics)):
         known = list(

@@ -47,17 +47,7 @@ PATIENCE = 20.0
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs against a baseline.
-
-    Attributes
-    ----------
-    breaches
-        The runs that are worse than recorded, or that nothing is recorded of.
-    improved
-        How many are better.
-    equal
-        How many are as recorded.
-    """
+    """Runs against a baseline: those that are worse or not recorded, and how many are better or as recorded."""
 
     breaches: tuple[Breach, ...]
     improved: int
@@ -77,13 +67,7 @@ class Baseline:
 
     @classmethod
     def read(cls, path: str | Path) -> Baseline:
-        """Read a file.
-
-        Raises
-        ------
-        InputError
-            If it cannot be read or is no baseline; lists every fault.
-        """
+        """Read a file; InputError with every fault if it cannot be read or is no baseline."""
         try:
             document = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
@@ -134,10 +118,7 @@ class Baseline:
     def record(self, path: str | Path) -> None:
         """Write these runs into a file that may hold others, which stay; also where several processes do so at once.
 
-        Raises
-        ------
-        InputError
-            If the file is no baseline, cannot be written, or is held by another process for long.
+        InputError if the file is no baseline, cannot be written, or is held by another process for long.
         """
         _folder_of(Path(path))
         with _locked(Path(path)):

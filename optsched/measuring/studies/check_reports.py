@@ -23,19 +23,7 @@ NUMBERS = frozenset({"runs", "seeds", "worst", "mean"})
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a check of a file.
-
-    Attributes
-    ----------
-    planned
-        Which.
-    outcome
-        None where it was not finished.
-    done
-        How many of its runs were.
-    seconds
-        How long it took.
-    """
+    """The result of a check: its outcome (None where it was not finished), how many runs were done, and seconds."""
 
     planned: Planned
     outcome: Outcome | None
@@ -188,16 +176,9 @@ def github_annotations(
 ) -> Iterator[str]:
     """A line for each check that failed, which GitHub Actions shows next to the code.
 
-    It is shown at the line of the user's own code that raised, where one did, else at the check in its file.
-
-    Parameters
-    ----------
-    path
-        The file of the checks.
-    workspace
-        The folder that the repository is checked out to.
-    folder
-        Where commands are to be typed, if not here.
+    It is shown at the line of the user's own code that raised, where one did, else at the check in its file `path`.
+    `workspace` is the folder that the repository is checked out to, `folder` where commands are to be typed, if not
+    here.
     """
     for result in results:
         if result.outcome is None or not result.outcome.failed:

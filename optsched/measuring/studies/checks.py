@@ -263,10 +263,7 @@ class Check:
 def kinds_of(certify: bool | Iterable[str]) -> tuple[str, ...] | None:
     """The kinds of claims that `certify` takes without a proof; None where it asks for no proof.
 
-    Raises
-    ------
-    UsageError
-        If there is no such kind.
+    UsageError if there is no such kind.
     """
     if isinstance(certify, bool):
         return () if certify else None
@@ -424,15 +421,7 @@ _RULES: dict[str, Rule] = {
 class CheckFile:
     """A file of checks. Its relative paths and modules are looked for from the current folder.
 
-    Parameters
-    ----------
-    path
-        The file, as it is called in messages.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read or is no TOML.
+    InputError if it cannot be read or is no TOML.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -440,21 +429,10 @@ class CheckFile:
         self._text, self._document = read_toml(path, CHECKS)
 
     def planned(self, only: Iterable[str] = (), record: bool = False) -> list[Planned]:
-        """The checks of these names, or all.
+        """The checks of the names `only`, or all.
 
-        Parameters
-        ----------
-        only
-            Names.
-        record
-            Whether their runs are to be recorded as baselines, and not compared with them.
-
-        Raises
-        ------
-        UsageError
-            If there is no check of such a name.
-        InputError
-            With all that is wrong with the file and with what it names.
+        `record`: whether their runs are to be recorded as baselines, and not compared with them. UsageError if there is
+        no check of such a name; InputError with all that is wrong with the file and with what it names.
         """
         faults: list[Fault] = []
         above = {key: rule for key, rule in _RULES.items() if key != "name"}

@@ -130,15 +130,8 @@ def chosen(named: AnyHeuristic | Choice) -> Choice:
 
 
 def parted(text: str, option: str) -> tuple[str, dict[str, str]]:
-    """The name and the parameters of a text `NAME[,K=V...]`.
+    """The name and the parameters of a text `NAME[,K=V...]`; UsageError with the option if a part is no assignment.
 
-    Raises
-    ------
-    UsageError
-        If a part is no assignment; names the option.
-
-    Examples
-    --------
     >>> parted("dl,reading=heartbeat", "--heuristic")
     ('dl', {'reading': 'heartbeat'})
     """
@@ -153,13 +146,7 @@ def parted(text: str, option: str) -> tuple[str, dict[str, str]]:
 
 
 def distinct(choices: Iterable[Choice]) -> list[Choice]:
-    """Each heuristic once.
-
-    Raises
-    ------
-    UsageError
-        If two that are not the same have one label, as two lambdas of a function have.
-    """
+    """Each heuristic once; UsageError if two different ones have one label, as two lambdas of a function have."""
     found: dict[str, Choice] = {}
     for choice in choices:
         if found.setdefault(choice.label, choice) != choice:
@@ -176,15 +163,8 @@ def find_here() -> None:
 def users_function(name: str, what: str) -> Callable[..., Any]:
     """A user's function `package.module:function`, also of a module of the current folder.
 
-    `what` it is meant to be is for the messages.
+    `what` it is meant to be is for the UsageError where there is none.
 
-    Raises
-    ------
-    UsageError
-        If there is none.
-
-    Examples
-    --------
     >>> users_function("math:floor", "claim")(2.5)
     2
     """
@@ -198,13 +178,6 @@ def users_function(name: str, what: str) -> Callable[..., Any]:
 def assignments(option: str, texts: Iterable[str]) -> dict[str, str]:
     """Names and values from the texts `name=value` of a command line's option, with `_` for `-` in the names.
 
-    Raises
-    ------
-    UsageError
-        If one is no assignment.
-
-    Examples
-    --------
     >>> assignments("--set", ["max-load=5"])
     {'max_load': '5'}
     """
@@ -413,10 +386,7 @@ def _paths(source: str) -> list[str]:
 def load_instance(source: str) -> Instance:
     """The instance of a file or of the library, called by its path where it has no name.
 
-    Raises
-    ------
-    InputError
-        If there is none, it is wrong, or it is a flow network.
+    InputError if there is none, it is wrong, or it is a flow network.
     """
     loaded = load(source)
     if not isinstance(loaded, Instance):
@@ -451,14 +421,8 @@ Found = TypeVar("Found")
 class Rule:
     """What the value of a key must be.
 
-    Attributes
-    ----------
-    expected
-        That, in words.
-    holds
-        Whether a value has that form.
-    check
-        Raises UsageError or InputError for what is wrong with one of that form.
+    `expected` says that in words, `holds` whether a value has that form. `check` raises UsageError or InputError for
+    what is wrong with one of that form.
     """
 
     expected: str
@@ -526,10 +490,7 @@ MEASURED: dict[str, Rule] = {
 def read_toml(path: str | Path, kind: str) -> tuple[str, Mapping[str, Any]]:
     """The text of a file and the document that it is.
 
-    Raises
-    ------
-    InputError
-        If it cannot be read, is no TOML, or is of another `kind` (`optsched.core.kinds`).
+    InputError if it cannot be read, is no TOML, or is of another `kind` (`optsched.core.kinds`).
     """
     other = kinds.other_kind(kinds.kind_of_file(path), kind.removeprefix("a "), (kind,), str(path))
     if other is not None:
@@ -585,18 +546,8 @@ def listed(value: Any) -> list[Any]:
 class Looking:
     """Looks at what the values of a table stand for; what is wrong is noted at its place.
 
-    Attributes
-    ----------
-    values
-        The values that have the right form.
-    places
-        Where each stands, for faults.
-    faults
-        What is wrong so far.
-    place
-        Where the table stands.
-    missing
-        Whether a key is missing that there must be.
+    `values` are those of the right form; `places` say where each stands, `place` where the table does. `missing`:
+    whether a key is missing that there must be.
     """
 
     values: Mapping[str, Any]
@@ -653,16 +604,9 @@ def tables_of(
 ) -> tuple[dict[str, Any], list[Looking]]:
     """What stands above the tables `[[key]]` of a document, and each table with the values that hold for it.
 
-    Entries of a wrong form, or missing ones, are among the faults.
-
-    Parameters
-    ----------
-    document, key
-        The document; where nothing is `needed` and it has no such table, it is one itself.
-    rules, above
-        What may stand in a table, and above them: the latter holds for all tables that do not say otherwise.
-    needed
-        Keys that each table must have, or what is above it.
+    Entries of a wrong form, or missing ones, are among the faults. `rules` and `above` say what may stand in a table
+    and above them; the latter holds for all tables that do not say otherwise. `needed` are keys that each table must
+    have, or what is above it; where nothing is needed, a document without such a table is one itself.
     """
     shared = {name: value for name, value in document.items() if name != key}
     values = formed(shared, {**above, key: Rule("a list of tables", is_truth)}, "", faults)

@@ -43,15 +43,8 @@ _ENDLESS = math.inf
 
 
 def difference(value: Any, name: str = "a difference") -> Fraction | float:
-    """A difference as a number of at least 0, in the unit of the component.
+    """A difference as a number of at least 0, in the unit of the component; UsageError if it is none or a percentage.
 
-    Raises
-    ------
-    UsageError
-        If it is none; a percentage is a share, and no difference.
-
-    Examples
-    --------
     >>> difference(2), difference("1/2")
     (Fraction(2, 1), Fraction(1, 2))
     """
@@ -66,21 +59,11 @@ def difference(value: Any, name: str = "a difference") -> Fraction | float:
 class GapLimit:
     """How large a gap may be.
 
-    Attributes
-    ----------
-    most
-        The limit: a share of the reference, or with `absolute` a difference in the unit of the component.
-    absolute
-        Whether differences are compared, for references that may be 0.
-    over
-        `worst`, `mean`, `median`, or a quantile between 0 and 1 over the runs of a group; a quantile q leaves out the
-        worst 1 - q of them.
-    component
-        Name of the component of the objective. By default the first one that differs from the reference, as they are
-        compared in order.
-    frontier
-        Whether the component is measured against the best that goes with the run's own value of the other component,
-        instead of against the optimum.
+    `most` is a share of the reference, or with `absolute` a difference in the unit of the component, for references
+    that may be 0. `over` is `worst`, `mean`, `median`, or a quantile between 0 and 1 over the runs of a group; a
+    quantile q leaves out the worst 1 - q of them. `component` is by default the first one that differs from the
+    reference. With `frontier` it is measured against the best at the run's own value of the other component, instead of
+    the optimum.
     """
 
     most: Fraction | float
@@ -100,10 +83,7 @@ class GapLimit:
     ) -> GapLimit | None:
         """The limit that is meant, read and checked; None where neither kind of limit is given.
 
-        Raises
-        ------
-        UsageError
-            If both are given, or what is limited without a limit, or a value is none that there is.
+        UsageError if both are given, or what is limited without a limit, or a value is none that there is.
         """
         if max_gap is None and max_absolute is None:
             if (over, component, frontier) != ("worst", None, False):
@@ -210,16 +190,8 @@ class GapLimit:
 class Breach:
     """Runs of one heuristic on one group that break a limit.
 
-    Attributes
-    ----------
-    message
-        What is wrong, in a sentence.
-    worst
-        The run that shows it best.
-    runs
-        All runs of the group.
-    own
-        The gap of the worst run, where it is not the one that is compared.
+    `message` says what is wrong; `worst` is the run that shows it best, of all `runs` of the group, and `own` its gap,
+    where that is not the one that is compared.
     """
 
     message: str
@@ -231,15 +203,8 @@ class Breach:
 def breaches(measured: Iterable[Run], limit: GapLimit | None, feasible: bool = True) -> list[Breach]:
     """The groups whose runs break the limit: one breach for each group, problem and heuristic.
 
-    Parameters
-    ----------
-    measured
-        The runs.
-    limit
-        On their gaps; None where only feasibility counts.
-    feasible
-        Whether a run without a feasible placement breaks it at any limit. If not, its gap is infinite, so that
-        a quantile may pass over it.
+    `limit` is None where only feasibility counts. `feasible`: whether a run without a feasible placement breaks it at
+    any limit. If not, its gap is infinite, so that a quantile may pass over it.
     """
     found = []
     for runs in _grouped(measured):
@@ -411,14 +376,7 @@ def again(
 ) -> str:
     """The shell command that makes a run again, with all that decides it; where there is none, what to do first.
 
-    Parameters
-    ----------
-    entry, choice
-        The run, and its heuristic with its parameters.
-    profile, time_limit, contained
-        What it was measured with; `contained` are the limits of processes of their own.
-    folder
-        Where the command is to be typed, if not here.
+    `profile`, `time_limit` and `contained` are what it was measured with; `folder` is where the command is to be typed.
     """
     report = entry.report
     problem, source = report.problem, report.problem.instance.source

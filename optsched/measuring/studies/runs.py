@@ -97,11 +97,8 @@ def posed(
     Where they were not asked for by name (`needed`), only those that can be posed; `refused` is called with the others.
     Where the instances were not chosen (not `strict`), those without a problem's fields are passed over.
 
-    Raises
-    ------
-    InputError
-        For what was asked for and cannot be posed, and for an instance that no problem fits; where instances are
-        passed over, for a problem that none of them can pose.
+    InputError for what was asked for and cannot be posed, for an instance that no problem fits, and for a problem that
+    none of the passed over instances can pose.
     """
     found: list[tuple[str, Any]] = []
     errors: list[InputError] = []
@@ -176,26 +173,8 @@ def plan(
 ) -> list[Work]:
     """Plan the work of `measure`; every fault of what was asked for is found here.
 
-    Parameters
-    ----------
-    instances
-        Names, files, folders, patterns, instances, families (`optsched.measuring.studies.Family`).
-    problems
-        Names; by default every problem that can be posed.
-    heuristics
-        As `optsched.gap` takes them, or texts with parameters (`dl,reading=heartbeat`); by default every one that
-        serves the problem.
-    parameters
-        Of the problems: `{"levels": (0, 1, 2)}` of all that have it, `{"latency": {"w_rem": 5}}` of one.
-    refused
-        Called with problems that were not asked for by name and cannot be posed.
-
-    Raises
-    ------
-    UsageError
-        For an unknown problem, heuristic or parameter, and for heuristics and problems that do not go together.
-    InputError
-        For instances that are wrong or lack a field.
+    The arguments are those of `study`. `refused` is called with problems that were not asked for by name and cannot be
+    posed. UsageError for what does not exist or does not go together, InputError for instances that are wrong.
     """
     names = [problems] if isinstance(problems, str) else list(problems)
     several = isinstance(heuristics, Iterable) and not isinstance(heuristics, str | Choice | Mapping)
@@ -239,9 +218,8 @@ def measure(
     work
         From `plan`.
     seeds
-        Of the heuristics: how many, from 0, or which; as `seeds_of` takes them. None: ten of a heuristic that draws
-        random numbers, one of another. Code from outside then runs twice with the first, and a warning says where its
-        two answers differ.
+        As `seeds_of` takes them. None: ten of a heuristic that draws random numbers, one of another. Code from outside
+        then runs twice with the first, and a warning says where its two answers differ.
     profile, time_limit
         As for `optsched.gap`: of each reference, and of each run of a heuristic.
     step

@@ -409,15 +409,10 @@ _TELLING = 28
 
 
 def gap_row(label: str, reports: Sequence[GapReport], repeated: bool = False) -> dict[str, str]:
-    """The row of a heuristic on a problem and instance, by column.
+    """The row of a heuristic, called `label`, on a problem and instance, by column.
 
-    Parameters
-    ----------
-    label, reports
-        What the heuristic is called, and its runs.
-    repeated
-        Whether there may be several seeds: then how many, the mean gap with its 95 % confidence interval, and the
-        worst. Later components count only those seeds whose earlier ones are at the reference.
+    `repeated`: whether there may be several seeds: then how many, the mean gap with its 95 % confidence interval, and
+    the worst. Later components count only those seeds whose earlier ones are at the reference.
     """
     problem, first = reports[0].problem, reports[0].reference
     references = list(dict.fromkeys(report.reference.value for report in reports))
@@ -578,20 +573,9 @@ class GapPage:
     """Puts out the rows of gaps for people as they come: each once all seeds of a heuristic on a problem are there.
 
     They stand under a heading for each instance and problem. Of several instances with one heuristic each there is one
-    table by instance, since each section would be all heads.
-
-    Parameters
-    ----------
-    write
-        Puts out a text.
-    work
-        Each problem, with the labels of the heuristics that are to run on it, in the order in which they come.
-    seeds
-        How many there are to be; None: as many as a heuristic needs, so that a row is whole once the next begins.
-    most
-        Characters of a line.
-    terminal
-        Whether heads are drawn.
+    table by instance, since each section would be all heads. `work` is each problem with the labels of its heuristics,
+    in the order in which they come. `seeds` is how many there are to be; None: as many as a heuristic needs, so that a
+    row is whole once the next begins.
     """
 
     def __init__(
