@@ -520,11 +520,11 @@ def certify(
 ) -> None:
     """Check every claim of a solution file in exact arithmetic, without the solver that made it.
 
-    The files of `frontier --output` are checked point by point: each is attained and proved, and none is missing. Told
-    apart are what is proved, what is only claimed, and what is contradicted.
-    Where something is only claimed, quick heuristics look for what contradicts it, and all placements of a small
-    instance are tried. The problem is posed with the file's parameters, which must equal those of --param. Exit code 4
-    where a claim is false, or rests on a word that --allow does not name.
+    The files of `frontier --output` are checked point by point: each is attained and proved, and none is missing. The
+    table shows what is proved, what is only claimed, and what is contradicted. Where something is only claimed, quick
+    heuristics look for what contradicts it, and all placements of a small instance are tried. The problem is posed with
+    the file's parameters, which must equal those of --param. Exit code 4 where a claim is false, or rests on a word
+    that --allow does not name.
     """
     from optsched.certificates.checking import mark_of
     from optsched.instances.claim_files import read_claim

@@ -134,7 +134,7 @@ class GapLimit:
         position = names.index(self.component)
         if self.frontier:
             assert report.objective is not None
-            # The field of the second component comes first (`Record.beside`).
+            # The field of the second component comes first, as in the record of the problem.
             beyond = list(report.reference.frontier_gaps(report.objective).values())[::-1][position]
             if beyond is None:
                 return None
