@@ -78,6 +78,7 @@ html_title = "optsched"
 templates_path = ["_templates"]
 html_additional_pages = {"index": "to_index.html"}
 html_copy_source = False
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_show_sphinx = False
 pygments_style = "default"
 pygments_dark_style = "github-dark"

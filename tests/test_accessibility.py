@@ -1,4 +1,4 @@
-"""What axe finds on the pages of the site and of a report: nothing serious or critical."""
+"""The site and a report in a browser: axe finds nothing serious or critical, and one search answers a question."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from browsers import OPTIONS, chromium
@@ -62,15 +63,47 @@ def test_a_report(browser: Any, tmp_path: Path, width: int) -> None:
     assert found(browser, [tmp_path / "report.html"], width) == []
 
 
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the site."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-q", "-c", ROOT / "docs", "-d", folder / "trees", ROOT]
+    subprocess.run([*command, folder / "site"], cwd=ROOT, check=True, capture_output=True)
+    return folder / "site"
+
+
 @pytest.mark.thorough
 @pytest.mark.browser(AXE, "furo", "myst_nb", "sphinx_click", "sphinx_copybutton")
-def test_the_site(browser: Any, tmp_path: Path) -> None:
+def test_the_site(browser: Any, site: Path) -> None:
     """Tests every page of the site; of some, which have all that is coloured, the colours and a phone, too."""
-    command = [sys.executable, "-m", "sphinx", "-q", "-c", ROOT / "docs", "-d", tmp_path / "trees", ROOT]
-    subprocess.run([*command, tmp_path / "site"], cwd=ROOT, check=True, capture_output=True)
-    root = tmp_path / "site"
-    pages = [path for path in sorted(root.rglob("*.html")) if path != root / "index.html"]  # which leads to another one
+    pages = [path for path in sorted(site.rglob("*.html")) if path != site / "index.html"]  # which leads to another one
     assert len(pages) > 60
     assert found(browser, pages, WIDTHS[0], contrast=False) == []
-    looks = [root / "docs" / name for name in ("index.html", "tutorial.html", "schedulers.html", "uses/ci.html")]
+    looks = [site / "docs" / name for name in ("index.html", "tutorial.html", "schedulers.html", "uses/ci.html")]
     assert [told for width in WIDTHS for told in found(browser, looks, width)] == []
+
+
+@pytest.mark.thorough
+@pytest.mark.browser("furo", "myst_nb", "sphinx_click", "sphinx_copybutton")
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("over 0", "docs/explanation/gap.html#over-0"),
+        ("instance with racks", "docs/how-to/instances.html#an-instance-with-racks"),
+        ("is a dual proof checked without the solver", "docs/explanation/proof.html"),
+        ("time limit", "docs/how-to/limits.html"),
+        ("problem of my own", "docs/how-to/package.html"),
+        ("my own heuristic", "docs/how-to/heuristic.html"),
+        ("fail on a gap in CI", "docs/uses/ci.html"),
+        ("add a constraint to a model", "docs/uses/models.html"),
+        ("infeasible", "docs/explanation/proof.html#infeasible"),
+        ("import a trace", "docs/how-to/traces.html"),
+    ],
+)
+def test_a_search(browser: Any, site: Path, asked: str, answer: str) -> None:
+    """Tests that the page with the answer is the first of those that a search finds."""
+    page = browser.new_page()
+    page.goto(f"{(site / 'search.html').as_uri()}?{urlencode({'q': asked})}")
+    first = page.wait_for_selector("#search-results li a")
+    assert first.get_attribute("href") == answer
+    page.close()
