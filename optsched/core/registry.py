@@ -593,7 +593,7 @@ def _fault(record: Record) -> str | None:
     if record.frontier and record.routes is None:
         return "its frontier is True, but it names no routes that find one"
     if record.beside and (not record.frontier or len(record.beside) != 2):
-        return f"its beside is {record.beside!r}; give the names of two figures, where its frontier is True"
+        return "it names figures of the frontier; give two, where its frontier is True"
     if record.provers and record.routes is None:
         return "it names provers, but no routes that give what these prove"
     for part in (record.models, record.routes):

@@ -15,7 +15,7 @@ from optsched.core.registry import Record
 from optsched.core.results import FrontierPoint, Value
 from optsched.heuristics import run
 from optsched.instances.claim_files import read_frontier, write_claim
-from optsched.measuring.gaps import Reference, gap_of
+from optsched.measuring.gaps import Reference, frontier_gap_fields, gap_of
 from optsched.measuring.records import record_fields
 from optsched.problems import AnyProblem
 from optsched.routes import frontier, routes_of, solve
@@ -161,14 +161,14 @@ def check_beside(record: Record, seeds: Sequence[int]) -> None:
     """A gap also reports each component's distance from its least at the other's value."""
     for case in cases(record, seeds):
         problem = placing(case)
-        reference = Reference(problem, solution=solved(case))
+        reference, names = Reference(problem, solution=solved(case)), frontier_gap_fields(problem)
         for minimised in case.decisions:
             value = problem.minimised(minimised)
             truth = tuple(_beyond(case, value, place) for place in (1, 0))
-            gaps = tuple(map(reference.frontier_gaps(value).get, record.beside))
+            gaps = tuple(map(reference.frontier_gaps(value).get, names))
             expect(gaps == truth, case.name, f"with {listed(value)} it says {listed(gaps)}, the truth is {truth}")
         report = gap_of(problem, run(problem, _optimum), 1, reference)
-        missing = set(record.beside) - set(report.record())
+        missing = set(names) - set(report.record())
         expect(not missing, case.name, f"records lack {', '.join(sorted(missing))}")
         header = record_fields([problem], policies=False)
         expect(set(report.record()) <= set(header), case.name, "the header of a table lacks fields of its records")
