@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from replica_instances import FIGURE_2, small
+from replica_instances import FIGURE_2
 from stopping import interrupted
 
 from optsched.certificates import certify
@@ -23,28 +23,11 @@ def test_matching_is_taken_only_where_counting_local_tasks_is_enough() -> None:
     assert solve(Lsap(FIGURE_2, levels=(0, 1, 2))).solver["name"] == "HiGHS"
 
 
-def test_no_idle_slot_places_nothing() -> None:
-    """Tests that without idle slots exactly no task is placed, and that this is optimal."""
-    solution = solve(Lsap(small([[0]], [0])))
-    assert (solution.objective, solution.termination) == ((0,), Termination.OPTIMAL)
-
-
 def test_dense_route_refuses_costs_of_groups() -> None:
     """Tests that the dense assignment says that it cannot hold costs that depend on counts."""
     posed = FairLsap(generate("fair-lsap", seed=1, nodes=40, tasks=200), selection="free")
     with pytest.raises(UsageError, match='use route "network"'):
         solve(posed, route="dense")
-
-
-def test_time_limit_leaves_a_placement_and_a_bound() -> None:
-    """Tests that an engine stopped at once leaves a feasible placement, a proved bound and the limit's name."""
-    posed = Lsap(generate("lsap", seed=1, nodes=400, tasks=300, racks=20), levels=(0, 1, 2))
-    solution = solve(posed, time_limit=0)
-    assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.TIME)
-    assert solution.objective is not None
-    assert solution.bound[0] is not None
-    assert solution.bound[0] <= solve(posed).objective[0] < solution.objective[0]
-    assert certify(posed, solution).proved
 
 
 def test_start_is_never_lost() -> None:
@@ -94,12 +77,3 @@ def test_placement_a_tolerance_away_is_made_cheapest(family: str, monkeypatch: p
         assert (solution.termination, solution.objective) == (Termination.OPTIMAL, best.objective)
         assert certify(posed, solution).proved
     assert worse > 3
-
-
-@pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp"])
-def test_assignment_models_out_of_time_fall_back(route: str) -> None:
-    """Tests that a linear program without time leaves a placement and a bound."""
-    posed = Lsap(generate("lsap", seed=1, nodes=60, tasks=50, racks=5), levels=(0, 1, 2))
-    solution = solve(posed, time_limit=0, route=route)
-    assert certify(posed, solution).valid
-    assert solution.objective is not None

@@ -8,11 +8,9 @@ from congestion_instances import paper
 from optsched.certificates import certify
 from optsched.core.errors import TooLarge
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
-from optsched.core.results import Limit, Proof, Termination
-from optsched.instances.generate import generate
+from optsched.core.results import Proof
 from optsched.problems import FlowCongestion, flow_congestion
 from optsched.routes import solve
-from optsched.solvers.profiles import Profile
 
 
 def test_bug_duals_on_the_limit_of_a_pair() -> None:
@@ -33,17 +31,6 @@ def test_bug_duals_on_the_limit_of_a_pair() -> None:
     solution = solve(problem)
     assert solution.certificate is Proof.DUAL
     assert certify(problem, solution).proved
-
-
-def test_start_is_used() -> None:
-    """Tests that a start is never lost, at whatever limit."""
-    problem = FlowCongestion(generate("flow", seed=3, nodes=9, tasks=14))
-    best = solve(problem).decision
-    held = solve(problem, start=best, profile=Profile("exact").with_limits(time_limit=0))
-    assert held.objective == problem.evaluate(best)  # type: ignore[arg-type]
-    held = solve(problem, profile=Profile("exact").with_limits(time_limit=0))
-    assert (held.termination, held.limit) == (Termination.FEASIBLE, Limit.TIME)
-    assert certify(problem, held).valid
 
 
 def test_whole_relaxation_is_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:

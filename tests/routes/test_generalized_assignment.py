@@ -10,9 +10,8 @@ import pytest
 from generalized_assignment_instances import SMALL, posed
 
 from optsched.certificates import certify
-from optsched.core.errors import OutOfTime, SolverDisagreement, UsageError
+from optsched.core.errors import OutOfTime, SolverDisagreement
 from optsched.core.instance import Cluster, Instance, Pairs, Workload
-from optsched.core.placement import NetworkFlow
 from optsched.core.results import Limit, Proof, Termination
 from optsched.problems import GeneralizedAssignment
 from optsched.routes import generalized_assignment, solve
@@ -110,23 +109,6 @@ def test_plain_assignment_is_closed_by_prices() -> None:
         assert solution.optimal
         assert solution.certificate is Proof.DUAL
         assert certify(problem, solution).proved
-
-
-def test_start_and_node_limit() -> None:
-    """Tests that a start is kept where nothing better is found, and the better of the two bounds is claimed."""
-    rng = np.random.default_rng(3)
-    cost, weight = rng.integers(10, 50, (40, 5)), rng.integers(5, 25, (40, 5))
-    problem = posed(cost.tolist(), {"weight": weight.tolist()}, {"weight": [float(weight.sum() // 22)] * 5})
-    quick = replace(load_profile("exact"), node_limit=1)
-    best = solve(problem)
-    assert best.decision is not None
-    solution = solve(problem, quick, start=best.decision)
-    assert solution.objective == best.objective
-    assert solution.bound[0] is not None
-    assert solution.bound[0] <= best.objective[0]
-    assert certify(problem, solution).valid
-    with pytest.raises(UsageError, match="the start of generalized-assignment must be a placement"):
-        solve(problem, start=NetworkFlow(np.zeros(3, dtype=np.int64)))
 
 
 @pytest.mark.parametrize(("bound", "kind", "claim"), [(None, "dual", 0), (12.2, "solver", 13), (-4.0, "dual", 0)])

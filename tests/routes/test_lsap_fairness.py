@@ -14,7 +14,7 @@ from stopping import interrupted
 from strategies import problems
 
 from optsched.certificates import certify
-from optsched.core.errors import SolverDisagreement, UsageError
+from optsched.core.errors import SolverDisagreement
 from optsched.core.placement import NONE
 from optsched.core.results import Limit, Proof, Termination
 from optsched.instances.generate import generate
@@ -119,20 +119,6 @@ def test_interrupts_are_results(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found.complete, found.limit, len(found)) == (False, Limit.INTERRUPTED, 0)
 
 
-def test_limits_are_told() -> None:
-    """Tests that without time something is held, with a bound, and the frontier is incomplete."""
-    problem = LsapFairness(generate("fair-lsap", seed=0))
-    solution = solve(problem, time_limit=0)
-    assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.TIME)
-    assert solution.objective is not None
-    assert solution.bound[0] is not None
-    assert certify(problem, solution).valid
-    found = frontier(problem, time_limit=0)
-    assert (found.complete, found.limit) == (False, Limit.TIME)
-    with pytest.raises(UsageError, match="has no route"):
-        solve(problem, route="network")
-
-
 def test_a_model_that_errs_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a solver's claim of another locality cost or distance raises."""
 
@@ -151,9 +137,3 @@ def test_a_model_that_errs_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("optsched.routes.call.solver_of", claims(0.0))
     with pytest.raises(SolverDisagreement, match="the solver says 0"):
         solve(SMALL, route="pulp")
-
-
-def test_start_is_kept() -> None:
-    """Tests that a start is never made worse."""
-    start = ["A", "B", None, None, None]
-    assert solve(SMALL, start=start).objective == (0, Fraction(11, 30))

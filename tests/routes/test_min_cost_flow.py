@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from min_cost_flow_instances import SMALL, posed
 from stopping import interrupted
 
@@ -21,23 +18,11 @@ from optsched.core.results import Limit, Proof, Termination
 from optsched.instances.files import load
 from optsched.instances.generate import generate
 from optsched.problems import MinCostFlow
-from optsched.routes import bounds, min_cost_flow, routes_of, solve
+from optsched.routes import min_cost_flow, routes_of, solve
 from optsched.routes.min_cost_flow import ROUTES as MIN_COST_FLOW_ROUTES
 from optsched.solvers.outcome import SolverOutcome
 
 DATA = Path(__file__).parents[1] / "data"
-
-
-@pytest.mark.parametrize("route", MIN_COST_FLOW_ROUTES)
-def test_routes(route: str) -> None:
-    """Tests that each route finds the optimum, loop and parallel arcs included, proves it by potentials, and tells what
-    building took.
-    """
-    solution = solve(SMALL, route=route)
-    assert (solution.objective, solution.bound, solution.termination) == ((7,), (7,), Termination.OPTIMAL)
-    assert solution.decision == NetworkFlow([1, 2, 4, 1])
-    assert certify(SMALL, solution).proved
-    assert solution.build_seconds > 0
 
 
 @pytest.mark.parametrize(
@@ -199,52 +184,3 @@ def test_bug_interrupts_are_results(route: str, monkeypatch: pytest.MonkeyPatch)
         NetworkFlow([0, 3, 0, 1]),
     )
     assert certify(SMALL, held).valid
-
-
-@st.composite
-def problems(draw: st.DrawFn) -> MinCostFlow:
-    """Up to 4 nodes and 5 arcs of capacity up to 2, with loops, parallel arcs, lower limits and negative costs."""
-    nodes = draw(st.integers(1, 4))
-    ends = st.integers(0, nodes - 1)
-    arcs = []
-    for _ in range(draw(st.integers(0, 5))):
-        capacity = draw(st.integers(0, 2))
-        arcs.append((draw(ends), draw(ends), draw(st.integers(0, capacity)), capacity, draw(st.integers(-4, 6))))
-    supply = [0] * nodes
-    if draw(st.booleans()):  # of a flow that exists
-        for tail, head, lower, capacity, _ in arcs:
-            sent = draw(st.integers(lower, capacity))
-            supply[tail] += sent
-            supply[head] -= sent
-    else:
-        supply[draw(ends)] += 1
-        supply[draw(ends)] -= 1
-    return posed(arcs, supply)
-
-
-def check_agreement(problem: MinCostFlow) -> None:
-    """Every route finds the enumerated optimum, or that there is none, and certifies."""
-    network = problem.instance
-    choices = [
-        range(low, high + 1) for low, high in zip(network.lower.tolist(), network.capacity.tolist(), strict=True)
-    ]
-    flows = (NetworkFlow(np.array(units, dtype=np.int64)) for units in itertools.product(*choices))
-    best = min((problem.evaluate(flow) for flow in flows if not problem.violations(flow)), default=None)
-    for route in MIN_COST_FLOW_ROUTES:
-        solution = solve(problem, route=route)
-        assert solution.objective == best, route
-        assert (solution.termination is Termination.INFEASIBLE) == (best is None), route
-        verdict = certify(problem, solution)
-        assert verdict.proved, (route, verdict.unproved, verdict.contradicted)
-    assert best is None or bounds(problem)[0].value <= best[0]
-
-
-def test_agreement() -> None:
-    """Tests that all routes agree with enumeration on 60 networks."""
-    given(problems())(check_agreement)()
-
-
-@pytest.mark.thorough
-def test_agreement_at_length() -> None:
-    """Tests the same on 800 networks."""
-    settings(max_examples=800)(given(problems())(check_agreement))()

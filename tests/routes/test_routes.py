@@ -7,19 +7,23 @@ from typing import Any
 import congestion_instances
 import generalized_assignment_instances
 import pytest
+import traffic_instances
 import transmission_instances
 import utility_instances
 from agreement import check_routes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from replica_instances import FIGURE_2
+from small_problems import NAMES, small_problem
 
+from optsched.certificates import certify
 from optsched.core.errors import UsageError
 from optsched.core.placement import Placement
 from optsched.core.results import Proof
 from optsched.instances.generate import generate
 from optsched.problems import Lsap, Utility
-from optsched.routes import frontier, solve
+from optsched.routes import frontier, routes_of, solve
+from optsched.solvers.profiles import Profile
 
 
 def test_unknown_route_is_refused_with_the_nearest() -> None:
@@ -32,6 +36,19 @@ def test_infeasible_start_is_refused() -> None:
     """Tests that a start must be feasible, and that the message says what is wrong with it."""
     with pytest.raises(UsageError, match=r"the start is infeasible: slots\(n0\) by 1"):
         solve(Lsap(FIGURE_2), start=Placement.of([0, 0, 1]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_start_is_never_made_worse(name: str) -> None:
+    """Tests that each route answers with the start or something better where it may do nothing."""
+    posed = small_problem(name, 3)
+    best = solve(posed)
+    assert best.decision is not None
+    for route in routes_of(posed):
+        for profile in (Profile("none", node_limit=0), Profile("none", time_limit=0)):
+            held = solve(posed, profile, start=best.decision, route=route)
+            assert held.objective == best.objective
+            assert certify(posed, held).valid
 
 
 def test_start_may_name_nodes() -> None:
@@ -69,6 +86,7 @@ DRAWN: dict[str, tuple[st.SearchStrategy[Any], int, dict[str, Proof]]] = {
     "flow-congestion": (congestion_instances.problems(), 60, {}),
     "generalized-assignment": (generalized_assignment_instances.problems(), 120, {}),
     "utility": (utility_instances.problems(), 40, {}),
+    "traffic": (traffic_instances.problems(), 40, {}),
 }
 
 
@@ -77,11 +95,3 @@ def test_routes_agree(name: str) -> None:
     """Tests every route against enumeration on drawn instances with running tasks, fractions and all parameters."""
     problems, number, kinds = DRAWN[name]
     settings(max_examples=number // 5)(given(problems, st.just(kinds))(check_routes))()
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", DRAWN)
-def test_routes_agree_at_length(name: str) -> None:
-    """Tests the same on ten times as many instances."""
-    problems, number, kinds = DRAWN[name]
-    settings(max_examples=5 * number)(given(problems, st.just(kinds))(check_routes))()

@@ -5,31 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from over_time import FORMS, batch, both, document, fetching, one_job
+from over_time import FORMS, batch, both, fetching, one_job
 
 import optsched
 from optsched.certificates import certify
 from optsched.core.errors import TooLarge
 from optsched.core.results import Limit, Proof, Termination
-from optsched.instances.files import from_document
 from optsched.problems import JobTimes, Makespan, timetable
 from optsched.routes import routes_of, schedules, solve
 from optsched.searches.schedules import ScheduleSearch
 from optsched.solvers.profiles import Profile
-
-
-@pytest.mark.parametrize("name", ["makespan", "job-times"])
-@pytest.mark.parametrize("seeds", [range(5), pytest.param(range(5, 12), marks=pytest.mark.thorough)], ids=str)
-def test_every_route_finds_the_optimum(name: str, seeds: range) -> None:
-    """Tests that all routes have the value of the enumeration, or say alike that nothing is feasible."""
-    for seed in seeds:
-        problem = optsched.problem(name, from_document(document(seed, 4)))
-        tried = solve(problem, route="brute-force")
-        assert tried.optimal or tried.termination is Termination.INFEASIBLE
-        assert all(certificate.kind is Proof.ENUMERATION for certificate in tried.certificates)
-        for route in routes_of(problem):
-            found = solve(problem, route=route)
-            assert (found.termination, found.objective) == (tried.termination, tried.objective), (seed, route)
 
 
 @pytest.mark.parametrize(
@@ -113,15 +98,6 @@ def test_what_is_left_before_the_limit_of_time_is_told(monkeypatch: pytest.Monke
     stopped = solve(problem, time_limit=0)
     assert stopped.limit is Limit.TIME
     assert "more time" not in stopped.raw_status
-
-
-def test_without_time_there_is_what_is_plain() -> None:
-    """Tests that a limit of no time leaves a feasible schedule and a proved bound."""
-    for problem, best in both(range(3)):
-        found = solve(problem, route="arrays", time_limit=0)
-        assert found.bound[0] is not None
-        assert found.bound[0] <= best
-        assert all(certificate.kind is not Proof.SOLVER for certificate in found.certificates)
 
 
 def test_bug_times_too_fine_for_a_program_were_refused(monkeypatch: pytest.MonkeyPatch) -> None:

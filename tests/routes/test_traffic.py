@@ -7,10 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from agreement import check_routes
-from hypothesis import given, settings
-from small_problems import pareto_front
-from traffic_instances import EMPTY, NAN, posed, problems
+from traffic_instances import NAN, posed
 
 from optsched.certificates import certify, no_room_certificate
 from optsched.certificates.traffic import Cases, SlotPrices
@@ -24,7 +21,6 @@ from optsched.instances.generate import generate
 from optsched.problems import Traffic
 from optsched.routes import frontier, solve
 from optsched.routes.traffic import ROUTES
-from optsched.solvers.profiles import load_profile
 
 
 def test_infeasible_by_packing() -> None:
@@ -70,28 +66,6 @@ def test_single_bytes(route: str) -> None:
     assert solve(problem, route=route).objective == (Fraction(7, 2**20), 3)
 
 
-def check_agreement(problem: Traffic) -> None:
-    """Every route finds the enumerated optimum, and the frontier is whole."""
-    check_routes(problem, {})
-    found = frontier(problem)
-    assert found.complete
-    if len(problem.tasks):
-        assert found.values == pareto_front(problem)
-        for point in found:
-            assert problem.evaluate(point.placement) == point.objective
-
-
-def test_agreement() -> None:
-    """Tests that all routes, models and the frontier agree with enumeration on 25 instances."""
-    settings(max_examples=25)(given(problems())(check_agreement))()
-
-
-@pytest.mark.thorough
-def test_agreement_at_length() -> None:
-    """Tests the same on 250 instances."""
-    settings(max_examples=250)(given(problems())(check_agreement))()
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_laws(seed: int) -> None:
     """Tests the laws: order means nothing, sizes scale, a slot or replica more never hurts, free is never worse."""
@@ -127,13 +101,3 @@ def test_laws(seed: int) -> None:
     nearer = solve(Traffic(near, capacity="slots")).objective
     assert nearer is not None
     assert nearer[0] <= best[0]
-
-
-def test_start_is_kept() -> None:
-    """Tests that a start is at least as good as what is answered, at any limit."""
-    best = solve(EMPTY)
-    assert best.decision is not None
-    for route in ROUTES:
-        stopped = solve(EMPTY, replace(load_profile("exact"), node_limit=0), start=best.decision, route=route)
-        assert stopped.objective == best.objective
-        assert certify(EMPTY, stopped).valid

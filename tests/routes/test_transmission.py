@@ -45,17 +45,6 @@ def test_the_papers_example(distinct: bool, optimum: int) -> None:
     assert solve(problem).certificate is Proof.COMBINATORIAL
 
 
-def test_a_start_is_never_made_worse() -> None:
-    """Tests that a search that may do nothing answers with its start or better, and takes none that is infeasible."""
-    problem = Transmission(drawn(0, 4, 3, 5, slots=1))
-    best = solve(problem)
-    assert best.objective == (263,)
-    for profile in (Profile("exact"), Profile("none", node_limit=0)):
-        assert solve(problem, profile, start=best.decision).objective == (263,)
-    with pytest.raises(UsageError, match="start"):
-        solve(problem, start=[0, 0, 0, 0, 1, 1, 1])
-
-
 @pytest.mark.parametrize("route", ["search", "pyomo", "pulp"])
 def test_limits_leave_honest_bounds(route: str) -> None:
     """Tests that a route cut short claims a bound that is no more than the optimum, and certifies."""

@@ -11,10 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from utility_instances import posed, problems
 
-from optsched.certificates import certify
 from optsched.core.errors import UsageError
-from optsched.core.results import Termination
-from optsched.instances.generate import generate
 from optsched.problems import Utility
 from optsched.problems.base import GRID
 from optsched.routes import solve
@@ -70,25 +67,6 @@ def test_laws(problem: Utility, data: st.DataObject) -> None:
     fixed = solve(Utility(instance, **{**problem.parameters, "reduces": "fixed"})).objective
     assert fixed is not None
     assert fixed <= best
-
-
-@pytest.mark.parametrize("route", ["thresholds", "arrays", "pyomo", "pulp"])
-def test_time_limit(route: str) -> None:
-    """Tests that no time at all still gives a certified result, never a false OPTIMAL."""
-    problem = Utility(generate("utility", seed=1, jobs=4, nodes=6, types=6, maps=9, reduces=3))
-    solution = solve(problem, route=route, time_limit=0.0)
-    assert certify(problem, solution).valid
-    if solution.termination is not Termination.OPTIMAL:
-        assert solution.limit is not None
-
-
-def test_start_is_kept() -> None:
-    """Tests that the result is never worse than a start, also where reduces are fixed."""
-    problem = Utility(generate("utility", seed=2, jobs=3, nodes=3, maps=5, reduces=2), reduces="fixed")
-    best = solve(problem)
-    assert best.objective is not None
-    again = solve(problem, start=best.decision, time_limit=0.0)
-    assert again.objective == best.objective
 
 
 def test_demands_beyond_what_a_solver_takes() -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from worst_group_instances import ONE_SLOT, RACKS, posed
+from worst_group_instances import ONE_SLOT, posed
 
 from optsched.certificates import certify
-from optsched.core.errors import OutOfTime, SolverDisagreement, UsageError
+from optsched.core.errors import OutOfTime, SolverDisagreement
 from optsched.core.instance import Instance
 from optsched.core.placement import Placement
 from optsched.core.results import Limit, Proof, Termination
@@ -19,26 +19,13 @@ from optsched.instances.files import from_document
 from optsched.instances.generate import generate
 from optsched.instances.importers.rumen import import_rumen
 from optsched.problems import Lsap, WorstGroup
-from optsched.routes import call, programs, routes_of, solve
+from optsched.routes import call, programs, solve
 from optsched.searches.enumeration import best_placement
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
 #: Two of three tasks want one slot on the third node; the linear program gives each of them a half of it.
 HALVES = posed([[2], [], [2]], [1, 1, 0], slots=[2, 0, 1], racks=[-1, 0, 0], levels=[0, 1, 2])
-
-
-@pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp", "brute-force"])
-def test_routes(route: str) -> None:
-    """Tests that each route finds both optima of the library, though at one slot the network of `lsap` does not."""
-    assert routes_of(ONE_SLOT)[0] == "arrays"
-    for problem, best in ((ONE_SLOT, (Fraction(1, 2), 1)), (RACKS, (1, 3))):
-        solution = solve(problem, route=route)
-        assert (solution.optimal, solution.objective) == (True, best)
-        assert solution.certificate is (Proof.ENUMERATION if route == "brute-force" else Proof.DUAL)
-        assert certify(problem, solution).valid
-    with pytest.raises(UsageError, match="has no route"):
-        solve(ONE_SLOT, route="network")
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -89,14 +76,6 @@ def test_what_prices_leave_open_is_proved_by_a_tree() -> None:
         solution = solve(HALVES, route=route)
         assert (solution.optimal, solution.objective, solution.certificate) == (True, (2, 4), Proof.DUAL)
         assert certify(HALVES, solution).proved
-
-
-def test_a_start_is_kept_where_nothing_is_better() -> None:
-    """Tests that an optimal start is not lost, and that a worse one is improved, by the integer program too."""
-    for problem, best, bad in ((ONE_SLOT, [1, 1, 0], [0, 1, 1]), (RACKS, [0, 0, 1], [0, 1, 0])):
-        for start in (best, bad):
-            solution = solve(problem, start=problem.placement(start), route="arrays")
-            assert solution.objective == problem.evaluate(problem.placement(best))
 
 
 @pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp"])

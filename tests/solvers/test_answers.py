@@ -123,14 +123,6 @@ def test_bounds_become_whole(claimed: float, step: int, expected: int) -> None:
     assert whole_bound(claimed, step) == expected
 
 
-def test_whole_numbers() -> None:
-    """Tests that what is whole within 1e-5 is rounded, and what int64 does not hold is refused."""
-    assert whole_numbers(np.array([2.000009, -3.0, 0.0])).tolist() == [2, -3, 0]
-    assert whole_numbers(np.zeros(0)).tolist() == []
-    with pytest.raises(SolverDisagreement, match="past every number"):
-        whole_numbers(np.array([2.0**63]))
-
-
 @pytest.mark.parametrize("error", [MemoryError(), KeyboardInterrupt(), SolverDisagreement("told already")])
 def test_what_is_not_the_solvers_fault(error: BaseException) -> None:
     """Tests that what stops a search, and a disagreement that is told already, pass as they are."""

@@ -19,8 +19,6 @@ import highspy
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
 
 from optsched.core.deadline import deadline, remaining
 from optsched.core.errors import InputError, OutOfTime, SolverDisagreement, UsageError
@@ -31,7 +29,7 @@ from optsched.problems import FairLsap, WorstGroup
 from optsched.processes.handing import handing, taking
 from optsched.routes import solve
 from optsched.solvers import highs as engine
-from optsched.solvers.highs import Improving, LinearProgram, WarmProgram, option_faults, set_options, solve_arrays
+from optsched.solvers.highs import Improving, LinearProgram, WarmProgram, set_options, solve_arrays
 from optsched.solvers.profiles import Profile, load_profile
 
 INF = np.inf
@@ -94,26 +92,6 @@ def test_same_matrix_by_rows_and_columns() -> None:
     lp = transportation(5, 7)
     by_rows = dataclasses.replace(lp, matrix=sp.csr_array(lp.matrix))
     assert solve_arrays(lp, EXACT).outcome.objective == solve_arrays(by_rows, EXACT).outcome.objective
-
-
-@given(data=st.data())
-def test_small_integer_programs_against_enumeration(data: st.DataObject) -> None:
-    """Tests optimum or infeasibility of MIPs of up to three integer columns against all their points."""
-    columns, rows = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3))
-    numbers = st.integers(-5, 5)
-    matrix = [[float(data.draw(numbers)) for _ in range(columns)] for _ in range(rows)]
-    costs = [float(data.draw(numbers)) for _ in range(columns)]
-    lower = [float(data.draw(numbers)) for _ in range(rows)]
-    lp = program(costs, matrix, lower, col_upper=np.full(columns, 3.0), integer=np.ones(columns, dtype=bool))
-    points = np.stack(np.meshgrid(*[np.arange(4)] * columns), axis=-1).reshape(-1, columns)
-    feasible = points[np.all(points @ np.array(matrix).T >= lower, axis=1)]
-    solution = solve_arrays(lp, EXACT)
-    if len(feasible):
-        assert solution.outcome.status is Termination.OPTIMAL
-        assert solution.outcome.objective == pytest.approx((feasible @ costs).min())
-        assert solution.outcome.bound == pytest.approx((feasible @ costs).min())
-    else:
-        assert (solution.outcome.status, solution.x) == (Termination.INFEASIBLE, None)
 
 
 def test_the_same_rows_within_other_bounds() -> None:
@@ -422,12 +400,6 @@ def test_claim_from_a_start_is_held_to_its_solution() -> None:
 # Options --------------------------------------------------------------------------------------------------------------
 
 
-def test_option_faults_lists_all() -> None:
-    """Tests that every option that HiGHS refuses is listed, and none that it takes."""
-    faults = option_faults({"presolve": "off", "presolv": "off", "mip_max_leaves": 1.5})
-    assert [fault.place for fault in faults] == ["presolv", "mip_max_leaves"]
-
-
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
@@ -448,17 +420,6 @@ def test_option_that_is_refused(name: str, value: Any, told: str) -> None:
     assert str(fault).startswith(f"{name}: {told}")
     if hasattr(before, name):
         assert getattr(highs.getOptions(), name) == getattr(before, name)
-
-
-def test_options_that_are_set() -> None:
-    """Tests that each kind of option is set, and what is refused between two others keeps neither back."""
-    highs = highspy.Highs()
-    highs.silent()
-    faults = set_options(highs, {"mip_rel_gap": 0.25, "presolv": "off", "presolve": "off", "mip_max_nodes": 7})
-    assert [fault.place for fault in faults] == ["presolv"]
-    options = highs.getOptions()
-    assert (options.mip_rel_gap, options.presolve, options.mip_max_nodes) == (0.25, "off", 7)
-    assert set_options(highs, {}) == []
 
 
 # Better solutions on the way ------------------------------------------------------------------------------------------

@@ -15,9 +15,7 @@ from plain_kernels import plain
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime, SolverDisagreement, TooLarge, UsageError
 from optsched.processes import memory
-from optsched.searches.assignment import network_program
 from optsched.solvers import networks
-from optsched.solvers.highs import solve_arrays
 from optsched.solvers.networks import (
     UNBOUNDED,
     FlowStatus,
@@ -27,7 +25,6 @@ from optsched.solvers.networks import (
     network_simplex,
     scales,
 )
-from optsched.solvers.profiles import Profile
 
 
 def ints(values: object) -> np.ndarray:
@@ -281,29 +278,6 @@ def test_many_small_networks(name: str) -> None:
     """Tests the compiled loops on thousands of small networks: they end as networkx does."""
     pytest.importorskip("numba")
     assert len(compared(name, range(200, 3000))) == 3
-
-
-@pytest.mark.thorough
-def test_larger_networks() -> None:
-    """Tests the network simplex on networks of some hundred nodes against HiGHS, and the same flow twice."""
-    pytest.importorskip("numba")
-    ends = set()
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        tail, head, capacity, cost, supply = drawn(rng, 120, 1500)
-        capacity = np.minimum(capacity, 40)
-        columns = tail, head, capacity, cost, supply
-        first, second = network_simplex(*columns), network_simplex(*columns)
-        status, least = checked(columns, first)
-        by_highs = solve_arrays(network_program(tail, head, capacity, cost, supply), Profile("exact")).outcome
-        assert str(by_highs.status) == str(status)
-        ends.add(status)
-        if status is FlowStatus.OPTIMAL:
-            assert first.flow is not None
-            assert second.flow is not None
-            assert np.array_equal(first.flow, second.flow)
-            assert by_highs.objective == pytest.approx(least, abs=1e-6)
-    assert ends == {FlowStatus.OPTIMAL, FlowStatus.INFEASIBLE}
 
 
 @pytest.mark.parametrize("name", ENGINES)

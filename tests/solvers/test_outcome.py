@@ -6,7 +6,7 @@ import pytest
 
 from optsched.core.errors import OutOfTime
 from optsched.core.results import Limit, Termination
-from optsched.solvers.outcome import INTERRUPTED, OUT_OF_MEMORY, STOPPED, SolverOutcome, negated, stopped
+from optsched.solvers.outcome import STOPPED, SolverOutcome, negated, stopped
 
 
 @pytest.mark.parametrize(
@@ -23,11 +23,6 @@ def test_what_stops_a_run(error: BaseException, limit: Limit, told: str) -> None
     assert stopped(error) == (limit, told)
 
 
-def test_other_errors_stop_no_run() -> None:
-    """Tests that errors of a program are none of those that are results."""
-    assert not any(isinstance(error, STOPPED) for error in (ValueError(), RuntimeError(), SystemExit()))
-
-
 @pytest.mark.parametrize(("objective", "bound"), [(5.0, 7.5), (None, -1.0), (0.0, None), (None, None)])
 def test_other_sense(objective: float | None, bound: float | None) -> None:
     """Tests that both figures change their sign, what is not known stays so, and all else is as it was."""
@@ -38,10 +33,3 @@ def test_other_sense(objective: float | None, bound: float | None) -> None:
     assert negated(other) == said
     for name in ("status", "limit", "raw_status", "seconds", "nodes", "solver"):
         assert getattr(other, name) == getattr(said, name)
-
-
-@pytest.mark.parametrize(("outcome", "limit"), [(OUT_OF_MEMORY, Limit.MEMORY), (INTERRUPTED, Limit.INTERRUPTED)])
-def test_runs_that_never_began(outcome: SolverOutcome, limit: Limit) -> None:
-    """Tests that they claim nothing, and say what stopped them."""
-    assert (outcome.status, outcome.limit) == (Termination.NO_SOLUTION, limit)
-    assert (outcome.objective, outcome.bound, outcome.nodes, dict(outcome.solver)) == (None, None, None, {})
