@@ -81,16 +81,6 @@ def test_no_schedule_is_sooner() -> None:
     assert late > 20
 
 
-@pytest.mark.parametrize("slots", [1, 2])
-def test_one_job_of_two_speeds_is_latency(slots: int) -> None:
-    """Tests that the least makespan of one job is that of `latency` on its slots, in tenths of a second."""
-    for seed in range(25):
-        instance, alone = one_job(seed, slots=slots, nodes=2, maps=5)
-        found = best_decision(Makespan(instance))
-        assert found is not None
-        assert found[0][0] * 10 == optimum(alone)
-
-
 def test_when_all_can_have_ended() -> None:
     """Tests the latest end that may be proved: with all maps far from their data, or none that takes time."""
     cluster = Cluster(["a", "b", "c"], slots=[1, 1, 2])

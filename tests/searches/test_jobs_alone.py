@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from over_time import FORMS, batch, crowded, fetching, one_job, with_slot
+from over_time import FORMS, batch, crowded, fetching, one_job
 
 from optsched.certificates import proved_bound
 from optsched.certificates.schedules import makespan_certificate
@@ -15,7 +15,7 @@ from optsched.core.instance import Instance, Ragged
 from optsched.core.results import Certificate, Proof
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.routes import bounds, solve
+from optsched.routes import bounds
 from optsched.routes.latency import latency_search
 from optsched.searches import jobs_alone
 from optsched.searches.enumeration import best_decision
@@ -37,44 +37,6 @@ def test_covers_and_then_the_optimum() -> None:
         assert search.bound.value * 10 == lone.first_feasible().limit
         gained += search.bound.value > before
     assert gained
-
-
-@pytest.mark.thorough
-def test_no_bound_above_the_optimum() -> None:
-    """Tests on thousands of drawn instances that what jobs alone prove is no more than the enumerated optimum."""
-    more = 0
-    for seed in range(1500):
-        for kind in (Makespan, JobTimes):
-            problem = kind(crowded(seed, 6), slowstart=(0.05, 1, 0.5)[seed % 3])
-            if problem.plainly_infeasible is not None:
-                continue
-            search, found = AloneSearch(problem), best_decision(problem)
-            assert found is not None
-            search.by_covers()
-            search.exactly()
-            assert search.bound.value <= found[0][0], seed
-            more += search.bound.value > max(bound.value for bound in problem.cheap_bounds())
-    assert more > 300
-
-
-def test_a_slot_more_never_raises_it() -> None:
-    """Tests that with a slot more on any node no job alone ends later, by covers or exactly."""
-    less = 0
-    for seed in range(15):
-        for kind in (Makespan, JobTimes):
-            problem = kind(crowded(seed, 7))
-            if problem.plainly_infeasible is not None:
-                continue
-            search = AloneSearch(problem)
-            search.by_covers()
-            search.exactly()
-            for node in range(len(problem.instance.cluster)):
-                other = AloneSearch(with_slot(problem, node))
-                other.by_covers()
-                other.exactly()
-                assert (other.ends <= search.ends).all()
-                less += bool((other.ends < search.ends).any())
-    assert less > 5
 
 
 def test_a_bound_by_name() -> None:
@@ -145,19 +107,6 @@ def test_a_word_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs_alone.LatencySearch, "makespan_certificate", word)
     search.by_covers()
     assert not search.entries
-
-
-@pytest.mark.thorough
-def test_single_jobs_are_proved() -> None:
-    """Tests that jobs of two speeds alone on a cluster end with a proof that is checked, in both problems."""
-    for seed in range(200):
-        instance, alone = one_job(seed, nodes=2 + seed % 6, maps=2 + seed % 15)
-        least = latency_search(alone).first_feasible().limit
-        for kind in (Makespan, JobTimes):
-            found = solve(kind(instance))
-            assert found.optimal
-            assert found.objective is not None
-            assert (found.certificates[0].kind, found.objective[0] * 10) == (Proof.DUAL, least)
 
 
 def test_jobs_that_fetch_over_distances() -> None:
