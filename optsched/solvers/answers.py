@@ -65,23 +65,8 @@ class Rows(Protocol):
 def check_values(answer: Any, program: Rows) -> Floats:
     """The values of a program's columns as an array, if they are a solution of it.
 
-    Raises
-    ------
-    SolverDisagreement
-        If there are too few or too many, one is not finite, not whole where it must be, beyond its bounds, or a row is
-        not kept; names the first.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> from optsched.solvers.highs import LinearProgram
-    >>> program = LinearProgram(np.ones(1), np.zeros(1), np.ones(1), np.array([True]), np.ones(1), np.ones(1),
-    ...                         sp.csr_array([[1.0]]))
-    >>> check_values([1.0], program).tolist()
-    [1.0]
-    >>> check_values([0.5], program)
-    Traceback (most recent call last):
-    optsched.core.errors.SolverDisagreement: the solver holds 0.5 for column 0, which must be whole
+    SolverDisagreement where there are too few or too many, one is not finite, not whole where it must be, beyond its
+    bounds, or a row is not kept; it names the first.
     """
     values = np.asarray(answer, dtype=np.float64)
     columns = len(program.objective)

@@ -68,14 +68,6 @@ def compiled(function: F) -> F:
     """A function in the part of Python that numba compiles: compiled at its first call, or itself without numba.
 
     What was compiled is kept in numba's cache, where a folder for it can be written, and so is compiled once.
-
-    Examples
-    --------
-    >>> @compiled
-    ... def doubled(count):
-    ...     return 2 * count
-    >>> doubled(21)
-    42
     """
     if not compiles():
         return function
@@ -96,22 +88,7 @@ def ready(kernel: Any, *arguments: Any) -> None:
     """Have a kernel compiled for what it is about to be called with, where a deadline holds that this might overrun.
 
     A function that is not compiled is ready as it is, and so is one in a process that is killed at its limits anyhow.
-
-    Parameters
-    ----------
-    kernel
-        What `compiled` made of a function of a module.
-    arguments
-        Of the call.
-
-    Raises
-    ------
-    OutOfTime
-        If it was not compiled by the deadline.
-
-    Examples
-    --------
-    >>> ready(len, [])
+    OutOfTime if it was not compiled by the deadline.
     """
     left = remaining()
     if left is None or within_a_call() or not hasattr(kernel, "signatures"):

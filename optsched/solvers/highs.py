@@ -105,11 +105,6 @@ class QuietHighs(highspy.Highs):  # type: ignore[misc]
 
     highspy 1.16 prints its name and copyright once a process, when the first object is made: its constructor sets up
     the callbacks, before anybody can set an option. What a command writes to stdout would begin with these lines.
-
-    Examples
-    --------
-    >>> QuietHighs().getNumCol()
-    0
     """
 
     def enableCallbacks(self) -> None:  # noqa: N802
@@ -120,12 +115,7 @@ class QuietHighs(highspy.Highs):  # type: ignore[misc]
 
 @cache
 def quieten() -> None:
-    """Keep objects that others make from printing that, as those of Pyomo and PuLP: the first of the process is ours.
-
-    Examples
-    --------
-    >>> quieten()
-    """
+    """Keep objects that others make, as Pyomo and PuLP do, from printing that: the first of the process is ours."""
     QuietHighs()
 
 
@@ -170,8 +160,8 @@ def run(
     highs
         `highspy.Highs` that holds a model.
     profile
-        Limits and options, or the name of a profile. A deadline (`optsched.core.deadline`) that is
-        earlier than its time limit takes its place.
+        Limits and options, or the name of a profile. An earlier deadline (`core.deadline`) takes its time limit's
+        place.
     interface
         What built the model, for the record: `arrays`, `pyomo 6.10.1`.
     start
@@ -185,12 +175,8 @@ def run(
     Returns
     -------
     SolverOutcome
-        In the sense of the model that HiGHS holds. Ctrl-C in the main thread ends the run with limit INTERRUPTED.
-
-    Raises
-    ------
-    UsageError
-        If HiGHS does not take an option.
+        In the sense of the model that HiGHS holds. Ctrl-C in the main thread ends the run with limit INTERRUPTED. An
+        option that HiGHS does not take is a UsageError.
     """
     profile = load_profile(profile)
     options = profile.options
@@ -349,18 +335,8 @@ class Improving:
     it: an exception that is thrown through a library in another language, maybe on a thread of its own, can end the
     process.
 
-    Parameters
-    ----------
-    tell
-        Gets the values of the columns, float64. It is called with the context (deadline, who waits) of who made this.
-    clock
-        Tells the time in seconds.
-
-    Examples
-    --------
-    >>> improving = Improving(print)
-    >>> improving.take(np.array([1.0, 2.0]))
-    [1. 2.]
+    `tell` gets the values of the columns, float64. It is called with the context (deadline, who waits) of who made
+    this.
     """
 
     def __init__(self, tell: Callable[[Floats], None], clock: Callable[[], float] = time.perf_counter) -> None:
@@ -440,23 +416,9 @@ def _empty_rows_hold(highs: Any) -> bool:
 class LinearProgram:
     """Minimise `objective @ x + offset` with `row_lower <= matrix @ x <= row_upper`, `col_lower <= x <= col_upper`.
 
-    Parameters
-    ----------
-    objective, col_lower, col_upper
-        float64, shape (columns,); bounds may be infinite.
-    integer
-        bool, shape (columns,): which columns are integers.
-    row_lower, row_upper
-        float64, shape (rows,); may be infinite.
-    matrix
-        scipy.sparse CSR or CSC, shape (rows, columns), at most 2^31 - 1 entries.
-    offset
-        Constant of the objective.
-
-    Raises
-    ------
-    InputError
-        If shapes do not fit or a number is NaN; names the array.
+    The matrix is scipy.sparse CSR or CSC, shape (rows, columns), with fewer than 2^31 entries. All else are float64 of
+    shape (columns,) or (rows,); `integer` is bool. Limits may be infinite. InputError names each array of another
+    shape, or with NaN.
     """
 
     objective: Floats
@@ -489,19 +451,11 @@ class LinearProgram:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ArraySolution:
-    """Outcome of `solve_arrays` with the incumbent, and the duals of a linear program that is solved.
+    """Outcome of `solve_arrays`; with the incumbent `x`, if any, and the duals of a linear program that is solved.
 
-    Parameters
-    ----------
-    outcome
-        Why it stopped and what it claims.
-    x
-        float64, shape (columns,): the incumbent; None without one.
-    row_duals
-        y, shape (rows,): the change of the minimum per unit of a row's active side, so at least 0 where `row_lower`
-        is active and at most 0 where `row_upper` is. None for a program with integers, or without optimum.
-    col_duals
-        Reduced costs `objective - matrix.T @ y`, shape (columns,); None as `row_duals`.
+    `row_duals` y, shape (rows,), is the change of the minimum per unit of a row's active side, so at least 0 where
+    `row_lower` is active and at most 0 where `row_upper` is. `col_duals`, shape (columns,), is `objective - matrix.T @
+    y`.
     """
 
     outcome: SolverOutcome
@@ -577,14 +531,9 @@ def _too_large(program: LinearProgram) -> SolverOutcome:
 
 
 class WarmProgram:
-    """A linear program that is solved again and again within other bounds, or with other costs.
+    """A linear program without integers that is solved again and again within other bounds, or with other costs.
 
     Each run begins from the basis of the last.
-
-    Parameters
-    ----------
-    program
-        What to minimise, without integers.
     """
 
     def __init__(self, program: LinearProgram) -> None:
@@ -622,19 +571,10 @@ def solve_uninterrupted(program: LinearProgram, profile: Profile) -> ArraySoluti
 
 
 def read_solution(highs: Any, outcome: SolverOutcome, program: LinearProgram | None = None) -> ArraySolution:
-    """Read the solution that HiGHS holds after a run, checked: the one place for that, for models of any origin.
+    """Read the solution that HiGHS holds after `run` gave an outcome, checked: the one place for that.
 
-    Parameters
-    ----------
-    highs, outcome
-        HiGHS after `run`, and the outcome that `run` gave.
-    program
-        What was solved; by default it is taken from HiGHS.
-
-    Raises
-    ------
-    SolverDisagreement
-        If HiGHS holds no solution, if its value is not the claimed one, or if its duals are not finite numbers.
+    `program` is what was solved; by default it is taken from HiGHS. SolverDisagreement if HiGHS holds no solution, if
+    its value is not the claimed one, or if its duals are not finite numbers.
     """
     if outcome.objective is None:
         return ArraySolution(outcome, None, None, None)

@@ -12,16 +12,9 @@ __all__ = ["fill_one"]
 def fill_one(cost: Ints, weight: Ints, space: int, before: Ints, after: Ints, without: Ints, including: Ints) -> int:
     """The least cost of items in a knapsack that holds `space`; and with each item, and without it.
 
-    Parameters
-    ----------
-    cost, weight
-        int64, shape (items,): costs of either sign; weights from 0 to `space`.
-    space
-        What it holds, 0 or more.
-    before, after
-        int64, at least of shape (items + 1, space + 1) and (space + 1,): to work in.
-    without, including
-        int64, shape (items,): gets the least cost without each item, and with it.
+    All arrays are int64. `cost` has either sign, `weight` is from 0 to `space`; `without` and `including` get the least
+    cost without each item, and with it. Work is done in `before` and `after`, at least of shape (items + 1, space + 1)
+    and (space + 1,).
     """
     items = len(cost)
     for room in range(space + 1):

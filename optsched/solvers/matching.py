@@ -43,13 +43,8 @@ AT, STAMP, OPENED, OPENING, STATE = range(5)
 class BMatching(NamedTuple):
     """A maximum b-matching of tasks to nodes, and the vertex cover that proves it (Kőnig).
 
-    Parameters
-    ----------
-    node
-        int64, shape (tasks,): node of each task, -1 where it has none.
-    task_cover, node_cover
-        bool, shapes (tasks,) and (nodes,): every pair (task, its node) has its task or its node in the cover, whose
-        weight (1 a task, its capacity a node) is the size of the matching, so no matching is larger.
+    `node` is the node of each task, or -1 (int64). In `task_cover` and `node_cover` (bool) every pair (task, its node)
+    has its task or its node. They weigh (1 a task, its capacity a node) what is matched, so no matching is larger.
     """
 
     node: Ints
@@ -86,10 +81,8 @@ def maximum_b_matching(
     Tasks 0 and 1 accept node 0 only, which takes one; task 2 accepts both nodes:
 
     >>> matching = maximum_b_matching(np.array([0, 1, 2, 4]), np.array([0, 0, 0, 1]), np.array([1, 1]))
-    >>> matching.size, matching.node.tolist()
-    (2, [0, -1, 1])
-    >>> matching.task_cover.tolist(), matching.node_cover.tolist()
-    ([False, False, False], [True, True])
+    >>> matching.size, matching.node.tolist(), matching.node_cover.tolist()
+    (2, [0, -1, 1], [True, True])
     """
     tasks, nodes = len(indptr) - 1, len(capacity)
     if (nodes and capacity.min() < 0) or (len(indices) and indices.max() >= nodes):
@@ -116,21 +109,14 @@ class GrowingMatching:
     Attributes
     ----------
     starts, tasks
-        The tasks that each node accepts, in CSR form: int64, shapes (nodes + 1,) and (pairs,). Tasks with few nodes had
-        better come first.
+        The tasks that each node accepts, in CSR form (int64); tasks with few nodes had better come first.
     unit, chunk
         Room that a task takes, at least 1, and that a chunk takes, at least as much.
-    node
-        int64, shape (tasks,): node of each task, or -1.
-    used
-        int64, shape (nodes,): tasks on each node.
-    look
-        int64, shape (nodes,): where in `tasks` each node's next unmatched one may be.
-    cover
-        bool, shape (nodes,): with the tasks that the other nodes accept, a cover that weighs what is matched.
+    node, used, look, cover
+        The node of each task, or -1; tasks on each node; where in `tasks` its next unmatched one may be; and whether it
+        is in the cover: with the tasks that the other nodes accept, these weigh what is matched.
     pairs
-        `starts` and `tasks` as the loop read them last: lists, or short integers if they may be: more of them are in a
-        cache.
+        `starts` and `tasks` as the loop read them last: lists, or short integers.
 
     Notes
     -----
@@ -145,10 +131,8 @@ class GrowingMatching:
 
     >>> matching = GrowingMatching.empty(np.array([0, 3, 4]), np.array([0, 1, 2, 2]), 3, unit=1, chunk=3)
     >>> once = matching.grown(np.array([1, 1]))
-    >>> once.node.tolist(), once.cover.tolist(), once.size
-    ([0, -1, 1], [True, True], 2)
-    >>> once.grown(np.array([2, 1])).size
-    3
+    >>> once.node.tolist(), once.cover.tolist(), once.grown(np.array([2, 1])).size
+    ([0, -1, 1], [True, True], 3)
     """
 
     starts: Ints
@@ -174,18 +158,7 @@ class GrowingMatching:
         return int(self.used.sum())
 
     def grown(self, room: Ints) -> GrowingMatching:
-        """A maximum matching where nodes have so much room: not less than before, and at least what they gave.
-
-        Parameters
-        ----------
-        room
-            int64, shape (nodes,).
-
-        Raises
-        ------
-        OutOfTime
-            If a deadline passes.
-        """
+        """A maximum matching where nodes have so much room (int64, shape (nodes,)): not less than before; OutOfTime."""
         check()
         largest = max(len(self.tasks), len(self.node) + len(room), self.chunk, int(room.max(initial=0)))
         kind = np.dtype(np.int32 if largest < 2**30 else np.int64)

@@ -18,20 +18,10 @@ Flow = TypeVar("Flow", bound=Hashable)
 
 
 class Shares(Generic[Flow]):
-    """Max-min fair rates of flows that come and go.
+    """Max-min fair rates of flows that come and go on resources of given capacities; `rate` has them as settled last.
 
     Only what an event touches is filled anew: the flows that are joined to it by resources that are asked for more
     than there is. All others keep their rates.
-
-    Parameters
-    ----------
-    capacity
-        Of each resource, at least 0.
-
-    Attributes
-    ----------
-    rate
-        Of each flow, as it was last settled.
 
     Examples
     --------

@@ -93,17 +93,9 @@ class FlowStatus(enum.StrEnum):
 class CheapestFlow:
     """A flow of least cost and the potentials that prove it; both None unless `status` is OPTIMAL.
 
-    Parameters
-    ----------
-    status
-        How it ended.
-    flow
-        int64, shape (arcs,).
-    potential
-        int64, shape (nodes,): `cost + potential[tail] - potential[head]` is at least 0 on each arc with flow below
-        its capacity and at most 0 on each with flow above its lower limit.
-    solver
-        Name and version of the engine; empty where none was asked.
+    Both are int64, of shapes (arcs,) and (nodes,). `cost + potential[tail] - potential[head]` is at least 0 on each arc
+    with flow below its capacity, and at most 0 on each with flow above its lower limit. `solver` is empty where no
+    engine was asked.
     """
 
     status: FlowStatus
@@ -119,25 +111,21 @@ def min_cost_flow(
 
     Parameters
     ----------
-    tail, head
-        Nodes of each arc, shape (arcs,).
-    lower, capacity
-        Limits of the flow on each arc; `UNBOUNDED` is no limit.
-    cost
-        Cost per unit, any sign.
+    tail, head, lower, capacity, cost
+        Of each arc, int64, shape (arcs,): its nodes, the limits of its flow (`UNBOUNDED` is none), cost per unit, any
+        sign.
     supply
         What each node sends (negative: receives), shape (nodes,).
     scaling
-        Whether cost scaling is tried first, however few arcs there are. It is the quicker engine save for networks of
-        few sources and of arcs that all cost much the same, as those of assignments are.
+        Whether cost scaling is tried first. It is the quicker engine save for networks of few sources and of arcs that
+        all cost much the same, as those of assignments are.
 
     Notes
     -----
-    `cost_scaling` where it is asked for and its sums fit into int64. Else `network_simplex`, compiled, where
-    `simplex_compiled` says so and sums fit into int64. Else the network simplex of networkx, in Python integers and in
-    pure Python: seconds for 10,000 arcs. The potentials are then shortest distances
-    in the residual network (Bellman-Ford in int64), so they prove a flow of any origin, and cycles of negative
-    cost without a limit are looked for first, since networkx may never end with one.
+    `cost_scaling` where it is asked for and its sums fit into int64; else `network_simplex`, compiled, where
+    `simplex_compiled` says so; else the network simplex of networkx, in pure Python: seconds for 10,000 arcs. Its
+    potentials are shortest distances in the residual network. Cycles of negative cost without a limit are looked for
+    before, since networkx may never end with one.
 
     Raises
     ------
@@ -278,20 +266,7 @@ def cheapened(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, f
     """A flow of least cost from one that is nearly so, as a solver's may be where costs are large.
 
     As long as the residual network has a cycle of negative cost, as much as fits is sent round it. No such cycle may be
-    without a limit. Parameters are as for `min_cost_flow`.
-
-    Raises
-    ------
-    OutOfTime
-        If a deadline passes.
-
-    Examples
-    --------
-    Of two units from node 0 to node 1, one goes over the cheaper of two arcs:
-
-    >>> cheapened(np.array([0, 0]), np.array([1, 1]), np.array([0, 0]), np.array([1, UNBOUNDED]), np.array([2, 7]),
-    ...           flow=np.array([0, 2]), nodes=2).tolist()
-    [1, 1]
+    without a limit. Parameters are as for `min_cost_flow`. OutOfTime if a deadline passes.
     """
     flow = flow.copy()
     while True:
@@ -312,31 +287,10 @@ def cheapened(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, f
 
 
 def network_simplex(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> CheapestFlow:
-    """Find a flow of least cost that takes each node's supply out of it.
+    """Find a flow of least cost that takes each node's supply out of it; OutOfTime at a deadline.
 
-    Parameters
-    ----------
-    tail, head
-        Nodes of each arc, shape (arcs,); parallel arcs and loops stay what they are.
-    capacity, cost
-        Of each arc; `UNBOUNDED` is no limit. Costs have any sign, and (nodes + 1) times the largest is below 2^60;
-        capacities that limit, and supplies, add up to less than 2^62.
-    supply
-        What each node sends (negative: receives), shape (nodes,); they add up to 0.
-
-    Raises
-    ------
-    OutOfTime
-        If a deadline is past.
-
-    Examples
-    --------
-    Two units from node 0 to node 1, over two parallel arcs; the cheaper takes one:
-
-    >>> ends = np.array([0, 0]), np.array([1, 1])
-    >>> found = network_simplex(*ends, np.array([1, UNBOUNDED]), np.array([2, 7]), np.array([2, -2]))
-    >>> found.flow.tolist(), (found.potential[1] - found.potential[0]).tolist()
-    ([1, 1], 7)
+    Parameters are as for `min_cost_flow`, without lower limits. (nodes + 1) times the largest cost is below 2^60;
+    capacities that limit, and supplies, add up to less than 2^62; supplies add up to 0.
     """
     from optsched.solvers.simplex_kernels import ARC, ENDLESS, IN, OUT, list_pivots
 
@@ -369,14 +323,8 @@ def network_simplex(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: 
 def first_tree(sends: npt.NDArray[np.bool_], amount: Ints, dear: int, spare: bool = False) -> tuple[Ints, Ints]:
     """The tree in which an arc without limit joins each node to the root, and the potentials.
 
-    Parameters
-    ----------
-    sends, amount
-        Shape (nodes,): whether a node sends to the root or receives from it, and how much.
-    dear
-        What such an arc costs, more than any path of others.
-    spare
-        Whether it is the arcs to the root that cost so much, and those from it nothing; by default the other way round.
+    A node sends its amount to the root, or receives it (both of shape (nodes,)). Such an arc costs `dear`, more than
+    any path of others: those from the root, or with `spare` those to it.
     """
     from optsched.solvers.simplex_kernels import ARC, BEFORE, COLUMNS, IN, LAST, OUT, PARENT, SIZE, THREAD
 
@@ -448,12 +396,9 @@ def scales(nodes: int, capacity: Ints, cost: Ints, supply: Ints) -> bool:
 
 
 def cost_scaling(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> CheapestFlow | None:
-    """Find a flow of least cost that takes each node's supply out of it; None where prices would leave int64.
+    """Find a flow of least cost; None where prices would leave int64; OutOfTime at a deadline.
 
-    Parameters
-    ----------
-    tail, head, capacity, cost, supply
-        As for `network_simplex`, and such that `scales`.
+    Parameters are as for `network_simplex`, and such that `scales`.
 
     Notes
     -----
@@ -462,20 +407,6 @@ def cost_scaling(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Int
 
     An arc without limit gets one more than any flow needs where a least cost exists: all that is supplied, and all
     other limits. Only where none exists do prices show that more would pay.
-
-    Raises
-    ------
-    OutOfTime
-        If a deadline is past.
-
-    Examples
-    --------
-    Two units from node 0 to node 1, over two parallel arcs; the cheaper takes one:
-
-    >>> ends = np.array([0, 0]), np.array([1, 1])
-    >>> found = cost_scaling(*ends, np.array([1, UNBOUNDED]), np.array([2, 7]), np.array([2, -2]))
-    >>> found.flow.tolist(), (found.potential[1] - found.potential[0]).tolist()
-    ([1, 1], 7)
     """
     nodes = len(supply)
     limit = np.minimum(capacity, _most(capacity, supply) + 1)
@@ -499,14 +430,8 @@ def cost_scaling(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Int
 class _Rounds:
     """The residual network, and what is kept from one round to the next.
 
-    Attributes
-    ----------
-    room
-        How much more may flow on each residual arc.
-    own
-        Which residual arc each arc is.
-    price
-        Of each node.
+    `room` is how much more may flow on each residual arc, `own` which residual arc each arc is, `price` is of each
+    node.
     """
 
     def __init__(self, tail: Ints, head: Ints, limit: Ints, supply: Ints) -> None:

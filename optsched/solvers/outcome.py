@@ -44,16 +44,10 @@ class SolverOutcome:
     limit
         What cut the run short. NODES is any limit on effort that is not time. INTERRUPTED together with OPTIMAL or
         INFEASIBLE: the run was over before the interrupt reached it, and the caller should still stop.
-    objective
-        Claimed value of the incumbent, in the model's own sense and with its constant.
-    bound
-        Claimed bound on the optimum: a lower one where the model minimises, an upper one where it maximises.
-    raw_status
-        The solver's words.
-    seconds
-        Wall-clock time of the solver alone, without building or translating the model.
-    nodes
-        Branch-and-bound nodes; None for a linear program.
+    objective, bound
+        Claimed value of the incumbent, and bound on the optimum, in the model's own sense and with its constant.
+    raw_status, seconds, nodes
+        The solver's words; wall-clock time of the solver alone; branch-and-bound nodes, None for a linear program.
     solver
         `name`, `version`, `interface` and the `options` that were set.
     """

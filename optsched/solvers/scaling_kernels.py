@@ -75,26 +75,12 @@ def discharges(
 ) -> int:
     """Send each excess on, over arcs of reduced cost below 0, and lower prices where there are none; how it ended.
 
-    Parameters
-    ----------
-    start, head, twin, cost, room
-        The network, as in the module. What flows changes `room`.
-    excess
-        Of each node: how much more enters than leaves it; negative where something is lacking.
-    price
-        Of each node.
-    current
-        Of each node: the arc before which none is admissible, that is, has room and a reduced cost below 0.
-    queue, place
-        Nodes with an excess, round from the first; shape (3,): where the first one is, how many they are, and how many
-        relabels there were since prices were updated.
-    tolerance
-        The flow is within it of least cost, and stays so.
-    steps
-        Arcs to look at before the call ends with MORE; those of two nodes may be looked at beyond.
+    The network is as in the module; what flows changes `room`. `excess` of a node is how much more enters than leaves
+    it. `current` is the arc of each node before which none is admissible (with room and a reduced cost below 0).
+    `queue` has the nodes with an excess, round from the first; `place` where the first one is, how many they are, and
+    how many relabels there were since prices were updated. The call ends with MORE after this many `steps`, arcs that
+    are looked at; those of two nodes may be looked at beyond.
 
-    Notes
-    -----
     Where an excess cannot reach what lacks it, nodes may relabel each other for ever. So a call ends with UPDATE after
     two relabels a node, also within one node's discharge.
     """
@@ -180,14 +166,8 @@ def update(
     """Lower prices so that each excess can go to a node that lacks something over admissible arcs; MORE or CUT_OFF.
 
     A price falls by the distance to the next such node, where an arc is as long as its reduced cost in tolerances and
-    one more; or, if that is less, by the farthest distance of a node with an excess. Distances end with the buckets.
-
-    Parameters
-    ----------
-    start, head, twin, cost, room, excess, price, current, tolerance
-        As for `discharges`; `current` starts over.
-    distance, links, bucket
-        Room to work in: shapes (nodes,), (nodes, 2) and the distances that an update distinguishes.
+    one more; or, if that is less, by the farthest distance of a node with an excess. Distances end with the buckets. It
+    works in `distance` (nodes,), `links` (nodes, 2) and `bucket`; `current` starts over.
     """
     nodes, most = len(excess), len(bucket) - 1
     bucket[:] = -1

@@ -211,19 +211,10 @@ def list_pivots(
 ) -> int:
     """Make up to `steps` pivots on listed arcs; returns DONE, MORE or ENDLESS.
 
-    Parameters
-    ----------
-    tree, potential
-        As in the module. Arcs of the tree that are no listed arcs have negative numbers.
-    tail, head, cost, capacity
-        Of each arc.
-    state
-        Of each arc: 0 in the tree, 1 without flow, -1 full.
-    place
-        Shape (2,), 0 at first: the arc at which pricing goes on, and how many nodes the last pivots visited.
-    least, pace
-        The arc of a block that saves most enters the tree. A block has at least `least` arcs, and `pace` for each node
-        that a pivot visits on average.
+    Arcs of the tree that are no listed arcs have negative numbers. The `state` of an arc is 0 in the tree, 1 without
+    flow, -1 full. `place`, 0 at first, is the arc at which pricing goes on, and how many nodes the last pivots visited.
+    The arc of a block that saves most enters the tree. A block has at least `least` arcs, and `pace` for each node that
+    a pivot visits on average.
     """
     arcs, at = len(tail), place[0]
     while steps > 0:
@@ -265,21 +256,11 @@ def table_pivots(tree: Ints, potential: Ints, cost: Ints, rows_stay: bool, place
     """Make up to `steps` pivots on the arcs from each row of a table to each column; returns DONE or MORE.
 
     Nodes are the rows, then the columns, then the root. An arc without costs leads from each row to the root if
-    `rows_stay`, and else from the root to each column. No arc has a limit.
+    `rows_stay`, and else from the root to each column. No arc has a limit. ARC is row x columns + column, and negative
+    for arcs of the root. `cost` is C-contiguous.
 
-    Parameters
-    ----------
-    tree, potential, steps
-        As in `list_pivots`. ARC is row x columns + column, and negative for arcs of the root.
-    cost
-        Shape (rows, columns), C-contiguous.
-    rows_stay
-        Whether what rows send may stay there; else columns may take less than they can.
-    place
-        Shape (1,): the stretch at which pricing goes on. A stretch is `ROW_OF_CELLS` entries of a row; the next one
-        lies in the next row, and one stretch to the right.
-    block
-        The arc of this many stretches that saves most enters the tree.
+    The arc of `block` stretches that saves most enters the tree. A stretch is `ROW_OF_CELLS` entries of a row; the next
+    one lies in the next row, and one stretch to the right. `place` is the one at which pricing goes on.
     """
     rows, columns = cost.shape
     root, lines = rows + columns, rows if rows_stay else rows + 1

@@ -38,16 +38,10 @@ _EXACT = 2**53  # doubles hold every integer up to here
 class Transport(NamedTuple):
     """Who sends how much to whom at least cost, and what proves it.
 
-    Attributes
-    ----------
-    row, column, units
-        int64, of equal lengths: how many units flow from which row to which column; no pair is there twice.
-    price
-        What one unit more costs.
-    column_prices
-        int64, at least 0: what a unit of a column's capacity is worth. A row that sends all it has does so where cost
-        and price of the column add up to least, and to at most `price`, if others keep some; a column that could take
-        more has price 0.
+    `units` flow from a `row` to a `column` (int64, of equal lengths; no pair is there twice). `price` is what one unit
+    more costs, `column_prices` what a unit of a column's capacity is worth, at least 0. A row that sends all it has
+    does so where cost and price of the column add up to least, and to at most `price`, if others keep some; a column
+    that could take more has price 0.
     """
 
     row: Ints
@@ -64,10 +58,8 @@ def transport(cost: Ints, size: Ints, capacity: Ints) -> Transport:
     ----------
     cost
         int64, shape (rows, columns), at least one of each: the cost of a unit from each row to each column, any sign.
-    size
-        int64, shape (rows,): what each row has, at least 0.
-    capacity
-        int64, shape (columns,): what each column takes, at least 1.
+    size, capacity
+        int64, shapes (rows,) and (columns,): what each row has, at least 0, and each column takes, at least 1.
 
     Notes
     -----
@@ -84,10 +76,8 @@ def transport(cost: Ints, size: Ints, capacity: Ints) -> Transport:
     Examples
     --------
     >>> found = transport(np.array([[5, 1], [4, 3]]), np.array([2, 1]), np.array([1, 1]))
-    >>> found.row.tolist(), found.column.tolist(), found.units.tolist()
-    ([1, 0], [0, 1], [1, 1])
-    >>> found.price, found.column_prices.tolist()
-    (4, [0, 3])
+    >>> found.row.tolist(), found.column.tolist(), found.units.tolist(), found.price, found.column_prices.tolist()
+    ([1, 0], [0, 1], [1, 1], 4, [0, 3])
     """
     rows, columns = cost.shape
     if size.shape != (rows,) or capacity.shape != (columns,) or not cost.size or size.min() < 0 or capacity.min() < 1:
@@ -198,10 +188,8 @@ def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int,
 
     Parameters
     ----------
-    cost
-        int64, shape (tasks, nodes).
-    capacity
-        Shape (nodes,): tasks that a node takes, at least 0.
+    cost, capacity
+        int64, shape (tasks, nodes); and how many tasks each node takes, at least 0.
     count
         How many tasks are placed, at most the tasks and the total capacity.
     row
@@ -214,9 +202,9 @@ def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int,
 
     Notes
     -----
-    The matrix has a column for each unit of capacity. SciPy takes it rectangular, and uses up whichever are fewer,
-    tasks or units. Where `count` is less than both, there is a dummy column for each task that is left out, and a dummy
-    row for each unit that is. With n rows and m >= n columns it takes O(n^2 m) time at worst, and 8 n m bytes.
+    The matrix has a column for each unit of capacity. Where `count` is less than tasks and units, there is a dummy
+    column for each task that is left out, and a dummy row for each unit. With n rows and m >= n columns it takes O(n^2
+    m) time at worst, and 8 n m bytes.
 
     Raises
     ------
