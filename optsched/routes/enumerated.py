@@ -13,7 +13,6 @@ from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import GRID, exact
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held
-from optsched.searches.enumeration import best_decision, is_small
 from optsched.solvers.answers import whole_bound
 from optsched.solvers.profiles import Profile
 
@@ -34,6 +33,8 @@ def routes(problem: AnyProblem) -> tuple[str, ...]:
     UsageError
         If the problem decides no placement and its record names neither models nor routes.
     """
+    from optsched.searches.enumeration import is_small  # which loads the classes of all problems
+
     if isinstance(problem, Problem):
         return ROUTES if record_of(type(problem)).models is None or is_small(problem) else (*MODELS, "brute-force")
     if record_of(type(problem)).models is not None:
@@ -46,6 +47,8 @@ def by_route(call: Call[Any], profile: Profile) -> Solution:
     """Solve by trying every placement, or order of tasks on nodes, or by a model, whose solver is taken at its word."""
     if call.route in MODELS and not (isinstance(call.problem, Problem) and not len(call.problem.tasks)):
         return by_model(call, profile)
+    from optsched.searches.enumeration import best_decision
+
     noun = call.problem.decided.noun
     found = best_decision(call.problem)
     if found is None:
