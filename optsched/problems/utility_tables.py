@@ -26,7 +26,8 @@ __all__ = ["map_table", "reduce_table", "required_maps"]
 def required_maps(pending: int, map_time: float, goal: float, now: float) -> int:
     """How many maps a job must run at once to meet its goal (s_req; Sharmilarani et al., section III.G).
 
-    The pending maps run in waves of that many, each as long as a mean map, and end in time. Numbers count as the
+    The pending maps run in waves of that many, each as long as a mean map. They end in time if the time left is a whole
+    number of maps, else perhaps a wave later (`sharmilarani/3-required-maps`). Numbers count as the
     decimals that they are written as, so that 10 maps of 0.1 s within 1 s need one at a time.
 
     Parameters

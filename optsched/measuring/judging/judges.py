@@ -186,12 +186,14 @@ def _differences(check: Check, values: Mapping[str, Any]) -> list[list[float]]:
     def difference(known: Mapping[str, Any]) -> Floats:
         return np.atleast_1d(np.asarray(evaluated(text, known), dtype=float))
 
-    whole = difference(tables)
-    if len(compared.ops) > 1 or whole.ndim > 1:
+    if len(compared.ops) > 1:
         return []
+    whole = difference(tables)
     without = [
         difference({name: np.delete(table, draw, axis=1) for name, table in tables.items()}) for draw in range(draws)
     ]
+    if whole.ndim > 1 or without[0].shape != whole.shape:
+        return []  # the sides are numbers of single draws
     single = draws * whole - (draws - 1) * np.array(without)
     return [[float(mean), *(interval(row.tolist()) or ())] for mean, row in zip(whole, single.T, strict=True)]
 

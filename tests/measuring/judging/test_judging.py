@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from optsched import claims
 from optsched.cli.judging import claims as command
 from optsched.core.errors import UsageError
 from optsched.core.papers import PAPERS as CITED
+from optsched.core.resources import folder
 from optsched.instances.library import library
 from optsched.measuring.judging import PAPERS, VERDICTS, WAYS, Claim, Paper, claim
 
@@ -80,6 +82,7 @@ AT_LENGTH = (
     "shen-2016/1-launch-remote",
     "shen-2016/2.2-extrapolated",
     "shen-2016/2.2-rates",
+    "shen-2016/3.1-more-jobs-completed",
     "shen-2016/3.3-coupling-postponed",
     "shen-2016/3.3-local-shares",
     "shen-2016/abstract-utilisation",
@@ -89,7 +92,6 @@ AT_LENGTH = (
 #: Claims that one draw of each family decides as all draws do, which are judged at length.
 BY_ONE_DRAW = (
     "shen-2016/1-delay-idle",
-    "shen-2016/3.1-more-jobs-completed",
     "shen-2016/3.1-reason-waiting",
     "shen-2016/5-optimality-open",
     "sharmilarani/2-own-queues",
@@ -130,6 +132,44 @@ def test_verdict_holds(one: Claim) -> None:
 def test_verdict_of_all_draws_holds(name: str) -> None:
     """Tests the same of all draws where the quick test takes one."""
     judged(claim(name))
+
+
+#: A number of a reason, not one in a name or in the number of an equation.
+NUMBER = re.compile(r"(?<![\w.(])\d[\d,]*(?:\.\d+)?(?![\w(])")
+
+
+def numbers(text: str) -> set[str]:
+    """The numbers of a text, without commas."""
+    return {number.replace(",", "") for number in NUMBER.findall(text)}
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_numbers_of_reasons(paper: str) -> None:
+    """Tests that what a reason says of draws or runs is quoted from what is kept, or names its command.
+
+    Other numbers are those of the record itself.
+    """
+    text = (folder("instances") / "claims" / f"{paper}.toml").read_text(encoding="utf-8")
+    for key, record in tomllib.loads(text)["claims"].items():
+        one = claim(f"{paper}/{key}")
+        assert "{" not in one.why, f"{one.id}: optsched claims {one.id} --judge --effort full --keep FILE"
+        if record["way"] not in {"sweep", "runs"}:
+            continue
+        own = " ".join(
+            (one.claim, one.place, one.region, *(re.sub(r"[^\w.]", " ", str(check)) for check in one.checks))
+        )
+        written = numbers(re.sub(r"`[^`]*`|\{[^}]*\}", "", record["why"]))
+        kept = {
+            f"{number:{form}}"
+            for found in one.in_full
+            for row in found.numbers.values()
+            for number in row
+            for form in (".0f", ".1f", "g")
+            if number > 1
+        }
+        strange = written - numbers(own) if "`optsched " not in record["why"] else set()
+        assert not (written - numbers(own)) & kept, f"{one.id}: quote what is kept, such as {{0.name[0]:.0f}}"
+        assert not strange, f"{one.id}: name the command that gives {strange}"
 
 
 def test_selection() -> None:
@@ -176,7 +216,7 @@ def test_record_has_everything() -> None:
     record = one.record()
     assert set(record) == {*(field.name for field in msgspec.inspect.type_info(Claim).fields), "judged_by", "in_full"}
     assert record["judged_by"] == one.judged_by
-    assert claim("agosta/3.4-partition").judged_by == "evidence"
+    assert claim("agosta/3.4-theorem-3").judged_by == "evidence"
     assert claim("shen-2016/5-future").judged_by == "review"
 
 

@@ -55,6 +55,17 @@ CHANGES = [
     ),
     # RAS rolls no swap back.
     ("ras", "        elif strict:\n", "        elif not strict:\n", "sharmilarani/3-rounds-increase"),
+    # A task without cost is not certain to start.
+    (
+        "probabilistic",
+        "np.where(cost == 0, np.inf, average / cost)",
+        "np.where(cost == 0, 0.5, average / cost)",
+        "shen-2016/2.3-local-at-once",
+    ),
+    # JoSS takes no notice of the threshold.
+    ("joss", 'return "A" if', 'return "A" if True or', "sharmilarani/2-reduce-heavy"),
+    # The least available tracker is advertised first.
+    ("ras", "np.argsort(-availability(", "np.argsort(availability(", "sharmilarani/3-availability"),
     # Quincy pays for every MB alike.
     ("quincy", "(0.0, rack, off_rack)", "(rack, rack, rack)", "shen-2016/1-levels-too-coarse"),
 ]

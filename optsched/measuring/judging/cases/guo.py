@@ -39,6 +39,7 @@ __all__ = [
     "near_by_size",
     "reading_time",
     "trace_like",
+    "with_dummies",
 ]
 
 
@@ -209,3 +210,18 @@ def reading_time(done: Simulation) -> float:
     if not running[holders].any():
         times.append(read / nodes.rate_in[running].sum())
     return float(max(times))
+
+
+def with_dummies(answer: Answer, constant: str) -> Fraction:
+    """Tasks off their data, if rows or columns of one constant make the matrix of costs square (their Figure 3)."""
+    from scipy.optimize import linear_sum_assignment
+
+    instance = answer.problem.instance
+    slots = np.repeat(np.arange(len(instance.cluster)), instance.state.idle_slots)
+    off_data = np.array([~np.isin(slots, row) for row in instance.replicas], dtype=float)
+    tasks, side = len(off_data), max(off_data.shape)
+    square = np.full((side, side), float(constant))
+    square[:tasks, : len(slots)] = off_data
+    row, column = linear_sum_assignment(square)
+    real = (row < tasks) & (column < len(slots))
+    return Fraction(int(off_data[row[real], column[real]].sum()))

@@ -16,12 +16,14 @@ from optsched.core.instance import (
     Workload,
 )
 from optsched.core.placement import NONE
+from optsched.core.results import Proof
 from optsched.core.schedule import MICRO
 from optsched.instances.families.hsu import JOB_TYPES, MAP_RATES, OUT_RATE, PROCESS_RATES
 from optsched.instances.families.sampling import numbered
 from optsched.instances.files import load
 from optsched.instances.generate import generate
 from optsched.measuring.judging.quantities import Answer
+from optsched.routes import solve
 from optsched.searches.assignment import cheapest_flow
 from optsched.simulating import Simulation
 
@@ -37,6 +39,7 @@ __all__ = [
     "map_time",
     "one_node",
     "rate",
+    "searched",
     "small_round",
 ]
 
@@ -179,3 +182,8 @@ def last_start(done: Simulation, kind: str) -> float:
     """When the last map of a job type starts, in seconds."""
     tasks = done.tasks[done.tasks["kind"] == "map"]
     return float(tasks[tasks["job_id"].str.rstrip("0123456789") == kind]["starting_time"].max())
+
+
+def searched(answer: Answer) -> Fraction:
+    """0 where prices of the network prove the optimum of a round, so that nothing is searched; else 1."""
+    return Fraction(solve(answer.problem).certificate is not Proof.DUAL)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -12,14 +14,30 @@ from optsched.core.instance import (
     Instance,
     Workload,
 )
+from optsched.core.placement import NONE
 from optsched.core.schedule import MICRO
+from optsched.heuristics import run
 from optsched.heuristics.ras import map_rounds
+from optsched.heuristics.ras_enforcement import enforce
 from optsched.instances.families.sampling import numbered
 from optsched.instances.generate import generate
 from optsched.measuring.judging.quantities import Answer
+from optsched.problems.base import GRID
 from optsched.simulating import Simulation
 
-__all__ = ["endless", "few_large_maps", "job_time", "large_first", "most_asked", "scarcest_used", "slowdown"]
+__all__ = [
+    "endless",
+    "few_large_maps",
+    "job_time",
+    "large_first",
+    "most_asked",
+    "on_most_available",
+    "overloads",
+    "scarcest_used",
+    "sent_across",
+    "slowdown",
+    "taken_from_lowest",
+]
 
 
 def large_first(seed: int, family: str, **settings: str) -> Instance:
@@ -93,3 +111,45 @@ def most_asked(done: Simulation) -> float:
             asked = np.cumsum((sign * demand[task])[nodes[task] == node])
             most = max(most, float(asked.max(initial=0.0)) / room)
     return most
+
+
+def on_most_available(answer: Answer) -> bool:
+    """Whether no tracker that gets a task is less available, by its scarcest resource, than one that gets none."""
+    problem = answer.problem
+    scarcest = (problem.free / problem.capacity).min(axis=1)
+    used = np.isin(np.arange(len(scarcest)), problem.nodes_of(answer.decision))
+    return bool(scarcest[used].min(initial=1) >= scarcest[~used].max(initial=0))
+
+
+def taken_from_lowest(answer: Answer) -> int:
+    """Rounds of RAS in which a job lost maps and ended no higher than the lowest utility before; `reduces=fixed`."""
+    problem = answer.problem
+    worth = [problem.map_worth(job, placed) for job, placed in enumerate(problem.fixed.sum(axis=1))]
+    states = [map_rounds(problem, problem.fixed, rounds=rounds) for rounds in range(1, 6)]
+    return sum(
+        any(now < then and worth[job][now] <= before.lowest[-1] * GRID for job, (then, now) in enumerate(counts))
+        for before, after in pairwise(states)
+        for counts in [zip(before.maps.sum(axis=1), after.maps.sum(axis=1), strict=True)]
+    )
+
+
+def overloads(answer: Answer, slots: str) -> int:
+    """Steps after which a tracker has more than it can bear, on the way from fixed slots to a decision."""
+    problem, nodes = answer.problem, np.full(len(answer.problem.instance.workload), NONE)
+    before = run(problem, "fair-sharing", slots=int(slots), reduce_slots=int(slots)).raise_if_failed()
+    nodes[problem.tasks] = problem.nodes_of(before)
+    seconds = np.random.default_rng(answer.seed).integers(1, 10, len(problem.tasks))
+    count = 0
+    for step in enforce(problem, before, answer.decision, seconds).steps:
+        nodes[step.task] = step.node if step.what == "started" else NONE
+        broken = problem.violations(problem.placement(nodes[problem.tasks]))
+        count += any(fault.constraint == "capacity" for fault in broken)
+    return count
+
+
+def sent_across(answer: Answer) -> Fraction:
+    """MB that reduces get from other datacenters, in `traffic`; the rest of the traffic are blocks of maps."""
+    problem = answer.problem
+    at = problem.datacenter[problem.nodes_of(answer.decision)][problem.maps]
+    blocks = int(problem.map_units[np.arange(len(at)), at].sum())
+    return Fraction(answer.value[0]) - Fraction(blocks, problem.grid)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -23,13 +24,26 @@ from optsched.core.instance import (
     Workload,
 )
 from optsched.core.placement import NONE
-from optsched.instances.families.sampling import numbered
+from optsched.instances.families.sampling import distinct_nodes, numbered
 from optsched.instances.generate import generate
 from optsched.measuring.judging.findings import Check, Finding
+from optsched.measuring.judging.quantities import Answer
 from optsched.problems.distances import distances
-from optsched.simulating import Simulation
+from optsched.simulating import EveryRound, Simulation, simulate
+from optsched.simulating.services import Transfer
 
-__all__ = ["emitting", "least_moved", "local_by_job", "local_tasks", "moved", "rated", "shuffle_shares"]
+__all__ = [
+    "emitting",
+    "least_moved",
+    "local_by_job",
+    "local_tasks",
+    "moved",
+    "rated",
+    "reducing",
+    "refused",
+    "run_time",
+    "shuffle_shares",
+]
 
 
 def shuffle_shares(check: Check, draws: int) -> Finding:
@@ -154,3 +168,52 @@ def local_tasks(done: Simulation, kind: str) -> int:
     first = np.full((len(workload.job_ids), len(done.instance.cluster)), np.iinfo(np.int64).max)
     np.minimum.at(first, (workload.job[maps], nodes[maps]), done.end[maps])
     return int(np.count_nonzero(first[workload.job[reduces], nodes[reduces]] <= done.schedule.starts[reduces]))
+
+
+def run_time(answer: Answer, scale: str) -> float:
+    """Seconds until all maps have ended where a decision has them, if a MB takes `scale` seconds over each distance."""
+
+    def placed(problem: Any, rng: np.random.Generator) -> Any:
+        return answer.decision
+
+    policy = EveryRound(placed, answer.problem.name)
+    done = simulate(answer.problem.instance, policy, Transfer(scale=float(scale)), heartbeat=0)
+    return done.raise_if_unfinished().makespan
+
+
+def refused(answer: Answer) -> int:
+    """Waiting maps with a replica on a node that has a slot left."""
+    problem = answer.problem
+    nodes = problem.nodes_of(answer.decision)
+    left = problem.instance.state.idle_slots - np.bincount(
+        nodes[nodes != NONE], minlength=len(problem.instance.cluster)
+    )
+    waiting = problem.tasks[nodes == NONE]
+    return sum(bool((left[problem.instance.replicas[task]] > 0).any()) for task in waiting.tolist())
+
+
+def reducing(seed: int, together: str, asks: str) -> Instance:
+    """A job of 16 maps and 4 reduces on 8 nodes that take in 85 MB/s; `together` reduce slots on as many as needed.
+
+    Each map sends each reduce 100 MB, and a reduce asks for `asks` MB/s.
+    """
+    nodes, maps, reduces = 8, 16, 4
+    cluster = Cluster(
+        numbered("n", nodes),
+        slots=np.full(nodes, maps // nodes),
+        reduce_slots=np.where(np.arange(nodes) < reduces // int(together), int(together), 0),
+        rate_in=np.full(nodes, 85.0),
+    )
+    rng = np.random.default_rng(seed)
+    pairs = np.repeat(np.arange(maps), reduces), np.tile(maps + np.arange(reduces), maps)
+    workload = Workload(
+        np.concatenate((numbered("m", maps), numbered("f", reduces))),
+        kind=np.repeat([MAP, REDUCE], [maps, reduces]),
+        job=np.zeros(maps + reduces, dtype=np.int64),
+        job_ids=numbered("j", 1),
+        size=np.repeat([64.0, np.nan], [maps, reduces]),
+        rate_in=np.repeat([10.0, float(asks)], [maps, reduces]),
+        replicas=distinct_nodes(rng, np.full(maps, 2), nodes).padded(reduces),
+        shuffle=Shuffle(*pairs, np.full(maps * reduces, 100.0)),
+    )
+    return Instance(cluster, workload)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched import load, problem
-from optsched.measuring.judging.cases import (
+from optsched.measuring.judging.cases.agosta import (
     apart,
     higher_loads,
     least_work,

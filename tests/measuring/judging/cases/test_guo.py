@@ -13,7 +13,7 @@ from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Ints, Ragged, Workload
 from optsched.core.placement import NONE
 from optsched.instances.generate import generate
-from optsched.measuring.judging.cases import (
+from optsched.measuring.judging.cases.guo import (
     equal_replicas,
     gain_at_locality,
     half_as_many,

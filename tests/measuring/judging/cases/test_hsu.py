@@ -8,7 +8,7 @@ import pytest
 from optsched.core.instance import MAP, Instance
 from optsched.core.schedule import MICRO
 from optsched.instances.generate import generate
-from optsched.measuring.judging.cases import (
+from optsched.measuring.judging.cases.hsu import (
     aggregate_rate,
     arrived,
     by_switches,

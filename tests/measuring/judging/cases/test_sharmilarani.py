@@ -7,7 +7,7 @@ import pytest
 
 from optsched import load
 from optsched.core.instance import Cluster, Instance, Workload
-from optsched.measuring.judging.cases import (
+from optsched.measuring.judging.cases.sharmilarani import (
     endless,
     few_large_maps,
     job_time,

@@ -10,7 +10,7 @@ import pytest
 from optsched import load
 from optsched.core.instance import FINISHED, MAP, PENDING, Cluster, Instance, Ragged, Shuffle, Workload
 from optsched.instances.generate import generate
-from optsched.measuring.judging.cases import (
+from optsched.measuring.judging.cases.shen import (
     emitting,
     least_moved,
     local_by_job,
