@@ -17,7 +17,8 @@ from optsched.heuristics.running.base import Heuristic
 from optsched.problems.base import Parameter, choice
 from optsched.problems.flow import Flow
 from optsched.problems.flow_congestion import FlowCongestion
-from optsched.searches.assignment import cheapest_flow, optimal_placement
+from optsched.searches.assignment import optimal_placement
+from optsched.searches.program_network import cheapest_flow
 
 __all__ = ["HEURISTICS", "balancing", "flow_greedy", "flow_sched"]
 

@@ -15,11 +15,11 @@ from optsched.core.instance import KINDS, MAP, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.heuristics.fifo import positions_of, with_reduces
 from optsched.heuristics.running.base import Heuristic
-from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import Parameter, number, on_grid
+from optsched.problems.counted_places import TaskClasses
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
-from optsched.searches.assignment import cheapest_flow
+from optsched.searches.program_network import cheapest_flow
 
 __all__ = ["HEURISTICS", "quincy"]
 

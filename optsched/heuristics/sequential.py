@@ -18,8 +18,8 @@ from optsched.core.results import Limit, Number
 from optsched.heuristics.fifo import positions_of
 from optsched.heuristics.running.base import Heuristic
 from optsched.heuristics.seen_costs import missing_sizes, sizes_parameter
-from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import Parameter, Problem, choice, number
+from optsched.problems.counted_places import TaskClasses
 from optsched.problems.distances import distances
 from optsched.problems.shuffle_sizes import estimated_sizes
 from optsched.problems.transmission import Transmission

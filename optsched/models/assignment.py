@@ -2,7 +2,7 @@
 
 Compact: tasks that nothing tells apart are one class with a supply, and a node has a capacity. What does not depend on
 the node is anonymous: a task in the rack of a replica, or anywhere, is only counted, and takes a slot that is left
-(`optsched.problems.assignment_program`). All matrices here are those of networks and hence totally unimodular. So the
+(`optsched.problems.counted_places`). All matrices here are those of networks and hence totally unimodular. So the
 variables are continuous, and every vertex is a placement.
 
 Costs in the models are in the papers' units, not in those of the grid; they are whole multiples of 1/`grid`, which
@@ -37,7 +37,7 @@ from optsched.models.base import (
 from optsched.models.programs import posed_program, variables_of, whole_pyomo
 from optsched.models.starts import Entries, host_of
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TabledProblem
-from optsched.problems.assignment_program import AssignmentProgram, CountedPlaces
+from optsched.problems.counted_places import CountedPlaces
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.solvers.algebraic import injective_names
@@ -94,7 +94,7 @@ def counted_model(problem: Any, per_pair: bool, before: tuple[Number, ...] = (),
     return model
 
 
-def place_costs(model: Any, posed: AssignmentProgram) -> Iterator[tuple[str, Any]]:
+def place_costs(model: Any, posed: AssignmentProblem) -> Iterator[tuple[str, Any]]:
     """The class of each place that costs something, and what its tasks cost together."""
     units = (posed.places.units / posed.grid).tolist()
     named = zip(model.program.names, units, variables_of(model, model.program), strict=False)

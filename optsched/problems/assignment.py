@@ -12,7 +12,7 @@ holds. Any prices prove a valid lower bound (`price_bound`).
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -22,21 +22,29 @@ import numpy as np
 
 from optsched.core.arrays import contains
 from optsched.core.errors import Fault, InputError, UsageError
-from optsched.core.instance import KINDS, LARGEST, Bools, Ints, Ragged
+from optsched.core.instance import KINDS, LARGEST, Ints, Ragged
 from optsched.core.placement import NONE, Placement
-from optsched.core.results import Bound, Value, Violation
-from optsched.problems.base import OwnCosts, Problem, exact, exact_product, exact_sum, overfull
+from optsched.core.results import Bound, Number, Value, Violation
+from optsched.problems.base import OwnCosts, exact, exact_product, exact_sum, overfull
+from optsched.problems.counted_places import (
+    CountedPlaces,
+    Level,
+    Places,
+    TaskClasses,
+    enter_places,
+    enter_steps,
+    filled,
+)
 from optsched.problems.nearest_areas import NearestAreas
+from optsched.problems.programs import Builder, Program
 from optsched.processes.memory import refuse_beyond
 
 __all__ = [
     "BYTES_A_PAIR",
     "AssignmentProblem",
     "LevelledProblem",
-    "Places",
     "Pool",
     "TabledProblem",
-    "TaskClasses",
     "minimum_by_row",
 ]
 
@@ -67,102 +75,6 @@ class Pool:
         return total
 
 
-@dataclass(frozen=True, eq=False)
-class TaskClasses:
-    """Tasks that no constraint and no cost tells apart.
-
-    Attributes
-    ----------
-    of_task
-        int64, shape (len(problem.tasks),): class of each task.
-    first
-        int64, shape (classes,): a member of each class (position in `problem.tasks`).
-    size
-        int64, shape (classes,).
-    """
-
-    of_task: Ints
-    first: Ints
-    size: Ints
-
-    @cached_property
-    def members(self) -> Ragged:
-        """Positions in `problem.tasks` of the members of each class."""
-        return Ragged.of_lengths(self.size, np.argsort(self.of_task, kind="stable"))
-
-    @classmethod
-    def from_keys(cls, keys: Sequence[object]) -> TaskClasses:
-        """One class for each distinct key, in the order of first appearance."""
-        numbers: dict[object, int] = {}
-        return cls._numbered(np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64))
-
-    @classmethod
-    def from_rows(cls, label: Ints, *rows: Ragged) -> TaskClasses:
-        """One class for each distinct label with rows (of numbers, at least 0), in the order of first appearance.
-
-        It gives what `from_keys` gives for tuples, without making a tuple for each task. A label is a number, or where
-        `label` has two dimensions a row of numbers.
-
-        >>> TaskClasses.from_rows(np.array([[7, 1], [7, 2], [7, 1]])).of_task.tolist()
-        [0, 1, 0]
-        """
-        number = np.zeros(len(label), dtype=np.int64)
-        for column in label.T if label.ndim > 1 else [label]:
-            values, place = np.unique(column, return_inverse=True)
-            number = np.unique(number * len(values) + place.ravel(), return_inverse=True)[1].astype(np.int64).ravel()
-        for ragged in rows:
-            beyond = int(ragged.values.max(initial=0)) + 1
-            for position in range(int(ragged.lengths.max(initial=0))):
-                # Tasks whose row ends here keep their number; the others get a new one.
-                longer = np.flatnonzero(ragged.lengths > position)
-                keys = number[longer] * beyond + ragged.values[ragged.starts[longer] + position]
-                number[longer] = int(number.max()) + 1 + np.unique(keys, return_inverse=True)[1].ravel()
-            number = np.unique(number, return_inverse=True)[1].astype(np.int64).ravel()
-        return cls._numbered(number)
-
-    @classmethod
-    def _numbered(cls, number: Ints) -> TaskClasses:
-        """One class for each distinct number, in the order of first appearance."""
-        first, inverse = np.unique(number, return_index=True, return_inverse=True)[1:]
-        order = np.argsort(first, kind="stable")
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        of_task = rank[inverse.ravel()].astype(np.int64)
-        return cls(of_task, first[order].astype(np.int64), np.bincount(of_task, minlength=len(order)).astype(np.int64))
-
-
-@dataclass(frozen=True, eq=False)
-class Places:
-    """The places in which a program counts the tasks of each class.
-
-    Attributes
-    ----------
-    on_node
-        For each class the nodes on which its tasks are counted.
-    in_rack
-        For each class the racks where its tasks get any free slot afterwards.
-    anywhere
-        Whether tasks are counted that get any slot afterwards.
-    units
-        int64: what a task pays at each of these, in units; those on nodes first, then in racks, then anywhere.
-    """
-
-    on_node: Ragged
-    in_rack: Ragged
-    anywhere: bool
-    units: Ints
-
-    @classmethod
-    def on_nodes(cls, on_node: Ragged, units: Ints) -> Places:
-        """Places on nodes only."""
-        return cls(on_node, Ragged.of_lengths(np.zeros_like(on_node.lengths), on_node.values[:0]), False, units)
-
-    @classmethod
-    def of_table(cls, usable: Bools, units: Ints) -> Places:
-        """Places on the nodes that a class (row) may use, at these units each."""
-        return cls.on_nodes(Ragged.of_lengths(usable.sum(axis=1), np.nonzero(usable)[1]), units[usable])
-
-
 def minimum_by_row(rows: Ragged, values: Ints, empty: int) -> Ints:
     """Minimum over each row of `values[entry]`, `empty` for a row without entries; shape (rows,), of `values`' type."""
     result = np.full(len(rows), empty, dtype=values.dtype)
@@ -172,7 +84,7 @@ def minimum_by_row(rows: Ragged, values: Ints, empty: int) -> Ints:
     return result
 
 
-class AssignmentProblem(Problem):
+class AssignmentProblem(CountedPlaces):
     """Exactly min(tasks, idle slots) of the tasks, each on a node with an idle slot, at least total cost.
 
     Attributes
@@ -185,10 +97,13 @@ class AssignmentProblem(Problem):
         Costs are whole multiples of 1/`grid`.
     pools, pool
         The pools, and the pool of each task (int64, shape (tasks,)).
+    cost_name
+        What a model calls the cost of a task in a place; empty: nothing.
     """
 
     left_open = ("grid", "prepare_costs")
     grid = 1
+    cost_name = ""
     pools: tuple[Pool, ...]
     pool: Ints
 
@@ -226,15 +141,47 @@ class AssignmentProblem(Problem):
         Requires at least one idle slot.
         """
 
-    @abstractmethod
-    def classes(self) -> TaskClasses:
-        """Tasks that are the same to the problem: same pool and same pair costs on every node with idle slots."""
-
     def every_place(self) -> Places:
         """Every class on every node with idle slots."""
         idle, first = np.flatnonzero(self.capacity > 0).astype(np.int64), self.classes().first
-        on_node = Ragged.of_lengths(np.full(len(first), len(idle)), np.tile(idle, len(first)))
-        return Places.on_nodes(on_node, self.pair_units(first[on_node.row_of], on_node.values))
+        return self.places_at(Ragged.of_lengths(np.full(len(first), len(idle)), np.tile(idle, len(first))))
+
+    def places_at(self, nodes: Ragged) -> Places:
+        """Places on these nodes of each class only."""
+        return self.places_on(nodes, self.pair_units(self.classes().first[nodes.row_of], nodes.values))
+
+    @property
+    def network_places(self) -> Places:
+        """The places of the network that solves the problem: those of the program, or fewer."""
+        return self.places
+
+    def program(self, before: tuple[Number, ...] = ()) -> Program:
+        """Least cost of the places and of the pools' tiers; a pool with one tier adds that to its tasks' places."""
+        builder, pool = Builder(), self.pool[self.classes().first]
+        single = np.array([steps[0][0] if len(steps) == 1 else 0 for steps in self._filled_tiers], dtype=np.int64)
+        columns, owner = enter_places(self, builder, single[pool], self.cost_name)
+        tiers = {number: steps for number, steps in enumerate(self._filled_tiers) if len(steps) > 1}
+        names = [pool.name for pool in self.pools]
+        enter_steps(
+            builder,
+            "pool_tier",
+            {names[of]: steps for of, steps in tiers.items()},
+            columns,
+            (names[of] for of in pool[owner].tolist()),
+        )
+        return builder.program(unit=self.grid)
+
+    @property
+    def _filled_tiers(self) -> list[list[tuple[int, int]]]:
+        """The tiers of each pool that have room."""
+        return [[(units, size) for units, size in pool.tiers if size] for pool in self.pools]
+
+    def values_of(self, decision: Placement, program: Program) -> Ints:
+        placed = self.nodes_of(decision) != NONE
+        counts = np.bincount(self.pool[placed], minlength=len(self.pools)).tolist()
+        steps = zip(self._filled_tiers, counts, strict=True)
+        tiers = [filled([size for _, size in tiers], count) for tiers, count in steps if len(tiers) > 1]
+        return np.concatenate([self.place_values(decision), *tiers])
 
     @property
     def offered(self) -> Mapping[str, Ints]:
@@ -517,7 +464,9 @@ class LevelledProblem(AssignmentProblem):
         on_node, in_rack = self.idle_replicas.take(first), self.idle_racks.take(first)
         in_rack = in_rack.kept(np.full(len(in_rack.values), rack < off_rack))
         lengths = [len(on_node.values), len(in_rack.values), len(first)]
-        return Places(on_node, in_rack, True, np.repeat(np.array(self.levels, dtype=np.int64), lengths))
+        racks = Level(in_rack, self.rack, self.instance.cluster.rack_ids)
+        units = np.repeat(np.array(self.levels, dtype=np.int64), lengths)
+        return Places((*self.places_on(on_node, units).levels, racks), True, units)
 
     def classes(self) -> TaskClasses:
         return self._classes

@@ -21,7 +21,6 @@ from optsched.core.instance import Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Component, Proof, Sense
 from optsched.problems.assignment import LevelledProblem, Pool
-from optsched.problems.assignment_program import AssignmentProgram
 from optsched.problems.base import GRID, Parameter, choice, either, exact_sum, number
 from optsched.problems.groups import Groups, missing_groups
 from optsched.problems.programs import Programmed
@@ -51,7 +50,7 @@ def rations(due: Sequence[Fraction], remainders: bool = False) -> list[int]:
     return floors
 
 
-class FairLsap(LevelledProblem, AssignmentProgram, Programmed):
+class FairLsap(LevelledProblem, Programmed):
     """Exactly min(tasks, idle slots) tasks on idle slots, at least fairness cost FC plus locality cost DLC.
 
     Each group may take `ration` more slots (Guo et al.'s sto, equation 12, rounded down; Guo et al. 2012, note 5, has

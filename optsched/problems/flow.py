@@ -18,9 +18,9 @@ from optsched.core.decimals import decimal
 from optsched.core.errors import Fault
 from optsched.core.instance import KINDS, MAP, RUNNING, Floats, Instance, Ints, Ragged
 from optsched.core.results import Component, Proof, Sense
-from optsched.problems.assignment import TabledProblem, TaskClasses
-from optsched.problems.assignment_program import AssignmentProgram
+from optsched.problems.assignment import TabledProblem
 from optsched.problems.base import GRID, Parameter, either, number, on_grid, pending_of, sequence, switch
+from optsched.problems.counted_places import TaskClasses
 from optsched.problems.input_rates import task_rates
 from optsched.problems.programs import Programmed
 
@@ -75,7 +75,7 @@ SCALE = Parameter(
 )
 
 
-class Flow(TabledProblem, AssignmentProgram, Programmed):
+class Flow(TabledProblem, Programmed):
     """Exactly min(tasks, idle slots) tasks on idle slots, at least flow-rate penalty.
 
     A map with input rate R on node m, reading from its best replica s, costs

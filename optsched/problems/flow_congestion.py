@@ -23,7 +23,6 @@ from optsched.core.errors import Fault, InputError, TooLarge
 from optsched.core.instance import KINDS, LARGEST, MAP, REDUCE, Bools, Floats, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
-from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import (
     GRID,
     Parameter,
@@ -36,6 +35,7 @@ from optsched.problems.base import (
     pending_of,
     switch,
 )
+from optsched.problems.counted_places import TaskClasses
 from optsched.problems.flow import F_C, SCALE, rate_faults, running_rates, source_faults, source_terms
 from optsched.problems.input_rates import task_rates
 from optsched.problems.programs import Builder, Program, Programmed

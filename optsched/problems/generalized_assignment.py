@@ -18,9 +18,8 @@ from optsched.core.errors import Fault, InputError
 from optsched.core.instance import LARGEST, Bools, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
-from optsched.problems.assignment import Places, TaskClasses
-from optsched.problems.assignment_program import CountedPlaces, enter_columns
 from optsched.problems.base import OwnCosts, Parameter, choice, exact, exact_product
+from optsched.problems.counted_places import CountedPlaces, Places, TaskClasses, enter_columns
 from optsched.problems.programs import Builder, Program, Programmed
 from optsched.problems.resource_units import capacity_units, demand_fault
 
@@ -158,7 +157,7 @@ class GeneralizedAssignment(CountedPlaces, Programmed):
 
     def every_place(self) -> Places:
         first = self._classes.first
-        return Places.of_table(self.usable[first], self.sign * self.units[first])
+        return self.places_of_table(self.usable[first], self.sign * self.units[first])
 
     def program(self, before: tuple[Number, ...] = ()) -> Program:
         """All tasks of each class on nodes within the capacities.
@@ -167,7 +166,7 @@ class GeneralizedAssignment(CountedPlaces, Programmed):
         as large as a demand.
         """
         builder, classes = Builder(), self._classes
-        (columns,), owner = enter_columns(self, builder, np.zeros_like(classes.first), "cost")
+        columns, owner = enter_columns(self, builder, np.zeros_like(classes.first), "cost")[0], self.places.row_of
         node, first = self.places.on_node.values, classes.first
         tasks = self.instance.workload.task_ids[self.tasks[first]].tolist()
         assigned = builder.rows(

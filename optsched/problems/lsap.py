@@ -9,7 +9,6 @@ from optsched.core.errors import Fault
 from optsched.core.instance import Instance
 from optsched.core.results import Component, Proof, Sense
 from optsched.problems.assignment import LevelledProblem
-from optsched.problems.assignment_program import AssignmentProgram
 from optsched.problems.base import Parameter, number, sequence
 from optsched.problems.programs import Programmed
 
@@ -33,7 +32,7 @@ LEVELS = Parameter(
 )
 
 
-class Lsap(LevelledProblem, AssignmentProgram, Programmed):
+class Lsap(LevelledProblem, Programmed):
     """Exactly min(tasks, idle slots) tasks on idle slots, at least locality cost.
 
     With the default levels 0, 1, 1 the cost is the number of tasks that run without their data on the node (Guo et al.

@@ -7,7 +7,7 @@ other.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -20,8 +20,8 @@ from optsched.core.instance import Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value
 from optsched.problems.assignment import LevelledProblem, Pool, minimum_by_row
-from optsched.problems.assignment_program import AssignmentProgram, enter_places, enter_steps, filled
 from optsched.problems.base import OwnCosts, Parameter, choice, exact, exact_product
+from optsched.problems.counted_places import enter_places, enter_steps, filled
 from optsched.problems.groups import Groups, missing_groups
 from optsched.problems.programs import Builder, Program, Programmed
 
@@ -32,7 +32,7 @@ __all__ = ["LsapFairness"]
 _LARGEST, _FINE = 2**52, 2**40
 
 
-class LsapFairness(LevelledProblem, AssignmentProgram, Programmed):
+class LsapFairness(LevelledProblem, Programmed):
     """Exactly min(tasks, idle slots) tasks on idle slots: fewest off their data, then least fairness distance.
 
     The locality cost counts placed tasks off their replicas' nodes. Guo et al. know locality of nodes alone, so racks
@@ -131,24 +131,34 @@ class LsapFairness(LevelledProblem, AssignmentProgram, Programmed):
 
         Costs of steps are fractions. They are rounded down if their common denominator is too large for a program.
         """
-        builder, first = Builder(), self.classes().first
-        columns, owner = enter_places(self, builder, None if before else np.zeros_like(first))
-        names, unit = self.groups.ids, self._distance_unit if before else 0
-        steps = {
-            name: [(math.floor(self._per_task(step) * unit), size) for step, size in steps]
-            for name, steps in zip(names, self.steps, strict=True)
-            if steps
-        }
-        enter_steps(builder, "group_step", steps, columns, [names[group] for group in self.pool[first][owner].tolist()])
         if not before:
-            return builder.program()
+            return self._program(lambda step: 0, None).program()
+        unit = self._distance_unit
+        builder = self._program(lambda step: math.floor(self._per_task(step) * unit), math.floor(before[0]))
         doc = "1, for the distance of what runs before"
         cost = math.floor(self.distance_after(0) * unit)
         builder.variables("runs_before", [()], lower=1, upper=1, cost=cost, doc=doc)
-        limit = max(-1, min(math.floor(before[0]), len(self.tasks)))
-        row = builder.rows("locality_limit", [()], upper=limit, doc="no more tasks off their data")
-        builder.enter(row, columns[self.places.units > 0])
         return builder.program(1, unit)
+
+    def ranked(self, limit: int) -> tuple[Program, list[Fraction]]:
+        """The program with at most `limit` tasks off their data where steps cost their ranks; and the ranked steps."""
+        values = sorted({step for steps in self.steps for step, _ in steps})
+        rank = {step: position for position, step in enumerate(values)}
+        return self._program(rank.__getitem__, limit).program(), values
+
+    def _program(self, cost_of: Callable[[Fraction], int], limit: int | None) -> Builder:
+        """What the programs share: places and steps; without a limit the places cost something."""
+        builder, first = Builder(), self.classes().first
+        columns, owner = enter_places(self, builder, np.zeros_like(first) if limit is None else None)
+        named = zip(self.groups.ids, self.steps, strict=True)
+        steps = {name: [(cost_of(step), size) for step, size in steps] for name, steps in named if steps}
+        names = [self.groups.ids[group] for group in self.pool[first][owner].tolist()]
+        enter_steps(builder, "group_step", steps, columns, names)
+        if limit is not None:
+            most = max(-1, min(limit, len(self.tasks)))
+            row = builder.rows("locality_limit", [()], upper=most, doc="no more tasks off their data")
+            builder.enter(row, columns[self.places.units > 0])
+        return builder
 
     def _per_task(self, step: Fraction) -> Fraction:
         """The part of the distance that a task at a step adds."""

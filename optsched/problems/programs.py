@@ -13,14 +13,16 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from optsched.core.arrays import Strings
 from optsched.core.deprecated import Renamed
 from optsched.core.errors import UsageError
-from optsched.core.instance import Ints
+from optsched.core.instance import Ints, Ragged
 from optsched.core.placement import NONE
 from optsched.core.results import Number, Sense
 from optsched.problems.base import Problem
@@ -32,8 +34,10 @@ __all__ = [
     "Group",
     "Label",
     "Limited",
+    "Members",
     "Program",
     "Programmed",
+    "Zipped",
     "fault_of",
     "labelled",
     "limit_unit",
@@ -46,6 +50,52 @@ Label = tuple[Any, ...]
 
 #: Placements of a problem that are all tried; where there are more, placements that are drawn.
 _ALL, _DRAWN = 4_000, 1_000
+
+
+class Zipped(Sequence[Label]):
+    """Labels whose parts are columns of ids; large programs that are no models never list them.
+
+    >>> Zipped(np.array(["t", "u"]), np.array(["a", "b"]))[1]
+    ('u', 'b')
+    """
+
+    def __init__(self, *parts: Strings) -> None:
+        self._parts = parts
+
+    def __len__(self) -> int:
+        return len(self._parts[0])
+
+    def __getitem__(self, at: Any) -> Any:
+        return list(self)[at] if isinstance(at, slice) else tuple(str(part[at]) for part in self._parts)
+
+    def __iter__(self) -> Iterator[Label]:
+        return zip(*(part.tolist() for part in self._parts), strict=True)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as of a list
+
+
+class Members(Mapping[str, Sequence[str]]):
+    """The ids of the members of each class, by its name; made when they are asked for."""
+
+    def __init__(self, names: Strings, members: Ragged, ids: Strings) -> None:
+        self._parts = names, members, ids
+
+    @cached_property
+    def _listed(self) -> dict[str, tuple[str, ...]]:
+        names, members, ids = self._parts
+        return {name: tuple(ids[row].tolist()) for name, row in zip(names.tolist(), members, strict=True)}
+
+    def __getitem__(self, name: str) -> Sequence[str]:
+        return self._listed[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._listed)
+
+    def __len__(self) -> int:
+        return len(self._parts[0])
 
 
 @dataclass(frozen=True, slots=True)

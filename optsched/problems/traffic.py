@@ -26,8 +26,8 @@ from optsched.core.errors import Fault, InputError
 from optsched.core.instance import FINISHED, LARGEST, MAP, PENDING, REDUCE, RUNNING, Bools, Floats, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
-from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import Parameter, Problem, choice, exact, overfull
+from optsched.problems.counted_places import TaskClasses
 from optsched.problems.programs import Program, Programmed
 from optsched.problems.relaxations import Box
 from optsched.problems.traffic_program import TrafficProgram

@@ -16,7 +16,7 @@ import numpy as np
 
 from optsched.core.instance import Ints
 from optsched.core.placement import NONE, Placement
-from optsched.problems.assignment import TaskClasses
+from optsched.problems.counted_places import TaskClasses
 from optsched.problems.programs import Builder, Label, Program
 from optsched.problems.relaxations import Box
 

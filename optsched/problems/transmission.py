@@ -19,8 +19,8 @@ from optsched.core.errors import Fault, InputError
 from optsched.core.instance import LARGEST, MAP, REDUCE, Floats, Instance, Ints, Shuffle
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
-from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import Problem, exact, exact_sum, overfull
+from optsched.problems.counted_places import TaskClasses
 from optsched.problems.distances import distances
 from optsched.problems.programs import Builder, Label, Program, Programmed, labelled, summed
 from optsched.problems.reduce_slots import ReduceSlots

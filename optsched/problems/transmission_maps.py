@@ -11,8 +11,8 @@ import numpy as np
 from optsched.core.errors import Fault
 from optsched.core.instance import Instance, Ints
 from optsched.core.results import Component, Proof, Sense
-from optsched.problems.assignment import TabledProblem, TaskClasses
-from optsched.problems.assignment_program import AssignmentProgram
+from optsched.problems.assignment import TabledProblem
+from optsched.problems.counted_places import Level, Places, TaskClasses
 from optsched.problems.distances import missing_topology
 from optsched.problems.nearest_areas import NearestAreas
 from optsched.problems.programs import Programmed
@@ -21,7 +21,7 @@ from optsched.problems.transmission_costs import Scale, map_costs, missing_of_ma
 __all__ = ["TransmissionMaps"]
 
 
-class TransmissionMaps(TabledProblem, AssignmentProgram, Programmed):
+class TransmissionMaps(TabledProblem, Programmed):
     """Exactly min(maps, idle map slots) maps on idle slots, at least transmission cost.
 
     A map with a block of B MB costs B times the distance from the nearest replica (Shen et al. 2016, equation (1)).
@@ -85,6 +85,19 @@ class TransmissionMaps(TabledProblem, AssignmentProgram, Programmed):
         assert self.scale.nested is not None
         with np.errstate(over="ignore"):  # such a cost is refused
             return self.scale.units(self._amounts[self.classes().first][:, None] * self.scale.nested.lengths)
+
+    @property
+    def network_places(self) -> Places:
+        """The areas at each level that hold a replica, if distances are nested areas; else every node."""
+        if self.near is None:
+            return self.places
+        ids, levels, units = self.instance.cluster.node_ids, [], []
+        for number, (areas, of_node) in enumerate(zip(self.near.idle_areas, self.near.levels, strict=True)):
+            first = np.unique(of_node, return_index=True)[1]
+            names = np.array([f"{number} round {name}" if number else str(name) for name in ids[first]])
+            levels.append(Level(areas, of_node, names))
+            units.append(self.level_units[areas.row_of, number])
+        return Places(tuple(levels), False, np.concatenate(units))
 
     def largest_pair_units(self) -> int:
         if self.near is None or not len(self.idle_nodes):

@@ -16,9 +16,9 @@ from optsched.core.errors import Fault, InputError
 from optsched.core.instance import LARGEST, REDUCE, Bools, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
-from optsched.problems.assignment import BYTES_A_PAIR, Places, TaskClasses
-from optsched.problems.assignment_program import CountedPlaces, enter_places
+from optsched.problems.assignment import BYTES_A_PAIR
 from optsched.problems.base import OwnCosts, Parameter, exact, exact_product, exact_sum, switch
+from optsched.problems.counted_places import CountedPlaces, Places, TaskClasses, enter_places
 from optsched.problems.programs import Builder, Program, Programmed
 from optsched.problems.reduce_slots import ReduceSlots
 from optsched.problems.transmission_costs import Scale, missing_of_shuffle, summed_units, too_much
@@ -134,16 +134,16 @@ class TransmissionReduces(CountedPlaces, Programmed):
 
     def every_place(self) -> Places:
         first = self._classes.first
-        return Places.of_table(self.usable[first], self.units[first])
+        return self.places_of_table(self.usable[first], self.units[first])
 
     def program(self, before: tuple[Number, ...] = ()) -> Program:
         """Least cost of reduces of each class on nodes, with one of a job on a node."""
         builder, first = Builder(), self._classes.first
         columns, owner = enter_places(self, builder, np.zeros_like(first), "cost")
         limited = np.flatnonzero(self.limited[first[owner]])
-        jobs, nodes = self.job[first[owner[limited]]], self.places.on_node.values[limited]
-        pairs, row = np.unique(np.column_stack((jobs, nodes)), axis=0, return_inverse=True)
-        names = self.instance.workload.job_ids[pairs[:, 0]], self.instance.cluster.node_ids[pairs[:, 1]]
+        keys = self.job[first[owner[limited]]] * len(self.capacity) + self.places.on_node.values[limited]
+        jobs, nodes = self.shared_pairs.T
+        names = self.instance.workload.job_ids[jobs], self.instance.cluster.node_ids[nodes]
         shared = builder.rows(
             "one_of_job",
             list(zip(*(ids.tolist() for ids in names), strict=True)),
@@ -151,8 +151,16 @@ class TransmissionReduces(CountedPlaces, Programmed):
             over="SHARED",
             doc="no node takes more than one reduce of the job",
         )
-        builder.enter(shared[row.ravel()], columns[limited])
+        builder.enter(shared[np.searchsorted(np.unique(keys), keys)], columns[limited])
         return builder.program(unit=self.grid)
+
+    @property
+    def shared_pairs(self) -> Ints:
+        """Job and node of each pair that several reduces could use but one may, int64, shape (pairs, 2)."""
+        first, on_node = self._classes.first, self.places.on_node
+        limited = np.flatnonzero(self.limited[first[on_node.row_of]])
+        keys = self.job[first[on_node.row_of[limited]]] * len(self.capacity) + on_node.values[limited]
+        return np.stack(np.divmod(np.unique(keys), max(1, len(self.capacity))), axis=1)
 
     def values_of(self, decision: Placement, program: Program) -> Ints:
         return self.place_values(decision)

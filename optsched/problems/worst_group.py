@@ -19,8 +19,8 @@ from optsched.core.instance import Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value
 from optsched.problems.assignment import LevelledProblem, Pool
-from optsched.problems.assignment_program import AssignmentProgram, enter_places
 from optsched.problems.base import OwnCosts, exact, exact_product
+from optsched.problems.counted_places import enter_places
 from optsched.problems.counted_room import count_limits
 from optsched.problems.groups import missing_group_of_tasks
 from optsched.problems.lsap import LEVELS
@@ -29,7 +29,7 @@ from optsched.problems.programs import Builder, Limited, Program
 __all__ = ["WorstGroup"]
 
 
-class WorstGroup(LevelledProblem, AssignmentProgram, Limited):
+class WorstGroup(LevelledProblem, Limited):
     """Exactly min(tasks, idle slots) tasks on idle slots: least highest mean locality cost of a group, then least cost.
 
     The mean of a group is the locality cost of its placed tasks over the number of its *pending* tasks, placed or not:
@@ -194,7 +194,8 @@ class WorstGroup(LevelledProblem, AssignmentProgram, Limited):
     def _enter_groups(self, builder: Builder, before: tuple[Number, ...], group: Ints, column: Ints) -> None:
         """The means of the groups, or limits on what they pay; `group` is that of each column."""
         levels, unit = np.array(self.levels), math.gcd(*self.levels) or 1
-        on_node, in_rack = self.places.on_node, len(self.places.in_rack.values)
+        on_node = self.places.on_node
+        in_rack = sum(len(racks.areas.values) for racks in self.places.levels[1:])
         level = np.append(
             self.locality(self.classes().first[on_node.row_of], on_node.values),
             np.repeat([1, 2], [in_rack, len(group) - len(on_node.values) - in_rack]),

@@ -62,10 +62,12 @@ class _Search:
     def __init__(self, problem: LsapFairness, route: str, profile: Profile) -> None:
         self.problem, self.route, self._profile = problem, route, profile
         self._began = time.perf_counter()
+        self._last: tuple[int, CappedNetwork] | None = None
 
-    @cached_property
-    def _network(self) -> CappedNetwork:
-        return CappedNetwork(self.problem)
+    def _network(self, off_data: int) -> CappedNetwork:
+        if self._last is None or self._last[0] != off_data:
+            self._last = off_data, CappedNetwork(self.problem, off_data)
+        return self._last[1]
 
     @property
     def profile(self) -> Profile:
@@ -75,14 +77,14 @@ class _Search:
     def fairest(self, off_data: int) -> AssignmentSolution:
         """The fairest placement with at most `off_data` tasks off their data."""
         if self.route not in MODELS:
-            return self._network.fairest(off_data, self.profile, self.route)
+            return self._network(off_data).fairest(self.profile, self.route)
         found = modelled(self.problem, self.route, self.profile, off_data).checked(self.problem)
         nodes = None if found.decision is None else self.problem.nodes_of(found.decision)
         return AssignmentSolution(nodes, found.raw_status, None, found.limit, found.solver, found.build_seconds)
 
     def certificate(self, placement: Placement, off_data: int) -> Certificate:
         """The proof of a placement's distance if it is the fairest within the limit; else of some lower bound."""
-        prices = self._network.prices(placement, off_data)
+        prices = self._network(off_data).prices(placement)
         return lsap_fairness_certificate(
             self.problem, off_data, prices.locality, prices.task, prices.nodes, prices.groups
         )

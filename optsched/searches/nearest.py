@@ -10,12 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.core.errors import TooLarge
-from optsched.core.instance import Ints
+from optsched.core.instance import Ints, Ragged
 from optsched.core.placement import NONE
 from optsched.problems.assignment import BLOCK, AssignmentProblem, TabledProblem
-from optsched.searches.assignment import TransportNetwork, cheapest_flow
+from optsched.problems.counted_places import Level, Places
+from optsched.searches.assignment import network_of
+from optsched.searches.program_network import cheapest_flow
 from optsched.searches.tabled_assignment import table_prices
-from optsched.solvers.networks import residual_potentials
 
 __all__ = ["nearest_optimum"]
 
@@ -51,30 +52,30 @@ def nearest_optimum(problem: AssignmentProblem, here: Ints, there: Ints) -> Ints
     of_class, placed = problem.classes().of_task, here != NONE
     width, first = len(problem.capacity), problem.classes().first
     stay, amount = np.unique(of_class[placed] * width + here[placed], return_counts=True)
-    row, node = np.divmod(stay, width)
-    pairs: tuple[Ints, Ints] | None = (row, node)
-    if isinstance(problem, TabledProblem) and problem.near is None:
-        pairs = _cheapest_pairs(problem, there)
-    if pairs is None:
-        return None
     try:
-        network = TransportNetwork(problem, pairs=pairs)
+        places = _with_pairs(problem, stay, there)
     except TooLarge:
         return None
-    none = np.zeros_like(network.tail)
-    flow = network.flow_of(there)
-    columns = network.tail, network.head, none, network.capacity, network.cost
-    potential = residual_potentials(*columns, flow, len(network.supply))
+    if places is None:
+        return None
+    posed = problem.with_places(places)
+    network = network_of(posed, places)
+    values = posed.values_of(problem.placement(there), network.program)
+    potential = network.proved(values)
     if potential is None:
         return None
-    reduced = network.cost + potential[network.tail] - potential[network.head]
+    reduced = network.cost - potential[network.tail] + potential[network.head]
+    flow = network.flow_of(values)
     least = np.where(reduced < 0, network.capacity, 0)
     most = np.where(reduced > 0, 0, network.capacity)
     if len(problem.components) > 1:
         pools = network.tail == 0
         least[pools] = most[pools] = flow[pools]
-    stays, kept = network.arcs_of(row, node)
-    waits = network.to_classes
+    keys = places.on_node.row_of * width + places.on_node.values  # increasing, and those of the first columns
+    at = np.minimum(np.searchsorted(keys, stay), max(len(keys) - 1, 0))
+    kept = np.flatnonzero(keys[at] == stay) if len(keys) else np.zeros(0, dtype=np.int64)
+    stays = at[kept]
+    waits = np.arange(len(least))[network.arcs_of("class_supply")]
     waiting = np.bincount(of_class[~placed], minlength=len(first))
     # A task that waits and shall run moves; one that is placed and stays does not, for which a unit is given back.
     arc = np.concatenate([np.arange(len(least)), waits, stays])
@@ -90,7 +91,30 @@ def nearest_optimum(problem: AssignmentProblem, here: Ints, there: Ints) -> Ints
     if len(arc):
         free = cheapest_flow(network.tail[arc], network.head[arc], room[open_], cost[open_], supply, problem.name)
         np.add.at(least, arc, free)
-    return network.decode(least)
+    return problem.nodes_of(posed.decision_of(network.values(least), network.program))
+
+
+def _with_pairs(problem: AssignmentProblem, pairs: Ints, there: Ints) -> Places | None:
+    """The places of the network, and some pairs of a class and a node, given as class * nodes + node.
+
+    Of a table without levels it is only the pairs that some optimum has; None where `there` is no optimum.
+    """
+    width = len(problem.capacity)
+    if isinstance(problem, TabledProblem) and problem.near is None:
+        cheapest = _cheapest_pairs(problem, there)
+        if cheapest is None:
+            return None
+        wider: tuple[Level, ...] = ()
+        anywhere, units = False, np.zeros(0, dtype=np.int64)
+        keys = np.unique(cheapest[0] * width + cheapest[1])
+    else:
+        places = problem.network_places
+        wider, anywhere, units = places.levels[1:], places.anywhere, places.units[len(places.on_node.values) :]
+        keys = np.unique(np.append(places.on_node.row_of * width + places.on_node.values, pairs))
+    row, node = np.divmod(keys, max(width, 1))
+    nodes = Ragged.of_lengths(np.bincount(row, minlength=len(problem.classes().first)), node)
+    own = problem.places_at(nodes)
+    return Places((*own.levels, *wider), anywhere, np.append(own.units, units))
 
 
 def _cheapest_pairs(problem: TabledProblem, there: Ints) -> tuple[Ints, Ints] | None:

@@ -28,10 +28,11 @@ from optsched.instances.generate import generate
 from optsched.measuring.gaps import gap
 from optsched.models import module, names
 from optsched.problems import PROBLEMS, Flow, GeneralizedAssignment, Latency, Lsap, problem_class
-from optsched.problems.assignment import LevelledProblem, Pool, TabledProblem, TaskClasses
+from optsched.problems.assignment import LevelledProblem, Pool, TabledProblem
 from optsched.problems.base import Parameter, Problem, number
+from optsched.problems.counted_places import TaskClasses
 from optsched.routes import bounds, frontier, has_frontier, routes_of, solve
-from optsched.searches.assignment import TransportNetwork, solve_assignment
+from optsched.searches.assignment import network_of, solve_assignment
 from optsched.searches.enumeration import best_placement
 
 
@@ -64,7 +65,7 @@ def test_bug_subclass_had_a_false_optimum_with_a_certificate() -> None:
     assert certify(problem, solution).valid
     with pytest.raises(UsageError, match='has no route "network": no record names routes of its class'):
         solve(problem, route="network")
-    for search in (solve_assignment, TransportNetwork):
+    for search in (solve_assignment, network_of):
         with pytest.raises(UsageError, match="no record names routes of WorstMean"):
             search(problem)
     prices = assignment_certificate(problem, 1, np.zeros(3, dtype=np.int64), np.zeros(1, dtype=np.int64))

@@ -10,7 +10,8 @@ from optsched.core.errors import InputError
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.generate import generate
 from optsched.problems import Lsap, problem
-from optsched.problems.assignment import Pool, TabledProblem, TaskClasses, minimum_by_row
+from optsched.problems.assignment import Pool, TabledProblem, minimum_by_row
+from optsched.problems.counted_places import TaskClasses
 from optsched.processes.handing import pack, unpack
 
 

@@ -18,7 +18,7 @@ from optsched.processes import memory
 from optsched.routes import solve
 from optsched.searches import assignment as transport
 from optsched.searches.assignment import (
-    TransportNetwork,
+    compact_network,
     fill_idle_slots,
     is_cardinality,
     near_data,
@@ -104,32 +104,6 @@ def test_engines_agree_and_their_prices_close(name: str, parameters: dict[str, o
         assert len(values) == 1
 
 
-@pytest.mark.parametrize("name", ["lsap", "fair-lsap", "flow"])
-def test_flows_and_placements_translate_into_each_other(name: str) -> None:
-    """Tests that the flow of a placement is a flow of the network, of the placement's cost."""
-    for seed in range(40):
-        parameters = {"levels": (0, 1, 2)} if name == "lsap" else {}
-        posed = problem(name, random_instance(seed), **parameters)
-        assert isinstance(posed, AssignmentProblem)
-        nodes = solve_assignment(posed, engine="arrays").nodes
-        assert nodes is not None
-        if not posed.count:
-            continue
-        network = TransportNetwork(posed)
-        flow = network.flow_of(nodes)
-        balance = np.zeros(len(network.supply), dtype=np.int64)
-        np.add.at(balance, network.tail, flow)
-        np.subtract.at(balance, network.head, flow)
-        assert balance.tolist() == network.supply.tolist()
-        assert (flow >= 0).all()
-        assert (flow <= network.capacity).all()
-        cost = posed.units(posed.placement(nodes))
-        assert int((flow * network.cost).sum()) == cost
-        again = posed.placement(network.decode(flow))
-        assert posed.units(again) == cost
-        assert not posed.violations(again)
-
-
 def test_bug_network_of_a_large_table_ran_out_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a network, a matrix or a table that would not fit is told before it is built, by solve too."""
     posed = problem("flow", generate("flow", nodes=28, tasks=80))
@@ -172,15 +146,21 @@ def test_placement_that_can_be_improved_has_no_prices() -> None:
 
 
 def test_network_of_a_small_instance_is_what_it_says() -> None:
-    """Tests the vertices and the number of arcs where two racks share three nodes and one node has no local task."""
+    """Tests vertices, arcs and labels where two racks share three nodes and one node has no local task."""
     cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r", "s"], slots=[2, 1, 1])
     workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0], [2]]))
-    network = TransportNetwork(Lsap(Instance(cluster, workload), levels=(0, 1, 2)))
-    assert network.labels == [
-        "source", "pool all", "class t1", "class t3", "node a", "node c", "anywhere", "rack r", "rack s", "sink",
+    network = compact_network(Lsap(Instance(cluster, workload), levels=(0, 1, 2)))
+    names = network.node_ids.tolist()
+    assert names == ["source", "class t1", "class t3", "rack r", "rack s", "node a", "node c", "sink"]
+    ends = [(names[tail], names[head]) for tail, head in zip(network.tail, network.head, strict=True)]
+    assert ends[:6] == [  # local, in the rack, anywhere
+        ("class t1", "node a"), ("class t3", "node c"), ("class t1", "rack r"), ("class t3", "rack s"),
+        ("class t1", "sink"), ("class t3", "sink"),
     ]  # fmt: skip
-    # tier; pool to 2 classes; 2 local, 2 anywhere, 2 rack arcs; 2 nodes, 2 racks, anywhere onwards
-    assert len(network.tail) == 1 + 2 + 6 + 5
+    assert ends[6:] == [
+        ("source", "class t1"), ("source", "class t3"), ("rack r", "sink"), ("rack s", "sink"), ("node a", "rack r"),
+        ("node c", "rack s"),
+    ]  # fmt: skip
     assert network.supply[[0, -1]].tolist() == [3, -3]
 
 

@@ -26,8 +26,8 @@ def test_flows_check_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_prices_of_a_placement_that_is_not_the_fairest() -> None:
     """Tests that residual levels of any placement prove a bound, and less than its value where it is not optimal."""
-    network = CappedNetwork(SMALL)
+    network = CappedNetwork(SMALL, 2)
     bad = SMALL.placement([NONE, NONE, NONE, 1, 0])
-    found = network.prices(bad, 2)
+    found = network.prices(bad)
     bound = SMALL.distance_bound(2, found.locality, found.task, found.nodes, found.groups)
     assert bound < SMALL.evaluate(bad)[1]

@@ -8,7 +8,7 @@ import pytest
 from optsched.instances.generate import generate
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.searches import transmission_reduces as module
-from optsched.searches.transmission_reduces import ReduceNetwork, by_arrays
+from optsched.searches.transmission_reduces import by_arrays, posed_network
 from optsched.solvers.profiles import Profile
 
 
@@ -20,7 +20,9 @@ def test_cheapest_nodes_are_enough(spread: int, monkeypatch: pytest.MonkeyPatch)
         sizes = {"nodes": 14, "tasks": 12, "reduces": 5, "racks": 3, "finished": 1.0, "running": 0.3, "reduce_slots": 2}
         problem = TransmissionReduces(generate("transmission", seed, spread=spread, jobs=1 + seed % 2, **sizes))
         few = by_arrays(problem, Profile("exact"))[1:]
-        fewer += len(ReduceNetwork(problem).row) < np.count_nonzero(problem.usable[problem.classes().first])
+        fewer += len(posed_network(problem)[0].places.row_of) < np.count_nonzero(
+            problem.usable[problem.classes().first]
+        )
         with monkeypatch.context() as patch:
             patch.setattr(module, "cheapest_nodes", lambda posed: posed.usable[posed.classes().first])
             every = by_arrays(problem, Profile("exact"))[1:]

@@ -22,8 +22,9 @@ from optsched.core.placement import NONE, Placement
 from optsched.core.registry import record_of
 from optsched.core.results import Number, Sense, Value
 from optsched.problems import Problem
-from optsched.problems.assignment import AssignmentProblem, TaskClasses
+from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.base import OwnCosts, TaskProblem, exact, stated
+from optsched.problems.counted_places import TaskClasses
 from optsched.searches.nearest import nearest_optimum
 
 __all__ = [

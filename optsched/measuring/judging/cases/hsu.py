@@ -24,7 +24,7 @@ from optsched.instances.files import load
 from optsched.instances.generate import generate
 from optsched.measuring.judging.quantities import Answer
 from optsched.routes import solve
-from optsched.searches.assignment import cheapest_flow
+from optsched.searches.program_network import cheapest_flow
 from optsched.simulating import Simulation
 
 __all__ = [

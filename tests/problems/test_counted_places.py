@@ -14,7 +14,7 @@ from optsched.core.registry import records
 from optsched.instances.generate import generate
 from optsched.models import module
 from optsched.problems import PROBLEMS
-from optsched.problems.assignment_program import CountedPlaces, filled
+from optsched.problems.counted_places import CountedPlaces, filled
 from optsched.problems.programs import Programmed, fault_of, samples
 from optsched.routes import solve
 from optsched.solvers.algebraic import solve_pyomo

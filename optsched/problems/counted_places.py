@@ -1,0 +1,427 @@
+"""Problems whose tasks are counted in places: tasks of a class on nodes, in racks and anywhere, within the slots.
+
+Each task is in a class, and each node in wider and wider areas. So where nothing else limits the places, each column of
+the program is in nested rows of two sorts: the matrix is that of a network, and every vertex is whole.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from optsched.core.arrays import Strings
+from optsched.core.instance import Bools, Ints, Ragged
+from optsched.core.placement import NONE, Placement
+from optsched.problems.base import Problem
+from optsched.problems.programs import Builder, Members, Program, Zipped
+from optsched.problems.relaxations import UNBOUNDED
+
+__all__ = [
+    "CountedPlaces",
+    "Level",
+    "Places",
+    "TaskClasses",
+    "enter_columns",
+    "enter_places",
+    "enter_steps",
+    "filled",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class TaskClasses:
+    """Tasks that no constraint and no cost tells apart.
+
+    Attributes
+    ----------
+    of_task
+        int64, shape (len(problem.tasks),): class of each task.
+    first
+        int64, shape (classes,): a member of each class (position in `problem.tasks`).
+    size
+        int64, shape (classes,).
+    """
+
+    of_task: Ints
+    first: Ints
+    size: Ints
+
+    @cached_property
+    def members(self) -> Ragged:
+        """Positions in `problem.tasks` of the members of each class."""
+        return Ragged.of_lengths(self.size, np.argsort(self.of_task, kind="stable"))
+
+    def dealt(self, owner: Ints, node: Ints) -> Ints:
+        """Node of each task, or -1: members of a class, which are interchangeable, take its nodes in turn.
+
+        Parameters
+        ----------
+        owner, node
+            int64, shape (placed tasks,): the class of each, in any order, and its node.
+        """
+        members, order = self.members, np.argsort(owner, kind="stable")
+        rank = np.arange(len(owner)) - np.searchsorted(owner[order], owner[order])
+        nodes = np.full(len(self.of_task), NONE, dtype=np.int64)
+        nodes[members.values[members.starts[owner[order]] + rank]] = node[order]
+        return nodes
+
+    @classmethod
+    def from_keys(cls, keys: Sequence[object]) -> TaskClasses:
+        """One class for each distinct key, in the order of first appearance."""
+        numbers: dict[object, int] = {}
+        return cls._numbered(np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64))
+
+    @classmethod
+    def from_rows(cls, label: Ints, *rows: Ragged) -> TaskClasses:
+        """One class for each distinct label with rows (of numbers, at least 0), in the order of first appearance.
+
+        It gives what `from_keys` gives for tuples, without making a tuple for each task. A label is a number, or where
+        `label` has two dimensions a row of numbers.
+
+        >>> TaskClasses.from_rows(np.array([[7, 1], [7, 2], [7, 1]])).of_task.tolist()
+        [0, 1, 0]
+        """
+        number = np.zeros(len(label), dtype=np.int64)
+        for column in label.T if label.ndim > 1 else [label]:
+            values, place = np.unique(column, return_inverse=True)
+            number = np.unique(number * len(values) + place.ravel(), return_inverse=True)[1].astype(np.int64).ravel()
+        for ragged in rows:
+            beyond = int(ragged.values.max(initial=0)) + 1
+            for position in range(int(ragged.lengths.max(initial=0))):
+                # Tasks whose row ends here keep their number; the others get a new one.
+                longer = np.flatnonzero(ragged.lengths > position)
+                keys = number[longer] * beyond + ragged.values[ragged.starts[longer] + position]
+                number[longer] = int(number.max()) + 1 + np.unique(keys, return_inverse=True)[1].ravel()
+            number = np.unique(number, return_inverse=True)[1].astype(np.int64).ravel()
+        return cls._numbered(number)
+
+    @classmethod
+    def _numbered(cls, number: Ints) -> TaskClasses:
+        """One class for each distinct number, in the order of first appearance."""
+        first, inverse = np.unique(number, return_index=True, return_inverse=True)[1:]
+        order = np.argsort(first, kind="stable")
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        of_task = rank[inverse.ravel()].astype(np.int64)
+        return cls(of_task, first[order].astype(np.int64), np.bincount(of_task, minlength=len(order)).astype(np.int64))
+
+
+class Level(NamedTuple):
+    """Places of one width: nodes, racks, or wider areas.
+
+    Attributes
+    ----------
+    areas
+        For each class the areas in which its tasks are counted.
+    of_node
+        int64, shape (nodes,): the area of each node, or -1. All nodes of an area are in one area of the next level.
+    ids
+        What the areas are called.
+    """
+
+    areas: Ragged
+    of_node: Ints
+    ids: Strings
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """The places in which a program counts the tasks of each class.
+
+    Attributes
+    ----------
+    levels
+        The nodes, and then wider areas, where tasks get any free slot afterwards.
+    anywhere
+        Whether tasks are counted that get any slot afterwards.
+    units
+        int64: what a task pays at each of these, in units; those of the levels in order, then those anywhere.
+    """
+
+    levels: tuple[Level, ...]
+    anywhere: bool
+    units: Ints
+
+    @property
+    def on_node(self) -> Ragged:
+        """For each class the nodes on which its tasks are counted."""
+        return self.levels[0].areas
+
+    @property
+    def row_of(self) -> Ints:
+        """The class of each place."""
+        every = np.arange(len(self.on_node) if self.anywhere else 0)
+        return np.concatenate([*(level.areas.row_of for level in self.levels), every])
+
+
+class CountedPlaces(Problem):
+    """A problem whose program counts the tasks of each class in places, from columns to decisions and back.
+
+    Attributes
+    ----------
+    capacity, count
+        int64, shape (nodes,): slots of each node; how many tasks are placed.
+    """
+
+    capacity: Ints
+    count: int
+
+    @abstractmethod
+    def classes(self) -> TaskClasses:
+        """Tasks that the problem does not tell apart, which are held as `_classes`."""
+
+    @cached_property
+    def places(self) -> Places:
+        """The places in which the tasks of each class are counted."""
+        return self.every_place()
+
+    @abstractmethod
+    def every_place(self) -> Places:
+        """Each class on each node that its tasks may use."""
+
+    def places_on(self, nodes: Ragged, units: Ints) -> Places:
+        """Places on these nodes of each class only, at these units each."""
+        level = Level(nodes, np.arange(len(self.instance.cluster)), self.instance.cluster.node_ids)
+        return Places((level,), False, units)
+
+    def places_of_table(self, usable: Bools, units: Ints) -> Places:
+        """Places on the nodes that a class (row) may use, at these units each."""
+        return self.places_on(Ragged.of_lengths(usable.sum(axis=1), np.nonzero(usable)[1]), units[usable])
+
+    def with_places(self, places: Places) -> Self:
+        """The same problem whose program has other places."""
+        view = copy.copy(self)
+        vars(view)["places"] = places
+        return view
+
+    def apart(self) -> Self:
+        """The same problem with each task as a class of its own, which is counted on each node that it may use."""
+        view = copy.copy(self)
+        for name in [name for name in vars(view) if isinstance(getattr(type(view), name, None), cached_property)]:
+            del vars(view)[name]  # it may depend on the classes
+        vars(view)["_classes"] = TaskClasses.from_keys(range(len(self.tasks)))
+        vars(view)["places"] = view.every_place()
+        assert len(view.classes().first) == len(self.tasks)
+        return view
+
+    def place_values(self, decision: Placement) -> Ints:
+        """The values of the variables of the places."""
+        classes, nodes = self.classes(), self.nodes_of(decision)
+        placed = np.flatnonzero(nodes != NONE)
+        owner, node = classes.of_task[placed], nodes[placed]
+        counts = []
+        for level in self.places.levels:
+            found = _entries(level.areas, owner, level.of_node[node])
+            counts.append(np.bincount(found[found >= 0], minlength=len(level.areas.values)))
+            owner, node = owner[found < 0], node[found < 0]
+        if self.places.anywhere:
+            counts.append(np.bincount(owner, minlength=len(classes.first)))
+        return np.concatenate(counts).astype(np.int64)
+
+    def decision_of(self, values: Ints, program: Program) -> Placement:
+        """Tasks on their nodes first; then those in racks, and those anywhere, take the slots that are left there."""
+        places = self.places
+        counts = np.split(values[: len(places.units)], np.cumsum([len(level.areas.values) for level in places.levels]))
+        owner = np.repeat(places.row_of, np.concatenate(counts))
+        node = np.repeat(places.on_node.values, counts[0])
+        wider = [(level.of_node, level.areas.values) for level in places.levels[1:]]
+        every = np.zeros(len(self.instance.cluster), dtype=np.int64), np.zeros(len(counts[-1]), dtype=np.int64)
+        for (of_node, areas), number in zip([*wider, every], counts[1:], strict=True):
+            if number.any():
+                left = self.capacity - np.bincount(node, minlength=len(of_node))
+                node = np.append(node, _free_slots(left, of_node, np.repeat(areas, number)))
+        return self.placement(self.classes().dealt(owner, node))
+
+
+def _free_slots(left: Ints, of_node: Ints, areas: Ints) -> Ints:
+    """The node of a free slot in each of some areas, which all differ; `left` of each node."""
+    inside = np.flatnonzero(of_node >= 0)
+    inside = inside[np.argsort(of_node[inside], kind="stable")]
+    last = np.cumsum(left[inside])
+    order = np.argsort(areas, kind="stable")
+    wanted = areas[order]
+    rank = np.arange(len(wanted)) - np.searchsorted(wanted, wanted)
+    before = (last - left[inside])[np.searchsorted(of_node[inside], wanted)]
+    nodes = np.empty_like(areas)
+    nodes[order] = inside[np.searchsorted(last, before + rank, side="right")]
+    return nodes
+
+
+def _entries(rows: Ragged, row: Ints, value: Ints) -> Ints:
+    """The position of each value (at least -1) among those of its row, or -1 where it is not there.
+
+    >>> _entries(Ragged.from_rows([[3], [1, 3]]), np.array([1, 0, 0]), np.array([3, 1, -1])).tolist()
+    [2, -1, -1]
+    """
+    width = 2 + int(max(rows.values.max(initial=0), value.max(initial=0)))
+    keys, asked = rows.row_of * width + rows.values, row * width + value
+    order = np.argsort(keys)
+    place = np.append(order, -1)[np.searchsorted(keys, asked, sorter=order)]
+    known: Ints = np.where((place >= 0) & (value >= 0) & (np.append(keys, -1)[place] == asked), place, -1)
+    return known
+
+
+#: What the variables of a level are called, their set, and what they are; rows of its slots, their set, what it is.
+_LEVELS = (
+    ("place", "PAIRS", "tasks of the class on the node", "node_slots", "NODES", "node"),
+    ("place_in_rack", "RACK_PAIRS", "tasks on slots of the rack", "rack_slots", "RACKS", "rack"),
+)
+
+
+def _words(level: int) -> tuple[str, str, str, str, str, str]:
+    if level < len(_LEVELS):
+        return _LEVELS[level]
+    name = f"area{level}"
+    return f"place_in_{name}", f"{name}_PAIRS", "tasks on slots of the area", f"{name}_slots", f"{name}_AREAS", "area"
+
+
+def enter_columns(problem: CountedPlaces, builder: Builder, extra: Ints | None, cost_name: str = "") -> list[Ints]:
+    """Add the variables of the places.
+
+    Parameters
+    ----------
+    problem
+        What is posed.
+    builder
+        Has nothing yet.
+    extra
+        int64, shape (classes,): what a task of each class pays wherever it is; None: nothing costs anything.
+    cost_name
+        What a model calls the cost of a task on a node; empty: nothing.
+
+    Returns
+    -------
+    list
+        The columns of the places of each level, and of those anywhere.
+    """
+    classes, places = problem.classes(), problem.places
+    tasks = problem.instance.workload.task_ids[problem.tasks]
+    names, owner = tasks[classes.first], places.row_of
+    costs = np.zeros(len(owner), dtype=np.int64) if extra is None else places.units + extra[owner]
+    families = [(*_words(number)[:3], level.areas.row_of, level) for number, level in enumerate(places.levels)]
+    anywhere = np.arange(len(names) if places.anywhere else 0)
+    columns, first = [], 0
+    for name, over, doc, of, level in (*families, ("place_anywhere", "CLASSES", "tasks on any slots", anywhere, None)):
+        if len(of) or name == "place":
+            where = [] if level is None else [level.ids[level.areas.values]]
+            columns.append(
+                builder.variables(
+                    name,
+                    Zipped(names[of], *where),
+                    upper=classes.size[of],
+                    cost=costs[first : first + len(of)],
+                    over=over,
+                    doc=doc,
+                    cost_name=cost_name if name == "place" else "",
+                )
+            )
+            first += len(of)
+        else:
+            columns.append(of)
+    builder.group(
+        "members", "CLASSES", Members(names, classes.members, tasks), place=0, place_in_rack=0, place_anywhere=0
+    )
+    return columns
+
+
+def enter_places(
+    problem: CountedPlaces, builder: Builder, extra: Ints | None, cost_name: str = ""
+) -> tuple[Ints, Ints]:
+    """Like `enter_columns`, with the rows of classes and slots; returns the column of each place, and its class."""
+    columns, owner = enter_columns(problem, builder, extra, cost_name), problem.places.row_of
+    classes, every = problem.classes(), np.concatenate(columns)
+    names = problem.instance.workload.task_ids[problem.tasks[classes.first]]
+    supply = builder.rows(
+        "class_supply",
+        Zipped(names),
+        lower=classes.size if problem.count == len(problem.tasks) else -UNBOUNDED,
+        upper=classes.size,
+        over="CLASSES",
+        doc="no more tasks than the class has",
+    )
+    builder.enter(supply[owner], every)
+    if problem.count < len(problem.tasks):
+        placed = builder.rows(
+            "cardinality", [()], lower=problem.count, upper=problem.count, doc="count tasks are placed"
+        )
+        builder.enter(placed, every)
+    for number in range(len(problem.places.levels)):
+        _enter_slots(problem, builder, columns, number)
+    return every, owner
+
+
+def _enter_slots(problem: CountedPlaces, builder: Builder, columns: list[Ints], number: int) -> None:
+    """Add the slots of the areas of a level for the tasks that are counted there; all others find one."""
+    levels = problem.places.levels
+    areas, of_node, ids = levels[number]
+    used = np.unique(areas.values)
+    if number and not len(used):
+        return
+    known = of_node >= 0
+    slots = np.bincount(of_node[known], problem.capacity[known], len(ids)).astype(np.int64)
+    *_, name, over, noun = _words(number)
+    row_of = np.full(len(ids) + 1, -1, dtype=np.int64)  # the last is that of nodes without an area
+    row_of[used] = builder.rows(
+        name,
+        Zipped(ids[used]),
+        upper=slots[used],
+        over=over,
+        doc=f"no {noun} takes more than its slots",
+    )
+    for inner, own in zip(levels[: number + 1], columns, strict=False):
+        a_node = np.zeros(len(inner.ids), dtype=np.int64)
+        a_node[inner.of_node[inner.of_node >= 0]] = np.flatnonzero(inner.of_node >= 0)
+        rows = row_of[of_node[a_node[inner.areas.values]]]
+        builder.enter(rows[rows >= 0], own[rows >= 0])
+
+
+def enter_steps(
+    builder: Builder,
+    name: str,
+    steps: dict[str, list[tuple[int, int]]],
+    columns: Ints,
+    pool_of: Iterable[str],
+) -> None:
+    """Add what the placed tasks of a pool cost by their number, the cheapest step first.
+
+    Parameters
+    ----------
+    builder
+        Has the places.
+    name
+        `pool_tier`, say, for the variables `tier` and the rows `pool_tiers`.
+    steps
+        Cost and number of tasks of each step, by the pool.
+    columns, pool_of
+        The columns of the places, and the pool of each.
+    """
+    if not steps:
+        return
+    labels = [(pool, number) for pool, listed in steps.items() for number in range(1, len(listed) + 1)]
+    cost, size = np.array([step for listed in steps.values() for step in listed], dtype=np.int64).reshape(-1, 2).T
+    word = name.partition("_")[2]
+    taken = builder.variables(
+        word, labels, upper=size, cost=cost, over=f"{word.upper()}S", doc="tasks of the pool, by what one more costs"
+    )
+    number = {pool: row for row, pool in enumerate(steps)}
+    rows = builder.rows(f"{name}s", [(pool,) for pool in steps], lower=0, upper=0, doc="the placed are in the steps")
+    row_of = np.array([number.get(pool, -1) for pool in pool_of], dtype=np.int64)
+    builder.enter(rows[row_of[row_of >= 0]], columns[row_of >= 0])
+    builder.enter(rows[[number[pool] for pool, _ in labels]], taken, -1)
+
+
+def filled(sizes: list[int], count: int) -> Ints:
+    """How many tasks go on each of the steps of these sizes, `count` in all, the first steps first.
+
+    >>> filled([2, 1, 3], 4).tolist()
+    [2, 1, 1]
+    """
+    before = np.cumsum([0, *sizes])
+    taken: Ints = np.clip(count - before[:-1], 0, np.diff(before)).astype(np.int64)
+    return taken
