@@ -6,7 +6,6 @@ import bisect
 import itertools
 import time
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
