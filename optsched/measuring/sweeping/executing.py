@@ -29,7 +29,6 @@ from typing import Any
 
 from optsched.core.errors import InputError, OptschedError, UsageError, nearest
 from optsched.core.fingerprint import code_version
-from optsched.core.instance import Instance
 from optsched.core.results import Limit, Solution
 from optsched.heuristics import AnyHeuristic, run
 from optsched.heuristics.running.run import ENDED, ended_run
@@ -63,112 +62,89 @@ from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
 __all__ = [
     "Agenda",
-    "OptimumJob",
+    "Job",
     "PRELOADED",
-    "Packed",
     "RETRIED",
-    "RunJob",
     "Steps",
     "carry_out",
     "execute",
     "executor_of",
-    "instance_row",
     "optimum_row",
-    "planned_row",
     "run_row",
     "sweep",
     "to_do",
 ]
 
-code_version()  # a supervisor that has loaded this module forks for each job, which then need not look
+code_version()  # it reads all sources: a worker loads this module before the time of its first job counts
 
 
 @dataclass(frozen=True)
-class Packed:
-    """A problem as jobs carry it: packed once, and only unpacked where it is not held already.
+class Job:
+    """Solve a problem within the time limit of its profile; or run a heuristic on a solved one, and judge it.
 
-    Attributes
-    ----------
-    key
-        Of its optimum.
-    content
-        The problem as it is posed, and the profile by which it is solved.
+    The problem and the solution that a run is measured against are pickled, and only read where they are not held.
     """
 
-    key: str
-    content: bytes = field(repr=False)
+    optimum: str
+    posed: bytes = field(repr=False)
+    heuristic: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    source: str = ""
+    seed: int = 0
+    solution: bytes = field(default=b"", repr=False)
 
     @classmethod
-    def of(cls, key: str, problem: TaskProblem[Any], profile: Profile) -> Packed:
-        """A problem as it is posed."""
-        return cls(key, pickle.dumps((problem.name, dict(problem.parameters), problem.instance, profile)))
+    def solving(cls, posed: Posed) -> Job:
+        """Solve a problem as it is posed."""
+        problem = posed.problem
+        content = problem.name, dict(problem.parameters), problem.instance, posed.profile
+        return cls(posed.key, pickle.dumps(content))
+
+    def of_run(self, choice: Choice, seed: int, solution: bytes) -> Job:
+        """Run a heuristic on this problem, which has this solution."""
+        name = named(choice.entry)
+        return replace(
+            self,
+            heuristic=name,
+            parameters=dict(choice.parameters),
+            source=source_digest(name),
+            seed=seed,
+            solution=solution,
+        )
 
 
-@dataclass(frozen=True)
-class OptimumJob:
-    """Solve a problem, within the time limit of its profile."""
-
-    problem: Packed
-
-
-@dataclass(frozen=True)
-class RunJob:
-    """Run a heuristic on a problem, and judge it.
-
-    Attributes
-    ----------
-    problem
-        What it is run on.
-    reference
-        The solution that it is measured against, pickled.
-    heuristic, parameters, source
-        The name that leads to it, what it is called with, and the digest of its source.
-    seed
-        As for `optsched.gap`.
-    """
-
-    problem: Packed
-    reference: bytes = field(repr=False)
-    heuristic: str
-    parameters: Mapping[str, Any]
-    source: str
-    seed: int
-
-
-def execute(job: OptimumJob | RunJob) -> Solution | dict[str, Any] | str:
+def execute(job: Job) -> Solution | dict[str, Any] | str:
     """The solution of a problem, or the record of a run; a text says why it is not what it is to be kept as.
 
     Examples
     --------
     >>> import optsched
-    >>> from optsched.solvers.profiles import load_profile
-    >>> problem, profile = optsched.problem("lsap", "papers/guo-fig2"), load_profile("exact")
-    >>> packed = Packed.of(optimum_key(problem, profile), problem, profile)
-    >>> solution = execute(OptimumJob(packed))
+    >>> (run,) = planned("papers/guo-fig2", "lsap", "dl").runs
+    >>> solving = Job.solving(run.posed)
+    >>> solution = execute(solving)
     >>> solution.objective
     (0,)
-    >>> record = execute(RunJob(packed, pickle.dumps(solution), "dl", {}, source_digest("dl"), 0))
+    >>> record = execute(solving.of_run(run.choice, 0, pickle.dumps(solution)))
     >>> record["objective"], record["reference"], record["certificate"]
     (1, 0, 'dual')
     """
     with redirect_stdout(sys.stderr):  # what a heuristic or solver prints is no data
-        problem, profile = _posed(job.problem)
-        if optimum_key(problem, profile) != job.problem.key:
+        problem, profile = _posed(job.posed)
+        if optimum_key(problem, profile) != job.optimum:
             return f"optsched {code_version()} runs there, or a package of another version that brings a problem"
-        if isinstance(job, OptimumJob):
+        if not job.heuristic:
             return Reference.solved(problem, profile).solution
         if source_digest(job.heuristic) != job.source:
             return f"heuristic {job.heuristic} has another source there than when the sweep began"
         ran = run(problem, job.heuristic, job.seed, time_limit=profile.time_limit, **job.parameters)
         if ran.cause is not None and refused(ran.cause):
             raise ran.cause  # there was not memory enough: this is no answer of the heuristic
-        reference = _reference(job.problem, job.reference)
-        return gap_of(problem, ran, job.seed, reference).record()
+        return gap_of(problem, ran, job.seed, _reference(job.posed, job.solution)).record()
 
 
 @lru_cache(maxsize=4)
-def _posed(packed: Packed) -> tuple[TaskProblem[Any], Profile]:
-    name, parameters, instance, profile = pickle.loads(packed.content)
+def _posed(content: bytes) -> tuple[TaskProblem[Any], Profile]:
+    name, parameters, instance, profile = pickle.loads(content)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it has warned where it was posed first
         problem = problem_class(name)(instance, **parameters)
@@ -177,8 +153,8 @@ def _posed(packed: Packed) -> tuple[TaskProblem[Any], Profile]:
 
 
 @lru_cache(maxsize=4)
-def _reference(packed: Packed, solution: bytes) -> Reference:
-    problem, profile = _posed(packed)
+def _reference(content: bytes, solution: bytes) -> Reference:
+    problem, profile = _posed(content)
     return Reference(problem, profile, solution=pickle.loads(solution))
 
 
@@ -213,27 +189,13 @@ def _asked(run: Planned) -> tuple[Any, ...]:
 class _Held:
     """A solved problem, for as long as runs on it are left."""
 
-    packed: Packed
+    solving: Job
     reference: Reference
-    pickled: bytes
+    solution: bytes
 
 
 class Agenda:
-    """The part of a plan that is left to do.
-
-    Parameters
-    ----------
-    plan
-        The runs.
-    store
-        Where results are found and put.
-    retry
-        Which of the runs and optima that are there are computed again: a key of `RETRIED`, or None.
-    limits
-        At which the process of a run, or of solving, is killed; they are in no key.
-    notes
-        Notes of records, besides their figures.
-    """
+    """The part of a plan that is left to do; parameters as for `carry_out`."""
 
     def __init__(
         self,
@@ -274,7 +236,7 @@ class Agenda:
         self.ended: Counter[str] = Counter()
         self.solved: Counter[str] = Counter()
         self._unsolved = deque(self._waiting)
-        self._packed: dict[str, _Held] = {}
+        self._held: dict[str, _Held] = {}
         self._left = Counter(run.posed.key for run in self._ready)
         self._left.update({key: len(runs) for key, runs in self._waiting.items()})
 
@@ -291,25 +253,20 @@ class Agenda:
         """How many runs are still to be computed."""
         return self.runs - self.ended.total()
 
-    def jobs(self) -> Iterator[tuple[str, OptimumJob | RunJob]]:
+    def jobs(self) -> Iterator[tuple[str, Job]]:
         """Each job that can begin, by its key; when there is none, others have to end first."""
         while self._ready or self._unsolved:
             if self._ready:
                 run = self._ready.popleft()
-                yield run.key, self._run_job(run)
+                held = self._hold(run.posed)
+                yield run.key, held.solving.of_run(run.choice, run.seed, held.solution)
             else:
                 key = self._unsolved.popleft()
-                posed = self._waiting[key][0].posed
-                yield key, OptimumJob(Packed.of(key, posed.problem, posed.profile))
-
-    def _run_job(self, run: Planned) -> RunJob:
-        held = self._hold(run.posed)
-        name, values = named(run.choice.entry), dict(run.choice.parameters)
-        return RunJob(held.packed, held.pickled, name, values, source_digest(name), run.seed)
+                yield key, Job.solving(self._waiting[key][0].posed)
 
     def _hold(self, posed: Posed, solution: Solution | None = None) -> _Held:
         """A solved problem, with its solution out of the store where it is not held."""
-        if posed.key not in self._packed:
+        if posed.key not in self._held:
             instance = posed.problem.instance
             if solution is None:
                 (row,) = self._store.rows("SELECT solution FROM optima WHERE key = ?", posed.key)
@@ -317,9 +274,8 @@ class Agenda:
             # What is to be checked of the proofs need not go along.
             bare = replace(solution, certificates=tuple(replace(entry, data={}) for entry in solution.certificates))
             reference = Reference(posed.problem, posed.profile, solution=bare)
-            packed = Packed.of(posed.key, posed.problem, posed.profile)
-            self._packed[posed.key] = _Held(packed, reference, pickle.dumps(bare))
-        return self._packed[posed.key]
+            self._held[posed.key] = _Held(Job.solving(posed), reference, pickle.dumps(bare))
+        return self._held[posed.key]
 
     def take(self, key: str, outcome: Outcome) -> str:
         """Put an outcome into the store, and tell in words what it is of.
@@ -357,19 +313,20 @@ class Agenda:
         solution = _solution(posed, outcome)
         if solution.limit is Limit.INTERRUPTED:
             raise KeyboardInterrupt
-        row = optimum_row(posed, solution, outcome)
+        row, instance = optimum_row(posed, solution, outcome), posed.problem.instance
         with self._store.transaction():
-            if not list(self._store.rows("SELECT 1 FROM instances WHERE sha256 = ?", posed.problem.instance.sha256)):
-                self._store.put("instances", instance_row(posed.problem.instance))
-            self._store.put(
-                "optima", {**row, **further, "solution": claim_content(solution, posed.problem.instance).decode()}
-            )
+            if not list(self._store.rows("SELECT 1 FROM instances WHERE sha256 = ?", instance.sha256)):
+                tasks, nodes = len(instance.workload), len(instance.cluster)
+                content = gzip.compress(to_json(instance), mtime=0)  # what `optsched.load` reads
+                row_of_it = {"name": instance.name, "tasks": tasks, "nodes": nodes, "content": content}
+                self._store.put("instances", {"sha256": instance.sha256, **row_of_it})
+            self._store.put("optima", {**row, **further, "solution": claim_content(solution, instance).decode()})
             self._store.execute("UPDATE runs SET stale = 1 WHERE optimum = ?", key)
         self.solved[row["status"]] += 1
         del self._waiting[key]
         self._hold(posed, solution)
         self._ready.extend(runs)
-        return f"{posed.problem.instance.name}, {posed.problem.name}, optimum"
+        return f"{instance.name}, {posed.problem.name}, optimum"
 
     def _take_run(self, run: Planned, outcome: Outcome, further: Mapping[str, Any]) -> None:
         posed, problem = run.posed, run.posed.problem
@@ -381,7 +338,7 @@ class Agenda:
         self.ended[record["status"]] += 1
         self._left[posed.key] -= 1
         if not self._left[posed.key]:
-            self._packed.pop(posed.key, None)
+            self._held.pop(posed.key, None)
 
 
 def now() -> str:
@@ -405,23 +362,6 @@ def _broken_off(run: Planned, outcome: Outcome, reference: Reference) -> dict[st
 
 
 # Rows of the store ----------------------------------------------------------------------------------------------------
-
-
-def instance_row(instance: Instance) -> dict[str, Any]:
-    """The row of an instance, with its file: what `optsched.load` reads."""
-    return {
-        "sha256": instance.sha256,
-        "name": instance.name,
-        "tasks": len(instance.workload),
-        "nodes": len(instance.cluster),
-        "content": gzip.compress(to_json(instance), mtime=0),
-    }
-
-
-def planned_row(plan: str, position: int, run: Planned) -> dict[str, Any]:
-    """The row of a run that is asked for."""
-    names = dict(zip(("group", "instance", "label", "variant"), run.called, strict=True))
-    return {"plan": plan, "position": position, "run": run.key, **names}
 
 
 def optimum_row(posed: Posed, solution: Solution, outcome: Outcome) -> dict[str, Any]:
@@ -618,21 +558,13 @@ def carry_out(
 
     Parameters
     ----------
-    plan, store, retry
-        The runs, the file, and what is computed again.
-    executor
-        What runs the jobs.
-    limits, notes
-        The limits that it has, as they are to be kept, and what records say next to their figures.
+    plan, store, executor, retry
+        The runs, the file, what runs the jobs, and what is computed again.
+    limits, notes, options
+        What is kept with the results: the limits of the executor, what records say next to their figures, and what was
+        asked for.
     steps
         Called as it goes on.
-    options
-        What was asked for, for the table `sweeps`.
-
-    Returns
-    -------
-    Agenda
-        How the runs ended.
 
     Raises
     ------
@@ -695,8 +627,9 @@ def _listed(store: Store, plan: Plan, options: Mapping[str, Any]) -> Iterator[in
     with store.transaction():
         if not list(store.rows("SELECT 1 FROM planned WHERE plan = ? LIMIT 1", plan.digest)):
             for position, run in enumerate(plan.runs):
-                store.add("planned", planned_row(plan.digest, position, run))
-        number = store.add("sweeps", row)
+                names = dict(zip(("group", "instance", "label", "variant"), run.called, strict=True))
+                store.put("planned", {"plan": plan.digest, "position": position, "run": run.key, **names})
+        number = store.put("sweeps", row)
     outcome = "interrupted"
     try:
         yield number

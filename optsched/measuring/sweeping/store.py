@@ -59,16 +59,31 @@ __all__ = [
 #: Says in the file's header what it is ("opsw"), and by which version of the tables.
 APPLICATION, VERSION = 0x6F707377, 1
 
-_INSTANCES = """
+#: The commands that make the tables.
+SCHEMA = (
+    """
 CREATE TABLE instances (
     sha256 TEXT PRIMARY KEY NOT NULL,   -- of everything that a problem may read
     name TEXT NOT NULL,
     tasks INTEGER NOT NULL,
     nodes INTEGER NOT NULL,
     content BLOB NOT NULL               -- the instance as a file NAME.json.gz
-)"""
-
-_OPTIMA = """
+)""",
+    """
+CREATE TABLE sweeps (
+    id INTEGER PRIMARY KEY,
+    plan TEXT NOT NULL,                 -- which rows of the table planned
+    command TEXT NOT NULL,
+    options TEXT NOT NULL,              -- JSON
+    version TEXT NOT NULL,
+    versions TEXT NOT NULL,             -- JSON: Python, solvers, numpy, ...
+    machine TEXT NOT NULL,              -- JSON
+    runs INTEGER NOT NULL,
+    begun TEXT NOT NULL,
+    ended TEXT,                         -- null: it runs, or it was killed
+    outcome TEXT                        -- finished, interrupted, or what went wrong
+)""",
+    """
 CREATE TABLE optima (
     key TEXT PRIMARY KEY NOT NULL,
     instance_sha256 TEXT NOT NULL REFERENCES instances (sha256),
@@ -92,9 +107,8 @@ CREATE TABLE optima (
     sweep INTEGER NOT NULL REFERENCES sweeps (id),
     ended TEXT NOT NULL,
     solution TEXT NOT NULL              -- a solution file, optsched-solution/1
-)"""
-
-_RUNS = """
+)""",
+    """
 CREATE TABLE runs (
     key TEXT PRIMARY KEY NOT NULL,
     optimum TEXT NOT NULL REFERENCES optima (key),
@@ -126,24 +140,8 @@ CREATE TABLE runs (
     ended TEXT NOT NULL,
     stale INTEGER NOT NULL DEFAULT 0,   -- 1: the optimum was solved again since
     record TEXT NOT NULL                -- JSON, as optsched gap --format json writes it
-)"""
-
-_SWEEPS = """
-CREATE TABLE sweeps (
-    id INTEGER PRIMARY KEY,
-    plan TEXT NOT NULL,                 -- which rows of the table planned
-    command TEXT NOT NULL,
-    options TEXT NOT NULL,              -- JSON
-    version TEXT NOT NULL,
-    versions TEXT NOT NULL,             -- JSON: Python, solvers, numpy, ...
-    machine TEXT NOT NULL,              -- JSON
-    runs INTEGER NOT NULL,
-    begun TEXT NOT NULL,
-    ended TEXT,                         -- null: it runs, or it was killed
-    outcome TEXT                        -- finished, interrupted, or what went wrong
-)"""
-
-_PLANNED = """
+)""",
+    """
 CREATE TABLE planned (
     plan TEXT NOT NULL,
     position INTEGER NOT NULL,
@@ -153,23 +151,13 @@ CREATE TABLE planned (
     label TEXT NOT NULL,                -- of the heuristic
     variant TEXT NOT NULL,              -- of the parameters
     PRIMARY KEY (plan, position)
-) WITHOUT ROWID"""
-
-_GAPS = """
+) WITHOUT ROWID""",
+    "CREATE INDEX runs_by_optimum ON runs (optimum)",
+    """
 CREATE VIEW gaps AS
 SELECT instance, problem, parameters, heuristic, heuristic_parameters, seed, status, objective, reference,
        reference_kind, certificate, gap, absolute_gap, heuristic_seconds
-FROM runs WHERE gap IS NOT NULL"""
-
-#: The commands that make the tables.
-SCHEMA = (
-    _INSTANCES,
-    _SWEEPS,
-    _OPTIMA,
-    _RUNS,
-    _PLANNED,
-    "CREATE INDEX runs_by_optimum ON runs (optimum)",
-    _GAPS,
+FROM runs WHERE gap IS NOT NULL""",
 )
 
 
@@ -215,6 +203,7 @@ class Store:
             mode = "rwc" if self._write else "rw"  # a hot journal must be rolled back by readers, too
             uri = f"{Path(self.path).absolute().as_uri()}?mode={mode}"
             self._connection = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)
+            self._connection.row_factory = sqlite3.Row
         try:
             with self._named_errors():
                 self._connection.execute("PRAGMA foreign_keys = ON")
@@ -277,20 +266,11 @@ class Store:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def put(self, table: str, row: Mapping[str, Any]) -> None:
-        """Put a row in, in the place of one with the same first column, its key."""
-        names, marks = _columns(row)
-        updates = ", ".join(f'"{name}" = excluded."{name}"' for name in row)
-        command = (
-            f'INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT ("{next(iter(row))}") DO UPDATE SET {updates}'
-        )
-        self._connection.execute(command, _cells(row))
-
-    def add(self, table: str, row: Mapping[str, Any]) -> int:
-        """Put a new row in, and give its number."""
-        names, marks = _columns(row)
-        added = self._connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", _cells(row))
-        return added.lastrowid or 0
+    def put(self, table: str, row: Mapping[str, Any]) -> int:
+        """Put a row in, in the place of one with the same key, and give its number; lists and objects are JSON."""
+        names, marks = ", ".join(f'"{name}"' for name in row), ", ".join("?" * len(row))
+        command = f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})"
+        return self._connection.execute(command, list(map(_cell, row.values()))).lastrowid or 0
 
     def execute(self, command: str, *values: Any) -> None:
         """Change what is there, within a transaction."""
@@ -300,9 +280,7 @@ class Store:
         """The rows that a query finds, each a dictionary."""
         with self._named_errors():
             cursor = _patiently(self._connection, self._waits, query, *values)
-            names = [column[0] for column in cursor.description]
-            for row in cursor:
-                yield dict(zip(names, row, strict=True))
+            yield from map(dict, cursor)
 
     def faults(self) -> list[str]:
         """The faults of the file by SQLite's own check, and which rows refer to rows that are not there."""
@@ -315,14 +293,11 @@ class Store:
         return found
 
 
-def _columns(row: Mapping[str, Any]) -> tuple[str, str]:
-    return ", ".join(f'"{name}"' for name in row), ", ".join("?" * len(row))
-
-
-def _cells(row: Mapping[str, Any]) -> list[Any]:
-    """Values as SQLite takes them: lists and objects as JSON, and of a text what Unicode has a form for."""
-    cells = [json.dumps(value, default=str) if isinstance(value, list | dict) else value for value in row.values()]
-    return [cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell for cell in cells]
+def _cell(value: Any) -> Any:
+    if isinstance(value, list | dict):
+        value = json.dumps(value, default=str)
+    # Of a text what Unicode has a form for.
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 
 def _words(error: sqlite3.Error) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 import os
@@ -27,55 +26,41 @@ from sweeps import TIMES, InProcess, contents, count, memory_folder, small_plan
 import optsched
 from optsched.core.errors import InputError, UsageError
 from optsched.core.fingerprint import code_version
-from optsched.core.instance import Instance
 from optsched.core.results import Limit, Solution
 from optsched.heuristics import HeuristicRun
-from optsched.instances.files import parse
 from optsched.measuring.gaps import unanswered
 from optsched.measuring.studies.choices import Family
 from optsched.measuring.sweeping import executing
 from optsched.measuring.sweeping.executing import (
     RETRIED,
     Agenda,
-    OptimumJob,
-    Packed,
-    RunJob,
+    Job,
     Steps,
     carry_out,
     execute,
     executor_of,
-    instance_row,
     optimum_row,
-    planned_row,
     run_row,
     to_do,
 )
-from optsched.measuring.sweeping.plans import Plan, Planned, digest_of, optimum_key, planned, source_digest
+from optsched.measuring.sweeping.plans import Plan, Planned, digest_of, planned
 from optsched.measuring.sweeping.store import Store, check_store, load_sweep
 from optsched.processes import Limits, LocalExecutor, Outcome, Status
-from optsched.solvers.profiles import load_profile
 
 
-def packed(name: str = "latency", instance: str = "papers/guo-table2") -> Packed:
-    """A problem on an instance of the library."""
-    problem, profile = optsched.problem(name, instance), load_profile("exact")
-    assert isinstance(problem, optsched.problems.Problem)
-    return Packed.of(optimum_key(problem, profile), problem, profile)
-
-
-def run_job(problem: Packed, heuristic: str = "labl", source: str | None = None, **parameters: Any) -> RunJob:
-    """A run against the optimum of a problem."""
-    solution = execute(OptimumJob(problem))
+def run_job(source: str | None = None, **parameters: Any) -> Job:
+    """A run of labl against the optimum of a problem on an instance of the library."""
+    (wanted,) = planned("papers/guo-table2", "latency", ["labl"]).runs
+    solving = Job.solving(wanted.posed)
+    solution = execute(solving)
     assert isinstance(solution, Solution)
-    digest = source_digest(heuristic) if source is None else source
-    return RunJob(problem, pickle.dumps(solution), heuristic, parameters, digest, 3)
+    job = solving.of_run(wanted.choice, 3, pickle.dumps(solution))
+    return replace(job, parameters=parameters, source=job.source if source is None else source)
 
 
 def test_a_run_is_what_gap_gives() -> None:
     """Tests that solving and running in two jobs that went through pickle give the record that `gap` gives."""
-    problem = packed()
-    job = pickle.loads(pickle.dumps(run_job(problem, variant="strict")))
-    record = execute(job)
+    record = execute(pickle.loads(pickle.dumps(run_job(variant="strict"))))
     expected = optsched.gap(optsched.problem("latency", "papers/guo-table2"), "labl", seed=3, variant="strict").record()
     assert isinstance(record, dict)
     assert {key: record[key] for key in record if key not in TIMES} == {
@@ -88,7 +73,7 @@ def test_what_is_printed_is_no_data(capsys: pytest.CaptureFixture[str], monkeypa
     """Tests that what a heuristic prints goes to stderr."""
     monkeypatch.setattr(executing, "run", lambda *given, **more: print("said") or 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        execute(run_job(packed()))
+        execute(run_job())
     assert capsys.readouterr() == ("", "said\n")
 
 
@@ -97,19 +82,19 @@ def test_refused_memory_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     ran = HeuristicRun("labl", {}, None, 0.0, error="raised", cause=MemoryError())
     monkeypatch.setattr(executing, "run", lambda *given, **more: ran)
     with pytest.raises(MemoryError):
-        execute(run_job(packed()))
+        execute(run_job())
 
 
 def test_another_source_is_refused() -> None:
     """Tests that a heuristic that has been edited since is not run under the old key."""
-    answer = execute(run_job(packed(), source="edited"))
+    answer = execute(run_job("edited"))
     assert isinstance(answer, str)
     assert "has another source" in answer
 
 
 def test_another_version_is_refused() -> None:
     """Tests that a process with another version of the package solves nothing under this one's key."""
-    answer = execute(OptimumJob(Packed("another key", packed().content)))
+    answer = execute(replace(run_job(), optimum="another key"))
     assert isinstance(answer, str)
     assert code_version() in answer
 
@@ -298,8 +283,7 @@ def test_jobs_carry_no_proofs(path: Path) -> None:
     """Tests that the data of a proof stay with the process that sweeps, and the store has them."""
     with Store(path, write=True) as store:
         agenda = Agenda(swept_plan(), store)
-        key, job = next(agenda.jobs())
-        assert isinstance(job, OptimumJob)
+        key, _ = next(agenda.jobs())
     swept(path)
     with Store(path) as store:
         held = Agenda(swept_plan(), store)._hold(swept_plan().runs[0].posed)
@@ -363,16 +347,6 @@ def test_a_run_without_a_value() -> None:
     assert (row["status"], row["message"], row["objective"], row["gap"]) == ("failed", "raised", None, None)
 
 
-def test_instances_come_back() -> None:
-    """Tests that the content is a file of the instance, the same for the same instance."""
-    instance = optsched.load("papers/guo-table2")
-    assert isinstance(instance, Instance)
-    row = instance_row(instance)
-    found = parse(gzip.decompress(row["content"]))
-    assert (found.sha256, found.name) == (row["sha256"], row["name"]) == (instance.sha256, "guo-table2")
-    assert instance_row(instance) == row
-
-
 def test_optima() -> None:
     """Tests the figures of an optimum, and that one that was cut short is told so."""
     run, _ = of("papers/guo-fig2", "latency", "labl")
@@ -384,21 +358,6 @@ def test_optima() -> None:
     assert (row["status"], row["objective"], row["bound"], row["certificate"]) == ("out-of-time", None, None, None)
     crashed = optimum_row(run.posed, cut, Outcome(Status.CRASHED, message="gone"))
     assert (crashed["status"], crashed["message"]) == ("crashed", "gone")
-
-
-def test_planned() -> None:
-    """Tests that a run that is asked for has its place, key and names."""
-    run, _ = of("papers/guo-fig2", "lsap", "dl")
-    row = planned_row("p", 3, run)
-    assert row == {
-        "plan": "p",
-        "position": 3,
-        "run": run.key,
-        "group": "papers/guo-fig2",
-        "instance": "guo-fig2",
-        "label": "dl",
-        "variant": "",
-    }
 
 
 def test_a_sweep_in_processes(tmp_path: Path) -> None:
