@@ -33,7 +33,7 @@ class Executor(InProcess):
 
     def map(self, function: Any, jobs: Any) -> Iterator[tuple[str, Outcome]]:
         for key, job in jobs:
-            told = self.ends.get(getattr(job, "heuristic", "optimum"))
+            told = self.ends.get(job.heuristic or "optimum")
             self.keys.append(key)
             yield key, told or Outcome(Status.DONE, function(job))
 

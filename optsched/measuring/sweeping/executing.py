@@ -100,17 +100,16 @@ class Job:
         content = problem.name, dict(problem.parameters), problem.instance, posed.profile
         return cls(posed.key, pickle.dumps(content))
 
-    def of_run(self, choice: Choice, seed: int, solution: bytes) -> Job:
-        """Run a heuristic on this problem, which has this solution."""
+    def solved(self, solution: Solution) -> Job:
+        """This problem with its solution; the data of its proofs need not go along."""
+        bare = replace(solution, certificates=tuple(replace(entry, data={}) for entry in solution.certificates))
+        return replace(self, solution=pickle.dumps(bare))
+
+    def of_run(self, choice: Choice, seed: int) -> Job:
+        """Run a heuristic on this problem."""
         name = named(choice.entry)
-        return replace(
-            self,
-            heuristic=name,
-            parameters=dict(choice.parameters),
-            source=source_digest(name),
-            seed=seed,
-            solution=solution,
-        )
+        digest = source_digest(name)
+        return replace(self, heuristic=name, parameters=dict(choice.parameters), source=digest, seed=seed)
 
 
 def execute(job: Job) -> Solution | dict[str, Any] | str:
@@ -120,11 +119,11 @@ def execute(job: Job) -> Solution | dict[str, Any] | str:
     --------
     >>> import optsched
     >>> (run,) = planned("papers/guo-fig2", "lsap", "dl").runs
-    >>> solving = Job.solving(run.posed)
-    >>> solution = execute(solving)
+    >>> job = Job.solving(run.posed)
+    >>> solution = execute(job)
     >>> solution.objective
     (0,)
-    >>> record = execute(solving.of_run(run.choice, 0, pickle.dumps(solution)))
+    >>> record = execute(job.solved(solution).of_run(run.choice, 0))
     >>> record["objective"], record["reference"], record["certificate"]
     (1, 0, 'dual')
     """
@@ -185,15 +184,6 @@ def _asked(run: Planned) -> tuple[Any, ...]:
     return problem.instance.sha256, problem.name, *values, run.seed, run.posed.profile.name
 
 
-@dataclass
-class _Held:
-    """A solved problem, for as long as runs on it are left."""
-
-    solving: Job
-    reference: Reference
-    solution: bytes
-
-
 class Agenda:
     """The part of a plan that is left to do; parameters as for `carry_out`."""
 
@@ -236,7 +226,8 @@ class Agenda:
         self.ended: Counter[str] = Counter()
         self.solved: Counter[str] = Counter()
         self._unsolved = deque(self._waiting)
-        self._held: dict[str, _Held] = {}
+        #: Solved problems, for as long as runs on them are left.
+        self._held: dict[str, Job] = {}
         self._left = Counter(run.posed.key for run in self._ready)
         self._left.update({key: len(runs) for key, runs in self._waiting.items()})
 
@@ -258,23 +249,19 @@ class Agenda:
         while self._ready or self._unsolved:
             if self._ready:
                 run = self._ready.popleft()
-                held = self._hold(run.posed)
-                yield run.key, held.solving.of_run(run.choice, run.seed, held.solution)
+                yield run.key, self._hold(run.posed).of_run(run.choice, run.seed)
             else:
                 key = self._unsolved.popleft()
                 yield key, Job.solving(self._waiting[key][0].posed)
 
-    def _hold(self, posed: Posed, solution: Solution | None = None) -> _Held:
-        """A solved problem, with its solution out of the store where it is not held."""
+    def _hold(self, posed: Posed, solution: Solution | None = None) -> Job:
+        """A problem with its solution, which comes out of the store where it is not given or held."""
         if posed.key not in self._held:
-            instance = posed.problem.instance
             if solution is None:
                 (row,) = self._store.rows("SELECT solution FROM optima WHERE key = ?", posed.key)
-                solution = parse_claim(row["solution"].encode(), instance, f"{self._store.path}: {posed.key}")
-            # What is to be checked of the proofs need not go along.
-            bare = replace(solution, certificates=tuple(replace(entry, data={}) for entry in solution.certificates))
-            reference = Reference(posed.problem, posed.profile, solution=bare)
-            self._held[posed.key] = _Held(Job.solving(posed), reference, pickle.dumps(bare))
+                source = f"{self._store.path}: {posed.key}"
+                solution = parse_claim(row["solution"].encode(), posed.problem.instance, source)
+            self._held[posed.key] = Job.solving(posed).solved(solution)
         return self._held[posed.key]
 
     def take(self, key: str, outcome: Outcome) -> str:
@@ -291,8 +278,49 @@ class Agenda:
         """
         if isinstance(outcome.value, str):
             raise UsageError(f"a worker cannot take part: {outcome.value}; end this sweep, and begin it again")
-        posed = self._waiting[key][0].posed if key in self._waiting else self.plan.unique[key].posed
-        further = {
+        if key in self._waiting:
+            return self._take_optimum(self._waiting[key][0].posed, outcome)
+        return self._take_run(self.plan.unique[key], outcome)
+
+    def _take_optimum(self, posed: Posed, outcome: Outcome) -> str:
+        solution = outcome.value if outcome.done else _unanswered(posed, outcome)
+        if solution.limit is Limit.INTERRUPTED:
+            raise KeyboardInterrupt
+        row, instance = optimum_row(posed, solution, outcome), posed.problem.instance
+        with self._store.transaction():
+            if not list(self._store.rows("SELECT 1 FROM instances WHERE sha256 = ?", instance.sha256)):
+                tasks, nodes = len(instance.workload), len(instance.cluster)
+                content = gzip.compress(to_json(instance), mtime=0)  # what `optsched.load` reads
+                counts = {"name": instance.name, "tasks": tasks, "nodes": nodes, "content": content}
+                self._store.put("instances", {"sha256": instance.sha256, **counts})
+            self._store.put("optima", {**row, **self._shared(posed, outcome)})
+            self._store.execute("UPDATE runs SET stale = 1 WHERE optimum = ?", posed.key)
+        self.solved[row["status"]] += 1
+        self._hold(posed, solution)
+        self._ready.extend(self._waiting.pop(posed.key))
+        return f"{instance.name}, {posed.problem.name}, optimum"
+
+    def _take_run(self, run: Planned, outcome: Outcome) -> str:
+        posed, problem = run.posed, run.posed.problem
+        record = outcome.value if outcome.done else _broken_off(run, outcome, self._hold(posed).solution)
+        notes = self._notes(problem.instance.name, problem.name)
+        record = json.loads(json_of({"version": code_version(), **record, "notes": notes}))
+        with self._store.transaction():
+            self._store.put("runs", {**run_row(run, record), **self._shared(posed, outcome)})
+        self.ended[record["status"]] += 1
+        self._left[posed.key] -= 1
+        if not self._left[posed.key]:
+            self._held.pop(posed.key, None)
+        return run.label
+
+    def _shared(self, posed: Posed, outcome: Outcome) -> dict[str, Any]:
+        """The columns that optima and runs have of the same names."""
+        return {
+            "instance_sha256": posed.problem.instance.sha256,
+            "problem": posed.problem.name,
+            "parameters": canonical(dict(posed.problem.parameters)),
+            "profile": posed.profile.name,
+            "version": code_version(),
             "time_limit": posed.profile.time_limit,
             "run_limit": self._limits.seconds,
             "memory_limit": self._limits.memory_mb,
@@ -301,44 +329,6 @@ class Agenda:
             "sweep": self.sweep,
             "ended": now(),
         }
-        if key in self._waiting:
-            return self._take_optimum(key, outcome, further)
-        run = self.plan.unique[key]
-        self._take_run(run, outcome, further)
-        return run.label
-
-    def _take_optimum(self, key: str, outcome: Outcome, further: Mapping[str, Any]) -> str:
-        runs = self._waiting[key]
-        posed = runs[0].posed
-        solution = _solution(posed, outcome)
-        if solution.limit is Limit.INTERRUPTED:
-            raise KeyboardInterrupt
-        row, instance = optimum_row(posed, solution, outcome), posed.problem.instance
-        with self._store.transaction():
-            if not list(self._store.rows("SELECT 1 FROM instances WHERE sha256 = ?", instance.sha256)):
-                tasks, nodes = len(instance.workload), len(instance.cluster)
-                content = gzip.compress(to_json(instance), mtime=0)  # what `optsched.load` reads
-                row_of_it = {"name": instance.name, "tasks": tasks, "nodes": nodes, "content": content}
-                self._store.put("instances", {"sha256": instance.sha256, **row_of_it})
-            self._store.put("optima", {**row, **further, "solution": claim_content(solution, instance).decode()})
-            self._store.execute("UPDATE runs SET stale = 1 WHERE optimum = ?", key)
-        self.solved[row["status"]] += 1
-        del self._waiting[key]
-        self._hold(posed, solution)
-        self._ready.extend(runs)
-        return f"{instance.name}, {posed.problem.name}, optimum"
-
-    def _take_run(self, run: Planned, outcome: Outcome, further: Mapping[str, Any]) -> None:
-        posed, problem = run.posed, run.posed.problem
-        record = outcome.value if outcome.done else _broken_off(run, outcome, self._hold(posed).reference)
-        notes = self._notes(problem.instance.name, problem.name)
-        record = json.loads(json_of({"version": code_version(), **record, "notes": notes}))
-        with self._store.transaction():
-            self._store.put("runs", {**run_row(run, record), **further, "stale": 0, "record": record})
-        self.ended[record["status"]] += 1
-        self._left[posed.key] -= 1
-        if not self._left[posed.key]:
-            self._held.pop(posed.key, None)
 
 
 def now() -> str:
@@ -346,22 +336,20 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _solution(posed: Posed, outcome: Outcome) -> Solution:
-    """The solution that a process found; where it did not end by itself, that nothing is known."""
-    if outcome.done:
-        found: Solution = outcome.value
-        return found
+def _unanswered(posed: Posed, outcome: Outcome) -> Solution:
+    """What is known where the process of a solver did not end by itself: nothing."""
     limit = {Status.TIMED_OUT: Limit.TIME, Status.OUT_OF_MEMORY: Limit.MEMORY}.get(outcome.status)
     return unanswered(posed.problem, limit, str(outcome))
 
 
-def _broken_off(run: Planned, outcome: Outcome, reference: Reference) -> dict[str, Any]:
+def _broken_off(run: Planned, outcome: Outcome, solution: bytes) -> dict[str, Any]:
     """The record of a run whose process did not end by itself, or raised what is no fault of the heuristic alone."""
     ran = ended_run(named(run.choice.entry), heuristic_parameters(run.choice), outcome)
+    reference = Reference(run.posed.problem, run.posed.profile, solution=pickle.loads(solution))
     return gap_of(run.posed.problem, ran, run.seed, reference).record()
 
 
-# Rows of the store ----------------------------------------------------------------------------------------------------
+# Rows of the store, without what `Agenda._shared` has -----------------------------------------------------------------
 
 
 def optimum_row(posed: Posed, solution: Solution, outcome: Outcome) -> dict[str, Any]:
@@ -372,47 +360,36 @@ def optimum_row(posed: Posed, solution: Solution, outcome: Outcome) -> dict[str,
     objective, bound = solution.objective, solution.bound
     return {
         "key": posed.key,
-        "instance_sha256": posed.problem.instance.sha256,
-        "problem": posed.problem.name,
-        "parameters": canonical(dict(posed.problem.parameters)),
         "source_sha256": problem_source(posed.problem),
-        "profile": posed.profile.name,
         "solver": canonical(solver_options(posed.profile)),
-        "version": code_version(),
         "status": status,
         "message": outcome.message,
         "termination": str(solution.termination),
         "objective": None if objective is None else float(objective[0]),
         "bound": None if bound[0] is None else float(bound[0]),
         "certificate": None if solution.certificate is None else str(solution.certificate),
+        "solution": claim_content(solution, posed.problem.instance).decode(),
     }
 
 
-#: Columns of a run that have what the field of that name has in its record.
-_ALIKE = frozenset(
-    {"status", "instance", "instance_sha256", "problem", "heuristic", "seed", "version"}
-    | {"reference_kind", "certificate", "heuristic_seconds"}
-)
-
-
 def run_row(run: Planned, record: Mapping[str, Any]) -> dict[str, Any]:
-    """The row of a run: what its record tells, a column each."""
-    name = named(run.choice.entry)
-    kept = Record.of(record)
+    """The row of a run: what its record says, a column each."""
+    name, kept = named(run.choice.entry), Record.of(record)
     absolute, relative = Run(kept).gap
+    alike = ("status", "instance", "heuristic", "seed", "reference_kind", "certificate", "heuristic_seconds")
     return {
         "key": run.key,
         "optimum": run.posed.key,
-        **{name: record[name] for name in _ALIKE},
+        **{column: record[column] for column in alike},
         "message": record["error"],
-        "parameters": canonical(record["parameters"]),
         "heuristic_parameters": canonical(record["heuristic_parameters"]),
         "source_sha256": source_digest(name),
-        "profile": run.posed.profile.name,
         "objective": kept.of_each("objective")[0],
         "reference": kept.of_each("reference")[0],
         "gap": relative,
         "absolute_gap": absolute,
+        "stale": 0,
+        "record": record,
     }
 
 

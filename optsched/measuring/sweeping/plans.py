@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from importlib.machinery import ModuleSpec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,6 @@ from optsched.heuristics.running.run import TIMING
 from optsched.measuring.studies.choices import (
     MEASURED,
     Choice,
-    Group,
     Rule,
     Source,
     groups_of,
@@ -110,24 +110,14 @@ def _callable(entry: Heuristic) -> object:
 
 
 def source_digest(name: str) -> str:
-    """The digest (hexadecimal) of a heuristic's source, as it lies on the disk; a process looks once for each sweep.
+    """The digest (hexadecimal) of the source of a heuristic of a name (`named`); empty for one of this package.
 
-    It is empty for a heuristic of this package.
-
-    Parameters
-    ----------
-    name
-        From `named`.
+    It is of what lies on the disk. A process looks once for each sweep.
 
     Raises
     ------
     UsageError
         If there is no such heuristic.
-
-    Examples
-    --------
-    >>> source_digest("dl")
-    ''
     """
     defined = getattr(_callable(heuristic(name)), "__module__", None) or ""
     return digest_of(name.partition(":")[0] if ":" in name else defined)
@@ -316,17 +306,7 @@ LARGEST_SEED = 2**63 - 1
 
 @dataclass(frozen=True)
 class Posed:
-    """A problem whose optimum runs share.
-
-    Attributes
-    ----------
-    key
-        Of the optimum.
-    problem
-        As it is posed.
-    profile
-        By which it is solved.
-    """
+    """A problem as it is posed, whose optimum runs share: by the key of that, and the profile by which it is solved."""
 
     key: str
     problem: TaskProblem[Any]
@@ -337,19 +317,8 @@ class Posed:
 class Planned:
     """A run that was asked for.
 
-    Attributes
-    ----------
-    key
-        By which its result is found; several that are asked for may have one result.
-    posed
-        The problem.
-    choice, seed
-        The heuristic and its seed.
-    group, instance
-        The instances with which its instance is counted, and what that is called here: an instance of the same content
-        may bear another name.
-    variant
-        Which of the parameters it has, where there are several to choose from: `w_rem=5`; else empty.
+    Several may have one `key`, and so one result. `instance` is what the instance is called here: one of the same
+    content may bear another name. `variant` says which of several parameters it has (`w_rem=5`).
     """
 
     key: str
@@ -414,12 +383,10 @@ def planned(
 
     Parameters
     ----------
-    instances, problems, heuristics, seeds
+    instances, problems, heuristics, seeds, profile
         As for `optsched.study`.
     parameters
         Of the problems, as for `optsched.study`; or several such; each is tried.
-    profile
-        As for `optsched.study`.
     refused
         Called with problems that were not asked for by name and cannot be posed.
 
@@ -445,38 +412,21 @@ def planned(
     known: dict[str, Posed] = {}
     faults: dict[str, None] = {}
     for values in variants:
-        runs = _of_variant(groups, problems, heuristics, drawn, values, len(variants) > 1, loaded, known, refused)
         try:
-            for run in runs:
-                # A problem that has none of the parameters that vary is the same in all variants.
-                found.setdefault((run.key, *run.called), run)
+            for work in plan(groups, problems, heuristics, values, refused=refused):
+                problem, key = work.problem, optimum_key(work.problem, loaded)
+                variant = _variant_text(problem, values) if len(variants) > 1 else ""
+                posed = known.setdefault(key, Posed(key, problem, loaded))
+                for choice, seed in product(work.choices, drawn):
+                    names = work.group, problem.instance.name, variant
+                    run = Planned(run_key(key, choice, seed), posed, choice, seed, *names)
+                    # A problem that has none of the parameters that vary is the same in all variants.
+                    found.setdefault((run.key, *run.called), run)
         except UsageError as error:
             faults.update(dict.fromkeys(str(error).split("\n")))
     if faults:
         raise UsageError(*faults)
     return Plan(tuple(found.values()))
-
-
-def _of_variant(
-    groups: Sequence[Group],
-    problems: str | Sequence[str],
-    heuristics: AnyHeuristic | Sequence[AnyHeuristic | Choice],
-    seeds: Sequence[int],
-    values: Parameters,
-    several: bool,
-    profile: Profile,
-    by_key: dict[str, Posed],
-    refused: Callable[[Instance, str, InputError], None],
-) -> Iterable[Planned]:
-    """The runs with one choice of parameters; `by_key` are the problems of all choices by now."""
-    for part in plan(groups, problems, heuristics, values, refused=refused):
-        variant = _variant_text(part.problem, values) if several else ""
-        key = optimum_key(part.problem, profile)
-        posed = by_key.setdefault(key, Posed(key, part.problem, profile))
-        for choice in part.choices:
-            for seed in seeds:
-                name = part.problem.instance.name
-                yield Planned(run_key(key, choice, seed), posed, choice, seed, part.group, name, variant)
 
 
 def _variant_text(problem: TaskProblem[Any], values: Parameters) -> str:
@@ -560,7 +510,7 @@ class SweepFile:
         Parameters
         ----------
         refused
-            As for `optsched.measuring.sweeping.plans.planned`.
+            As for `planned`.
         limited
             The profile, with its time limit, by the name that a part gives it, if any.
 

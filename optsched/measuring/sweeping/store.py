@@ -529,28 +529,18 @@ def load_sweep(path: str | os.PathLike[str], sweep: int | str = "last") -> Sweep
 
 @dataclass(frozen=True)
 class Checked:
-    """The result of checking a store.
-
-    Attributes
-    ----------
-    runs, optima, instances
-        How many there are.
-    proved
-        How many of the optima are proved again, from the instance and the proof alone.
-    claimed
-        How many of the others rest on what: `solver`, `enumeration` or `nothing`.
-    others
-        How many runs are of other code than this, by its version.
-    faults
-        What is wrong, a line each.
-    """
+    """The result of checking a store: how many rows there are, and what is wrong."""
 
     runs: int
     optima: int
     instances: int
+    #: How many of the optima are proved again, from the instance and the proof alone.
     proved: int
+    #: How many of the others rest on what: `solver`, `enumeration` or `nothing`.
     claimed: Mapping[str, int]
+    #: How many runs are of other code than this, by its version.
     others: Counter[str]
+    #: A line each.
     faults: tuple[str, ...]
 
 

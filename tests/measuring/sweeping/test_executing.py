@@ -51,10 +51,10 @@ from optsched.processes import Limits, LocalExecutor, Outcome, Status
 def run_job(source: str | None = None, **parameters: Any) -> Job:
     """A run of labl against the optimum of a problem on an instance of the library."""
     (wanted,) = planned("papers/guo-table2", "latency", ["labl"]).runs
-    solving = Job.solving(wanted.posed)
-    solution = execute(solving)
+    job = Job.solving(wanted.posed)
+    solution = execute(job)
     assert isinstance(solution, Solution)
-    job = solving.of_run(wanted.choice, 3, pickle.dumps(solution))
+    job = job.solved(solution).of_run(wanted.choice, 3)
     return replace(job, parameters=parameters, source=job.source if source is None else source)
 
 
@@ -288,7 +288,7 @@ def test_jobs_carry_no_proofs(path: Path) -> None:
     with Store(path) as store:
         held = Agenda(swept_plan(), store)._hold(swept_plan().runs[0].posed)
         (row,) = store.rows("SELECT solution FROM optima WHERE key = ?", key)
-    assert all(not entry.data for entry in held.reference.solution.certificates)
+    assert all(not entry.data for entry in pickle.loads(held.solution).certificates)
     assert '"node_prices"' in row["solution"]
 
 
