@@ -194,12 +194,7 @@ def _by_cases(problem: JobTimes, data: Mapping[str, Any]) -> Number:
 def alone_entry(problem: ScheduleProblem, alone: JobAlone, proof: Certificate) -> Mapping[str, Any]:
     """What a certificate of the makespan of a job alone proves, as certificates hold it: by nodes, in microseconds.
 
-    Parameters
-    ----------
-    problem, alone
-        What it is about.
-    proof
-        A certificate of `alone.posed` with a cover or prices.
+    `proof` is a certificate of `alone.posed` with a cover or prices.
     """
     limit = int(proof.data["limit"])
     time = alone.release + limit * alone.unit

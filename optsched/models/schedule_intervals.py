@@ -53,16 +53,12 @@ class Grid:
 
     Attributes
     ----------
-    step
-        Microseconds of a tick.
-    open
-        Nodes with room for tasks of each kind.
+    step, open
+        Microseconds of a tick; nodes with room for tasks of each kind.
     spans
         For each task and open node: the instants at which it may start there, and how long it takes.
-    maps
-        Positions of the maps to run, by job.
-    running_maps
-        When maps end that run, by job.
+    maps, running_maps
+        By job: positions of the maps to run; when maps end that run.
     run_until
         When a running task ends, by its row in the instance: of those in `ends` at the earliest.
     ends
@@ -122,13 +118,7 @@ class Grid:
 
 
 def interval_size(problem: TimedProblem, jobs: bool) -> ModelSize:
-    """What the literal model would take; `jobs`: without the makespan.
-
-    Raises
-    ------
-    TooLarge
-        As `Timetable` says.
-    """
+    """What the literal model would take; `jobs`: without the makespan. TooLarge as `Timetable` says."""
     if problem.plainly_infeasible is not None:
         return ModelSize(0, 0, 0)
     grid, count, tasks = Grid(problem), len(problem.jobs), len(problem.tasks)

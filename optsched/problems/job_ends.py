@@ -34,18 +34,14 @@ class JobEnds:
     """All schedules whose jobs' ends cost less than a limit, by the steps in which jobs end; a `Relaxation`.
 
     A variable of a box is the step in which a job ends, as in `PricedTime`: what a schedule is rounded down to. Costs
-    are steps until then, times weights, of all jobs together.
+    are steps until then, times weights, of all jobs together. Each kind with tasks must have a slot.
 
     Parameters
     ----------
-    problem
-        One for which each kind with tasks has a slot.
-    step
-        Microseconds, 1 or more.
+    problem, step, ends
+        As of `PricedTime`.
     limit
         Schedules that cost as much or more do not count.
-    ends
-        When each job ends at the earliest, as of `PricedTime`.
 
     Examples
     --------
@@ -104,15 +100,9 @@ class JobEnds:
     def settle(self, box: Box, multipliers: Ints, limit: int) -> int | None:
         """A lower bound of the cost of a schedule's jobs that ends in the box; see `Relaxation.settle`.
 
-        Parameters
-        ----------
-        box
-            It is narrowed by what no schedule has that costs less than `limit`.
-        multipliers
-            A scale and prices of slots, as `packed`, that are not `too_large`. With the scale 0 the prices are a ray:
-            where jobs pay more than all slots cost, nothing is in the box.
-        limit
-            No more than that of all.
+        The box is narrowed by what no schedule has that costs less than `limit`, which is no more than that of all. The
+        multipliers are a scale and prices of slots, as `packed`, that are not `too_large`. With the scale 0 the prices
+        are a ray: where jobs pay more than all slots cost, nothing is in the box.
         """
         if box.empty:
             return limit

@@ -30,12 +30,8 @@ class JobTimes(TimedProblem):
     """Every task on a slot, and the least sum over jobs of the time from arrival to end, in seconds.
 
     The jobs that count are those with a task that waits or runs at the snapshot. A task without a job is a job of its
-    own. A job without an arrival counts from the snapshot on. See `ScheduleProblem` for what is feasible.
-
-    Attributes
-    ----------
-    weights
-        The weight of each job, exact.
+    own. A job without an arrival counts from the snapshot on. See `ScheduleProblem` for what is feasible. `weights` has
+    the exact weight of each job.
 
     Examples
     --------
@@ -146,13 +142,8 @@ class JobTimes(TimedProblem):
         """The bound of the sum of job times, in seconds, that counting proves.
 
         A job counts its weight from its arrival to its end, so that the sum is the integral over time of the weight
-        that has not ended. Of that `_limits` say the least.
-
-        Parameters
-        ----------
-        alone
-            int64, shape (jobs,): microseconds at which each job ends at the earliest, as is proved; by default
-            `earliest_completions`.
+        that has not ended. Of that `_limits` say the least. `alone` is when each job ends at the earliest, as is proved
+        (microseconds, shape (jobs,)); by default `earliest_completions`.
         """
         limits = self._limits(self.earliest_completions if alone is None else alone)
         ordered = sorted(((until, most) for until, most in limits if until > self.now), reverse=True)

@@ -28,16 +28,11 @@ class JobAlone(NamedTuple):
     ----------
     job
         Its number among the jobs of the problem.
-    posed
-        Loads and work count in units; tasks have the ids that they have.
-    node
-        int64, shape (servers,): the node of each slot.
-    release
-        Microseconds from which on the maps may run.
-    unit
-        Microseconds.
-    tail
-        Microseconds that the reduces of the job take at least after the last of these maps.
+    posed, node
+        The problem, in which loads and work count in units, and tasks have their ids; and the node of each server.
+    release, unit, tail
+        Microseconds: from which on the maps may run; of a unit; that the job's reduces take at least after the last
+        map.
     """
 
     job: int
@@ -67,12 +62,7 @@ class JobAlone(NamedTuple):
 
 
 class JobsAlone:
-    """The jobs of a problem, each alone with what runs at the snapshot.
-
-    Parameters
-    ----------
-    problem
-        One with slots for maps, where it has maps that wait.
+    """The jobs of a problem, each alone with what runs at the snapshot. Maps that wait need a slot for maps.
 
     Examples
     --------

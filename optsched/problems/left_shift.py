@@ -19,14 +19,8 @@ __all__ = ["as_early", "slots_by_node"]
 def as_early(problem: ScheduleProblem, schedule: Schedule) -> Schedule:
     """The same tasks on the same nodes in the order of their starts, each as early as it can be, maps first.
 
-    A reduce that would end before its job's last map starts later, so that it ends with that.
-
-    Parameters
-    ----------
-    problem
-        What the schedule is of.
-    schedule
-        Feasible, but tasks may be left out.
+    A reduce that would end before its job's last map starts later, so that it ends with that. The schedule is feasible,
+    but may leave tasks out.
 
     Examples
     --------
@@ -62,14 +56,7 @@ def as_early(problem: ScheduleProblem, schedule: Schedule) -> Schedule:
 def slots_by_node(problem: ScheduleProblem, kind: int, last: Ints) -> list[list[int]]:
     """When the slots of each node become free, the first first; of running reduces not before their job's last map.
 
-    Parameters
-    ----------
-    problem
-        Has slots.
-    kind
-        `MAP` or `REDUCE`.
-    last
-        int64, shape (jobs,): microseconds at which the last map of each job ends; of no matter for maps.
+    `last` is when the last map of each job ends (microseconds, shape (jobs,)); of no matter for maps.
     """
     nodes, until, job = problem.slots(kind)
     if kind == REDUCE:

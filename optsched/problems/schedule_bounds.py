@@ -17,13 +17,6 @@ def area_makespan(problem: ScheduleProblem, kind: int) -> int:
     """When all tasks of a kind have ended at the earliest, by the room of all slots together; microseconds.
 
     From each release on, the slots have to do what is released then or later, and what still runs then.
-
-    Parameters
-    ----------
-    problem
-        A problem with slots of the kind.
-    kind
-        `MAP` or `REDUCE`.
     """
     slots = int(problem.room[KINDS[kind]].sum())
     own = problem.kind == kind
@@ -41,13 +34,10 @@ def area_makespan(problem: ScheduleProblem, kind: int) -> int:
 
 
 def work_by_job(problem: ScheduleProblem, kind: int) -> tuple[Ints, Ints]:
-    """The least work of the slots of a kind for each job, and from when on it may be done.
+    """The least work of the slots of a kind for each job, and from when on it may be done; int64, shape (jobs,) each.
 
-    Returns
-    -------
-    tuple
-        int64, shape (jobs,) each: microseconds of one slot, 0 where the job has nothing of the kind; and the earliest
-        microsecond at which some of it may run.
+    Microseconds of one slot, 0 where the job has nothing of the kind; and the earliest microsecond at which some may
+    run.
     """
     own = np.flatnonzero(problem.kind == kind)
     _, until, running = problem.running_of(kind)
@@ -65,15 +55,6 @@ def fluid_completions(work: Ints, release: Ints, slots: int) -> int:
     The job with the least work left runs, and all slots with it, until it ends or another one comes with less. No
     schedule that may break jobs off has a lower sum (Schrage 1968), and so none of the slots.
 
-    Parameters
-    ----------
-    work, release
-        int64, shape (jobs,): microseconds of one slot; from when on it may run, 0 or more.
-    slots
-        How many there are, 1 or more.
-
-    Examples
-    --------
     >>> fluid_completions(np.array([8, 2]), np.array([0, 1]), 2)
     7
     """
@@ -83,11 +64,9 @@ def fluid_completions(work: Ints, release: Ints, slots: int) -> int:
 def fluid_ends(work: Ints, release: Ints, slots: int) -> list[int]:
     """When jobs end on one machine as quick as all slots, the shortest remaining first: microseconds times `slots`.
 
-    At every instant as many have ended as under any other rule (Schrage 1968). Parameters are as of
-    `fluid_completions`.
+    At every instant as many have ended as under any other rule (Schrage 1968). `work` is in microseconds of one slot;
+    it may run from `release` on, 0 or more.
 
-    Examples
-    --------
     >>> fluid_ends(np.array([8, 2]), np.array([0, 1]), 2)
     [4, 10]
     """

@@ -44,12 +44,7 @@ _MOST_UNITS = 2**60
 class Goal(NamedTuple):
     """A term of the objective: `weight` times the seconds from `since` (microseconds) until some jobs have ended.
 
-    Attributes
-    ----------
-    label
-        What it is called: the job, or nothing if it is about all.
-    weight, since, jobs
-        See above; rows of `problem.jobs`.
+    The label is the job's, or empty if it is about all; `jobs` are rows of `problem.jobs`.
     """
 
     label: Label
@@ -154,23 +149,14 @@ class _Switch(NamedTuple):
 
 
 class ScheduleProgram:
-    """The program, in ticks after the snapshot, and what its solutions stand for.
-
-    Parameters
-    ----------
-    problem
-        One that is not plainly infeasible.
+    """The program of a problem that is not plainly infeasible, in ticks after the snapshot, and its solutions.
 
     Attributes
     ----------
-    table
-        Classes of equal tasks, nodes and instants.
-    jobs
-        The label of each job.
-    program
-        Variables and rows, all with names.
-    spans
-        Of each goal.
+    table, jobs
+        Classes of equal tasks, nodes and instants; the label of each job.
+    program, spans
+        Variables and rows, all with names; and the span of each goal.
 
     Raises
     ------
@@ -389,10 +375,7 @@ class ScheduleProgram:
     def _add_goals(self) -> int:
         """Add when the jobs of each goal have ended: a variable that is 1 from a tick on, for each at which they may.
 
-        Returns
-        -------
-        int
-            How many units of the objective are a second.
+        It returns how many units of the objective are a second.
         """
         problem, table, switches, spans = self.problem, self.table, list[_Switch](), list[tuple[Goal, Ints]]()
         last = {job: (job, kind) for job, kind in sorted(self._ticks)}  # reduces, where a job has any

@@ -49,19 +49,9 @@ def lengths(times: Ints, window: int | Ints, function: int) -> Ints:
 
     With function 0 it is their time. With k it is u^(k) of Fekete and Schepers (2001), a dual feasible function, times
     k times the window: the time itself where (k + 1) of it fill windows without a rest, else what is rounded down to
-    such times. So of tasks that fit just twice one counts as half a slot, for any time that they leave.
+    such times. So of tasks that fit just twice one counts as half a slot, for any time that they leave. What is longer
+    than the window counts as 2^60.
 
-    Parameters
-    ----------
-    times
-        int64, 0 or more; what is longer than the window counts as 2^60.
-    window
-        Microseconds, 1 or more; or many such, which are broadcast against the times.
-    function
-        k.
-
-    Examples
-    --------
     >>> lengths(np.array([4, 5, 6, 10, 11]), 10, 1).tolist()
     [0, 5, 10, 10, 1152921504606846976]
     >>> lengths(np.array([4, 5]), 10, 2).tolist()

@@ -42,15 +42,12 @@ class Jobs:
 
     Attributes
     ----------
-    ids
-        What they are called: the job's id, or the task's.
-    rows
-        int64, shape (jobs,): the row of each in the instance's jobs, or -1.
+    ids, rows
+        What they are called: the job's id, or the task's; the row of each in the instance's jobs, or -1.
     of_task
         int64, shape (tasks of the instance,): the job of each task here, or -1 for a task of a job that has ended.
     arrival
-        int64, shape (jobs,): microseconds; the instance's time where none is given, and at the latest where a task of
-        the job has begun by then.
+        Microseconds of each; the instance's time where none is given, and at the latest where a task has begun by then.
     """
 
     ids: tuple[str, ...]
@@ -219,11 +216,8 @@ class ScheduleProblem(TaskProblem[Schedule]):
     def slots(self, kind: int) -> tuple[Ints, Ints, Ints]:
         """Every slot of a kind that is or becomes free: the idle ones by node, and then those of running tasks.
 
-        Returns
-        -------
-        tuple
-            int64, shape (slots,) each: its node; the microsecond at which its task ends, or `now`, a reduce as if its
-            job's maps had ended; and the job of that task, or -1.
+        int64, shape (slots,) each: its node; the microsecond at which its task ends, or `now`, a reduce as if its job's
+        maps had ended; and the job of that task, or -1.
         """
         idle = self.offered[KINDS[kind]]
         free = np.repeat(np.arange(len(idle)), idle)

@@ -35,14 +35,11 @@ class Level:
 
     Attributes
     ----------
-    name
-        What an area is: "node", "rack", or a name that only tells it from other levels.
-    area
-        int64, shape (nodes,): the area of each node, -1 for none.
-    areas
-        The areas of each task.
-    times
-        int64, shape (areas of all tasks,): microseconds in each of them.
+    name, area
+        What an area is: "node", "rack", or a name that only tells it from other levels; the area of each node, -1 for
+        none.
+    areas, times
+        The areas of each task, and microseconds in each of them (int64, shape (areas of all tasks,)).
     """
 
     name: str
@@ -62,12 +59,8 @@ class Level:
     def cheapest(self, offers: Ints, counted: Callable[[Ints], Ints] | None = None) -> Ints:
         """The least of time times offer over the areas of each task; shape (tasks,), 2^60 where there is none.
 
-        Parameters
-        ----------
-        offers
-            int64, shape (nodes,): the price of each node, 2^60 where it is not to be used.
-        counted
-            As of `ServiceTimes.cheapest`.
+        The price of each node is its offer, 2^60 where it is not to be used; `counted` is as of
+        `ServiceTimes.cheapest`.
         """
         least = np.full(int(self.area.max(initial=-1)) + 2, NEVER, dtype=np.int64)  # the last entry: no area
         np.minimum.at(least, self.area, offers)
@@ -89,19 +82,15 @@ class ServiceTimes:
     ----------
     replicas
         For each task the nodes from which it reads.
-    areas
-        For each level int64, shape (nodes,): the area of each node, -1 for none; at the first level each node is its
-        own. All nodes are area 0 of the last one.
-    names
-        What the areas of each level are called.
-    by_level
-        int64, shape (tasks, levels).
-
-    Attributes
-    ----------
+    areas, names
+        For each level the area of each node (int64, shape (nodes,), -1 for none), and what its areas are called. At the
+        first level each node is its own; all nodes are area 0 of the last one.
     by_level
         int64, shape (tasks, levels): microseconds at each level, the nearest first; where nodes of the first level
         differ, the least there.
+
+    Attributes
+    ----------
     even
         Whether a task takes the same time on all nodes of an area, and so on all that are nearest by the same level.
     """
@@ -186,16 +175,9 @@ class ServiceTimes:
     def cheapest(self, prices: Ints, usable: Bools, counted: Callable[[Ints], Ints] | None = None) -> Ints:
         """The least of time times price over the usable nodes, for each task; shape (tasks,), 2^60 where there is none.
 
-        It is too low, and so still a bound, where a task takes longer near its data than far from it.
-
-        Parameters
-        ----------
-        prices
-            int64, shape (nodes,), 0 or more; no product may be past 2^60.
-        usable
-            bool, shape (nodes,).
-        counted
-            From times to what counts in their place; 2^60 where a task must not run.
+        It is too low, and so still a bound, where a task takes longer near its data than far from it. Prices are 0 or
+        more; no product may be past 2^60. `counted` turns times into what counts in their place; 2^60 where a task must
+        not run.
         """
         offers = np.where(usable, prices, NEVER)
         found = np.full(len(self), NEVER, dtype=np.int64)
@@ -221,19 +203,11 @@ class ServiceTimes:
 
 
 def level_times(instance: Instance, tasks: Ints, factors: Sequence[float]) -> ServiceTimes:
-    """Times by locality.
+    """Times by locality; each task has `times` or a `duration`.
 
     A task's `times` are given by level. Of a task that has a `duration` instead it is that times the factor of the
-    level. A task without replicas takes `times` off the rack, or its duration as it is: it reads nothing remotely.
-
-    Parameters
-    ----------
-    instance
-        Has tasks and nodes.
-    tasks
-        int64: the tasks, each with `times` or a `duration`.
-    factors
-        What a duration is multiplied by on a node with the data, in its rack, and beyond it.
+    level: on a node with the data, in its rack, and beyond it. A task without replicas takes `times` off the rack, or
+    its duration as it is: it reads nothing remotely.
 
     Examples
     --------

@@ -40,16 +40,9 @@ _COUNTS = 10**8
 
 
 class TimePrices(NamedTuple):
-    """The prices of a slot of each kind in each step of time.
+    """The prices of a slot for maps and for reduces in each step of time: int64, 0 or more; later slots cost nothing.
 
-    Attributes
-    ----------
-    step
-        Microseconds, 1 or more.
-    scale
-        Units of price that are one job's waiting for one step.
-    prices
-        int64, shape (steps,), 0 or more: for maps, and for reduces. After the last step slots cost nothing.
+    A step is so many microseconds, 1 or more. `scale` units of price are one job's waiting for one step.
     """
 
     step: int
@@ -69,19 +62,11 @@ class SlotClass:
 
 
 class PricedTime:
-    """The tasks of a problem in steps of time, to be priced.
+    """The tasks of a problem in steps (microseconds) of time, to be priced.
 
-    Every slot of a kind is like every other one here, and every task takes its least time.
-
-    Parameters
-    ----------
-    problem
-        One for which each kind with tasks has a slot; `job-times`, but for `paid_by`.
-    step
-        Microseconds.
-    ends
-        int64, shape (jobs,): microseconds at which each job ends at the earliest, as is proved; by default
-        `ScheduleProblem.earliest_completions`.
+    Every slot of a kind is like every other one here, and every task takes its least time. Each kind with tasks must
+    have a slot. The problem is `job-times`, but for `paid_by`. `ends` is when each job ends at the earliest, as is
+    proved (microseconds, shape (jobs,)); by default `ScheduleProblem.earliest_completions`.
     """
 
     def __init__(self, problem: ScheduleProblem, step: int, ends: Ints | None = None) -> None:
@@ -186,17 +171,8 @@ class PricedTime:
     def costs(self, prices: Sequence[Ints], steps: int) -> tuple[int, list[Ints]]:
         """The payments of running tasks less the cost of all slots; and the least cost of each job's slots, by its end.
 
-        Parameters
-        ----------
-        prices
-            For maps and for reduces, no more than `steps`, and not `too_large`.
-        steps
-            Jobs are looked at that end within this many.
-
-        Returns
-        -------
-        tuple
-            The sum, and for each job int64, shape (steps + 1,): at least 2^61 where it cannot have ended by then.
+        Prices are for maps and for reduces, no more than `steps`, and not `too_large`. Costs of a job are int64, of
+        shape (steps + 1,): at least 2^61 where it cannot have ended by then.
         """
         total, sums, found = 0, [], []
         for kind, column in enumerate(prices):

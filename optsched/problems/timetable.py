@@ -37,18 +37,10 @@ MOST_INSTANTS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Tasks of a job and kind that take the same time on the nodes of a place.
+    """Tasks of a job (row of `problem.jobs`) and kind that take the same time, in ticks, on the open nodes of a place.
 
-    Attributes
-    ----------
-    job, kind, time
-        Row of `problem.jobs`; `MAP` or `REDUCE`; ticks.
-    level, place
-        What areas of the level are called, and the index of the area, which at "node" is the node's; -1 for all nodes.
-    nodes
-        The open nodes of the place.
-    first
-        Position of the first task that may be counted in it.
+    `level` is what areas of the level are called, `place` the index of the area, which at "node" is the node's; -1 for
+    all nodes. `first` is the position of the first task that may be counted in it.
     """
 
     job: int
@@ -74,16 +66,8 @@ class TaskClass:
 class Pool:
     """Nodes whose slots of a kind the same groups may use.
 
-    Attributes
-    ----------
-    kind, nodes
-        `MAP` or `REDUCE`; their indices.
-    groups
-        Those that may start here.
-    idle
-        Slots that are free from the snapshot on.
-    busy
-        Of each other slot the tick at which its task ends, and the job whose last map it waits for, or -1.
+    `idle` slots are free from the snapshot on. `busy` has of each other slot the tick at which its task ends, and the
+    job whose last map it waits for, or -1.
     """
 
     kind: int
@@ -114,14 +98,8 @@ class _Place(NamedTuple):
 class Maps(NamedTuple):
     """The maps of a job that have not ended.
 
-    Attributes
-    ----------
-    pending
-        How many wait.
-    needed
-        How many must end before its reduces start.
-    ends
-        Ticks at which those that run end, the first first.
+    They are how many wait, how many must end before its reduces start, and the ticks at which those that run end, the
+    first first.
     """
 
     pending: int
@@ -160,8 +138,6 @@ class Timetable:
 
     Parameters
     ----------
-    problem
-        The problem.
     limit
         Schedules that are worth more may be left out; None: jobs may end as late as if tasks ran one after another.
     per_pair

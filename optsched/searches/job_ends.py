@@ -63,10 +63,9 @@ class EndTree:
     ----------
     limit
         As that of `ends`, or what a schedule costs that was found.
-    programs
-        How many linear programs were solved.
-    work
-        How long it takes to check the tree (`JobEnds.work`); no box is settled for more than `MOST_WORK` in all.
+    programs, work
+        How many linear programs were solved, and how long it takes to check the tree (`JobEnds.work`); no box is
+        settled for more than `MOST_WORK` in all.
     """
 
     def __init__(self, ends: JobEnds, realised: Callable[[list[int]], int]) -> None:
@@ -209,14 +208,6 @@ def ended_by(problem: JobTimes, ends: Ints, most: int, nodes: int = 20) -> Sched
     """A schedule in which jobs end by given times (microseconds) and each task runs where it is quickest.
 
     None where the problem's program of these has more than `most` starts, or HiGHS finds nothing within its nodes.
-
-    Examples
-    --------
-    >>> from optsched.core.instance import Cluster, Instance, Workload
-    >>> problem = JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[10, 20])))
-    >>> ended_by(problem, np.array([30_000_000, 20_000_000]), 100).starts.tolist()
-    [20000000, 0]
-    >>> ended_by(problem, np.array([20_000_000, 20_000_000]), 100)
     """
     if (ends < problem.earliest_completions).any():
         return None

@@ -97,13 +97,7 @@ class _Class(NamedTuple):
 
 
 class JobPlacing:
-    """Places jobs of a problem in any order.
-
-    Parameters
-    ----------
-    problem
-        One for which each kind with tasks has a slot.
-    """
+    """Places jobs of a problem, for which each kind with tasks has a slot, in any order."""
 
     def __init__(self, problem: ScheduleProblem) -> None:
         self.problem = problem
@@ -139,17 +133,10 @@ class JobPlacing:
         return classes
 
     def schedule(self, order: Sequence[int], packed: Bools, reduces: Sequence[int] | None = None) -> Schedule:
-        """The schedule with jobs placed in an order, each so that its maps end as soon as they can.
+        """The schedule with all jobs placed in an order, each so that its maps end as soon as they can.
 
-        Parameters
-        ----------
-        order
-            All jobs, the one that goes first first.
-        packed
-            bool, shape (jobs,): whether a job takes the slots on which it has least time to spare, rather than those
-            that are free first.
-        reduces
-            The order of the jobs' reduces; by default the same.
+        A job that is `packed` takes the slots on which it has least time to spare, rather than those that are free
+        first. `reduces` is the order of the jobs' reduces; by default the same.
         """
         problem = self.problem
         nodes, starts = (np.zeros(len(problem.tasks), dtype=np.int64) for _ in range(2))
@@ -293,14 +280,8 @@ class JobPlacing:
 class _Fitting:
     """Tasks that are put at the beginning of gaps, one after another, so that all end in time.
 
-    Parameters
-    ----------
-    times
-        How long tasks take.
-    node, begin, end
-        int64, shape (gaps,): the node of each gap, and between which instants it is free.
-    packed
-        Whether tasks go where least time is left over, rather than where they end first.
+    The node of each gap is given, and between which instants it is free. Where it is `packed`, tasks go where least
+    time is left over, rather than where they end first.
     """
 
     def __init__(self, times: ServiceTimes, node: Ints, begin: Ints, end: Ints, packed: bool) -> None:
@@ -348,15 +329,8 @@ class _Fitting:
 def matched(homes: Sequence[Sequence[int]], room: list[int]) -> list[int]:
     """Match as many tasks as possible to nodes of their own, by augmenting paths: the node of each, or -1.
 
-    Parameters
-    ----------
-    homes
-        The nodes of each task.
-    room
-        How many tasks each node takes.
+    `homes` are the nodes of each task, `room` how many tasks each node takes.
 
-    Examples
-    --------
     >>> matched([[0, 1], [0], [0]], [1, 1])
     [1, 0, -1]
     """

@@ -35,20 +35,14 @@ _SOURCE = "Agosta et al., note 3"
 
 
 class AloneSearch:
-    """The bounds so far of jobs alone.
-
-    Parameters
-    ----------
-    problem
-        One that is not plainly infeasible.
+    """The bounds so far of jobs alone, of a problem that is not plainly infeasible.
 
     Attributes
     ----------
     ends
         int64, shape (jobs,): microseconds at which each job ends at the earliest.
     entries
-        By job: what a certificate holds of it (`optsched.certificates.schedules.alone_entry`); not for jobs where
-        counting proves as much.
+        By job: what a certificate holds of it (`alone_entry`); not for jobs where counting proves as much.
     looked_at
         The jobs that were, of those that may gain something.
     """

@@ -141,16 +141,10 @@ def _completions(
 
 
 class _Kind:
-    """The tasks of one kind that wait, and the slots for them.
+    """The tasks of one kind that wait, by their positions, and the slots for them.
 
-    Attributes
-    ----------
-    job
-        The job of each task, by its position.
-    busy
-        Of each task that runs its job, and when it would end if the maps had ended.
-    orders
-        In how many ways its tasks may follow each other on nodes, at most.
+    `job` is the job of each. `busy` is of each task that runs its job, and when it would end if the maps had ended.
+    `orders` is in how many ways its tasks may follow each other on nodes, at most.
     """
 
     def __init__(self, problem: ScheduleProblem, kind: int) -> None:
@@ -183,10 +177,7 @@ class _Kind:
     def every(self, last: tuple[int, ...], begin: tuple[int, ...]) -> Iterator[_Placed]:
         """Every order of the tasks on nodes.
 
-        Parameters
-        ----------
-        last, begin
-            Of each job: when its tasks of this kind end at the earliest, and when they may begin.
+        `last` is when each job's tasks of this kind end at the earliest, and `begin` when they may begin.
         """
         placed: _Placed = {}
         for position, job in self.job.items():

@@ -34,16 +34,9 @@ _FUNCTIONS, _BEGINNINGS = range(4), 8
 
 
 def latest_window(problem: Makespan, kind: int, low: int, high: int) -> Window | None:
-    """A window that rules out an end, by halves the latest; None: no end.
+    """A window that rules out an end, by halves the latest; None: no end. The problem is not plainly infeasible.
 
-    Parameters
-    ----------
-    problem
-        One that is not plainly infeasible.
-    kind
-        Of the tasks that count.
-    low, high
-        The first end that is not ruled out, and one that is attained; microseconds.
+    `low` is the first end that is not ruled out, `high` one that is attained; microseconds.
     """
     best, low = None, problem.next_end(max(low, problem.now + 1))
     while low < high:
@@ -74,12 +67,7 @@ def _windows(problem: Makespan, kind: int, end: int) -> Iterator[Window]:
 def node_prices(problem: ScheduleProblem, window: Window) -> Ints | None:
     """Prices of nodes by which the tasks of a window need most; None where there are none, or the program is too large.
 
-    Parameters
-    ----------
-    problem
-        What it is about.
-    window
-        Lengths count as they are: its tail, function and prices do not matter.
+    Lengths count as they are: tail, function and prices of the window do not matter.
     """
     long, room = window.end - window.begin, problem.room[KINDS[window.kind]].astype(np.float64)
     nodes, until, _ = problem.running_of(window.kind)

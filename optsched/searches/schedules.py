@@ -60,21 +60,9 @@ _LATE = 0.5
 
 
 class ScheduleSearch:
-    """The best schedule and the best proof found so far; `run` goes on until they meet, or nothing more is tried.
+    """The best schedule, or None, and a proof of the best bound so far; `run` goes on until they meet.
 
-    Parameters
-    ----------
-    problem
-        One that is not plainly infeasible.
-    start
-        A schedule to begin with.
-
-    Attributes
-    ----------
-    best
-        A schedule, or None.
-    proof
-        A certificate of a bound.
+    The problem is not plainly infeasible; the search may begin with a schedule.
     """
 
     def __init__(self, problem: ScheduleProblem, start: Schedule | None = None) -> None:
@@ -274,10 +262,7 @@ class ScheduleSearch:
     def _grown(self, limit: Number, starts: int) -> tuple[bool, int]:
         """Grow a tree up to a limit in seconds, while its programs have at most `starts` starts in all.
 
-        Returns
-        -------
-        tuple
-            Whether it is closed, and how many starts its programs had.
+        It returns whether the tree is closed, and how many starts its programs had.
         """
         problem, alone, realising = self.problem, self._alone, self._realising
         assert isinstance(problem, JobTimes)

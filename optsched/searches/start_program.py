@@ -39,14 +39,8 @@ _STEPS, _COEFFICIENTS, _COMPARED = 600, 500_000, 5_000_000
 class Late(NamedTuple):
     """What the program says of a box.
 
-    Attributes
-    ----------
-    prices
-        Of slots; with the scale 0 a ray.
-    late
-        Of each job the parts of it that end after the least step of its box, after the next one, and so on.
-    outside
-        Whether parts of tasks end after the box, or never.
+    `prices` are of slots; with the scale 0 a ray. `late` has of each job the parts of it that end after the least step
+    of its box, after the next one, and so on. `outside` is whether parts of tasks end after the box, or never.
     """
 
     prices: TimePrices
@@ -55,16 +49,9 @@ class Late(NamedTuple):
 
 
 def fine_enough(problem: ScheduleProblem, schedule: Schedule, ends: Ints) -> PricedTime:
-    """A problem in the shortest steps of time in which its program is not too large.
+    """A problem, not plainly infeasible, in the shortest steps of time in which its program is not too large.
 
-    Parameters
-    ----------
-    problem
-        One that is not plainly infeasible.
-    schedule
-        A good one.
-    ends
-        When each job ends at the earliest, as of `PricedTime`.
+    A good schedule is given, and when each job ends at the earliest, as of `PricedTime`.
     """
     until = int(problem.completions(schedule).max())
     latest = problem.latest_completions(problem.evaluate(schedule)[0])
@@ -85,16 +72,9 @@ def fine_enough(problem: ScheduleProblem, schedule: Schedule, ends: Ints) -> Pri
 
 
 class StartProgram:
-    """The program for boxes within one.
+    """The program for boxes within one. Where what is priced has no weights, jobs count 1 each.
 
-    Parameters
-    ----------
-    priced
-        What it is about; where it has no weights, jobs count 1 each.
-    box
-        All boxes are within this one.
-    penalty
-        What a task costs that is left out.
+    `penalty` is what a task costs that is left out.
     """
 
     def __init__(self, priced: PricedTime, box: Box, penalty: float = 1.0) -> None:
@@ -146,14 +126,9 @@ class StartProgram:
         )
 
     def solve(self, box: Box, ray: bool = False) -> Late | None:
-        """What the program says of a box; None where HiGHS was stopped.
+        """What the program says of a box that is not empty; None where HiGHS was stopped.
 
-        Parameters
-        ----------
-        box
-            Not empty.
-        ray
-            Whether nothing but what is left out costs anything, so that prices show that nothing is in the box.
+        For a `ray` nothing but what is left out costs anything, so that prices show that nothing is in the box.
         """
         late = np.maximum(self._end - box.lower[self._job], 0)
         cost = 0.0 * late if ray else self._weight[self._job] * self._share * late
@@ -185,14 +160,7 @@ def _ends_and_shares(each: SlotClass, begins: Ints, work: int) -> tuple[Ints, Fl
 def latest_priced(problem: Makespan, low: int, schedule: Schedule) -> tuple[TimePrices, int] | None:
     """Prices by which not all tasks end within some number of steps, by halves the most; None: there were none.
 
-    Parameters
-    ----------
-    problem
-        One that is not plainly infeasible.
-    low
-        The first end that is not ruled out; microseconds.
-    schedule
-        A good one.
+    `low` is the first end that is not ruled out, in microseconds; a good schedule is given, too.
     """
     priced = fine_enough(problem, schedule, problem.earliest_completions)
     alone, best = np.array(priced.alone, dtype=np.int64), None
