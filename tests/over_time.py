@@ -30,7 +30,6 @@ from optsched.instances.generate import generate
 from optsched.problems.job_times import JobTimes
 from optsched.problems.latency import Latency
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedules import ScheduleProblem
 from optsched.searches.enumeration import best_decision
 
 __all__ = [
@@ -50,7 +49,6 @@ __all__ = [
     "topology",
     "two_jobs",
     "whole",
-    "with_slot",
 ]
 
 Text = dict[str, Any]
@@ -337,13 +335,3 @@ def one_job(seed: int, slots: int = 1, nodes: int = 4, maps: int = 9) -> tuple[I
     alone = Instance(servers, Workload(ids, replicas=Ragged.from_rows(on_slots)))
     cluster = Cluster([f"n{number}" for number in range(nodes)], slots=[slots] * nodes)
     return Instance(cluster, workload), Latency(alone, w_loc=near, w_rem=far)
-
-
-def with_slot(problem: ScheduleProblem, node: int) -> ScheduleProblem:
-    """The same problem with a slot more for maps on a node, which is idle."""
-    instance = problem.instance
-    slots, idle = instance.cluster.slots.copy(), instance.state.idle_slots.copy()
-    slots[node] += 1
-    idle[node] += 1
-    more = instance.with_slots(slots, instance.cluster.reduce_slots)
-    return type(problem)(more.with_state(replace(instance.state, idle_slots=idle)), **problem.parameters)

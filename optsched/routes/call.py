@@ -71,10 +71,9 @@ class Found:
 
     Attributes
     ----------
-    outcome
-        Its status, figures and words; by default those of a run that was stopped before it began.
-    decision
-        What it holds; None: nothing.
+    outcome, decision
+        Its status, figures and words, by default those of a run that was stopped before it began; what it holds, or
+        None.
     position, units
         Which component of the problem its objective is, and how many units of it are one of the component's; negative
         where it minimises what the problem maximises.
@@ -198,13 +197,7 @@ class Call(Generic[Posed]):
         hand_over(made)
 
     def worth(self, decision: Decision) -> Value:
-        """The value of what an engine or a model holds; looked at once.
-
-        Raises
-        ------
-        SolverDisagreement
-            If it is infeasible.
-        """
+        """The value of what an engine or a model holds; looked at once. SolverDisagreement if it is infeasible."""
         if self._valued is None or self._valued[0] is not decision:
             self._valued = decision, _worth(self.problem, decision)
         return self._valued[1]
@@ -330,10 +323,7 @@ def _tighter(proof: Certificate, other: Certificate, sense: Sense) -> bool:
 def _doubt(problem: AnyProblem, solution: Solution) -> None:
     """Take a solver's mere word only where nothing that is quickly found contradicts it.
 
-    Raises
-    ------
-    SolverDisagreement
-        If a decision is found that is better than a claimed bound, or feasible where nothing should be.
+    SolverDisagreement if a decision is found that is better than a claimed bound, or feasible where nothing should be.
     """
     if solution.limit is Limit.INTERRUPTED:
         return
@@ -354,10 +344,7 @@ def _doubt(problem: AnyProblem, solution: Solution) -> None:
 def _bound(problem: AnyProblem, objective: Value | None, certificates: tuple[Certificate, ...]) -> list[Number | None]:
     """What certificates claim of each component, of a later one only where the earlier ones are at their bounds.
 
-    Raises
-    ------
-    SolverDisagreement
-        If a decision is better than what is claimed to be the best.
+    SolverDisagreement if a decision is better than what is claimed to be the best.
     """
     claims = {certificate.component: certificate.claim for certificate in certificates}
     bound: list[Number | None] = []
@@ -380,20 +367,10 @@ def modelled(
     start: Decision | None = None,
     prepare: Callable[[Any], None] | None = None,
 ) -> Found:
-    """Build the model of a route, solve it, and decode what the solver holds: the one way by a model.
+    """Build the model of a route (`pyomo` or `pulp`), solve it, and decode what the solver holds: the one way.
 
-    Parameters
-    ----------
-    problem, route
-        What to solve; `pyomo` or `pulp`.
-    profile
-        Limits and options of the solver.
-    limit
-        Of the second program; None: the first.
-    start
-        Where to begin.
-    prepare
-        Changes the model before it is solved.
+    `limit` is that of the second program; None: the first one. `start` is where to begin; `prepare` changes the model
+    before it is solved.
 
     Raises
     ------
@@ -488,17 +465,9 @@ def solver_of(route: str) -> Callable[..., SolverOutcome]:
 def proved(call: Call[Any], solution: Solution, profile: Profile, module: RouteModule, default: str) -> Solution:
     """A solution with the default route's proofs in the place of words, as far as there are any.
 
-    Parameters
-    ----------
-    call, solution, profile
-        The call of another route (which is not `brute-force`), what it gave, and the limits of both.
-    module, default
-        The routes of the problem, and which is the default.
-
-    Raises
-    ------
-    SolverDisagreement
-        If the default route finds something better, or that there is none where the other says so.
+    The call is of another route (not `brute-force`), which gave the solution within the same limits; `module` has the
+    routes of the problem. SolverDisagreement if the default route finds something better, or that there is none where
+    the other says so.
     """
     if not any(_words(call, solution)):
         return solution

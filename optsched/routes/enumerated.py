@@ -28,10 +28,7 @@ ROUTES = ("brute-force", *MODELS)
 def routes(problem: AnyProblem) -> tuple[str, ...]:
     """`brute-force`, and the models; the models first where there are too many placements to try.
 
-    Raises
-    ------
-    UsageError
-        If the problem decides no placement and its record names neither models nor routes.
+    UsageError if the problem decides no placement and its record names neither models nor routes.
     """
     from optsched.searches.enumeration import is_small  # which loads the classes of all problems
 

@@ -108,15 +108,7 @@ def _better(problem: Any, *decisions: Any) -> Any:
 
 
 class _Search:
-    """The state of solving a problem: what was found and proved by now.
-
-    Attributes
-    ----------
-    incumbent, answer
-        The best decision; what was found last.
-    before, proofs
-        Of the components that are settled.
-    """
+    """The state of solving a problem: the best decision, what was found last, and what is settled before."""
 
     def __init__(self, call: Call[Any], profile: Profile, known: Sequence[Certificate]) -> None:
         self.call, self.problem, self._profile, self._known = call, call.problem, profile, known

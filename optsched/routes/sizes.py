@@ -29,13 +29,6 @@ def route_sizes(problem: AnyProblem) -> dict[str, RouteSize]:
     The figures of `arrays` are those of the compact model, which has as many variables or somewhat more, without the
     objects of Python; so are those of engines of networks, whose arcs are the variables.
 
-    Parameters
-    ----------
-    problem
-        What would be solved.
-
-    Examples
-    --------
     >>> import optsched
     >>> problem = optsched.problem("min-cost-flow", optsched.generate("min-cost-flow", nodes=1000, arcs=100_000))
     >>> sizes = route_sizes(problem)
@@ -63,15 +56,8 @@ def route_sizes(problem: AnyProblem) -> dict[str, RouteSize]:
 def model_sizes(problem: AnyProblem, limit: Any = None) -> dict[str, ModelSize]:
     """The size of each route's model, without building it; empty where the problem has no models.
 
-    Parameters
-    ----------
-    problem
-        What would be modelled.
-    limit
-        Of the second program; None: the first.
+    `limit` is that of the second program; None: the first one.
 
-    Examples
-    --------
     >>> import optsched
     >>> problem = optsched.problem("lsap", optsched.generate("lsap", nodes=1000, tasks=1000))
     >>> sizes = model_sizes(problem)
