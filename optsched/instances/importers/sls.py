@@ -160,7 +160,7 @@ def _labels(slots: str | int, weighed: bool) -> dict[str, str]:
         "replicas": "assumed: SLS asks the scheduler for a container on this host, which is taken to hold its data",
         "slots": inferred if slots == "inferred" else f"given: {slots} on every node, for maps and for reduces",
         "arrival": "the job's start, in s since the first job's",
-        "observed": "recorded: the host that a container names, which is where it ran in the log of which SLS made it",
+        "observed": "recorded: the host that a container names, which is where it ran in the log behind the file",
         "start": "recorded, in s since the first job's start",
         "duration": "recorded, wherever it ran",
         "weight": "recorded" if weighed else "assumed: no allocation file was given, so 1 each",
