@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, get_origin, get_type_hints
 
 import numpy as np
 
@@ -31,6 +31,7 @@ __all__ = [
     "optimum_label",
     "require",
     "require_distinct",
+    "settings",
     "share",
 ]
 
@@ -105,6 +106,17 @@ class Setting:
         if not inside or type(checked) is not self.type or (self.choices and checked not in self.choices):
             raise UsageError(f"{family}: {name} is {_text(checked)}; it must be {self.range}")
         return checked
+
+
+def settings(draw: Callable[..., object]) -> dict[str, Setting]:
+    """The parameters of a draw, which its annotations say.
+
+    >>> def drawn(rng: np.random.Generator, *, tasks: Annotated[int, Setting(50, "pending tasks")]) -> None: ...
+    >>> settings(drawn)["tasks"].default
+    50
+    """
+    hints = get_type_hints(draw, include_extras=True)
+    return {name: hint.__metadata__[0] for name, hint in hints.items() if get_origin(hint) is Annotated}
 
 
 def share(doc: str) -> Setting:

@@ -6,6 +6,8 @@ segment, and so is a node type: c1 and c2. The tables' figures are the paper's; 
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from optsched.core.instance import (
@@ -22,7 +24,7 @@ from optsched.core.instance import (
     Strings,
     Workload,
 )
-from optsched.instances.families.base import LOST, Drawn, Family, Setting, require
+from optsched.instances.families.base import LOST, Drawn, Family, Setting, require, settings
 from optsched.instances.families.sampling import (
     ASSUMED,
     distinct_nodes,
@@ -107,14 +109,14 @@ def _workload(
 def _flow(
     rng: np.random.Generator,
     *,
-    nodes: int,
-    tasks: int,
-    slots: int,
-    idle_ratio: float,
-    replicas: int,
-    block: int,
-    lost: float,
-    reduces: int,
+    nodes: Annotated[int, Setting(14, "compute and storage nodes together", 2, 10**6)],
+    tasks: Annotated[int, Setting(40, "pending maps")],
+    slots: Annotated[int, Setting(4, "slots of each compute node", 1, 1000)],
+    idle_ratio: Annotated[float, Setting(0.5, "share of all slots that is idle; their number is rounded", 0, 1)],
+    replicas: Annotated[int, Setting(2, "most replicas of a block, on different storage nodes: 1 to this", 1, 1000)],
+    block: Annotated[int, _BLOCK],
+    lost: Annotated[float, LOST],
+    reduces: Annotated[int, Setting(0, "pending reduces; each reads from two ended maps", 0, 10**5, later=True)],
 ) -> Drawn:
     """Random job types, replicas, running maps and storage loads on a cluster in the paper's proportions.
 
@@ -240,16 +242,7 @@ FAMILIES = (
         "flow",
         "Hsu and Freeh, sections 4.2 and 5.1.",
         "Maps of random job types that read from storage nodes; 3 in 14 nodes store, the others have busy slots.",
-        {
-            "nodes": Setting(14, "compute and storage nodes together", 2, 10**6),
-            "tasks": Setting(40, "pending maps"),
-            "slots": Setting(4, "slots of each compute node", 1, 1000),
-            "idle_ratio": Setting(0.5, "share of all slots that is idle; their number is rounded", 0, 1),
-            "replicas": Setting(2, "most replicas of a block, on different storage nodes: 1 to this", 1, 1000),
-            "block": _BLOCK,
-            "lost": LOST,
-            "reduces": Setting(0, "pending reduces; each reads from two ended maps", 0, 10**5, later=True),
-        },
+        settings(_flow),
         _flow,
     ),
     Family(

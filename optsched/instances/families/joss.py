@@ -5,10 +5,12 @@ The paper gives no experiment of JoSS; sizes, ratios and slots are assumed, and 
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, RUNNING, Cluster, Ints, State, Workload
-from optsched.instances.families.base import LOST, Drawn, Family, Setting, require, require_distinct
+from optsched.instances.families.base import LOST, Drawn, Family, Setting, require, require_distinct, settings
 from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered, on, replica_counts
 
 __all__ = ["BLOCK", "FAMILIES"]
@@ -20,18 +22,20 @@ BLOCK = 128
 def _traffic(
     rng: np.random.Generator,
     *,
-    nodes: int,
-    tasks: int,
-    datacenters: int,
-    jobs: int,
-    reduces: int,
-    replicas: int,
-    ratio: float,
-    smallest: int,
-    spare: float,
-    lost: float,
-    finished: int,
-    running: int,
+    nodes: Annotated[int, Setting(40, "nodes, in datacenters of nearly equal size", 1, 10**6)],
+    tasks: Annotated[int, Setting(120, "maps", 1)],
+    datacenters: Annotated[int, Setting(4, "datacenters (k)", 1, 1000)],
+    jobs: Annotated[int, Setting(10, "jobs, each with at least one map", 1)],
+    reduces: Annotated[int, Setting(4, "most reduces of a job: a power of 2, up to this", 1, 1000)],
+    replicas: Annotated[int, Setting(2, "most replicas of a block, on different nodes: 1 to this", 1, 1000)],
+    ratio: Annotated[float, Setting(2.0, "filter ratios (FP_J) are quarters from 0 to this", 0, 100)],
+    smallest: Annotated[
+        int, Setting(BLOCK, "least size of a block in MB; they are uniform from this to 128", 1, BLOCK)
+    ],
+    spare: Annotated[float, Setting(0.5, "slots beyond one a task, as a share of the tasks of their kind", 0, 100)],
+    lost: Annotated[float, LOST],
+    finished: Annotated[int, Setting(0, "maps that have ended, in addition to the pending ones", 0, 10**5, later=True)],
+    running: Annotated[int, Setting(0, "reduces that run, in addition to the pending ones", 0, 10**5, later=True)],
 ) -> Drawn:
     require(datacenters <= nodes, f"datacenters is {datacenters}; it must be at most {nodes}, the number of nodes")
     require(jobs <= max(tasks, 1), f"jobs is {jobs}; it must be at most {tasks}, the number of maps")
@@ -84,20 +88,7 @@ FAMILIES = (
         "traffic",
         "Sharmilarani et al., section II.D.",
         "Jobs of maps and reduces on nodes in datacenters, with uniformly random replicas, 1 to R a block.",
-        {
-            "nodes": Setting(40, "nodes, in datacenters of nearly equal size", 1, 10**6),
-            "tasks": Setting(120, "maps", 1),
-            "datacenters": Setting(4, "datacenters (k)", 1, 1000),
-            "jobs": Setting(10, "jobs, each with at least one map", 1),
-            "reduces": Setting(4, "most reduces of a job: a power of 2, up to this", 1, 1000),
-            "replicas": Setting(2, "most replicas of a block, on different nodes: 1 to this", 1, 1000),
-            "ratio": Setting(2.0, "filter ratios (FP_J) are quarters from 0 to this", 0, 100),
-            "smallest": Setting(BLOCK, "least size of a block in MB; they are uniform from this to 128", 1, BLOCK),
-            "spare": Setting(0.5, "slots beyond one a task, as a share of the tasks of their kind", 0, 100),
-            "lost": LOST,
-            "finished": Setting(0, "maps that have ended, in addition to the pending ones", 0, 10**5, later=True),
-            "running": Setting(0, "reduces that run, in addition to the pending ones", 0, 10**5, later=True),
-        },
+        settings(_traffic),
         _traffic,
     ),
 )

@@ -6,11 +6,12 @@ It is nobody's experiment. Gap matrices show on it what a scheduler that cares f
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
 from optsched.core.instance import MAP, REDUCE, Cluster, State, Topology, Workload
-from optsched.instances.families.base import Drawn, Family, Setting, require, require_distinct
+from optsched.instances.families.base import Drawn, Family, Setting, require, require_distinct, settings
 from optsched.instances.families.hsu import MAP_RATES, OUT_RATE, PROCESS_RATES
 from optsched.instances.families.sampling import (
     ASSUMED,
@@ -27,15 +28,15 @@ __all__ = ["FAMILIES"]
 def _mixed(
     rng: np.random.Generator,
     *,
-    nodes: int,
-    tasks: int,
-    reduces: int,
-    jobs: int,
-    groups: int,
-    racks: int,
-    datacenters: int,
-    replicas: int,
-    slots: int,
+    nodes: Annotated[int, Setting(9, "nodes, of two types", 2, 10**6)],
+    tasks: Annotated[int, Setting(12, "maps")],
+    reduces: Annotated[int, Setting(4, "reduces", 0, 10**5)],
+    jobs: Annotated[int, Setting(2, "jobs, which share maps and reduces evenly", 1, 10**5)],
+    groups: Annotated[int, Setting(2, "groups, which share the jobs evenly", 1, 10**5)],
+    racks: Annotated[int, Setting(3, "racks", 1, 10**6)],
+    datacenters: Annotated[int, Setting(3, "datacenters, which share the racks evenly", 1, 10**6)],
+    replicas: Annotated[int, Setting(2, "most replicas of a block: 1 to this", 1, 1000)],
+    slots: Annotated[int, Setting(2, "map slots of each node", 1, 1000)],
 ) -> Drawn:
     """Whole sizes, demands, loads and times; the rates are Hsu and Freeh's."""
     require_distinct(replicas, nodes)
@@ -126,17 +127,7 @@ FAMILIES = (
         "mixed",
         "",
         "Maps and reduces with every field that a problem of the papers may need, for gap matrices.",
-        {
-            "nodes": Setting(9, "nodes, of two types", 2, 10**6),
-            "tasks": Setting(12, "maps"),
-            "reduces": Setting(4, "reduces", 0, 10**5),
-            "jobs": Setting(2, "jobs, which share maps and reduces evenly", 1, 10**5),
-            "groups": Setting(2, "groups, which share the jobs evenly", 1, 10**5),
-            "racks": Setting(3, "racks", 1, 10**6),
-            "datacenters": Setting(3, "datacenters, which share the racks evenly", 1, 10**6),
-            "replicas": Setting(2, "most replicas of a block: 1 to this", 1, 1000),
-            "slots": Setting(2, "map slots of each node", 1, 1000),
-        },
+        settings(_mixed),
         _mixed,
     ),
 )

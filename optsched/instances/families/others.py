@@ -8,11 +8,13 @@ costs, arcs without a limit, lower bounds.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from optsched.core.instance import Cluster, Ints, Pairs, State, Workload
 from optsched.core.network import UNBOUNDED, FlowNetwork
-from optsched.instances.families.base import Drawn, Family, Setting, share
+from optsched.instances.families.base import Drawn, Family, Setting, settings, share
 from optsched.instances.families.sampling import numbered, some
 
 __all__ = ["FAMILIES"]
@@ -30,12 +32,17 @@ _WIDE_DEMANDS, _SUM, _AWAY = (1, 100), 111, (-10, 10)
 def _draw(
     rng: np.random.Generator,
     *,
-    nodes: int,
-    tasks: int,
-    tightness: float,
-    correlated: int,
-    resources: int,
-    barred: float,
+    nodes: Annotated[int, Setting(5, "nodes (agents)", 1, 10**4)],
+    tasks: Annotated[int, Setting(30, "pending tasks (jobs); the files have 15 to 200", 0, 10**5)],
+    tightness: Annotated[
+        float, Setting(0.8, "capacity of each node, of what an equal part of all tasks would take", 0, 10)
+    ],
+    correlated: Annotated[
+        int,
+        Setting(0, "dear pairs take little in 1 (type D) and 2 (type E), which are hard; 0: type C", choices=(0, 1, 2)),
+    ],
+    resources: Annotated[int, Setting(1, "resources that a task takes", 1, 100, later=True)],
+    barred: Annotated[float, share("pairs that are not allowed")],
 ) -> Drawn:
     """Whole numbers; a node's capacity is `tightness` of what all tasks would take there, over the number of nodes."""
     shape = tasks, nodes
@@ -67,13 +74,15 @@ def _draw(
 def _network(
     rng: np.random.Generator,
     *,
-    nodes: int,
-    arcs: int,
-    units: int,
-    cost: int,
-    parallel: float,
-    unbounded: float,
-    bounded_below: float,
+    nodes: Annotated[int, Setting(20, "nodes", 2, 10**6)],
+    arcs: Annotated[int, Setting(80, "arcs, between different nodes")],
+    units: Annotated[int, Setting(9, "the drawn flow, and the room above it, is 0 to this on each arc", 0, 10**6)],
+    cost: Annotated[int, Setting(20, "costs of arcs with a limit are uniform from minus this to this", 0, 10**6)],
+    parallel: Annotated[float, Setting(0.2, "share of the arcs that have the ends of another one", 0, 1)],
+    unbounded: Annotated[float, Setting(0.2, "chance of an arc to have no limit", 0, 1)],
+    bounded_below: Annotated[
+        float, Setting(0.2, "chance of an arc to have a lower limit, of 0 to the drawn flow", 0, 1)
+    ],
 ) -> FlowNetwork:
     """Supplies and bounds are what a drawn flow of 0 to `units` on each arc leaves room for.
 
@@ -111,31 +120,14 @@ FAMILIES = (
         "generalized-assignment",
         "OR-Library.",
         "Costs and demands of each pair drawn as in OR-Library's types C to E, capacities a share of the demand.",
-        {
-            "nodes": Setting(5, "nodes (agents)", 1, 10**4),
-            "tasks": Setting(30, "pending tasks (jobs); the files have 15 to 200", 0, 10**5),
-            "tightness": Setting(0.8, "capacity of each node, of what an equal part of all tasks would take", 0, 10),
-            "correlated": Setting(
-                0, "dear pairs take little in 1 (type D) and 2 (type E), which are hard; 0: type C", choices=(0, 1, 2)
-            ),
-            "resources": Setting(1, "resources that a task takes", 1, 100, later=True),
-            "barred": share("pairs that are not allowed"),
-        },
+        settings(_draw),
         _draw,
     ),
     Family(
         "min-cost-flow",
         "",
         "A flow network with a feasible flow: parallel arcs, negative costs, arcs without a limit, lower bounds.",
-        {
-            "nodes": Setting(20, "nodes", 2, 10**6),
-            "arcs": Setting(80, "arcs, between different nodes"),
-            "units": Setting(9, "the drawn flow, and the room above it, is 0 to this on each arc", 0, 10**6),
-            "cost": Setting(20, "costs of arcs with a limit are uniform from minus this to this", 0, 10**6),
-            "parallel": Setting(0.2, "share of the arcs that have the ends of another one", 0, 1),
-            "unbounded": Setting(0.2, "chance of an arc to have no limit", 0, 1),
-            "bounded_below": Setting(0.2, "chance of an arc to have a lower limit, of 0 to the drawn flow", 0, 1),
-        },
+        settings(_network),
         _network,
     ),
 )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from optsched.core.instance import (
     Topology,
     Workload,
 )
-from optsched.instances.families.base import LOST, Drawn, Family, Setting, require, require_distinct, share
+from optsched.instances.families.base import LOST, Drawn, Family, Setting, require, require_distinct, settings, share
 from optsched.instances.families.sampling import (
     dealt,
     distinct_nodes,
@@ -45,26 +46,40 @@ from optsched.instances.families.sampling import (
 __all__ = ["FAMILIES"]
 
 
+#: The distances that there are, by the numbers of their setting; one more is any of them.
+_FORMS = {1: "hops", 2: "links of switches on two levels", 3: "links of switches, uneven", 4: "a matrix, uneven"}
+_ANY = len(_FORMS) + 1
+
+
 def _over_time(
     rng: np.random.Generator,
     *,
-    nodes: int,
-    tasks: int,
-    reduces: int,
-    jobs: int,
-    groups: int,
-    racks: int,
-    replicas: int,
-    slots: int,
-    reduce_slots: int,
-    longest: int,
-    gap: float,
-    lost: float,
-    finished: float,
-    running: float,
-    busy: float,
-    distances: int,
-    size: int,
+    nodes: Annotated[int, Setting(10, "nodes", 1, 10**6)],
+    tasks: Annotated[int, Setting(60, "maps")],
+    reduces: Annotated[int, Setting(6, "reduces", 0, 10**6)],
+    jobs: Annotated[int, Setting(4, "jobs; the share of each falls as 1 over its rank", 1, 10**6)],
+    groups: Annotated[int, Setting(1, "groups, which share the jobs evenly", 1, 10**6)],
+    racks: Annotated[int, Setting(2, "racks", 1, 10**6)],
+    replicas: Annotated[int, Setting(3, "most replicas of a block: 1 to this", 1, 1000)],
+    slots: Annotated[int, Setting(2, "map slots of each node", 0, 1000)],
+    reduce_slots: Annotated[int, Setting(1, "reduce slots of each node", 0, 1000)],
+    longest: Annotated[int, Setting(60, "most seconds of a map on its data, and of a reduce", 1, 10**6)],
+    gap: Annotated[float, Setting(0.0, "mean seconds between arrivals; 0: all jobs are there at once", 0, 10**6)],
+    lost: Annotated[float, LOST],
+    finished: Annotated[float, share("maps that have ended")],
+    running: Annotated[float, share("other maps, which run")],
+    busy: Annotated[float, share("map slots that are not idle, though nothing listed runs there")],
+    distances: Annotated[
+        int,
+        Setting(
+            0,
+            "how far nodes are apart, for service=transfer: 0 not given, 1 hops, 2 switches on two levels, 3 uneven "
+            "links, 4 an uneven matrix, 5 any of these",
+            choices=tuple(range(_ANY + 1)),
+            later=True,
+        ),
+    ],
+    size: Annotated[int, Setting(4, "most MB of a block, if distances are given", 0, 10**6, later=True)],
 ) -> Drawn:
     """What runs and what is busy holds slots at random; the times of all that runs go on from before the snapshot."""
     require_distinct(replicas, nodes)
@@ -99,11 +114,6 @@ def _over_time(
         workload = replace(workload, size=blocks)
         labels |= {"topology": f"assumed: {_FORMS[form]}", "size": "assumed: whole MB, uniform"}
     return Drawn(cluster, workload, state, labels)
-
-
-#: The distances that there are, by the numbers of their setting; one more is any of them.
-_FORMS = {1: "hops", 2: "links of switches on two levels", 3: "links of switches, uneven", 4: "a matrix, uneven"}
-_ANY = len(_FORMS) + 1
 
 
 def _topology(rng: np.random.Generator, form: int, cluster: Cluster) -> Topology:
@@ -161,35 +171,6 @@ def _state(
     return State.initial(cluster, workload, status=status, node=node, start=start, idle_slots=idle)
 
 
-def _settings(jobs: int, gap: float) -> dict[str, Setting]:
-    """The parameters; the families differ in how many jobs there are and how far apart they arrive."""
-    return {
-        "nodes": Setting(10, "nodes", 1, 10**6),
-        "tasks": Setting(60, "maps"),
-        "reduces": Setting(6, "reduces", 0, 10**6),
-        "jobs": Setting(jobs, "jobs; the share of each falls as 1 over its rank", 1, 10**6),
-        "groups": Setting(1, "groups, which share the jobs evenly", 1, 10**6),
-        "racks": Setting(2, "racks", 1, 10**6),
-        "replicas": Setting(3, "most replicas of a block: 1 to this", 1, 1000),
-        "slots": Setting(2, "map slots of each node", 0, 1000),
-        "reduce_slots": Setting(1, "reduce slots of each node", 0, 1000),
-        "longest": Setting(60, "most seconds of a map on its data, and of a reduce", 1, 10**6),
-        "gap": Setting(gap, "mean seconds between arrivals; 0: all jobs are there at once", 0, 10**6),
-        "lost": LOST,
-        "finished": share("maps that have ended"),
-        "running": share("other maps, which run"),
-        "busy": share("map slots that are not idle, though nothing listed runs there"),
-        "distances": Setting(
-            0,
-            "how far nodes are apart, for service=transfer: 0 not given, 1 hops, 2 switches on two levels, 3 uneven "
-            "links, 4 an uneven matrix, 5 any of these",
-            choices=tuple(range(_ANY + 1)),
-            later=True,
-        ),
-        "size": Setting(4, "most MB of a block, if distances are given", 0, 10**6, later=True),
-    }
-
-
 #: Jobs that share a file, on average.
 _JOBS_A_FILE = 3
 
@@ -203,18 +184,23 @@ _DAY = 24.0
 def _day(
     rng: np.random.Generator,
     *,
-    nodes: int,
-    tasks: int,
-    reduces: int,
-    jobs: int,
-    racks: int,
-    replicas: int,
-    slots: int,
-    reduce_slots: int,
-    hours: float,
-    load: float,
-    swing: float,
-    factors: tuple[float, ...],
+    nodes: Annotated[int, Setting(10, "nodes", 1, 10**6)],
+    tasks: Annotated[int, Setting(1200, "maps")],
+    reduces: Annotated[int, Setting(120, "reduces", 0, 10**6)],
+    jobs: Annotated[int, Setting(120, "jobs; the share of each falls as 1 over its rank", 1, 10**6)],
+    racks: Annotated[int, Setting(2, "racks", 1, 10**6)],
+    replicas: Annotated[int, Setting(3, "replicas of a block", 1, 1000)],
+    slots: Annotated[int, Setting(2, "map slots of each node", 1, 1000)],
+    reduce_slots: Annotated[int, Setting(1, "reduce slots of each node", 0, 1000)],
+    hours: Annotated[float, Setting(24.0, "hours in which jobs arrive", 0.01, 10**4)],
+    load: Annotated[
+        float, Setting(0.7, "share of the map slots that maps on their data hold over these hours", 0.01, 100)
+    ],
+    swing: Annotated[float, Setting(0.8, "how much arrivals change over the day: 0 evenly, 1 none at midnight", 0, 1)],
+    factors: Annotated[
+        tuple[float, ...],
+        Setting((1.0, 1.2, 1.6), "how many times as long a map takes on its data, in its rack, beyond", 0.01, 1000),
+    ],
 ) -> Drawn:
     """Block k of a job is block k of its file; times by locality are those on the data times the factors."""
     require_distinct(replicas, nodes)
@@ -280,36 +266,25 @@ FAMILIES = (
         "makespan",
         "",
         "Maps with times by locality and reduces, of jobs that are all there, on slots over time.",
-        _settings(4, 0.0),
+        settings(_over_time),
         _over_time,
     ),
     Family(
         "job-times",
         "",
         "Jobs that arrive one after another, with times of their maps by locality, on slots over time.",
-        _settings(8, 20.0),
+        {
+            **settings(_over_time),
+            "jobs": Setting(8, "jobs; the share of each falls as 1 over its rank", 1, 10**6),
+            "gap": Setting(20.0, "mean seconds between arrivals; 0: all jobs are there at once", 0, 10**6),
+        },
         _over_time,
     ),
     Family(
         "day",
         "",
         "Jobs that arrive over a day, more of them at noon, and read popular files; times by locality.",
-        {
-            "nodes": Setting(10, "nodes", 1, 10**6),
-            "tasks": Setting(1200, "maps"),
-            "reduces": Setting(120, "reduces", 0, 10**6),
-            "jobs": Setting(120, "jobs; the share of each falls as 1 over its rank", 1, 10**6),
-            "racks": Setting(2, "racks", 1, 10**6),
-            "replicas": Setting(3, "replicas of a block", 1, 1000),
-            "slots": Setting(2, "map slots of each node", 1, 1000),
-            "reduce_slots": Setting(1, "reduce slots of each node", 0, 1000),
-            "hours": Setting(24.0, "hours in which jobs arrive", 0.01, 10**4),
-            "load": Setting(0.7, "share of the map slots that maps on their data hold over these hours", 0.01, 100),
-            "swing": Setting(0.8, "how much arrivals change over the day: 0 evenly, 1 none at midnight", 0, 1),
-            "factors": Setting(
-                (1.0, 1.2, 1.6), "how many times as long a map takes on its data, in its rack, beyond", 0.01, 1000
-            ),
-        },
+        settings(_day),
         _day,
     ),
 )

@@ -6,11 +6,12 @@ The paper's three resources are CPU, disk channel and memory, but it gives no nu
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
 from optsched.core.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, State, Workload
-from optsched.instances.families.base import Drawn, Family, Setting, require, share
+from optsched.instances.families.base import Drawn, Family, Setting, require, settings, share
 from optsched.instances.families.sampling import numbered, on, some
 
 __all__ = ["FAMILIES"]
@@ -26,14 +27,16 @@ _REDUCE = {"cpu": (1, 3), "disk": (1, 6), "memory": (2, 10)}
 def _utility(
     rng: np.random.Generator,
     *,
-    jobs: int,
-    nodes: int,
-    types: int,
-    maps: int,
-    reduces: int,
-    goals: float,
-    room: float,
-    running: float,
+    jobs: Annotated[int, Setting(4, "jobs", 0, 10**4)],
+    nodes: Annotated[int, Setting(10, "trackers", 1, 10**6)],
+    types: Annotated[int, Setting(1, "kinds of trackers, dealt in turn; 1: identical ones", 1, 10**6)],
+    maps: Annotated[int, Setting(40, "most pending maps of a job; at least half of it", 0, 10**6)],
+    reduces: Annotated[int, Setting(4, "most pending reduces of a job; from none", 0, 10**6)],
+    goals: Annotated[float, Setting(0.8, "share of the jobs that have a completion goal", 0, 1)],
+    room: Annotated[
+        float, Setting(1.0, "capacities of a tracker, of those that it is assumed to have; rounded down", 0, 1)
+    ],
+    running: Annotated[float, share("tasks that run already")],
 ) -> Drawn:
     """Job profiles, counts and goals uniform; types of trackers dealt in turn."""
     require(types <= nodes, f"types is {types}; it must be at most {nodes}: every tracker is of one type")
@@ -103,22 +106,12 @@ def _run(rng: np.random.Generator, *, gap: float, slots: int, reduce_slots: int,
     return Drawn(cluster, workload, State.initial(cluster, workload), {**drawn.labels, **labels})
 
 
-_UTILITY = {
-    "jobs": Setting(4, "jobs", 0, 10**4),
-    "nodes": Setting(10, "trackers", 1, 10**6),
-    "types": Setting(1, "kinds of trackers, dealt in turn; 1: identical ones", 1, 10**6),
-    "maps": Setting(40, "most pending maps of a job; at least half of it", 0, 10**6),
-    "reduces": Setting(4, "most pending reduces of a job; from none", 0, 10**6),
-    "room": Setting(1.0, "capacities of a tracker, of those that it is assumed to have; rounded down", 0, 1),
-    "goals": Setting(0.8, "share of the jobs that have a completion goal", 0, 1),
-}
-
 FAMILIES = (
     Family(
         "utility",
         "Sharmilarani et al., section III.",
         "Jobs with profiles of three resources and completion goals on trackers that cannot hold all of their tasks.",
-        {**_UTILITY, "running": share("tasks that run already")},
+        settings(_utility),
         _utility,
     ),
     Family(
@@ -126,7 +119,7 @@ FAMILIES = (
         "Sharmilarani et al., section III.",
         "The jobs of utility to be run over time: they arrive one after another, and their tasks have times.",
         {
-            **_UTILITY,
+            **{name: setting for name, setting in settings(_utility).items() if name != "running"},
             "gap": Setting(60.0, "mean seconds between the arrivals of two jobs", 0, 10**6),
             "slots": Setting(4, "map slots of each tracker", 0, 1000),
             "reduce_slots": Setting(2, "reduce slots of each tracker", 0, 1000),

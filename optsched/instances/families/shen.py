@@ -6,6 +6,7 @@ Table II is the paper's; replicas, partitions and shuffle ratios, which it does 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from optsched.core.instance import (
     Topology,
     Workload,
 )
-from optsched.instances.families.base import Drawn, Family, Setting, require, require_distinct, share
+from optsched.instances.families.base import Drawn, Family, Setting, require, require_distinct, settings, share
 from optsched.instances.families.sampling import (
     ASSUMED,
     distinct_nodes,
@@ -70,17 +71,17 @@ _HOPS = {"node": 0, "rack": 2, "off_rack": 4}
 def _transmission(
     rng: np.random.Generator,
     *,
-    nodes: int,
-    tasks: int,
-    reduces: int,
-    jobs: int,
-    racks: int,
-    replicas: int,
-    slots: int,
-    reduce_slots: int,
-    finished: float,
-    spread: int,
-    running: float,
+    nodes: Annotated[int, Setting(8, "nodes; at most 8192 where distances are drawn", 1, 10**6)],
+    tasks: Annotated[int, Setting(12, "maps", 1)],
+    reduces: Annotated[int, Setting(4, "reduces", 1, 10**5)],
+    jobs: Annotated[int, Setting(2, "jobs, which share maps and reduces evenly", 1, 10**5)],
+    racks: Annotated[int, Setting(2, "racks", 1, 10**4)],
+    replicas: Annotated[int, Setting(2, "most replicas of a block: 1 to this", 1, 1000)],
+    slots: Annotated[int, Setting(2, "map slots of each node", 1, 1000)],
+    reduce_slots: Annotated[int, Setting(1, "reduce slots of each node", 1, 1000)],
+    finished: Annotated[float, Setting(0.0, "share of the maps that ran already; their number is rounded", 0, 1)],
+    spread: Annotated[int, Setting(0, "distances are drawn from 1 to this; 0: hops 0, 2, 4 by rack", 0, 10**6)],
+    running: Annotated[float, share("reduces that run")],
 ) -> Drawn:
     """Whole sizes, so that costs are whole; what ran or runs is on nodes drawn with equal chance."""
     require_distinct(replicas, nodes)
@@ -182,19 +183,7 @@ FAMILIES = (
         "transmission",
         "Shen et al. 2016, section II.",
         "Jobs with maps, reduces and a random shuffle; distances by rack or drawn.",
-        {
-            "nodes": Setting(8, "nodes; at most 8192 where distances are drawn", 1, 10**6),
-            "tasks": Setting(12, "maps", 1),
-            "reduces": Setting(4, "reduces", 1, 10**5),
-            "jobs": Setting(2, "jobs, which share maps and reduces evenly", 1, 10**5),
-            "racks": Setting(2, "racks", 1, 10**4),
-            "replicas": Setting(2, "most replicas of a block: 1 to this", 1, 1000),
-            "slots": Setting(2, "map slots of each node", 1, 1000),
-            "reduce_slots": Setting(1, "reduce slots of each node", 1, 1000),
-            "finished": Setting(0.0, "share of the maps that ran already; their number is rounded", 0, 1),
-            "spread": Setting(0, "distances are drawn from 1 to this; 0: hops 0, 2, 4 by rack", 0, 10**6),
-            "running": share("reduces that run"),
-        },
+        settings(_transmission),
         _transmission,
     ),
     Family(
