@@ -13,7 +13,7 @@ import os
 import re
 import zlib
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
@@ -46,6 +46,7 @@ __all__ = [
     "shown",
     "parse_slots",
     "stem",
+    "timed",
     "unescaped",
 ]
 
@@ -153,13 +154,39 @@ def parse_slots(slots: str | int, *words: str) -> str | int:
     raise UsageError(f"slots must be {choices} or a number of at least 1, not {slots!r}")
 
 
-def most_at_once(intervals: Iterable[tuple[Hashable, int, int]]) -> int:
-    """The most of the intervals (where, start, end) that hold at once at one place; 0 where there are none."""
-    events: defaultdict[Hashable, list[tuple[int, int]]] = defaultdict(list)
-    for where, start, end in intervals:
-        # At equal times an end sorts before a start: one slot may have served both.
-        events[where] += [(start, 1), (end, -1)]
-    return max((max(accumulate(change for _, change in sorted(of_place))) for of_place in events.values()), default=0)
+def most_at_once(runs: Iterable[tuple[str, Location | None, int | None, int | None]]) -> dict[str, int]:
+    """For each kind of runs (kind, where, start, end) the most at once on one host; what is not known whole is left out.
+
+    >>> most_at_once([("map", Location("h"), 0, 5), ("map", Location("h"), 4, 9), ("map", Location("h"), 9, None)])
+    {'map': 2}
+    """
+    events: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    for kind, where, start, end in runs:
+        if where is not None and start is not None and end is not None and start <= end:
+            # At equal times an end sorts before a start: one slot may have served both.
+            events[kind, where.host] += [(start, 1), (end, -1)]
+    most: dict[str, int] = {}
+    for (kind, _), of_host in events.items():
+        most[kind] = max(most.get(kind, 0), *accumulate(change for _, change in sorted(of_host)))
+    return most
+
+
+def timed(
+    start: int | None, end: int | None, submit: int | None, origin: int | None
+) -> tuple[dict[str, float], list[str]]:
+    """The `start`, since `origin`, and the `duration` of a task, s, given times in ms; and what is odd in these."""
+    record, odd = {}, []
+    if start is not None and origin is not None:
+        if start < (origin if submit is None else submit):
+            odd.append("started before their job; start left out")
+        else:
+            record["start"] = (start - origin) / 1000
+    if start is not None and end is not None:
+        if start <= end:
+            record["duration"] = (end - start) / 1000
+        else:
+            odd.append("ended before they started; duration left out")
+    return record, odd
 
 
 def unescaped(name: str) -> str:

@@ -47,6 +47,7 @@ from optsched.instances.importers.foreign import (
     read_record,
     read_text,
     stem,
+    timed,
     unescaped,
 )
 
@@ -234,15 +235,6 @@ def _locations(trace: Trace) -> Iterator[Location]:
             yield from (attempt.location for attempt in task.attempts if attempt.location is not None)
 
 
-def _intervals(trace: Trace, kind: TaskKind) -> Iterator[tuple[str, int, int]]:
-    """Host, start and finish of each attempt at a task of a kind, where known."""
-    for job in trace.jobs:
-        for task in job.tasks:
-            for attempt in task.attempts if task.kind == kind else ():
-                if attempt.location is not None and attempt.interval is not None:
-                    yield (attempt.location.host, *attempt.interval)
-
-
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
@@ -271,7 +263,11 @@ class _Importer:
             self.per_node = {"map": slots, "reduce": slots}
         elif slots == "inferred":
             # A tracker has at least one slot of a kind, also where the trace shows none in use.
-            self.per_node = {kind: max(1, most_at_once(_intervals(trace, kind))) for kind in ("map", "reduce")}
+            tasks = (task for job in trace.jobs for task in job.tasks)
+            most = most_at_once(
+                (task.kind, one.location, one.start, one.finish) for task in tasks for one in task.attempts
+            )
+            self.per_node = {kind: max(1, most.get(kind, 0)) for kind in ("map", "reduce")}
 
     def document(self, jobs: Sequence[Job], name: str) -> tuple[dict[str, Any], list[str]]:
         """One document of the given jobs, and the notes on what was odd in them."""
@@ -398,16 +394,10 @@ def _task_record(job: Job, task: Task, origin: int | None, oddities: Oddities) -
         odd("never succeeded; kept without an observed node")
         return record
     record["observed"] = success.location.host
-    if success.start is not None and origin is not None:
-        if success.start < (job.submit if job.submit is not None else origin):
-            odd("started before the submit; start left out")
-        else:
-            record["start"] = (success.start - origin) / 1000
-    if success.interval is not None:
-        record["duration"] = (success.interval[1] - success.interval[0]) / 1000
-    elif success.start is not None and success.finish is not None:
-        odd("finished before they started; duration left out")
-    return record
+    when, what = timed(success.start, success.finish, job.submit, origin)
+    for each in what:
+        odd(each)
+    return record | when
 
 
 def _size(task: Task) -> int | None:
@@ -501,13 +491,6 @@ class Attempt(Foreign, rename="camel"):
         if self.named is not None and (bare is None or bare.rack is None):
             return located(self.named.layers)
         return bare
-
-    @property
-    def interval(self) -> tuple[int, int] | None:
-        """Start and finish in ms, None unless both are known and in this order."""
-        if self.start is None or self.finish is None or self.finish < self.start:
-            return None
-        return self.start, self.finish
 
 
 class Task(Foreign):

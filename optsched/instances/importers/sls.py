@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -35,6 +34,7 @@ from optsched.instances.importers.foreign import (
     read_text,
     shown,
     stem,
+    timed,
 )
 
 __all__ = ["import_sls"]
@@ -113,7 +113,8 @@ def import_sls(
     log = _read_jobs(jobs, notes)
     weights = None if queues is None else _read_weights(queues)
     hosts = _hosts(log, jobs) if nodes is None else _read_nodes(nodes)
-    per_node = slots if isinstance(slots, int) else max(1, most_at_once(_intervals(log)))
+    runs = ((one.type, one.location, one.start, one.end) for job in log for one in job.containers)
+    per_node = slots if isinstance(slots, int) else max([1, *most_at_once(runs).values()])
     groups = _groups(log, weights, notes)
     origin = min((job.start for job in log if job.start is not None), default=None)
     records, tasks = _records(log, hosts, origin, notes)
@@ -183,7 +184,9 @@ def _records(
         odd: Counter[str] = Counter()
         for number, container in enumerate(job.containers, start=1):
             task: dict[str, Any] = {"id": f"{job.id}_c{number}", "job": job.id, "kind": container.type}
-            tasks.append(task | _where(container, hosts, odd) | _when(container, job, origin, odd))
+            when, what = timed(container.start, container.end, job.start, origin)
+            odd.update(what)
+            tasks.append(task | _where(container, hosts, odd) | when)
         notes.extend(f"{job.id}: {times} of {len(job.containers)} containers {what}" for what, times in odd.items())
     return records, tasks
 
@@ -199,31 +202,6 @@ def _where(container: _Container, hosts: dict[str, _Node], odd: Counter[str]) ->
     if where.rack not in (None, hosts[where.host].rack):
         odd["name another rack than the node file, whose rack is kept"] += 1
     return ({"replicas": [where.host]} if container.type == "map" else {}) | {"observed": where.host}
-
-
-def _when(container: _Container, job: _Job, origin: int | None, odd: Counter[str]) -> dict[str, Any]:
-    """The start of a container, and how long it took."""
-    start, end, when = container.start, container.end, dict[str, Any]()
-    if start is not None and origin is not None:
-        if start < (origin if job.start is None else job.start):
-            odd["started before their job; start left out"] += 1
-        else:
-            when["start"] = (start - origin) / 1000
-    if start is not None and end is not None:
-        if end >= start:
-            when["duration"] = (end - start) / 1000
-        else:
-            odd["ended before they started; duration left out"] += 1
-    return when
-
-
-def _intervals(log: list[_Job]) -> Iterator[tuple[tuple[str, str], int, int]]:
-    """Host and kind, start and end of each container, where known."""
-    for job in log:
-        for container in job.containers:
-            start, end = container.start, container.end
-            if container.location is not None and start is not None and end is not None and start <= end:
-                yield (container.location.host, container.type), start, end
 
 
 def _read_jobs(path: str | os.PathLike[str], notes: list[str]) -> list[_Job]:

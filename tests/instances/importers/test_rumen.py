@@ -222,8 +222,8 @@ def test_odd_tasks_and_attempts() -> None:
         "job_1: 1 of 8 maps name no replica; remote everywhere",
         "job_1: 1 of 8 maps name a replica twice; kept once",
         "job_1: 3 of 8 maps never succeeded: left out, since no observed slot was theirs",
-        "job_1: 1 of 8 maps finished before they started; duration left out",
-        "job_1: 1 of 8 maps started before the submit; start left out",
+        "job_1: 1 of 8 maps ended before they started; duration left out",
+        "job_1: 1 of 8 maps started before their job; start left out",
         "job_1: 1 of 2 reduces never succeeded: left out, since no observed slot was theirs",
     }
 
@@ -395,7 +395,7 @@ def test_yahoo_trace_is_met_with_notes(real_data: Path) -> None:
         "51 hosts of 585 in no known rack, so remote from all others",
         "job_200904211745_0001: has no maps; skipped",
         "job_200904211745_0004: has no finish time: its log was cut before its end, and later tasks may be missing",
-        "job_200904211745_0004: 1 of 131 maps started before the submit; start left out",
+        "job_200904211745_0004: 1 of 131 maps started before their job; start left out",
         "job_200904211745_0004: 19 of 47 reduces never succeeded: left out, since no observed slot was theirs",
     )
 
