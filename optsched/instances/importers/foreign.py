@@ -155,7 +155,7 @@ def parse_slots(slots: str | int, *words: str) -> str | int:
 
 
 def most_at_once(runs: Iterable[tuple[str, Location | None, int | None, int | None]]) -> dict[str, int]:
-    """For each kind of runs (kind, where, start, end) the most at once on one host; what is not known whole is left out.
+    """For each kind of runs (kind, where, start, end) the most at once on one host; a run not known whole is left out.
 
     >>> most_at_once([("map", Location("h"), 0, 5), ("map", Location("h"), 4, 9), ("map", Location("h"), 9, None)])
     {'map': 2}
