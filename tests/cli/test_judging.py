@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import pytest
 from command_line import answer, run
+from msgspec.structs import replace
 
 from optsched.core.fingerprint import code_version
 from optsched.measuring import judging
@@ -127,7 +126,7 @@ def test_the_last_full_judgement_is_shown(monkeypatch: pytest.MonkeyPatch) -> No
     kept = one.in_full[0]
     told = f"in full: judged on {kept.date} with {kept.version} over {kept.draws} draws: "
     assert f"{told}as recorded\n" in run("claims", one.id).stdout
-    monkeypatch.setitem(shipped(), digest(one.checks[0]), msgspec.structs.replace(kept, true=False))
+    monkeypatch.setitem(shipped(), digest(one.checks[0]), replace(kept, true=False))
     assert f"{told}{one.checks[0].says} came out otherwise\n" in run("claims", one.id).stdout
     monkeypatch.setattr(judging, "claim", lambda name: replace(one, checks=(*one.checks, Check(says="1 < 2"))))
     assert "in full: not judged since its checks are as they are\n" in run("claims", one.id).stdout

@@ -6,7 +6,6 @@ bring the claims of further papers as entry points of the group `optsched.claims
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,11 +14,11 @@ from typing import Any
 
 import msgspec
 
-from optsched.core.errors import UsageError, expect, nearest, unknown_id
+from optsched.core.errors import UsageError, expect, nearest
 from optsched.core.outside import Listed
-from optsched.core.resources import folder
 from optsched.measuring.judging.findings import Check, Finding, Judgement
 from optsched.measuring.judging.kept import Kept, in_full
+from optsched.measuring.judging.records import SHIPPED, named, read, selected
 
 __all__ = ["GROUP", "PAPERS", "VERDICTS", "WAYS", "Check", "Claim", "Finding", "Judgement", "Paper", "claim", "claims"]
 
@@ -47,8 +46,7 @@ WAYS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A claim of a paper and its verdict.
 
     Attributes
@@ -141,45 +139,23 @@ class Paper:
     claims: tuple[Claim, ...]
 
 
-class _Record(msgspec.Struct, forbid_unknown_fields=True):
-    place: str
-    claim: str
-    verdict: str
-    #: `{0.labl[1]:.1f}` stands for what is kept of the first check: the number of `labl` on its second instance.
-    why: str
-    way: str
-    region: str = ""
-    evidence: tuple[str, ...] = ()
-    checks: tuple[Check, ...] = ()
-    #: The claim of the same file that says as much, whose checks are this one's, too.
-    judged_as: str = ""
-
-
-class _File(msgspec.Struct, forbid_unknown_fields=True):
-    paper: str
-    claims: dict[str, _Record]
-
-
-#: The shipped papers, in the order in which they are listed.
-_SHIPPED = ("shen-2016", "sharmilarani", "hsu-freeh", "guo-2012", "agosta", "fischer-2010")
-
-
 @cache
 def _read(name: str) -> Paper:
-    """A shipped paper."""
-    text = (folder("instances") / "claims" / f"{name}.toml").read_text(encoding="utf-8")
-    file = msgspec.convert(tomllib.loads(text), _File)
+    """A shipped paper. The claim `judged_as` another one of its file has the checks of that one."""
+    records = read("claims", name)
     found = list[Claim]()
-    for key, record in file.claims.items():
-        fields = msgspec.structs.asdict(record)
-        checks = fields["checks"] = file.claims[fields.pop("judged_as") or key].checks
-        fields["why"] = _quoting(record.why, in_full(checks))
-        found.append(Claim(id=f"{name}/{key}", paper=file.paper, **fields))
-    return Paper(name, file.paper, tuple(found))
+    for fields in records.values():
+        as_another = fields.pop("judged_as", None)
+        one = msgspec.convert({**fields, "checks": records[as_another]["checks"]} if as_another else fields, Claim)
+        found.append(msgspec.structs.replace(one, why=_quoting(one.why, one.in_full)))
+    return Paper(name, found[0].paper, tuple(found))
 
 
 def _quoting(why: str, kept: Sequence[Kept]) -> str:
-    """A reason with its numbers, as they are kept; as it is written where something is not kept yet."""
+    """A reason with its numbers, as they are kept; as it is written where something is not kept yet.
+
+    `{0.labl[1]:.1f}` is the number of `labl` on the second instance of the first check.
+    """
     findings = [SimpleNamespace(**one.numbers, draws=one.draws, difference=one.differences) for one in kept]
     return why.format(*findings) if findings else why
 
@@ -195,7 +171,7 @@ def _fault(paper: Paper) -> str | None:
 
 
 #: Every paper by its name.
-PAPERS: Mapping[str, Paper] = Listed(GROUP, Paper, _SHIPPED, _read, _fault)
+PAPERS: Mapping[str, Paper] = Listed(GROUP, Paper, SHIPPED, _read, _fault)
 
 
 def claims(paper: str | None = None, verdict: str | None = None, words: Iterable[str] = ()) -> tuple[Claim, ...]:
@@ -225,25 +201,12 @@ def claims(paper: str | None = None, verdict: str | None = None, words: Iterable
     >>> claims("guo-2012", "fails", ["idle slots"])[0].id
     'guo-2012/3.3-more-idle'
     """
-    expect(paper, (str, type(None)), "a paper has a name, a text", "such as guo-2012")
     expect(verdict, (str, type(None)), "a verdict is a text", f"one of {', '.join(VERDICTS)}")
-    expect(words, Iterable, "words are texts", "a text or a list of them")
-    if paper is not None and paper not in PAPERS:
-        raise UsageError(f'no paper "{paper}"; {nearest(paper, list(PAPERS))}')
     if verdict is not None and verdict not in VERDICTS:
         raise UsageError(f'no verdict "{verdict}"; {nearest(verdict, list(VERDICTS))}')
-    wanted = [str(word).casefold() for word in ([words] if isinstance(words, str) else words)]
-    papers: Sequence[Paper] = list(PAPERS.values()) if paper is None else [PAPERS[paper]]
-    return tuple(
-        one
-        for each in papers
-        for one in each.claims
-        if (verdict is None or one.verdict == verdict) and all(word in _text(one) for word in wanted)
-    )
-
-
-def _text(one: Claim) -> str:
-    return " ".join((one.id, one.paper, one.place, one.claim, one.why, one.region, *one.evidence)).casefold()
+    texts = ("id", "paper", "place", "claim", "why", "region", "evidence")
+    found = selected({name: each.claims for name, each in PAPERS.items()}, paper, words, texts)
+    return tuple(one for one in found if verdict in (None, one.verdict))
 
 
 def claim(name: str) -> Claim:
@@ -259,8 +222,4 @@ def claim(name: str) -> Claim:
     >>> claim("agosta/3.4-theorem-1").verdict
     'fails'
     """
-    expect(name, str, "a claim has an id, a text", "optsched claims lists them")
-    found = {one.id: one for one in claims()}
-    if name not in found:
-        raise unknown_id("claim", name, list(found), "optsched claims")
-    return found[name]
+    return named("claim", name, claims(), "optsched claims")

@@ -10,7 +10,7 @@ import ast
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -32,9 +32,10 @@ from optsched.problems.base import resolve
 from optsched.simulating import service_of, simulate
 from optsched.simulating.services import service_named
 
-__all__ = ["ASKED", "JUDGES", "ORDERED", "Judge", "drawn", "judge_checks", "over_draws"]
+__all__ = ["ASKED", "JUDGES", "ORDERED", "Judge", "answers", "drawn", "judge_checks", "over_draws"]
 
 Judge = Callable[[Check, int], Finding]
+Asked = Callable[[str], Any]
 
 #: Operators of statements that have a margin.
 ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -56,18 +57,12 @@ def judge_checks(
     found = []
     for check in checks:
         draws = seeds or (check.full if effort == "full" else 0) or check.draws
+        if check.judge not in JUDGES and ":" not in check.judge:
+            raise UsageError(f'no judge "{check.judge}"; {nearest(check.judge, list(JUDGES))}')
+        judge = JUDGES.get(check.judge) or imported(check.judge)
         with deadline(None if time_limit is None else time_limit / len(checks)):
-            found.append(_judge(check.judge)(check, draws))
+            found.append(judge(check, draws))
     return Judgement(tuple(found), verdict, time.perf_counter() - begin)
-
-
-def _judge(name: str) -> Judge:
-    if name in JUDGES:
-        return JUDGES[name]
-    if ":" not in name:
-        raise UsageError(f'no judge "{name}"; {nearest(name, list(JUDGES))}')
-    judge: Judge = imported(name)
-    return judge
 
 
 # What a check is about -----------------------------------------------------------------------------------------------
@@ -85,45 +80,40 @@ def drawn(text: str, seed: int) -> Instance:
     return found
 
 
-class _Snapshot:
-    """The decisions of one draw on a snapshot, each made when it is first asked for."""
+def answers(posed: Any, seed: int) -> Asked:
+    """What answers the measures of a problem: numbers of it, or of decisions, each made when it is first asked for."""
+    made = cache(partial(Answer, posed, seed=seed))
 
-    def __init__(self, check: Check, instance: Instance, seed: int) -> None:
-        name, values = parted(check.problem, "problem")
-        resolve(name, problem_class(name).parameter_table, values)
-        self.problem = problem(name, instance, **values)
-        self.seed = seed
-        self._results: dict[str, Answer] = {}
-
-    def __call__(self, text: str) -> Any:
+    def ask(text: str) -> Any:
         what, _, source = text.rpartition(" of ")
         if not what and source in OF_SNAPSHOTS:
-            return OF_SNAPSHOTS[source](Answer(self.problem, None))
-        return _taken(what or "first", OF_SNAPSHOTS, text)(self._answer(source))
+            return OF_SNAPSHOTS[source](made(None))
+        return _taken(what or "first", OF_SNAPSHOTS, text)(made(source))
 
-    def _answer(self, source: str) -> Answer:
-        if source not in self._results:
-            self._results[source] = Answer(self.problem, source, self.seed)
-        return self._results[source]
+    return ask
 
 
-class _Run:
-    """The runs over time of one draw."""
+def _of_snapshot(check: Check, instance: Instance, seed: int) -> Asked:
+    name, values = parted(check.problem, "problem")
+    resolve(name, problem_class(name).parameter_table, values)
+    return answers(problem(name, instance, **values), seed)
 
-    def __init__(self, check: Check, instance: Instance, seed: int) -> None:
-        self._instance, self._seed = instance, seed
-        name, values = parted(check.service or "levels", "service")
-        self._service = service_of(name) if not values else service_named(name)(**values)
-        self._results: dict[str, Any] = {}
 
-    def __call__(self, text: str) -> Any:
+def _of_runs(check: Check, instance: Instance, seed: int) -> Asked:
+    name, values = parted(check.service or "levels", "service")
+    service = service_of(name) if not values else service_named(name)(**values)
+
+    @cache
+    def run(source: str) -> Any:
+        name, values = parted(source, "measure")
+        own = {"policy": values.pop("policy")} if "policy" in values else {}
+        return simulate(instance, (name, own), service, **{"seed": seed, **values})
+
+    def ask(text: str) -> Any:
         what, _, source = text.rpartition(" of ")
-        if source not in self._results:
-            name, values = parted(source, "measure")
-            own = {"policy": values.pop("policy")} if "policy" in values else {}
-            given: dict[str, Any] = {"seed": self._seed, **values}
-            self._results[source] = simulate(self._instance, (name, own), self._service, **given)
-        return _taken(what or "elapsed", OF_RUNS, text)(self._results[source])
+        return _taken(what or "elapsed", OF_RUNS, text)(run(source))
+
+    return ask
 
 
 def _taken(what: str, known: Mapping[str, Callable[[Any], Any]], text: str) -> Callable[[Any], Any]:
@@ -138,7 +128,7 @@ def _taken(what: str, known: Mapping[str, Callable[[Any], Any]], text: str) -> C
 # The judges ----------------------------------------------------------------------------------------------------------
 
 
-def over_draws(check: Check, draws: int, evaluator: Callable[[Check, Instance, int], Callable[[str], Any]]) -> Finding:
+def over_draws(check: Check, draws: int) -> Finding:
     """Measure each name on each draw of each row, as far as time allows, and say whether what the check says is true.
 
     Raises
@@ -152,7 +142,7 @@ def over_draws(check: Check, draws: int, evaluator: Callable[[Check, Instance, i
             taken = []
             for row in check.on:
                 check_deadline()
-                ask = evaluator(check, drawn(row, seed), seed)
+                ask = ASKED[check.judge](check, drawn(row, seed), seed)
                 taken.append({name: ask(text) for name, text in check.measure.items()})
             columns.append(taken)
     except OutOfTime:
@@ -216,23 +206,13 @@ def _witness(check: Check, outcome: Any, values: Mapping[str, Any]) -> str:
     return ""
 
 
-def snapshots(check: Check, draws: int) -> Finding:
-    """Heuristics and optima on instances."""
-    return over_draws(check, draws, _Snapshot)
-
-
-def runs(check: Check, draws: int) -> Finding:
-    """Policies over time."""
-    return over_draws(check, draws, _Run)
-
-
 def arithmetic(check: Check, draws: int) -> Finding:
     """The paper's own figures."""
     return Finding(check, bool(np.all(evaluated(check.says, {}))), {}, 1)
 
 
-#: The judges by their names.
-JUDGES: Mapping[str, Judge] = {"snapshots": snapshots, "runs": runs, "arithmetic": arithmetic}
+#: What answers the measures of a draw, by judge: of decisions on snapshots, and of policies over time.
+ASKED: Mapping[str, Callable[[Check, Instance, int], Asked]] = {"snapshots": _of_snapshot, "runs": _of_runs}
 
-#: The function that answers the measures of a draw, by judge.
-ASKED: Mapping[str, Callable[[Check, Instance, int], Callable[[str], Any]]] = {"snapshots": _Snapshot, "runs": _Run}
+#: The judges by their names.
+JUDGES: Mapping[str, Judge] = {**dict.fromkeys(ASKED, over_draws), "arithmetic": arithmetic}

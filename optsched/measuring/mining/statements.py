@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +14,9 @@ from optsched.core.errors import HeuristicFailed, InputError, UsageError
 from optsched.measuring.gaps import GapReport
 from optsched.measuring.judging import Check, claim
 from optsched.measuring.judging.expressions import evaluated
-from optsched.measuring.judging.judges import ORDERED, _Snapshot
+from optsched.measuring.judging.judges import ORDERED, answers
 from optsched.measuring.judging.quantities import OF_SNAPSHOTS
 from optsched.measuring.studies.choices import chosen, parted
-from optsched.problems import Problem
 
 __all__ = ["Statement", "margin", "statement"]
 
@@ -52,9 +51,8 @@ class Statement:
     def __call__(self, report: GapReport) -> Any:
         """How far the statement is from being false on the instance; True where something in it cannot be measured."""
         try:
-            snapshot = _Snapshot(self.check, report.problem.instance, report.seed or 0)
-            snapshot.problem = cast(Problem, report.problem)  # whose parameters may be others than the check's
-            measured = {name: snapshot(text) for name, text in self.check.measure.items()}
+            ask = answers(report.problem, report.seed or 0)  # whose parameters may be others than the check's
+            measured = {name: ask(text) for name, text in self.check.measure.items()}
         except (HeuristicFailed, InputError):
             return True
         return margin(self.check.says, measured)

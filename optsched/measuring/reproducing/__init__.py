@@ -6,15 +6,14 @@ table, and `optsched.showing` draws.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from optsched.core.errors import UsageError, expect, nearest, unknown_id
-from optsched.core.resources import folder
+from optsched.core.errors import UsageError, nearest
+from optsched.measuring.judging.records import SHIPPED, named, read, selected
 
 if TYPE_CHECKING:
     from optsched.measuring.reproducing.results import Reproduction
@@ -52,30 +51,7 @@ class Axis(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     log: bool = False
 
 
-class _Record(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
-    place: str
-    title: str
-    kind: str = "line"
-    judge: str = "snapshots"
-    on: dict[str, str | tuple[str, ...]] = {}
-    on_full: dict[str, str | tuple[str, ...]] = {}
-    problem: str = ""
-    service: str = ""
-    measure: dict[str, str] = {}
-    series: dict[str, tuple[str, ...]] = {}
-    x: Axis = Axis("")
-    along: bool = False
-    y: str = ""
-    across: str = ""
-    draws: int = 10
-    full: int = 0
-    published: dict[str, dict[str, float]] = {}
-    caption: str = ""
-    shown_by: str = ""
-    left_out: str = ""
-
-
-class PaperFigure(_Record, frozen=True, kw_only=True):
+class PaperFigure(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """A figure or a table of a paper, as it is measured again.
 
     `{x}` in the texts of `on`, `problem`, `service` and `measure` stands for a value of the axis.
@@ -122,6 +98,26 @@ class PaperFigure(_Record, frozen=True, kw_only=True):
 
     id: str
     paper: str
+    place: str
+    title: str
+    kind: str = "line"
+    judge: str = "snapshots"
+    on: dict[str, str | tuple[str, ...]] = {}
+    on_full: dict[str, str | tuple[str, ...]] = {}
+    problem: str = ""
+    service: str = ""
+    measure: dict[str, str] = {}
+    series: dict[str, tuple[str, ...]] = {}
+    x: Axis = Axis("")
+    along: bool = False
+    y: str = ""
+    across: str = ""
+    draws: int = 10
+    full: int = 0
+    published: dict[str, dict[str, float]] = {}
+    caption: str = ""
+    shown_by: str = ""
+    left_out: str = ""
 
     @property
     def measured(self) -> bool:
@@ -204,24 +200,14 @@ class PaperFigure(_Record, frozen=True, kw_only=True):
         return content
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
-    paper: str
-    figures: dict[str, _Record]
-
-
 #: The papers, in the order in which they are listed.
-PAPERS = ("shen-2016", "sharmilarani", "hsu-freeh", "guo-2012", "agosta")
+PAPERS = SHIPPED[:-1]
 
 
 @cache
 def _read(name: str) -> tuple[PaperFigure, ...]:
     """The figures of a paper."""
-    text = (folder("instances") / "figures" / f"{name}.toml").read_text(encoding="utf-8")
-    file = msgspec.convert(tomllib.loads(text), _File)
-    return tuple(
-        PaperFigure(id=f"{name}/{key}", paper=file.paper, **msgspec.structs.asdict(record))
-        for key, record in file.figures.items()
-    )
+    return msgspec.convert(tuple(read("figures", name).values()), tuple[PaperFigure, ...])
 
 
 def figures(paper: str | None = None, words: Iterable[str] = ()) -> tuple[PaperFigure, ...]:
@@ -244,14 +230,8 @@ def figures(paper: str | None = None, words: Iterable[str] = ()) -> tuple[PaperF
     >>> figures("guo-2012", ["number of replicas"])[0].id
     'guo-2012/4b'
     """
-    expect(paper, (str, type(None)), "a paper has a name, a text", "such as guo-2012")
-    expect(words, Iterable, "words are texts", "a text or a list of them")
-    if paper is not None and paper not in PAPERS:
-        raise UsageError(f'no paper "{paper}"; {nearest(paper, list(PAPERS))}')
-    wanted = [str(word).casefold() for word in ([words] if isinstance(words, str) else words)]
-    found = [one for name in ([paper] if paper else PAPERS) for one in _read(name)]
-    texts = {one.id: " ".join((one.id, one.paper, one.place, one.title, one.caption)).casefold() for one in found}
-    return tuple(one for one in found if all(word in texts[one.id] for word in wanted))
+    fields = ("id", "paper", "place", "title", "caption")
+    return selected({each: _read(each) for each in PAPERS}, paper, words, fields)
 
 
 def figure(name: str) -> PaperFigure:
@@ -267,8 +247,4 @@ def figure(name: str) -> PaperFigure:
     >>> figure("guo-2012/4a").place
     'Figure 4(a)'
     """
-    expect(name, str, "a figure has an id, a text", "optsched figure lists them")
-    found = {one.id: one for one in figures()}
-    if name not in found:
-        raise unknown_id("figure", name, list(found), "optsched figure")
-    return found[name]
+    return named("figure", name, figures(), "optsched figure")
