@@ -107,7 +107,8 @@ def _of_runs(check: Check, instance: Instance, seed: int) -> Asked:
     def run(source: str) -> Any:
         name, values = parted(source, "measure")
         own = {"policy": values.pop("policy")} if "policy" in values else {}
-        return simulate(instance, (name, own), service, **{"seed": seed, **values})
+        given: dict[str, Any] = {"seed": seed, **values}
+        return simulate(instance, (name, own), service, **given)
 
     def ask(text: str) -> Any:
         what, _, source = text.rpartition(" of ")

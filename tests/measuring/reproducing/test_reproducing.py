@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from optsched.core.errors import UsageError
+from optsched.core.registry import imported
 from optsched.measuring.judging.judges import ASKED
 from optsched.measuring.reproducing import EFFORTS, KINDS, PAPERS, PaperFigure, figure, figures
 from optsched.measuring.reproducing.results import QUANTILES
@@ -58,3 +61,12 @@ def test_each_paper_has_figures() -> None:
     """Tests that every paper is listed, with words and without."""
     assert {one.id.partition("/")[0] for one in figures()} <= set(PAPERS)
     assert figures("guo-2012", ["number of replicas"])[0].record()["place"] == "Figure 4(b)"
+
+
+@pytest.mark.parametrize("one", MEASURED, ids=lambda one: one.id)
+def test_callables_are_there(one: PaperFigure) -> None:
+    """Tests that each `package.module:function` of a description can be imported, at every value on the axis."""
+    texts = (*one.measure.values(), *map(str, one.on.values()), *map(str, one.on_full.values()))
+    for name in re.findall(r"(optsched[\w.]+:[\w{}]+)", " ".join(texts)):
+        for value in one.values("full") if "{x}" in name else ("",):
+            assert callable(imported(name.replace("{x}", str(value))))
