@@ -20,16 +20,15 @@ from optsched.core.errors import HeuristicFailed, UsageError, described
 from optsched.core.instance import Instance, Ints
 from optsched.core.placement import NONE
 from optsched.core.results import Number, Proof, Solution
-from optsched.core.schedule import Schedule
+from optsched.core.schedule import MICRO, Schedule
 from optsched.heuristics import AnyHeuristic
-from optsched.heuristics.running.known import posed_on
+from optsched.heuristics.running.known import Known, posed_on
 from optsched.measuring.decomposing.together import ORDERS, InOrder, Together
 from optsched.measuring.gaps import Reference, reference_of
 from optsched.problems.base import expect_problem
 from optsched.problems.schedules import ScheduleProblem
 from optsched.simulating import on_the_clock, policy_of, problem_service, simulate
-from optsched.simulating.engine import ENDED, STARTED, Rules
-from optsched.simulating.simulation import Simulation
+from optsched.simulating.engine import Stage
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
 if TYPE_CHECKING:
@@ -520,13 +519,14 @@ def known_at(problem: ScheduleProblem, plan: Schedule, instant: int) -> Instance
     """
     ends = problem.ends(plan)
     begun = np.flatnonzero((plan.nodes != NONE) & ((plan.starts < instant) | (ends <= instant)))
-    ended = np.union1d(problem.running, begun)
-    ended = ended[ends[ended] <= instant]
-    columns = [
-        np.column_stack([when, np.full(len(tasks), what), tasks, plan.nodes[tasks]])
-        for when, what, tasks in ((plan.starts[begun], STARTED, begun), (ends[ended], ENDED, ended))
-    ]
-    record = np.concatenate(columns).astype(np.int64)  # of each task its end comes after its start
-    instance = on_the_clock(problem.instance)
-    run = Simulation(instance, "plan", {}, 0, "", Rules(heartbeat=0), plan, ends, "", False, record, 0)
-    return run.snapshot(len(record), instant)
+    ran = np.union1d(problem.running, begun)
+    stage: Any = Stage(on_the_clock(problem.instance))
+    known = Known(stage)
+    known.move_to(instant / MICRO)
+    for task, number in zip(begun.tolist(), known.numbers(begun), strict=True):
+        known.time = int(plan.starts[task]) / MICRO
+        known.start(number, int(plan.nodes[task]))
+    for number in known.numbers(ran[ends[ran] <= instant]):
+        known.finish(number)
+    known.time = instant / MICRO
+    return known.snapshot()

