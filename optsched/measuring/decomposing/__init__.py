@@ -17,7 +17,7 @@ import numpy as np
 from optsched.core.brief import brief, counted, labelled
 from optsched.core.deadline import check
 from optsched.core.errors import HeuristicFailed, UsageError, described
-from optsched.core.instance import Instance, Ints
+from optsched.core.instance import FINISHED, MAP, Instance, Ints
 from optsched.core.placement import NONE
 from optsched.core.results import Number, Proof, Solution
 from optsched.core.schedule import MICRO, Schedule
@@ -520,13 +520,18 @@ def known_at(problem: ScheduleProblem, plan: Schedule, instant: int) -> Instance
     ends = problem.ends(plan)
     begun = np.flatnonzero((plan.nodes != NONE) & ((plan.starts < instant) | (ends <= instant)))
     ran = np.union1d(problem.running, begun)
+    over = ran[ends[ran] <= instant]
+    kind, job = problem.instance.workload.kind, problem.jobs.of_task
+    maps = np.flatnonzero((kind == MAP) & (problem.instance.state.status != FINISHED))
+    unfinished = np.isin(job[over], job[np.setdiff1d(maps, over)])  # a reduce ends no sooner than its job's maps
+    over = over[(kind[over] == MAP) | ~unfinished]
     stage: Any = Stage(on_the_clock(problem.instance))
     known = Known(stage)
     known.move_to(instant / MICRO)
     for task, number in zip(begun.tolist(), known.numbers(begun), strict=True):
         known.time = int(plan.starts[task]) / MICRO
         known.start(number, int(plan.nodes[task]))
-    for number in known.numbers(ran[ends[ran] <= instant]):
+    for number in known.numbers(over):
         known.finish(number)
     known.time = instant / MICRO
     return known.snapshot()

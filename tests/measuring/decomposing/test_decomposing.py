@@ -325,6 +325,22 @@ def test_what_is_known() -> None:
     assert np.array_equal(arrivals(problem), [0, 1_000_000, 2_000_000])
 
 
+def test_bug_a_reduce_that_waits_for_its_maps_was_over() -> None:
+    """Tests that a running reduce keeps its slot under a plan until the last map of its job has ended."""
+    tasks = [
+        {"id": "m", "job": "j", "duration": 4},
+        {"id": "r", "job": "j", "kind": "reduce", "duration": 1, "state": "running", "node": "a", "start": 0},
+        {"id": "s", "job": "k", "kind": "reduce", "duration": 1},
+    ]
+    nodes = [{"id": "a", "slots": 1, "reduce_slots": 1, "idle_reduce_slots": 0}]
+    given = {"format": "optsched/1", "time": 2, "nodes": nodes, "jobs": [{"id": "j"}, {"id": "k"}], "tasks": tasks}
+    problem = JobTimes(parse(json.dumps(given)))
+    assert known_at(problem, optsched.Schedule.empty(3), 2_000_000).state.status.tolist() == [PENDING, RUNNING, PENDING]
+    best = optsched.solve(problem).objective
+    assert best is not None
+    assert planned_anew(problem) == best[0]
+
+
 @settings(max_examples=15)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 5)), min_size=1, max_size=4), st.integers(1, 2))
 def test_between_the_optimum_and_itself(jobs: list[tuple[int, int]], nodes: int) -> None:
