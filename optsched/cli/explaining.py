@@ -153,13 +153,10 @@ def _decision(problem: TaskProblem[Any], path: str) -> Any:
 
 def words(explained: Explanation | ScheduleExplanation, most: int, file: bool = False) -> str:
     """The explanation in sentences, folded to the width of a terminal."""
-    from optsched.measuring.explaining import Explanation
-    from optsched.measuring.explaining.explanation import sentences
-    from optsched.measuring.explaining.schedules import schedule_sentences
     from optsched.measuring.printing import folded, page_width
 
-    lines = sentences(explained, most) if isinstance(explained, Explanation) else schedule_sentences(explained, most)
-    return "".join(folded(printable(line), page_width(file), _indent(line)) for line in lines)
+    width = page_width(file)
+    return "".join(folded(printable(line), width, _indent(line)) for line in explained.sentences(most))
 
 
 def _indent(line: str) -> str:
@@ -192,7 +189,6 @@ def explanation_table(explanation: Explanation | ScheduleExplanation, most: int)
     cluster ("if"); or one for each conflicting task. Of a schedule a row for each job.
     """
     from optsched.measuring.explaining import Explanation
-    from optsched.measuring.explaining.chains import total_gain
     from optsched.measuring.printing import Table, number, value
 
     if not isinstance(explanation, Explanation):
@@ -202,18 +198,15 @@ def explanation_table(explanation: Explanation | ScheduleExplanation, most: int)
         names = [] if conflict is None else [("conflict", task, ", ".join(conflict.nodes)) for task in conflict.tasks]
         return Table(("", "task", "nodes"), names)
     rows: list[tuple[str, ...]] = []
-    shown = explanation.chains[:most]
+    shown, left, tasks, together = explanation.parted(most)
     for rank, chain in enumerate(shown, start=1):
         for first, move in enumerate(explanation.moves(chain)):
             chain_cells = ("", "", "") if first else (str(rank), chain.kind, value(chain.gain))
             where = (move.here or "-", move.there or "-")
             paid = (number(move.cost_here), number(move.cost_there))
             rows.append((*chain_cells, move.task, *where, *paid, move.data_here or "-", move.data_there or "-"))
-    left = explanation.chains[len(shown) :]
     if left:
-        tasks = sum(len(chain.positions) for chain in left)
-        together = value(total_gain(explanation.problem, left))
-        rows.append((f"{len(left)} more", "", together, f"{tasks} tasks", "", "", "", "", "", ""))
+        rows.append((f"{left} more", "", value(together), f"{tasks} tasks", "", "", "", "", "", ""))
     rows.append(("all", "", value(explanation.gap), f"{explanation.moved} tasks", "", "", "", "", "", ""))
     for worth in explanation.worths:
         change = " ".join([worth.change, *(f"{number(amount)} {resource}" for resource, amount in worth.more.items())])

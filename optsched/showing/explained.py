@@ -10,8 +10,8 @@ from optsched.core.errors import UsageError
 from optsched.core.placement import NONE
 from optsched.measuring.decomposing import PARTS, Decomposition
 from optsched.measuring.explaining import Explanation
-from optsched.measuring.explaining.chains import Chain, total_gain
-from optsched.measuring.explaining.explanation import MOST, Move, gained, sentences
+from optsched.measuring.explaining.chains import Chain
+from optsched.measuring.explaining.explanation import MOST, Move, gained
 from optsched.measuring.printing import number
 from optsched.showing.figures import (
     SMALL,
@@ -86,7 +86,7 @@ def chains_picture(found: Explanation, most: int = MOST) -> Figure:
     >>> [text.get_text() for text in figure.axes[0].texts if text.get_fontweight() == "bold"][0]
     '1. 2 less work'
     """
-    lines = list(sentences(found, 0))
+    lines = list(found.sentences(0))
     rows, closing = _rows(found, most) if found.chains else ([], [])
     width = max([6.0, *(_STEP * (len(part) - 0.4) + 2 * _ROOM for _, parts in rows for part in parts)])
     heading = [line for text in (lines[:1] if rows else lines) for line in fold(text, width, 9)]
@@ -115,7 +115,7 @@ def chains_picture(found: Explanation, most: int = MOST) -> Figure:
 
 def _rows(found: Explanation, most: int) -> tuple[list[tuple[str, list[list[_Place]]]], list[str]]:
     """Of each chain its heading and its lines; and the lines below all of them."""
-    shown, left = found.chains[:most], found.chains[most:]
+    shown, left, moves, gain = found.parted(most)
     moves_of = [found.moves(Chain(chain.positions[:_MOVES], chain.gain, chain.kind)) for chain in shown]
     names, closing = _names([move for moves in moves_of for move in moves])
     rows = [
@@ -123,9 +123,8 @@ def _rows(found: Explanation, most: int) -> tuple[list[tuple[str, list[list[_Pla
         for rank, (chain, moves) in enumerate(zip(shown, moves_of, strict=True), 1)
     ]
     if left:
-        moves = sum(len(chain.positions) for chain in left)
-        together = gained(found.problem, total_gain(found.problem, left))
-        closing.append(f"and {counted(len(left), 'more line')} of {counted(moves, 'move')}: together {together}")
+        together = gained(found.problem, gain)
+        closing.append(f"and {counted(left, 'more line')} of {counted(moves, 'move')}: together {together}")
     closing.append(f"Together: {gained(found.problem, found.gap or ())}, which is the gap.")
     return rows, closing
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,10 @@ __all__ = [
     "gained",
     "sentences",
 ]
+
+
+#: The most chains that are written one by one, the most moves of each, and the most places of a cause, by default.
+MOST, MOST_MOVES, MOST_PLACES = 10, 8, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,13 @@ class ExplainedGap:
         gap_text = f"no better {self.problem.decided.noun} known" if gap is None else f"gap {', '.join(map(str, gap))}"
         return brief(f"{self.who} on {where}, {self.problem.name}: {gap_text}{rest}")
 
+    def sentences(self, most: int = MOST) -> Iterator[str]:
+        """The explanation in words, with `most` entries of each list."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences())
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(ExplainedGap):
@@ -167,15 +178,19 @@ class Explanation(ExplainedGap):
         """The component that `Move.cost_here` and `cost_there` are of; None where tasks pay nothing by themselves."""
         return None if self._own is None else self.problem.components[self._own.component].name
 
+    def parted(self, most: int | None) -> tuple[tuple[Chain, ...], int, int, Value]:
+        """The first `most` chains (None: all), and of the others how many they are, their moves, and their gain."""
+        left = () if most is None else self.chains[most:]
+        moves = sum(len(chain.positions) for chain in left)
+        return self.chains[:most], len(left), moves, total_gain(self.problem, left)
+
     def moves(self, chain: Chain) -> list[Move]:
         """The moves of a chain, in their order."""
         assert self.difference is not None
         tasks = self.problem.instance.workload.task_ids[self.problem.tasks[list(chain.positions)]].tolist()
         sides = [list(self._side(chain.positions, nodes)) for nodes in (self.difference.here, self.difference.there)]
-        return [
-            Move(task, here[0], there[0], here[1], there[1], here[2], there[2])
-            for task, here, there in zip(tasks, *sides, strict=True)
-        ]
+        both = (tuple(zip(here, there, strict=True)) for here, there in zip(*sides, strict=True))
+        return [Move(task, *place, *cost, *data) for task, (place, cost, data) in zip(tasks, both, strict=True)]
 
     @cached_property
     def _own(self) -> OwnCosts | None:
@@ -207,8 +222,7 @@ class Explanation(ExplainedGap):
         most
             The most chains that are written out; what the others gain together is in `rest`. None: all of them.
         """
-        shown = self.chains if most is None else self.chains[:most]
-        left = self.chains[len(shown) :]
+        shown, left, moves, gain = self.parted(most)
         return {
             **self.gap_document(self.gap),
             "reference_kind": self._reference_kind,
@@ -217,11 +231,7 @@ class Explanation(ExplainedGap):
             "fewest": self.difference is not None and self.difference.needed,
             "nearest": self.difference is not None and self.difference.nearest,
             "chains": [self._chain(chain) for chain in shown],
-            "rest": {
-                "chains": len(left),
-                "moves": sum(len(chain.positions) for chain in left),
-                "gain": _spelled(total_gain(self.problem, left)),
-            },
+            "rest": {"chains": left, "moves": moves, "gain": _spelled(gain)},
             "worths": [
                 {
                     **asdict(worth),
@@ -266,8 +276,9 @@ class Explanation(ExplainedGap):
             return self.brief(None, f", {self.conflict}")
         return self.brief(self.gap, f", {counted(len(self.chains), 'chain')} of {counted(self.moved, 'move')}")
 
-    def __str__(self) -> str:
-        return "\n".join(sentences(self))
+    def sentences(self, most: int = MOST) -> Iterator[str]:
+        """A line a sentence or a chain; `most` chains are written one by one."""
+        return sentences(self, most)
 
 
 def _spelled(value: Value | None) -> list[int | str | None] | None:
@@ -358,57 +369,39 @@ def causes_of(problem: Problem, here: Ints, there: Ints) -> list[Cause]:
     return causes
 
 
-#: The most chains that are written one by one, the most moves of each, and the most places of a cause, by default.
-MOST, MOST_MOVES, MOST_PLACES = 10, 8, 3
-
 _DATA = {"node": "where its data is", "rack": "in the rack of its data", "remote": "away from its data"}
 
 
 def sentences(explanation: Explanation, most: int = MOST) -> Iterator[str]:
     """The explanation, a line a sentence or a chain; `most` chains are written one by one."""
+    problem, report = explanation.problem, explanation.report
+    where = f"{problem.instance.name or 'instance'}, {problem.name}"
     if explanation.infeasible:
-        problem = explanation.problem
-        yield f"{problem.instance.name or 'instance'}, {problem.name}: no placement is feasible."
+        yield f"{where}: no placement is feasible."
         yield _conflict(explanation)
         return
-    yield _values(explanation)
-    if explanation.chains:
-        yield from _differences(explanation, most)
-    else:
-        yield _nothing(explanation)
-    if explanation.worths:
-        yield "Solved again with one change of the cluster:"
-        yield from (f"  -  {_worth(explanation.problem, worth)}" for worth in explanation.worths)
-    if explanation.no_worth is not None:
-        yield f"No change of the cluster was tried: {explanation.no_worth}."
-
-
-def _differences(explanation: Explanation, most: int) -> Iterator[str]:
-    yield from _heading(explanation)
-    shown = explanation.chains[:most]
-    for rank, chain in enumerate(shown, start=1):
-        yield f"{rank:3}. {_chain(explanation, chain)}"
-    left = explanation.chains[len(shown) :]
-    if left:
-        moves = sum(len(chain.positions) for chain in left)
-        together = gained(explanation.problem, total_gain(explanation.problem, left))
-        yield f"     and {len(left)} more of {counted(moves, 'move')}: together {together}"
-    yield f"Together: {gained(explanation.problem, explanation.gap or ())}, which is the gap."
-
-
-def _values(explanation: Explanation) -> str:
-    problem, report = explanation.problem, explanation.report
     here, there = report.objective, report.reference.solution.objective
     names = ", then ".join(f"{part.name} ({part.unit})" for part in problem.components)
     best = "the proved optimum" if explanation.optimal else "the best placement known (not proved optimal)"
-    text = f"{problem.instance.name or 'instance'}, {problem.name}: {explanation.who} has {value(here)} {names}"
-    return f"{text}; {best}: {'nothing' if there is None else value(there)}."
-
-
-def _nothing(explanation: Explanation) -> str:
-    if explanation.optimal:
-        return "There is no gap: the placement is as good as the optimum."
-    return "No better placement is known to compare it with."
+    best_value = "nothing" if there is None else value(there)
+    yield f"{where}: {explanation.who} has {value(here)} {names}; {best}: {best_value}."
+    if explanation.chains:
+        yield from _heading(explanation)
+        shown, left, moves, gain = explanation.parted(most)
+        for rank, chain in enumerate(shown, start=1):
+            yield f"{rank:3}. {_chain(explanation, chain)}"
+        if left:
+            yield f"     and {left} more of {counted(moves, 'move')}: together {gained(problem, gain)}"
+        yield f"Together: {gained(problem, explanation.gap or ())}, which is the gap."
+    elif explanation.optimal:
+        yield "There is no gap: the placement is as good as the optimum."
+    else:
+        yield "No better placement is known to compare it with."
+    if explanation.worths:
+        yield "Solved again with one change of the cluster:"
+        yield from (f"  -  {_worth(problem, worth)}" for worth in explanation.worths)
+    if explanation.no_worth is not None:
+        yield f"No change of the cluster was tried: {explanation.no_worth}."
 
 
 def _heading(explanation: Explanation) -> Iterator[str]:
@@ -432,7 +425,7 @@ def _heading(explanation: Explanation) -> Iterator[str]:
 
 
 def _chain(explanation: Explanation, chain: Chain) -> str:
-    moves = explanation.moves(chain) if len(chain.positions) <= MOST_MOVES else explanation.moves(_cut(chain))
+    moves = explanation.moves(replace(chain, positions=chain.positions[:MOST_MOVES]))
     text = gained(explanation.problem, chain.gain) + ": "
     pushes = chain.kind in ("chain", "cycle")
     for at, move in enumerate(moves):
@@ -445,10 +438,6 @@ def _chain(explanation: Explanation, chain: Chain) -> str:
     if chain.kind == "cycle" and moves[-1].there is not None and not more:
         text += f", to the slot that {moves[0].task} leaves"
     return text + {"together": " (all at once)", "rest": " (in no separate moves)"}.get(chain.kind, "")
-
-
-def _cut(chain: Chain) -> Chain:
-    return Chain(chain.positions[:MOST_MOVES], chain.gain, chain.kind, chain.ordered)
 
 
 def _move(move: Move, pushed: bool) -> str:

@@ -15,7 +15,7 @@ from optsched.core.placement import NONE
 from optsched.core.results import Value
 from optsched.core.schedule import MICRO, Schedule
 from optsched.measuring.explaining.chains import better_by
-from optsched.measuring.explaining.explanation import ExplainedGap
+from optsched.measuring.explaining.explanation import MOST, ExplainedGap
 from optsched.measuring.printing import number
 from optsched.problems.schedules import NEVER, ScheduleProblem
 
@@ -212,7 +212,7 @@ class Waits:
 # The explanation of a schedule in sentences ---------------------------------------------------------------------------
 
 
-def schedule_sentences(explanation: ScheduleExplanation, most: int = 10) -> Iterator[str]:
+def schedule_sentences(explanation: ScheduleExplanation, most: int = MOST) -> Iterator[str]:
     """Lines that say why: the value, what tasks waited for, the jobs that lose most, and the chain of the makespan.
 
     At most `most` jobs, and as many links of the chain (the last ones), are written.
@@ -226,7 +226,9 @@ def schedule_sentences(explanation: ScheduleExplanation, most: int = 10) -> Iter
     best, held = reference.solution.objective, explanation.report.objective
     assert held is not None
     unit = component.unit
-    compared = "none is known to compare with" if best is None else f"{_kind(explanation)}: {number(best[0])} {unit}"
+    compared = (
+        "none is known to compare with" if best is None else f"{explanation.best_called}: {number(best[0])} {unit}"
+    )
     assumed = explanation.report.run.assumed
     who = f"{explanation.who} ({assumed})" if assumed else explanation.who
     yield f"{where}: {who} has a {problem.value_in_words} of {number(held[0])} {unit}; {compared}."
@@ -234,7 +236,7 @@ def schedule_sentences(explanation: ScheduleExplanation, most: int = 10) -> Iter
     yield _waits(explanation)
     jobs = explanation.jobs
     if jobs:
-        place = "alone on all slots" if explanation.best is None else f"in {_kind(explanation)}"
+        place = "alone on all slots" if explanation.best is None else f"in {explanation.best_called}"
         yield f"Jobs, from arrival to end; first the one that loses most against its time {place}:"
         yield from (f"  {rank}. {_job(job, explanation)}" for rank, job in enumerate(jobs[:most], start=1))
         if len(jobs) > most:
@@ -247,16 +249,12 @@ def schedule_sentences(explanation: ScheduleExplanation, most: int = 10) -> Iter
         yield from (f"  {_link(link, explanation)}" for link in explanation.chain[max(0, left) :])
 
 
-def _kind(explanation: ScheduleExplanation) -> str:
-    return "the proved optimum" if explanation.optimal else "the best schedule known"
-
-
 def _compared(explanation: ScheduleExplanation) -> Iterator[str]:
     """The problem's details on a schedule and on the best one; a sum is shown as a mean."""
     assert explanation.schedule is not None
     best = {} if explanation.best is None else dict(explanation.problem.details(explanation.best))
     for name, text in explanation.problem.details(explanation.schedule):
-        there = f". In {_kind(explanation)}: {best[name]}" if name in best else ""
+        there = f". In {explanation.best_called}: {best[name]}" if name in best else ""
         yield f"{name.capitalize()}: {text}{there}."
 
 
@@ -281,7 +279,7 @@ def _causes(maps: float, slots: float, passed: float, who: str = "") -> str:
 
 
 def _job(job: JobTold, explanation: ScheduleExplanation) -> str:
-    optimal = "" if job.best is None else f", {_seconds(job.best)} in {_kind(explanation)}"
+    optimal = "" if job.best is None else f", {_seconds(job.best)} in {explanation.best_called}"
     return f"{job.job}: {_seconds(job.time)}{optimal}, {_seconds(job.alone)} alone; {_last(job.last)}"
 
 
@@ -389,6 +387,11 @@ class ScheduleExplanation(ExplainedGap):
         found = self.report.reference.solution.decision
         return found if isinstance(found, Schedule) else None
 
+    @property
+    def best_called(self) -> str:
+        """What the best schedule that is known is, in words."""
+        return "the proved optimum" if self.optimal else "the best schedule known"
+
     @cached_property
     def gap(self) -> Value | None:
         """How much better the best schedule is; None without one."""
@@ -476,5 +479,6 @@ class ScheduleExplanation(ExplainedGap):
     def __repr__(self) -> str:
         return self.brief(self.gap, "" if self.infeasible else f", {counted(len(self.problem.jobs), 'job')}")
 
-    def __str__(self) -> str:
-        return "\n".join(schedule_sentences(self))
+    def sentences(self, most: int = MOST) -> Iterator[str]:
+        """The explanation in words, with the most important `most` jobs and links of the chain."""
+        return schedule_sentences(self, most)
