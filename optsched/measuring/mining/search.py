@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.certificates import certify
-from optsched.core.brief import brief, counted, several
+from optsched.core.brief import brief, counted
 from optsched.core.deadline import deadline
 from optsched.core.errors import Fault, InputError, OutOfTime, UsageError
 from optsched.core.instance import Instance
@@ -142,22 +142,9 @@ class Find:
         return tuple(sorted({str(claim.kind) for claim in report.claims}))
 
     def __str__(self) -> str:
-        return f"{self.choice.label} on {self.problem}: {self._in_words()}, on {self._sizes()}"
-
-    def _in_words(self) -> str:
-        report = self.report
-        best = ", ".join(map(str, report.reference.value or ()))
-        if report.objective is None:
-            broken = report.error or several(report.violations, 3)
-            starved = "some tasks starve: " if report.run.starved else ""
-            return f"no feasible placement ({starved}{broken}) where the optimum is {best}"
-        names = [component.name for component in report.problem.components]
-        value = ", ".join(f"{part} {name}" for part, name in zip(report.objective, names, strict=True))
-        return f"{value} against the optimum {best}"
-
-    def _sizes(self) -> str:
-        tasks, nodes = len(self.document["tasks"]), len(self.document["nodes"])
-        return f"{counted(tasks, 'task')} and {counted(nodes, 'node')}"
+        tasks, nodes = (len(self.document[table]) for table in ("tasks", "nodes"))
+        sizes = f"{counted(tasks, 'task')} and {counted(nodes, 'node')}"
+        return f"{self.choice.label} on {self.problem}: {self.found.compared}, on {sizes}"
 
     def words(self) -> str:
         """What was found, for people: a line on the heuristic, where it differs from an optimum, what was done."""

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from optsched.core.brief import several
 from optsched.core.deadline import check
 from optsched.core.errors import InputError, UsageError, described, nearest
 from optsched.core.instance import Instance
@@ -191,12 +192,16 @@ class Judged:
 
     @property
     def compared(self) -> str:
-        """What the heuristic comes to, in words: `4, 11 against the optimum 3, 9`."""
+        """What the heuristic comes to, in words: `4 makespan, 11 work against the optimum 3, 9`."""
         report = self.report
         best = ", ".join(map(str, report.reference.value or ()))
         if report.objective is None:
-            return f"{reason(report)}; the optimum is {best}"
-        return f"{', '.join(map(str, report.objective))} against the optimum {best}"
+            broken = report.error or several(report.violations, 3)
+            starved = "some tasks starve: " if report.run.starved else ""
+            return f"no feasible placement ({starved}{broken}) where the optimum is {best}"
+        names = [component.name for component in report.problem.components]
+        value = ", ".join(f"{part} {name}" for part, name in zip(report.objective, names, strict=True))
+        return f"{value} against the optimum {best}"
 
 
 @dataclass

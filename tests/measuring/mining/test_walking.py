@@ -153,7 +153,11 @@ def test_gaps() -> None:
     """Tests a relative gap, an absolute one, and the difference against an optimum of 0."""
     found = judged(elsewhere, Aim())
     assert found is not None
-    assert (found.score, found.counts, found.compared) == ((0, Fraction(1)), True, "2 against the optimum 1")
+    assert (found.score, found.counts, found.compared) == (
+        (0, Fraction(1)),
+        True,
+        "2 locality-cost against the optimum 1",
+    )
     roomy = {**DOCUMENT, "nodes": [{"id": "a", "slots": 2}, *DOCUMENT["nodes"][1:]]}
     for aim, sort in ((Aim(), OVER_ZERO), (Aim(worst="absolute"), 0)):
         found = judged(elsewhere, aim, roomy)
