@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -25,8 +26,9 @@ def test_words() -> None:
         "9 tasks of 15 are placed differently; every optimum moves at least as many.",
         "  -  4 avoidable rack-local maps (4 less locality-cost), on n7, n18, n10 and 1 more",
     ]
-    assert lines[4].startswith(
-        "  1. 4 less locality-cost: t15 from waiting to n10, where its data is (pays 0), which pushes"
+    # Which of the optima it is may change with the solver.
+    assert re.match(
+        r"  1\. 4 less locality-cost: t\d+ from waiting to n\d+, where .* \(pays 0\), which pushes", lines[4]
     )
     assert lines[5:7] == [
         "     and 1 more of 3 moves: together 2 less locality-cost",
@@ -53,8 +55,8 @@ def test_table() -> None:
     """Tests a row a move, the gain in the first row of each chain, two rows that sum up, and one for each change."""
     rows = [line.split() for line in run(*EXAMPLE, "--format", "table", "--most", "1").stdout.splitlines()]
     assert rows[0][:6] == ["chain", "kind", "gain", "task", "from", "to"]
-    assert rows[2] == ["1", "cycle", "4", "t15", "-", "n10", "-", "0", "-", "node"]
-    assert rows[3][:3] == ["t9", "n10", "n5"]
+    assert (rows[2][:3], rows[2][4], rows[2][6:]) == (["1", "cycle", "4"], "-", ["-", "0", "-", "node"])
+    assert rows[3][1] == rows[2][5], "a task is pushed from the place that the one before enters"
     assert rows[-6] == ["1", "more", "2", "3", "tasks"]
     assert rows[-5] == ["all", "6", "9", "tasks"]
     assert [row[:2] for row in rows[-4:]] == [["if", "replica"]] * 2 + [["if", "slot"]] * 2
