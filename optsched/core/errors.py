@@ -227,15 +227,15 @@ def described(value: Any) -> str:
     return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
 
 
-def expect(given: Any, kinds: type | tuple[type, ...], takes: str, mend: str = "") -> None:
+def expect(value: Any, kinds: type | tuple[type, ...], takes: str, mend: str = "") -> None:
     """Raise UsageError unless an argument is of one of `kinds`: what takes what, what was given, and what to do.
 
     >>> expect("x", dict, "save takes an instance", "load one first: optsched.load(path)")
     Traceback (most recent call last):
     optsched.core.errors.UsageError: save takes an instance, not the text "x"; load one first: optsched.load(path)
     """
-    if not isinstance(given, kinds):
-        raise UsageError(f"{takes}, not {described(given)}" + (f"; {mend}" if mend else ""))
+    if not isinstance(value, kinds):
+        raise UsageError(f"{takes}, not {described(value)}" + (f"; {mend}" if mend else ""))
 
 
 def nearest(name: Any, known: Sequence[str]) -> str:

@@ -153,7 +153,7 @@ class Record:
         What the limit of its second program means.
     frontier
         Whether its routes find every Pareto-optimal point (`optsched.routes.base.RouteModule`).
-    beside
+    frontier_gaps
         Names of the figures that a gap has from the frontier: how far the second component is from its least at the
         first one's value, and the first at the second's.
     slots
@@ -191,7 +191,7 @@ class Record:
     unlimited: _Named | None = None
     limit: Annotated[ProgramLimit | None, _said("a ProgramLimit")] = None
     frontier: Annotated[bool, _said("True or False")] = False
-    beside: Annotated[tuple[str, ...], _said("a tuple of two names of figures")] = ()
+    frontier_gaps: Annotated[tuple[str, ...], _said("a tuple of two names of figures")] = ()
     slots: _Named | None = None
     runner: _Named | None = None
     rivals: Annotated[tuple[str, ...], _said(f"a tuple of names of heuristics and {_NAMES}")] = ()
@@ -296,7 +296,7 @@ SHIPPED = (
         enumeration="optsched.searches.enumeration:assignments",
         limit=ProgramLimit("the locality cost"),
         frontier=True,
-        beside=("fairness_gap_at_locality", "locality_gap_at_fairness"),
+        frontier_gaps=("fairness_gap_at_locality", "locality_gap_at_fairness"),
         rivals=("dl",),
         known=KnownOptimum("examples/running-tasks", ("arrays", "pulp")),
         family="lsap-fairness",
@@ -362,7 +362,7 @@ SHIPPED = (
         enumeration="optsched.searches.enumeration:schedules",
         limit=ProgramLimit("the makespan"),
         frontier=True,
-        beside=("work_gap_at_makespan", "makespan_gap_at_work"),
+        frontier_gaps=("work_gap_at_makespan", "makespan_gap_at_work"),
         rivals=("flow-based", "labl"),
         known=KnownOptimum("generated/planted-latency-n20-seed0", ("search", "pulp")),
         family="latency",
@@ -592,7 +592,7 @@ def _fault(record: Record) -> str | None:
         return f"its {name} is {value!r}; give {_in_words(kind)}"
     if record.frontier and record.routes is None:
         return "its frontier is True, but it names no routes that find one"
-    if record.beside and (not record.frontier or len(record.beside) != 2):
+    if record.frontier_gaps and (not record.frontier or len(record.frontier_gaps) != 2):
         return "it names figures of the frontier; give two, where its frontier is True"
     if record.provers and record.routes is None:
         return "it names provers, but no routes that give what these prove"

@@ -58,12 +58,12 @@ def _shipped(name: str) -> Heuristic:
 HEURISTICS: Mapping[str, Heuristic] = Listed(GROUP, Heuristic, _FAMILY_OF, _shipped)
 
 
-def heuristic(given: AnyHeuristic) -> Heuristic:
+def heuristic(named: AnyHeuristic) -> Heuristic:
     """The entry that a name, a user's callable or a policy stands for.
 
     Parameters
     ----------
-    given
+    named
         A name of the list; `package.module:function`, which is imported; an entry; a class or instance with `offer`;
         a callable `(problem, rng, **parameters) -> placement`; or what was decided elsewhere: a placement, a schedule,
         a solution, or a mapping from ids of tasks to ids of nodes.
@@ -82,16 +82,16 @@ def heuristic(given: AnyHeuristic) -> Heuristic:
     Traceback (most recent call last):
     optsched.core.errors.UsageError: there is no heuristic "dll"; did you mean "dl"? (your own: package.module:function)
     """
-    if isinstance(given, Heuristic):
-        return given
-    if not isinstance(given, str):
-        return custom(given)
-    if ":" in given:
-        return imported(given)
-    if given not in HEURISTICS:
-        known = nearest(given, list(HEURISTICS))
-        raise UsageError(f'there is no heuristic "{given}"; {known} (your own: package.module:function)')
-    return HEURISTICS[given]
+    if isinstance(named, Heuristic):
+        return named
+    if not isinstance(named, str):
+        return custom(named)
+    if ":" in named:
+        return imported(named)
+    if named not in HEURISTICS:
+        known = nearest(named, list(HEURISTICS))
+        raise UsageError(f'there is no heuristic "{named}"; {known} (your own: package.module:function)')
+    return HEURISTICS[named]
 
 
 def applicable(problem: TaskProblem[Any], *, by_default: bool = False) -> list[Heuristic]:

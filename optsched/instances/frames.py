@@ -303,11 +303,11 @@ def _attach(
 _NAMES_SHOWN = 3
 
 
-def distance_matrix(given: Any, nodes: Sequence[str], place: str = "topology.distance") -> Floats:
+def distance_matrix(distances: Any, nodes: Sequence[str], place: str = "topology.distance") -> Floats:
     """The distances between nodes, in the nodes' order, for `Topology("distance", matrix)`: float64, shape (nodes,
     nodes).
 
-    `given` is an array, or nested lists, `[from][to]` in the nodes' order. Or a pandas frame with the nodes' ids as
+    `distances` is an array, or nested lists, `[from][to]` in the nodes' order. Or a pandas frame with the nodes' ids as
     index and columns, in any order. Or a networkx graph that has every node; other vertices are switches. The distance
     is then the least sum of `weight` of edges (1 where an edge has none), in their direction where the graph has
     directions.
@@ -323,16 +323,16 @@ def distance_matrix(given: Any, nodes: Sequence[str], place: str = "topology.dis
     [[0.0, 7.0], [5.0, 0.0]]
     """
     names = [str(node) for node in nodes]
-    if hasattr(given, "adjacency"):
-        found = _by_paths(given, names, place)
-    elif hasattr(given, "columns") and hasattr(given, "index"):
-        found = _by_ids(given, names, place)
+    if hasattr(distances, "adjacency"):
+        found = _by_paths(distances, names, place)
+    elif hasattr(distances, "columns") and hasattr(distances, "index"):
+        found = _by_ids(distances, names, place)
     else:
-        found = given
+        found = distances
     try:
         matrix: Floats = np.asarray(found, dtype=np.float64)
     except (TypeError, ValueError):
-        message = f"expected an array, a frame or a graph of distances, got {described(given)}"
+        message = f"expected an array, a frame or a graph of distances, got {described(distances)}"
         raise InputError([Fault(place, f"{message}; each entry must be a number")]) from None
     if matrix.shape != (len(names), len(names)):
         message = f"has shape {matrix.shape}, not nodes x nodes {(len(names), len(names))}"

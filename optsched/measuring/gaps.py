@@ -470,7 +470,7 @@ class GapReport:
 _LONG_EXPONENT = re.compile("[eE][-+]?[0-9]{4}")
 
 
-def gap_limit(given: Any, name: str = "a limit on the gap") -> Fraction | float:
+def gap_limit(limit: Any, name: str = "a limit on the gap") -> Fraction | float:
     """The most that a relative gap may be, as `ratio` reads it; from 100 % on it is written with its unit.
 
     Raises
@@ -484,15 +484,15 @@ def gap_limit(given: Any, name: str = "a limit on the gap") -> Fraction | float:
     >>> gap_limit(0.05), gap_limit("500%")
     (Fraction(1, 20), Fraction(5, 1))
     """
-    found = ratio(given, name)
-    if 1 <= found < math.inf and not isinstance(given, Fraction) and not {"%", "/"} & set(str(given)):
-        number, share, percents = str(given).strip(), float(found) / 100, 100 * float(found)
+    found = ratio(limit, name)
+    if 1 <= found < math.inf and not isinstance(limit, Fraction) and not {"%", "/"} & set(str(limit)):
+        number, share, percents = str(limit).strip(), float(found) / 100, 100 * float(found)
         mend = f'write "{number}%" or {share:g}, or "{percents:g}%" if that is meant'
         raise UsageError(f"{name} of {number} is {percents:g} %: {mend}")
     return found
 
 
-def ratio(given: Any, name: str = "a share") -> Fraction | float:
+def ratio(value: Any, name: str = "a share") -> Fraction | float:
     """A share as a number of at least 0: `0.05`, `"0.05"`, `"1/20"` and `"5%"` are the same, to the last digit.
 
     Infinity (`"inf"`) is a share that everything known is within.
@@ -507,7 +507,7 @@ def ratio(given: Any, name: str = "a share") -> Fraction | float:
     >>> ratio("5%"), ratio(0.05), ratio("1/20")
     (Fraction(1, 20), Fraction(1, 20), Fraction(1, 20))
     """
-    text = given.strip() if isinstance(given, str) else given
+    text = value.strip() if isinstance(value, str) else value
     if text in (math.inf, "inf"):
         return math.inf
     percent = isinstance(text, str) and text.endswith("%")
@@ -518,15 +518,15 @@ def ratio(given: Any, name: str = "a share") -> Fraction | float:
             raise ValueError
         found = Fraction(number) / 100 if percent else Fraction(number)
     except (ValueError, ZeroDivisionError):
-        raise UsageError(f'{name} is a number of at least 0, such as 0.05 or "5%", not {given!r}') from None
+        raise UsageError(f'{name} is a number of at least 0, such as 0.05 or "5%", not {value!r}') from None
     if found < 0:
-        raise UsageError(f'{name} is a number of at least 0, such as 0.05 or "5%", not {given!r}')
+        raise UsageError(f'{name} is a number of at least 0, such as 0.05 or "5%", not {value!r}')
     return found
 
 
 def frontier_gap_fields(problem: TaskProblem[Any] | type[AnyProblem]) -> tuple[str, ...]:
     """Names of the further fields that a gap has in this problem or class."""
-    return record_of(problem if isinstance(problem, type) else type(problem)).beside
+    return record_of(problem if isinstance(problem, type) else type(problem)).frontier_gaps
 
 
 def _locality(problem: TaskProblem[Any], placement: Placement | None) -> Locality | None:
@@ -627,19 +627,19 @@ def gap(
 
 def reference_of(
     problem: TaskProblem[Any],
-    given: Reference | Solution | None,
+    against: Reference | Solution | None,
     profile: str | Path | Profile = "exact",
     time_limit: float | None = None,
 ) -> Reference:
-    """The reference: as given, or the problem as it will be solved; UsageError if of another problem."""
-    expect(given, (Reference, Solution, type(None)), "measured is against a reference or a solution")
-    if isinstance(given, Solution):
-        return Reference(problem, profile, solution=given)
-    if given is None:
+    """The reference that was named, or the problem as it will be solved; UsageError if of another problem."""
+    expect(against, (Reference, Solution, type(None)), "measured is against a reference or a solution")
+    if isinstance(against, Solution):
+        return Reference(problem, profile, solution=against)
+    if against is None:
         return Reference(problem, profile, time_limit)
-    if (other := given.problem) is not problem:
+    if (other := against.problem) is not problem:
         _check_same(problem, other.name, other.instance.sha256, other.parameters)
-    return given
+    return against
 
 
 def gap_of(problem: TaskProblem[Any], run: HeuristicRun, seed: int, reference: Reference) -> GapReport:

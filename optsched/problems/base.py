@@ -252,18 +252,18 @@ def _choice(value: Any, names: tuple[str, ...]) -> str:
     return str(value)
 
 
-def switch(given: Any) -> bool:
+def switch(value: Any) -> bool:
     """A parser of true or false.
 
     >>> switch("true"), switch(0)
     (True, False)
     """
     words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-    if isinstance(given, bool):
-        return given
-    if str(given).lower() not in words:
+    if isinstance(value, bool):
+        return value
+    if str(value).lower() not in words:
         raise ValueError("give true or false")
-    return words[str(given).lower()]
+    return words[str(value).lower()]
 
 
 Noun = TypeVar("Noun", bound=Instance | FlowNetwork)
@@ -517,7 +517,7 @@ HOW_TO_LOAD = 'read one first: optsched.load("papers/guo-fig2"), or the path of 
 HOW_TO_PLACE = "make one first: problem.placement(nodes), with a node index or -1 for each of problem.tasks"
 
 
-def expect_problem(given: Any, taker: str, kind: type[Any] = BaseProblem) -> None:
+def expect_problem(problem: Any, taker: str, kind: type[Any] = BaseProblem) -> None:
     """Raise UsageError unless a posed problem of a kind was given; says how to pose one.
 
     Examples
@@ -527,22 +527,22 @@ def expect_problem(given: Any, taker: str, kind: type[Any] = BaseProblem) -> Non
     optsched.core.errors.UsageError: solve takes a problem, not the text "papers/guo-fig2"; pose one first: \
 optsched.problem("lsap", "papers/guo-fig2")
     """
-    if isinstance(given, kind):
+    if isinstance(problem, kind):
         return
-    if isinstance(given, BaseProblem):
+    if isinstance(problem, BaseProblem):
         only = f"the problem {kind.name}" if hasattr(kind, "name") else "a problem that places tasks"
-        raise UsageError(f"{taker} takes {only}, not {given.name}")
-    if isinstance(given, type) and issubclass(given, BaseProblem):
-        mend = f"pose it on an instance first: {given.__name__}(instance)"
-    elif isinstance(given, FlowNetwork):
+        raise UsageError(f"{taker} takes {only}, not {problem.name}")
+    if isinstance(problem, type) and issubclass(problem, BaseProblem):
+        mend = f"pose it on an instance first: {problem.__name__}(instance)"
+    elif isinstance(problem, FlowNetwork):
         mend = 'pose one on it first: optsched.problem("min-cost-flow", network)'
-    elif isinstance(given, Instance):
+    elif isinstance(problem, Instance):
         mend = 'pose one on it first: optsched.problem("lsap", instance)'
-    elif isinstance(given, str):
-        mend = f'pose one first: optsched.problem("lsap", "{given}")' if len(given) <= 60 else "pose one first"
+    elif isinstance(problem, str):
+        mend = f'pose one first: optsched.problem("lsap", "{problem}")' if len(problem) <= 60 else "pose one first"
     else:
         mend = 'pose one first: optsched.problem("lsap", instance)'
-    raise UsageError(f"{taker} takes a problem, not {described(given)}; {mend}")
+    raise UsageError(f"{taker} takes a problem, not {described(problem)}; {mend}")
 
 
 def expect_recorded(problem: AnyProblem, part: str, who: str) -> None:

@@ -129,12 +129,12 @@ def staircase(axes: Axes, found: Frontier | FrontierRecord, label: str = "fronti
     return drawn
 
 
-def _heuristics(axes: Axes, given: Mapping[str, Value | str]) -> tuple[list[Any], list[str]]:
+def _heuristics(axes: Axes, entries: Mapping[str, Value | str]) -> tuple[list[Any], list[str]]:
     """A marker for each value, with the names of all that have it; words without one."""
     from matplotlib.lines import Line2D
 
     together: dict[Value | str, list[str]] = {}
-    for name, entry in given.items():
+    for name, entry in entries.items():
         together.setdefault(entry, []).append(short(name))
     handles: list[Any] = []
     names = []

@@ -418,16 +418,16 @@ def _no_value(row: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _checked(given: pd.DataFrame | GapReports, component: int, further: Sequence[str] = ()) -> pd.DataFrame:
-    """The frame of what is given; UsageError where it is none of gaps."""
+def _checked(study: pd.DataFrame | GapReports, component: int, further: Sequence[str] = ()) -> pd.DataFrame:
+    """The frame of a study, or the frame itself; UsageError where it is none of gaps."""
     import pandas as pd
 
-    frame = given if isinstance(given, pd.DataFrame) else getattr(given, "frame", None)
+    frame = study if isinstance(study, pd.DataFrame) else getattr(study, "frame", None)
     if callable(frame):
         frame = frame()
     if not isinstance(frame, pd.DataFrame):
         raise UsageError(
-            f"a picture of gaps is made of the frame of a study, not {described(given)}; measure first: "
+            f"a picture of gaps is made of the frame of a study, not {described(study)}; measure first: "
             "optsched.study(...).frame()"
         )
     gaps = [f"relative_gap_{component}", f"absolute_gap_{component}"]

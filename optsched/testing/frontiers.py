@@ -156,8 +156,8 @@ def _certified(problem: AnyProblem, point: FrontierPoint, before: Value | None, 
     return proved
 
 
-@check(lambda record: bool(record.beside))
-def check_beside(record: Record, seeds: Sequence[int]) -> None:
+@check(lambda record: bool(record.frontier_gaps))
+def check_frontier_gaps(record: Record, seeds: Sequence[int]) -> None:
     """A gap also reports each component's distance from its least at the other's value."""
     for case in cases(record, seeds):
         problem = placing(case)

@@ -568,8 +568,8 @@ def rivals_that_do_not_serve(record: Record, patch: Patch) -> Record:
     return record
 
 
-def beside_swapped(record: Record, patch: Patch) -> None:
-    """What is told beside a gap is told of the other component."""
+def frontier_gaps_swapped(record: Record, patch: Patch) -> None:
+    """The figures that a gap has from the frontier are swapped."""
 
     def change(found: Any, *_: Any) -> Any:
         return dict(zip(found, reversed(found.values()), strict=True))
@@ -722,8 +722,10 @@ FAULTS: dict[str, Fault] = {
         field="limit.denominator",
     ),
     "limit on the other component": Fault(said(limit=other_limit), "models", has("limit"), field="limit.component"),
-    "frontier is not said": Fault(said(frontier=False, beside=()), "record", has("frontier"), field="frontier"),
-    "swapped beside a gap": Fault(beside_swapped, "beside", has("beside"), field="beside"),
+    "frontier is not said": Fault(said(frontier=False, frontier_gaps=()), "record", has("frontier"), field="frontier"),
+    "swapped figures of the frontier": Fault(
+        frontier_gaps_swapped, "frontier-gaps", has("frontier_gaps"), field="frontier_gaps"
+    ),
     "local tasks counted as remote": Fault(counts_swapped, "locality", has_data),
     "rivals that do not serve": Fault(rivals_that_do_not_serve, "rivals", has_rivals_of_its_own, field="rivals"),
     "no runner": Fault(said(runner=None), "heuristics", has("runner"), field="runner"),

@@ -329,7 +329,7 @@ def test_frontier_of_a_record_from_outside(outside: list[Point]) -> None:
         record("worst-mean")
     for figures in (("one", "two", "three"), ("one", "two")):
         records.cache_clear()
-        outside[0] = Point(Record(**(given | {"frontier": len(figures) > 2}), beside=figures, routes="json"))
+        outside[0] = Point(Record(**(given | {"frontier": len(figures) > 2}), frontier_gaps=figures, routes="json"))
         with pytest.raises(UsageError, match="it names figures of the frontier; give two, where its frontier is True"):
             list(records())
 
@@ -359,7 +359,7 @@ def test_bug_an_unknown_frontier_imported_the_routes_of_every_record(
 # Shipped parts in records from outside: only for a class that they know ----------------------------------------------
 
 #: What a record names beside its class, its family and its rivals.
-PARTS = ("models", "routes", "provers", "enumeration", "network", "infeasible", "unlimited", "beside")
+PARTS = ("models", "routes", "provers", "enumeration", "network", "infeasible", "unlimited", "frontier_gaps")
 PARTS += ("slots", "runner", "limit", "frontier")
 
 
@@ -418,7 +418,7 @@ def test_bug_parts_of_another_problem_proved_a_false_optimum(made: Callable[...,
         told = f": it knows {base.__name__}, and Mine defines {attribute} anew; name one of its own, or none"
         assert str(fault_of(made(entry, **{attribute: property(lambda self: 5)}))).endswith(told)
     for part in PARTS:
-        trusted = getattr(entry, part) and part not in ("runner", "limit", "frontier", "beside")
+        trusted = getattr(entry, part) and part not in ("runner", "limit", "frontier", "frontier_gaps")
         only = made(entry, parts=[part], prepare=lambda self: None)
         wrong = fault_of(replace(only, routes="wrapped_parts") if part == "provers" else only)
         told = wrong is not None and re.search(f" in its {part}: it (?:knows|takes the program of) ", wrong)

@@ -285,15 +285,17 @@ class Heuristic:
         """Whether it can be run in `problem` as it is posed, in rounds if need be."""
         return self.serves(problem) or (problem.name in self.in_rounds and not self.faults(problem))
 
-    def faults(self, problem: TaskProblem[Any], given: Mapping[str, Any] = MappingProxyType({})) -> Sequence[Fault]:
+    def faults(
+        self, problem: TaskProblem[Any], parameters: Mapping[str, Any] = MappingProxyType({})
+    ) -> Sequence[Fault]:
         """The fields that it needs and the problem's instance lacks; in rounds, those of the problem that it poses.
 
-        `given`: the parameters of a run. `problem` says what of them is posed in rounds.
+        `parameters`: the parameters of a run. `problem` says what of them is posed in rounds.
         """
         posed: Any = problem
         if problem.name in self.in_rounds:
             try:
-                posed = problem_class(given.get("problem", self.problems[0]))(problem.instance)
+                posed = problem_class(parameters.get("problem", self.problems[0]))(problem.instance)
             except MissingField as error:
                 return error.faults
         return self.missing(posed) if self.missing else ()

@@ -126,10 +126,10 @@ class Importer:
             if twice is not None:
                 raise UsageError(f'importer "{self.name}": there are two options {twice}; rename one')
 
-    def check(self, given: Mapping[str, Any]) -> None:
+    def check(self, values: Mapping[str, Any]) -> None:
         """Raise UsageError for an option with a value that it may not have; readers ask, too, as they may be called."""
         for option in self.options:
-            option.check(given.get(option.name))
+            option.check(values.get(option.name))
 
     def read(self, file: str | os.PathLike[str], **options: Any) -> Imported:
         r"""The documents of a file; of `splits` with `split=True` any number, else one.

@@ -161,7 +161,7 @@ to the slot that t2 leaves
     return explained(gap_of(problem, run, seed, reference), worth)
 
 
-def decision_of(problem: Problem | ScheduleProblem, given: Any) -> Placement | Schedule | None:
+def decision_of(problem: Problem | ScheduleProblem, decision: Any) -> Placement | Schedule | None:
     """The decision that is given in place of a heuristic, also as a solution or a list of nodes; None for what is none.
 
     Raises
@@ -169,20 +169,20 @@ def decision_of(problem: Problem | ScheduleProblem, given: Any) -> Placement | S
     UsageError
         If it is of another instance or problem.
     """
-    if isinstance(given, Solution):
-        if given.instance_sha256 != problem.instance.sha256:
+    if isinstance(decision, Solution):
+        if decision.instance_sha256 != problem.instance.sha256:
             raise UsageError(f"the solution is of another instance than {problem.instance.name or 'this one'}")
-        if not isinstance(given.decision, problem.decided):
+        if not isinstance(decision.decision, problem.decided):
             raise UsageError(f"the solution holds no {problem.decided.noun}, which {problem.name} decides")
-        given = given.decision
+        decision = decision.decision
     if isinstance(problem, ScheduleProblem):
-        if isinstance(given, Placement):
+        if isinstance(decision, Placement):
             raise UsageError(f"{problem.name} decides when tasks run: give a policy or a schedule")
-        return given if isinstance(given, Schedule) else None
-    if not isinstance(given, Placement | list | tuple | np.ndarray):
+        return decision if isinstance(decision, Schedule) else None
+    if not isinstance(decision, Placement | list | tuple | np.ndarray):
         return None
     try:
-        return placement_from(given, problem)
+        return placement_from(decision, problem)
     except HeuristicFailed as error:
         lines = str(error).split("\n")
         raise UsageError(*(line.replace("answered", "the placement has", 1) for line in lines)) from None
