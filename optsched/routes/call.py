@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Generic, Protocol, TypeVar
 
+from optsched.core.arrays import LARGEST
 from optsched.core.deadline import deadline, late, unhurried
 from optsched.core.errors import SolverDisagreement, TooLarge
 from optsched.core.registry import imported, record_of
@@ -36,11 +37,11 @@ from optsched.problems import AnyProblem
 from optsched.problems.base import exact, stated
 from optsched.processes.handing import hand_over, unheard
 from optsched.routes.base import RouteModule
-from optsched.solvers.answers import check_claim, decoding, stronger, whole_bound
+from optsched.solvers.answers import check_claim, decoding, whole_bound
 from optsched.solvers.outcome import INTERRUPTED, STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["Call", "Found", "Held", "Ending", "modelled", "proof_of", "proved", "solver_of"]
+__all__ = ["Call", "Found", "Held", "Ending", "modelled", "proof_of", "proved", "solver_of", "word_of"]
 
 #: Seconds for what can be had without a search, once a solve is stopped: the first number, fewer where so much
 #: of the time beyond the deadline is gone already, as when a process was killed, but at least the last number.
@@ -425,16 +426,22 @@ def _stops_unlogged() -> Iterator[None]:
             handler.removeFilter(is_no_stop)
 
 
-def proof_of(problem: AnyProblem, priced: Certificate, outcome: Found, grid: int) -> Certificate:
-    """The proof of a component, in units of 1/`grid`: prices that close it, else the stronger of them and a word."""
-    word: Number | None = None
+def word_of(problem: AnyProblem, outcome: Found, grid: int) -> Number | None:
+    """What a solver claims of the component that is its objective, in units of 1/`grid`; None if it claims nothing."""
     if outcome.optimal:
-        word = problem.evaluate(outcome.decision)[outcome.position]
-        return priced if word == priced.claim else Certificate(priced.component, Proof.SOLVER, word)
-    if outcome.bound is not None:
-        sign = 1 if problem.components[outcome.position].sense is Sense.MIN else -1
-        word = sign * exact(whole_bound(sign * outcome.bound * grid), grid)
-    return stronger(priced, word, problem.components[outcome.position].sense)
+        return problem.evaluate(outcome.decision)[outcome.position]
+    if outcome.bound is None or not abs(outcome.bound) < LARGEST / grid:
+        return None
+    sign = 1 if problem.components[outcome.position].sense is Sense.MIN else -1
+    return sign * exact(whole_bound(sign * outcome.bound * grid), grid)
+
+
+def proof_of(problem: AnyProblem, priced: Certificate, outcome: Found, grid: int) -> Certificate:
+    """The proof of a component: prices, or what a solver claims if that is more."""
+    word, sign = word_of(problem, outcome, grid), 1 if problem.components[outcome.position].sense is Sense.MIN else -1
+    if word is None or sign * word <= sign * priced.claim:
+        return priced
+    return Certificate(priced.component, Proof.SOLVER, word)
 
 
 def _worth(problem: AnyProblem, decision: Decision) -> Value:

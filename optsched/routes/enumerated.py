@@ -5,15 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from optsched.core.arrays import LARGEST
 from optsched.core.errors import UsageError
 from optsched.core.registry import record_of
-from optsched.core.results import FEASIBLE, Certificate, Proof, Sense, Solution, Termination
+from optsched.core.results import FEASIBLE, Certificate, Proof, Solution, Termination
 from optsched.problems import AnyProblem, Problem
-from optsched.problems.base import GRID, exact
+from optsched.problems.base import GRID
 from optsched.routes.base import MODELS
-from optsched.routes.call import Call, Found, Held
-from optsched.solvers.answers import whole_bound
+from optsched.routes.call import Call, Found, Held, word_of
 from optsched.solvers.profiles import Profile
 
 __all__ = ["ALL_TRIED", "ROUTES", "by_model", "by_route", "routes"]
@@ -74,7 +72,9 @@ def by_model(call: Call[Any], profile: Profile, grid: int = GRID) -> Solution:
                 engine = found.raw_status, found.solver, found.build_seconds, found.outcome.status
                 return call.solution(held, tuple(words), None, *engine)
             held = found.decision or held
-            words += _words(call.problem, found, grid)
+            word = word_of(call.problem, found, grid)
+            if word is not None:
+                words.append(Certificate(call.problem.components[found.position].name, Proof.SOLVER, word))
             if not found.optimal or found.limit is not None:
                 break
     return call.answered(held, words, found)
@@ -82,14 +82,3 @@ def by_model(call: Call[Any], profile: Profile, grid: int = GRID) -> Solution:
 
 def _handed(decision: Any, words: tuple[Certificate, ...]) -> Held:
     return decision, words
-
-
-def _words(problem: AnyProblem, outcome: Found, grid: int) -> list[Certificate]:
-    """The claims of a model's solver on the component that is its objective; empty where it claims nothing."""
-    component = problem.components[outcome.position]
-    if outcome.optimal:
-        return [Certificate(component.name, Proof.SOLVER, problem.evaluate(outcome.decision)[outcome.position])]
-    if outcome.bound is None or not abs(outcome.bound) < LARGEST / grid:
-        return []
-    sign = 1 if component.sense is Sense.MIN else -1
-    return [Certificate(component.name, Proof.SOLVER, sign * exact(whole_bound(sign * outcome.bound * grid), grid))]

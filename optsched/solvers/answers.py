@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from optsched.core.arrays import LARGEST
 from optsched.core.errors import SolverDisagreement, UsageError
-from optsched.core.results import Certificate, Number, Proof, Sense
+from optsched.core.results import Number
 
 __all__ = [
     "SCALES",
@@ -26,7 +26,6 @@ __all__ = [
     "check_values",
     "decoding",
     "rounded_prices",
-    "stronger",
     "whole_bound",
     "whole_numbers",
     "whole_prices",
@@ -174,20 +173,6 @@ def rounded_prices(duals: Floats, scales: Sequence[int] = SCALES) -> Iterator[tu
         prices = whole_prices(duals * scale)
         if prices is not None:
             yield prices, scale
-
-
-def stronger(priced: Certificate, word: Number | None, sense: Sense = Sense.MIN) -> Certificate:
-    """The stronger of what prices prove and what a solver says, if anything; prices where they are equal.
-
-    >>> from optsched.core.results import Proof
-    >>> priced = Certificate("cost", Proof.DUAL, 3)
-    >>> str(stronger(priced, 4).kind), str(stronger(priced, 3).kind)
-    ('solver', 'dual')
-    """
-    sign = 1 if sense is Sense.MIN else -1
-    if word is None or sign * word <= sign * priced.claim:
-        return priced
-    return Certificate(priced.component, Proof.SOLVER, word)
 
 
 @contextmanager
