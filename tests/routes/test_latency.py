@@ -33,16 +33,6 @@ from optsched.solvers.profiles import Profile
 OPEN_LIMIT = {"seed": 3, "nodes": 20, "tasks": 50, "replicas": 2}
 
 
-def test_latency_under_a_node_limit_says_what_it_holds() -> None:
-    """Tests that a limit where the program is stopped leaves a placement, and no bound on the work."""
-    posed = Latency(generate("latency", **OPEN_LIMIT))
-    solution = solve(posed, Profile("none", node_limit=0), route="arrays")
-    assert solution.termination is Termination.FEASIBLE
-    assert solution.limit is Limit.NODES
-    assert solution.objective is not None
-    assert certify(posed, solution).valid
-
-
 @contextmanager
 def ctrl_c_after(seconds: float) -> Iterator[None]:
     """Send this process an interrupt after some seconds."""
@@ -69,15 +59,6 @@ def test_interrupt_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.INTERRUPTED)
     assert solution.bound[0] is not None
     assert certify(posed, solution).valid
-
-
-@pytest.mark.parametrize("route", ["pyomo", "pulp"])
-def test_models_at_a_node_limit_say_what_they_hold(route: str) -> None:
-    """Tests that models stopped at the root give a result that the checker accepts, optimal or not."""
-    posed = Latency(generate("latency", seed=1, nodes=12, tasks=40, replicas=2))
-    solution = solve(posed, Profile("none", node_limit=0), route=route)
-    assert certify(posed, solution).valid
-    assert solution.limit is (None if solution.optimal else Limit.NODES)
 
 
 def test_frontier_out_of_time_is_not_complete() -> None:

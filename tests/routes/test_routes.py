@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from replica_instances import FIGURE_2
 from small_problems import NAMES, small_problem
 
-from optsched.certificates import certify
+from optsched.certificates import Enumerated, certify
 from optsched.core.errors import UsageError
 from optsched.core.placement import Placement
-from optsched.core.results import Proof
+from optsched.core.results import Limit, Proof
 from optsched.instances.generate import generate
 from optsched.problems import Lsap, Utility
 from optsched.routes import frontier, routes_of, solve
@@ -49,6 +49,18 @@ def test_start_is_never_made_worse(name: str) -> None:
             held = solve(posed, profile, start=best.decision, route=route)
             assert held.objective == best.objective
             assert certify(posed, held).valid
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_limit_of_nodes_leaves_what_is_true(name: str) -> None:
+    """Tests that each route cut short holds no bound beyond the optimum, and calls optimal only what is proved."""
+    posed = small_problem(name, 4)
+    best = solve(posed).objective
+    for route in routes_of(posed):
+        held = solve(posed, Profile("none", node_limit=0), route=route)
+        assert certify(posed, held, enumerated=Enumerated(best)).valid, route
+        assert held.optimal == (held.objective == held.bound), route
+        assert held.optimal or held.limit in (Limit.NODES, Limit.GAP), route
 
 
 def test_start_may_name_nodes() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from over_time import FORMS, batch, both, fetching, one_job
+from over_time import FORMS, batch, fetching, one_job
 
 import optsched
 from optsched.certificates import certify
@@ -14,7 +14,6 @@ from optsched.core.results import Limit, Proof, Termination
 from optsched.problems import JobTimes, Makespan, timetable
 from optsched.routes import routes_of, schedules, solve
 from optsched.searches.schedules import ScheduleSearch
-from optsched.solvers.profiles import Profile
 
 
 @pytest.mark.parametrize(
@@ -75,16 +74,6 @@ def test_a_single_job_of_two_speeds_is_proved() -> None:
             assert found.objective == (Fraction(int(solve(alone).objective[0]), 10),)  # type: ignore[index]
             assert found.certificates[0].kind is Proof.DUAL
             assert certify(problem, found).proved
-
-
-@pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp"])
-def test_stopped_programs_hold_a_schedule_and_a_bound(route: str) -> None:
-    """Tests that without a node the list schedule is held at least, and no bound is above the optimum."""
-    for problem, best in both(range(3)):
-        found = solve(problem, Profile("exact", node_limit=0), route=route)
-        assert found.objective is not None
-        assert found.bound[0] is not None
-        assert found.bound[0] <= best <= found.objective[0]
 
 
 def test_what_is_left_before_the_limit_of_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
