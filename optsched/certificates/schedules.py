@@ -18,7 +18,7 @@ from optsched.core.instance import KINDS, MAP, Ints
 from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.core.schedule import seconds
 from optsched.problems.base import exact
-from optsched.problems.job_ends import MOST_WORK, JobEnds, packed, unpacked
+from optsched.problems.job_ends import MOST_WORK, JobEnds
 from optsched.problems.job_times import JobTimes
 from optsched.problems.jobs_alone import JobAlone, JobsAlone
 from optsched.problems.makespan import Makespan
@@ -140,8 +140,7 @@ def cases_certificate(
     """
     ends = JobEnds(problem, step, limit)
 
-    def multipliers(some: Ints) -> dict[str, Any]:
-        prices = unpacked(some, step)
+    def multipliers(prices: TimePrices) -> dict[str, Any]:
         columns = zip(KINDS, map(_trimmed, prices.prices), strict=True)
         return {"scale": prices.scale, "slot_prices": dict(columns)}
 
@@ -172,9 +171,9 @@ def _by_cases(problem: JobTimes, data: Mapping[str, Any]) -> Number:
         raise CertificateInvalid(f"limit: must be from 0 to 2^57, not {limit}")
     ends = JobEnds(problem, step, limit, ends_alone(problem, data))
 
-    def multipliers(entry: Mapping[str, Any]) -> Ints:
+    def multipliers(entry: Mapping[str, Any]) -> TimePrices:
         check()
-        some = packed(_scaled_read(entry, step, max(0, integer(entry, "scale"))))
+        some = _scaled_read(entry, step, max(0, integer(entry, "scale")))
         wrong = ends.too_large(some)
         if wrong is not None:
             raise CertificateInvalid(f"multipliers: {wrong}")

@@ -42,7 +42,7 @@ class Step(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """Multipliers, int64 each, and the steps in preorder.
+    """Multipliers, as the relaxation takes them, and the steps in preorder.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Tree(NamedTuple):
     5
     """
 
-    multipliers: Sequence[Ints]
+    multipliers: Sequence[Any]
     steps: Sequence[Step]
 
     def bound(self, relaxation: Relaxation, limit: int) -> int:
@@ -93,7 +93,7 @@ class Tree(NamedTuple):
             raise CertificateInvalid(f"steps: {len(path) + 1} boxes are left after the last step")
         return least
 
-    def written(self, name: Callable[[int], Any], multipliers: Callable[[Ints], Any]) -> dict[str, Any]:
+    def written(self, name: Callable[[int], Any], multipliers: Callable[[Any], Any]) -> dict[str, Any]:
         """The tree as a certificate holds it: `name` names a variable, `multipliers` writes some multipliers."""
         steps: list[dict[str, Any]] = []
         for by, branch in self.steps:
@@ -105,7 +105,7 @@ class Tree(NamedTuple):
 
     @classmethod
     def read(
-        cls, data: Mapping[str, Any], variable: Callable[[Any], int], multipliers: Callable[[Mapping[str, Any]], Ints]
+        cls, data: Mapping[str, Any], variable: Callable[[Any], int], multipliers: Callable[[Mapping[str, Any]], Any]
     ) -> Tree:
         """Read what `written` wrote.
 

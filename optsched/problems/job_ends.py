@@ -18,7 +18,7 @@ from optsched.problems.job_times import JobTimes, common_unit
 from optsched.problems.relaxations import Box
 from optsched.problems.time_prices import PricedTime, TimePrices
 
-__all__ = ["MOST_WORK", "JobEnds", "packed", "unpacked"]
+__all__ = ["MOST_WORK", "JobEnds"]
 
 #: Costs that are compared to settle a box once; they are held together.
 _COUNTS = 10**7
@@ -51,7 +51,7 @@ class JobEnds:
     >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> problem = JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 2])))
     >>> ends = JobEnds(problem, 10**6, 6)
-    >>> ends.box.upper.tolist(), ends.settle(ends.box, packed(TimePrices(10**6, 1, (np.array([1, 1]), np.zeros(0)))), 6)
+    >>> ends.box.upper.tolist(), ends.settle(ends.box, TimePrices(10**6, 1, (np.array([1, 1]), np.zeros(0))), 6)
     ([3, 3], 6)
     """
 
@@ -80,53 +80,51 @@ class JobEnds:
         later = [spare // weight if weight else min(spare, 0) for weight in weights]
         return Box(lower, lower + np.array(later, dtype=np.int64))
 
-    def too_large(self, multipliers: Ints) -> str | None:
-        """Why multipliers cannot be used, or None."""
-        given = unpacked(multipliers, self.step)
-        wrong = self.priced.too_large(given, self._latest)
-        if wrong is None and self._compared(given) > _COUNTS:
-            wrong = f"{self._compared(given)} costs would have to be compared for each box, more than {_COUNTS}"
+    def too_large(self, prices: TimePrices) -> str | None:
+        """Why prices cannot be used, or None."""
+        wrong = self.priced.too_large(prices, self._latest)
+        if wrong is None and self._compared(prices) > _COUNTS:
+            wrong = f"{self._compared(prices)} costs would have to be compared for each box, more than {_COUNTS}"
         return wrong
 
-    def work(self, multipliers: Ints) -> int:
-        """How long it takes to settle a box by multipliers, as a number of costs that are compared."""
-        return self._compared(unpacked(multipliers, self.step)) + _BEGUN * (self.priced.waves + len(self.priced.alone))
+    def work(self, prices: TimePrices) -> int:
+        """How long it takes to settle a box by prices, as a number of costs that are compared."""
+        return self._compared(prices) + _BEGUN * (self.priced.waves + len(self.priced.alone))
 
     def _compared(self, prices: TimePrices) -> int:
         """How many costs are compared, and held, to settle a box; at most."""
         steps = max(self._latest, self.priced.steps(prices.prices))
         return (self.priced.waves + len(self.priced.alone)) * steps
 
-    def settle(self, box: Box, multipliers: Ints, limit: int) -> int | None:
+    def settle(self, box: Box, multipliers: TimePrices, limit: int) -> int | None:
         """A lower bound of the cost of a schedule's jobs that ends in the box; see `Relaxation.settle`.
 
         The box is narrowed by what no schedule has that costs less than `limit`, which is no more than that of all. The
-        multipliers are a scale and prices of slots, as `packed`, that are not `too_large`. With the scale 0 the prices
+        multipliers are prices of slots that are not `too_large`. With the scale 0 the prices
         are a ray: where jobs pay more than all slots cost, nothing is in the box.
         """
         if box.empty:
             return limit
-        given = unpacked(multipliers, self.step)
         steps = int(box.upper.max(initial=0))
         if not self._weights.all():
-            steps = max(steps, self.priced.steps(given.prices))
-        total, costs = self.priced.costs([column[:steps] for column in given.prices], steps)
+            steps = max(steps, self.priced.steps(multipliers.prices))
+        total, costs = self.priced.costs([column[:steps] for column in multipliers.prices], steps)
         least, parts = [], []
         for job, cost in enumerate(costs):
             weight = self.priced.weights[job]
             begin, end = (int(box.lower[job]), int(box.upper[job])) if weight else (0, steps)
-            part = cost[begin : end + 1] + given.scale * weight * np.arange(begin, end + 1, dtype=np.int64)
+            part = cost[begin : end + 1] + multipliers.scale * weight * np.arange(begin, end + 1, dtype=np.int64)
             parts.append(part)
             least.append(int(part.min()))
         total += sum(least)
-        slack = given.scale * (limit - 1) - total
+        slack = multipliers.scale * (limit - 1) - total
         if slack < 0:
             return limit
         for job, part in enumerate(parts):
             if self.priced.weights[job]:
                 kept = np.flatnonzero(part <= least[job] + slack)
                 box.lower[job], box.upper[job] = box.lower[job] + kept[0], box.lower[job] + kept[-1]
-        return -(-total // given.scale) if given.scale else None
+        return -(-total // multipliers.scale) if multipliers.scale else None
 
     def value(self, units: int) -> Number:
         """The sum of job times in seconds that a cost proves."""
@@ -142,16 +140,3 @@ class JobEnds:
         """The least limit that proves that every schedule costs more than `value` seconds."""
         unit = Fraction(common_unit(problem.weights) * problem.lattice) / MICRO
         return cls.limit_of(problem, step, value + unit)
-
-
-def packed(prices: TimePrices) -> Ints:
-    """The scale, how many prices of maps there are, these, and those of reduces; int64."""
-    maps, reduces = prices.prices
-    return np.concatenate([[prices.scale, len(maps)], maps, reduces]).astype(np.int64)
-
-
-def unpacked(multipliers: Ints, step: int) -> TimePrices:
-    """Unpack what was `packed`; a negative scale or price counts as 0."""
-    numbers = np.maximum(multipliers, 0)
-    split = 2 + int(numbers[1])
-    return TimePrices(step, int(numbers[0]), (numbers[2:split], numbers[split:]))

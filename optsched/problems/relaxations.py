@@ -54,7 +54,7 @@ class Relaxation(Protocol):
         """The box that all solutions are in; arrays of the caller's own."""
         ...
 
-    def settle(self, box: Box, multipliers: Ints, limit: int) -> int | None:
+    def settle(self, box: Box, multipliers: Any, limit: int) -> int | None:
         """A lower bound of each solution in the box, in units; `limit` where none costs less; None: nothing is said.
 
         It may narrow the box in place, by what no solution has that costs less than `limit`.

@@ -18,7 +18,7 @@ from optsched.certificates.trees import Branch, Step, Tree
 from optsched.core.deadline import check
 from optsched.core.instance import Floats, Ints
 from optsched.core.schedule import Schedule
-from optsched.problems.job_ends import MOST_WORK, JobEnds, packed
+from optsched.problems.job_ends import MOST_WORK, JobEnds
 from optsched.problems.job_times import JobTimes
 from optsched.problems.relaxations import Box
 from optsched.problems.time_prices import TimePrices
@@ -70,7 +70,7 @@ class EndTree:
 
     def __init__(self, ends: JobEnds, realised: Callable[[list[int]], int]) -> None:
         self._ends, self.limit, self._realised = ends, ends.limit, realised
-        self._multipliers: list[Ints] = []
+        self._multipliers: list[TimePrices] = []
         self._open: list[tuple[int, int, _Case]] = []
         self._cases = self.programs = self.work = 0
         self._root, nothing = _Case(ends.box, 0), np.zeros(0, dtype=np.int64)
@@ -130,13 +130,12 @@ class EndTree:
 
     def _settle(self, case: _Case, prices: TimePrices) -> None:
         """Bound a case and narrow its box by prices, if they can be used."""
-        multipliers = packed(prices)
-        work = self._ends.work(multipliers)
-        if self._ends.too_large(multipliers) is None and self.work + work <= MOST_WORK:
+        work = self._ends.work(prices)
+        if self._ends.too_large(prices) is None and self.work + work <= MOST_WORK:
             self.work += work
             case.by.append(len(self._multipliers))
-            self._multipliers.append(multipliers)
-            case.bound = max(case.bound, self._ends.settle(case.box, multipliers, self.limit) or case.bound)
+            self._multipliers.append(prices)
+            case.bound = max(case.bound, self._ends.settle(case.box, prices, self.limit) or case.bound)
 
     def _solve(self, case: _Case) -> None:
         """Settle a case by prices of its program, again while that narrows it; by a ray where nothing is in it."""

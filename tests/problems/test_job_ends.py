@@ -9,7 +9,7 @@ import pytest
 from over_time import batch, proved
 
 from optsched.core.instance import Cluster, Instance, Workload
-from optsched.problems.job_ends import JobEnds, packed, unpacked
+from optsched.problems.job_ends import JobEnds
 from optsched.problems.job_times import JobTimes
 from optsched.problems.time_prices import PricedTime, TimePrices
 from optsched.searches.enumeration import best_decision
@@ -24,10 +24,10 @@ def ends_of(problem: JobTimes, step: int) -> np.ndarray:
     return (problem.completions(found[1]) - problem.now) // step
 
 
-def prices(chance: np.random.Generator, step: int, scale: int) -> np.ndarray:
+def prices(chance: np.random.Generator, step: int, scale: int) -> TimePrices:
     """Some prices."""
     maps, reduces = (chance.integers(0, 9, chance.integers(0, 12)) for _ in range(2))
-    return packed(TimePrices(step, scale, (maps, reduces)))
+    return TimePrices(step, scale, (maps, reduces))
 
 
 @pytest.mark.parametrize("weights", ["equal", "group"])
@@ -73,7 +73,7 @@ def test_a_ray_shows_that_nothing_is_in_a_box() -> None:
     """Tests that prices with the scale 0 close a box in which jobs cannot both end, and say nothing of one in which."""
     problem = JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 2])))
     ends = JobEnds(problem, 10**6, 9)
-    ray = packed(TimePrices(10**6, 0, (np.array([1, 1, 1]), NONE)))
+    ray = TimePrices(10**6, 0, (np.array([1, 1, 1]), NONE))
     box = ends.box
     box.upper[:] = 3
     assert ends.settle(box, ray, 9) == 9
@@ -95,8 +95,8 @@ def test_jobs_without_weight_end_whenever() -> None:
     ends = JobEnds(problem, 10**6, 4)
     box = ends.box
     assert (box.lower.tolist(), box.upper.tolist()) == ([2, 5], [3, 5])
-    assert ends.settle(box, packed(TimePrices(10**6, 1, (np.array([1, 1, 1]), NONE))), 4) == 1
-    assert ends.settle(ends.box, packed(TimePrices(10**6, 1, (NONE, NONE))), 4) == 2
+    assert ends.settle(box, TimePrices(10**6, 1, (np.array([1, 1, 1]), NONE)), 4) == 1
+    assert ends.settle(ends.box, TimePrices(10**6, 1, (NONE, NONE)), 4) == 2
 
 
 def test_limits_stand_for_values() -> None:
@@ -109,15 +109,12 @@ def test_limits_stand_for_values() -> None:
             assert ends.value(limit) >= int(value) > ends.value(limit - 1)
 
 
-def test_multipliers_are_what_was_packed() -> None:
-    """Tests that prices come back, negative ones as 0, and that too large ones are told."""
+def test_prices_that_are_too_large() -> None:
+    """Tests that prices or steps beyond what can be computed are told."""
     given = TimePrices(5, 7, (np.array([1, 2]), np.array([3])))
-    back = unpacked(packed(given), 5)
-    assert (back.step, back.scale, *(column.tolist() for column in back.prices)) == (5, 7, [1, 2], [3])
-    assert unpacked(np.array([-1, 1, -4, 5]), 5).prices[0].tolist() == [0]
     ends = JobEnds(JobTimes(batch(3)), 10**6, 100)
-    assert "2^57" in str(ends.too_large(packed(TimePrices(10**6, 1, (np.array([2**57]), NONE)))))
-    assert "steps of time" in str(JobEnds(JobTimes(batch(3)), 1, 10**9).too_large(packed(given)))
+    assert "2^57" in str(ends.too_large(TimePrices(10**6, 1, (np.array([2**57]), NONE))))
+    assert "steps of time" in str(JobEnds(JobTimes(batch(3)), 1, 10**9).too_large(given))
 
 
 def test_a_box_takes_no_gigabytes_to_settle() -> None:
@@ -125,7 +122,7 @@ def test_a_box_takes_no_gigabytes_to_settle() -> None:
     workload = Workload([f"t{number}" for number in range(99)], duration=[1e-6] * 99)
     ends = JobEnds(JobTimes(Instance(Cluster(["a"]), workload)), 1, 900_000)
     told = "178180398 costs would have to be compared for each box, more than 10000000"
-    assert ends.too_large(packed(TimePrices(1, 1, (NONE, NONE)))) == told
+    assert ends.too_large(TimePrices(1, 1, (NONE, NONE))) == told
 
 
 def test_limits_after_a_value_prove_more() -> None:

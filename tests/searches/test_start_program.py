@@ -10,7 +10,7 @@ from optsched.certificates.schedules import end_certificate, makespan_certificat
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.results import Termination
 from optsched.instances.files import from_document
-from optsched.problems.job_ends import JobEnds, packed
+from optsched.problems.job_ends import JobEnds
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.searches import start_program
@@ -33,7 +33,7 @@ def test_prices_and_parts_of_a_box() -> None:
     ends = two(9)
     found = StartProgram(ends.priced, ends.box, 10).solve(ends.box)
     assert found is not None
-    assert ends.settle(ends.box, packed(found.prices), 9) == 6
+    assert ends.settle(ends.box, found.prices, 9) == 6
     assert sum(float(late.sum()) for late in found.late) == pytest.approx(2)
     assert not found.outside
 
@@ -50,7 +50,7 @@ def test_a_ray_where_nothing_is_in_a_box() -> None:
     assert found.outside
     assert ray is not None
     assert ray.prices.scale == 0
-    assert ends.settle(box, packed(ray.prices), 9) == 9
+    assert ends.settle(box, ray.prices, 9) == 9
 
 
 def test_running_tasks_hold_slots() -> None:
@@ -81,8 +81,8 @@ def test_prices_of_drawn_instances_prove_no_more_than_the_optimum() -> None:
             continue
         found = program.solve(ends.box)
         assert found is not None
-        assert ends.too_large(packed(found.prices)) is None
-        units = ends.settle(ends.box, packed(found.prices), limit)
+        assert ends.too_large(found.prices) is None
+        units = ends.settle(ends.box, found.prices, limit)
         assert units is not None
         assert ends.value(units) <= optimum
 
