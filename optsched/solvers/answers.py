@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,6 @@ from optsched.core.results import Number
 
 __all__ = [
     "SCALES",
-    "Rows",
     "check_claim",
     "check_duals",
     "check_objective",
@@ -31,6 +30,9 @@ __all__ = [
     "whole_prices",
 ]
 
+if TYPE_CHECKING:
+    from optsched.solvers.highs import LinearProgram
+
 Floats = npt.NDArray[np.float64]
 
 #: How far a value may be from its bound, its whole number or its row's side: absolute, and relative to the row's terms.
@@ -40,28 +42,7 @@ _ABSOLUTE, _RELATIVE = 1e-5, 1e-9
 _OBJECTIVE = 1e-6
 
 
-class Rows(Protocol):
-    """A program as arrays; `highs.LinearProgram` is one."""
-
-    @property
-    def objective(self) -> Floats: ...
-    @property
-    def offset(self) -> float: ...
-    @property
-    def col_lower(self) -> Floats: ...
-    @property
-    def col_upper(self) -> Floats: ...
-    @property
-    def integer(self) -> npt.NDArray[np.bool_]: ...
-    @property
-    def row_lower(self) -> Floats: ...
-    @property
-    def row_upper(self) -> Floats: ...
-    @property
-    def matrix(self) -> Any: ...
-
-
-def check_values(answer: Any, program: Rows) -> Floats:
+def check_values(answer: Any, program: LinearProgram) -> Floats:
     """The values of a program's columns as an array, if they are a solution of it.
 
     SolverDisagreement where there are too few or too many, one is not finite, not whole where it must be, beyond its
@@ -96,7 +77,7 @@ def _refuse(wrong: npt.NDArray[np.bool_], values: Floats, reason: str) -> None:
         raise SolverDisagreement(f"the solver holds {values[found[0]]} for column {found[0]}, {reason}")
 
 
-def check_objective(claimed: float, values: Floats, program: Rows) -> None:
+def check_objective(claimed: float, values: Floats, program: LinearProgram) -> None:
     """Raise SolverDisagreement where the claimed objective is not that of the values."""
     terms = program.objective * values
     value = float(terms.sum()) + program.offset
