@@ -41,21 +41,22 @@ class WaitingMaps:
     """
 
     def __init__(self) -> None:
-        #: The maps of each job by level and place; and those that came since the place was last asked for.
+        #: The maps of each job by level and place.
         self._held: list[defaultdict[int, dict[int, list[int]]]] = [defaultdict(dict) for _ in range(3)]
-        self._new: list[defaultdict[int, list[tuple[Ints, Ints]]]] = [defaultdict(list) for _ in range(3)]
 
     def add(self, tasks: Ints, view: View, job: Ints | None = None) -> None:
         """Enter maps of the view; `job` has the job of each."""
         owner = np.zeros(len(tasks), dtype=np.int64) if job is None else job
         replicas = view.workload.replicas.take(tasks)
-        rows = replicas.row_of
-        for level, place in ((NODE, replicas.values), (RACK, view.cluster.rack[replicas.values])):
+        row = replicas.row_of
+        places = [(NODE, replicas.values, row), (RACK, view.cluster.rack[replicas.values], row)]
+        for level, place, rows in (*places, (ANYWHERE, np.zeros_like(tasks), np.arange(len(tasks)))):
             for number, positions in grouped(place):
                 if number >= 0:  # -1: no rack
-                    row = np.unique(rows[positions])  # once, also where there are several replicas in the rack
-                    self._new[level][number].append((tasks[row], owner[row]))
-        self._new[ANYWHERE][0].append((tasks, owner))
+                    held = self._held[level][number]
+                    own = np.unique(rows[positions])  # once, also where there are several replicas in the rack
+                    for task, of in zip(tasks[own].tolist(), owner[own].tolist(), strict=True):
+                        held.setdefault(of, []).append(task)
 
     def give_back(self, task: int, view: View, job: int = 0) -> None:
         """Enter a map again that was entered before, or ran when others were, where it was taken out."""
@@ -70,11 +71,7 @@ class WaitingMaps:
 
     def at(self, level: int, place: int) -> dict[int, list[int]]:
         """The maps on a node or in a rack by job, started ones among them; anywhere is place 0."""
-        held = self._held[level][place]
-        for tasks, jobs in self._new[level].pop(place, ()):
-            for task, job in zip(tasks.tolist(), jobs.tolist(), strict=True):
-                held.setdefault(job, []).append(task)
-        return held
+        return self._held[level][place]
 
     def draw(
         self, level: int, node: int, view: View, rng: np.random.Generator, job: int = 0, first: bool = False
