@@ -11,7 +11,6 @@ import pytest
 from oracles.locality_theory import expected_local_tasks
 from policy_cases import guo_snapshot
 
-from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.heuristics import run
 from optsched.problems import Lsap
@@ -125,21 +124,6 @@ def test_locality_falls_with_randomness() -> None:
     shares = [local_share(sizes, 60, "rand", randomness=share) for share in (0, 0.3, 0.5, 0.7, 1)]
     assert shares == sorted(shares, reverse=True)
     assert shares[-1] == pytest.approx(3 / 50, abs=4 * 0.05 / 60**0.5)
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters", "complaint"),
-    [
-        ("rand", {"randomness": 1.5}, "rand: randomness=1.5: give a number that is 1 or less"),
-        ("rand", {"randomness": -1}, "give a number that is 0 or more"),
-        ("dl", {"reading": "sweeps"}, "dl: reading='sweeps': did you mean \"sweep\""),
-        ("dl", {"randomness": 1}, 'dl has no parameter "randomness"'),
-    ],
-)
-def test_wrong_parameters(name: str, parameters: dict[str, Any], complaint: str) -> None:
-    """Tests that unknown parameters and values out of range are wrong usage."""
-    with pytest.raises(UsageError, match=complaint):
-        run(Lsap(guo_snapshot(0, 4, 1, 2, 2, 1)), name, **parameters)
 
 
 def test_cost_of_an_offer_does_not_grow_with_the_tasks() -> None:

@@ -10,7 +10,6 @@ import pytest
 from policy_cases import first_view, order, posed
 from transmission_instances import example
 
-from optsched.core.errors import UsageError
 from optsched.core.instance import (
     FINISHED,
     MAP,
@@ -205,13 +204,6 @@ class TestCapacity:
         assert runs["emitted", 0] == runs["emitted", "auto"]
 
 
-@pytest.mark.parametrize(("name", "wrong"), [("fair", {"delay": 0.5}), ("capacity", {"reduce_delay": "never"})])
-def test_wrong_parameters(name: str, wrong: dict[str, Any]) -> None:
-    """Tests that delays are whole numbers or auto."""
-    with pytest.raises(UsageError, match="give a"):
-        run(posed([0], [0], [1.0]), name, **wrong)
-
-
 def test_rounds_that_a_job_waits() -> None:
     """Tests that they are what is asked for, or none before a job has told how many nodes there are."""
     assert CapacityPolicy(reduce_delay=7).waits_rounds == 7
@@ -331,13 +323,6 @@ def test_too_long_a_delay_starves() -> None:
     result = run(one_job([[3]]), "delay", D=61, max_idle_rounds=20)
     assert (result.starved, result.rounds, result.idle_slot_time) == (True, 20, 60)
     assert not run(one_job([[3]]), "delay", D=59, max_idle_rounds=20).starved
-
-
-@pytest.mark.parametrize("wrong", [{"D": -1}, {"D": "long"}, {"form": "three-level"}])
-def test_wrong_parameters_of_delay(wrong: dict[str, Any]) -> None:
-    """Tests that delays are whole numbers or auto, and forms have names."""
-    with pytest.raises(UsageError):
-        run(one_job([[3]]), "delay", **wrong)
 
 
 def test_notified_starts_count() -> None:

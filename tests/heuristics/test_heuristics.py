@@ -1,10 +1,47 @@
-"""The list of all heuristics: whole, and true to the modules."""
+"""The list of all heuristics: whole, and true to the modules; what their parameters refuse."""
 
 from __future__ import annotations
 
+import re
+
+import pytest
+
+from optsched.core.errors import UsageError
 from optsched.heuristics import HEURISTICS
 from optsched.heuristics.running.base import table_row
 from optsched.problems import PROBLEMS
+from optsched.problems.base import resolve
+
+#: Numbers that parameters of heuristics refuse; none takes a text that is no number or name.
+OUT_OF_RANGE = {
+    "rand": {"randomness": (1.5, -1)},
+    "lsap-sched": {"window": (-1, 0.5)},
+    "lsap-fair-sched": {"alpha": (-1,)},
+    "delay": {"D": (-1, 0.5), "D1": (-1,), "D2": (-1,)},
+    "fair": {"delay": (-1, 0.5)},
+    "capacity": {"reduce_delay": (-1, 0.5)},
+    "probabilistic": {"p_min": (1.5, -0.1), "skip_limit": (-1, 1.5)},
+    "coupling": {"p_rack": (2,), "p_off": (-1,), "waits": (-1, 0.5)},
+    "quincy": {"rack": (-1,), "off_rack": (-1,)},
+    "sequential": {"starts": (0, 1.5)},
+    "round-robin": {"start": (-1, 0.5)},
+    "labl": {"lbar": ("l*", 1.5), "start": ("inf",)},
+    "joss-t": {"td": (-1,), "large": (-1,)},
+    "ras": {"rounds": (0, 1.5)},
+    "fair-sharing": {"slots": (-1, 0.5), "reduce_slots": (-1, 0.5)},
+}
+
+
+@pytest.mark.parametrize("name", HEURISTICS)
+def test_what_parameters_refuse(name: str) -> None:
+    """Tests each parameter with values that are none, and a parameter that there is not."""
+    table, refused = HEURISTICS[name].parameters or (), OUT_OF_RANGE.get(name, {})
+    for parameter in table:
+        for wrong in ("no such value", *refused.get(parameter.name, ())):
+            with pytest.raises(UsageError, match=re.escape(f"{name}: {parameter.name}={wrong!r}: ")):
+                resolve(name, table, {parameter.name: wrong})
+    with pytest.raises(UsageError, match=f'{name} has no parameter "selection"'):
+        resolve(name, table, {"selection": "free"})
 
 
 def test_list_is_whole() -> None:

@@ -15,7 +15,6 @@ import pytest
 from policy_cases import barred_case, equal_costs, first_answers, first_view
 from transmission_instances import example
 
-from optsched.core.errors import UsageError
 from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.heuristics import run
 from optsched.heuristics.probabilistic import (
@@ -28,7 +27,6 @@ from optsched.heuristics.probabilistic import (
 )
 from optsched.heuristics.running.base import Event, Offer, View
 from optsched.heuristics.running.driver import Answer, drive
-from optsched.heuristics.running.run import run_heuristic
 from optsched.instances.files import load
 from optsched.instances.generate import generate
 from optsched.problems.transmission import Transmission
@@ -243,26 +241,6 @@ class TestStarvation:
         offers = [policy.offer(Offer(0.0, 1, "map", 1), view) for _ in range(30)]
         assert offers[:3] == [(), (), ()]
         assert (0,) in offers[3:]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "complaint"),
-    [
-        ({"p_min": 1.5}, "give a number that is 1 or less"),
-        ({"p_min": -0.1}, "give a number that is 0 or more"),
-        ({"average": "all"}, "average='all'"),
-        ({"select": "least"}, "select='least'"),
-        ({"sizes": "guessed"}, "sizes='guessed'"),
-        ({"skip_limit": -1}, "give a number that is 0 or more"),
-        ({"skip_limit": 1.5}, "give a whole number"),
-        ({"form": "cubic"}, "form='cubic'"),
-        ({"distances": "rates"}, "distances='rates'"),
-    ],
-)
-def test_wrong_parameters(parameters: dict[str, Any], complaint: str) -> None:
-    """Tests that values out of range are wrong usage."""
-    with pytest.raises(UsageError, match=complaint):
-        run_heuristic(TransmissionMaps(example()), HEURISTICS[0], **parameters)
 
 
 def test_one_task_an_offer() -> None:
@@ -506,12 +484,3 @@ def test_reduces_of_a_joint_snapshot(waits: int, waits_in: str, centre: str, see
             free[here] -= len(expected)
         node.update(dict.fromkeys(decision.tasks, here))
     assert len(node) == problem.due
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"p_rack": 2}, {"p_off": -1}, {"progress": "some"}, {"waits": 0.5}, {"waits_in": "days"}]
-)
-def test_wrong_parameters_of_coupling(wrong: dict[str, Any]) -> None:
-    """Tests that chances are shares, and waits whole numbers."""
-    with pytest.raises(UsageError, match="coupling: "):
-        run_heuristic(TransmissionMaps(example()), HEURISTICS[2], **wrong)

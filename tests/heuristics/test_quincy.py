@@ -10,10 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transmission_instances import example, problems
 
-from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Ragged, State, Topology, Workload
-from optsched.heuristics.quincy import HEURISTICS, quincy
-from optsched.heuristics.running.run import run_heuristic
+from optsched.heuristics.quincy import quincy
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.solvers.transport import assign_dense
@@ -74,10 +72,3 @@ def test_large_blocks_first() -> None:
 def test_reduces_as_fifo() -> None:
     """Tests that reduces, which Quincy as Shen et al. have it does not weigh, fill the first nodes."""
     assert quincy(Transmission(example()), RNG).nodes.tolist() == [0, 1, 0, 1]
-
-
-@pytest.mark.parametrize("wrong", [{"rack": -1}, {"off_rack": "far"}])
-def test_wrong_parameters(wrong: dict[str, Any]) -> None:
-    """Tests that costs of an MB are numbers of 0 or more."""
-    with pytest.raises(UsageError, match="quincy: "):
-        run_heuristic(TransmissionMaps(example()), HEURISTICS[0], **wrong)

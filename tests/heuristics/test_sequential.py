@@ -13,12 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transmission_instances import example, problems
 
-from optsched.core.errors import UsageError
 from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.core.placement import NONE, Placement
 from optsched.heuristics import run
-from optsched.heuristics.running.run import run_heuristic
-from optsched.heuristics.sequential import HEURISTICS, sequential
+from optsched.heuristics.sequential import sequential
 from optsched.instances.files import load
 from optsched.problems import Problem
 from optsched.problems.transmission import Transmission
@@ -133,13 +131,6 @@ def test_costs_too_large_to_weigh_ties_exactly() -> None:
     state = State.initial(problem.instance.cluster, large, idle_slots=[0, 2], idle_reduce_slots=[0, 1])
     huge = Transmission(Instance(problem.instance.cluster, large, state))
     assert huge.evaluate(sequential(huge, rng())) == (5 * 2**44,)
-
-
-@pytest.mark.parametrize("wrong", [{"ties": "last"}, {"sizes": "guessed"}, {"starts": 0}])
-def test_wrong_parameters(wrong: dict[str, Any]) -> None:
-    """Tests that ties and sizes have names, and that there is at least one start."""
-    with pytest.raises(UsageError, match="sequential: "):
-        run_heuristic(two_replicas(), HEURISTICS[0], **wrong)
 
 
 @pytest.mark.parametrize(
