@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -13,13 +13,26 @@ import numpy.typing as npt
 
 from optsched.core.brief import brief, counted
 from optsched.core.errors import HeuristicFailed, UsageError
-from optsched.core.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Bools, Floats, Instance, Ints, State
+from optsched.core.instance import FINISHED, KINDS, MAP, REDUCE, RUNNING, Bools, Floats, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.schedule import MICRO, Schedule, microseconds
 from optsched.heuristics.running.course import NEVER, Course, Service
+from optsched.heuristics.running.known import Known
 from optsched.problems.locality_counts import CLASSES, locality
 from optsched.problems.schedules import Jobs
-from optsched.simulating.engine import ARRIVED, BACK, ENDED, LOST, RELEASED, STARTED, STOPPED, Beats, Engine, Rules
+from optsched.simulating.engine import (
+    ARRIVED,
+    BACK,
+    ENDED,
+    LOST,
+    RELEASED,
+    STARTED,
+    STOPPED,
+    Beats,
+    Engine,
+    Rules,
+    Stage,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -378,46 +391,10 @@ class Simulation:
 
     def snapshot(self, position: int, time: int) -> Instance:
         """The instance at a microsecond, once the record's events before `position` had happened."""
-        instance, state, kind = self.instance, self.instance.state, self.instance.workload.kind
-        when, what, task, at = self.record[:position].T
-        status, node, start = state.status.copy(), state.node.copy(), state.start.copy()
-        # Of what happens to a task more than once the last counts.
-        of_task = (what == STARTED) | (what == ENDED) | (what == STOPPED)
-        status[task[of_task]] = np.select([what == STARTED, what == ENDED], [RUNNING, FINISHED], PENDING)[of_task]
-        moved = (what == STARTED) | (what == STOPPED)
-        node[task[moved]] = np.where(what == STARTED, at, NONE)[moved]
-        start[task[moved]] = np.where(what == STARTED, when / MICRO, np.nan)[moved]
-        there = np.ones(len(instance.cluster), dtype=bool)
-        changed = (what == LOST) | (what == BACK)
-        there[at[changed]] = (what == BACK)[changed]
-        if not there.all():
-            slots = (np.where(there, column, 0) for column in (instance.cluster.slots, instance.cluster.reduce_slots))
-            instance = instance.with_slots(*slots)
-        idle = {}
-        for number, (name, slots_of) in enumerate((("idle_slots", "slots"), ("idle_reduce_slots", "reduce_slots"))):
-            counts = [
-                np.bincount(nodes[(kind == number) & (now == RUNNING)], minlength=len(there))
-                for nodes, now in ((state.node, state.status), (node, status))
-            ]
-            idle[name] = np.minimum(getattr(state, name) + counts[0] - counts[1], getattr(instance.cluster, slots_of))
-        state = replace(state, status=status, node=node, start=start, time=time / MICRO, **idle)
-        present = instance.with_state(self._with_reports(state, position, time))
-        arrival, job = instance.workload.arrival, instance.workload.job
-        come = ~(arrival > present.time)
-        come[job[(status != PENDING) & (job >= 0)]] = True
-        if come.all():
-            return present
-        return present.taken(np.flatnonzero(np.append(come, True)[job]), np.flatnonzero(come))
-
-    def _with_reports(self, state: State, position: int, time: int) -> State:
-        """The state with what nodes had reported of running tasks, where the service tells how far these are."""
-        if self.reported_by is None:
-            return state
-        reports: Reports | None = self.__dict__.get("_reports")
-        if reports is None or reports.is_past(position, time):
-            reports = Reports(self.instance, self.record, *self.reported_by, self.begin)
-            self.__dict__["_reports"] = reports
-        return reports.seen(state, position, time)
+        replay: Replay | None = self.__dict__.get("_replay")
+        if replay is None or replay.is_past(position, time):
+            replay = self.__dict__["_replay"] = Replay(self)
+        return replay.snapshot(position, time)
 
     def decisions(self) -> Iterator[tuple[int, int, int, Ints]]:
         """The tasks that were started together: position in the record, microsecond, node, and the tasks.
@@ -438,68 +415,76 @@ class Simulation:
         return frame
 
 
-# Progress of running tasks at a past time of a run, as their nodes had reported by then -------------------------------
+# The run once more, event by event, for the snapshots in between ----------------------------------------------------
 
 
-class Reports(Course):
-    """Lets the tasks of a run start once more, when and where they did, and asks the service how far they are.
+class Replay(Course):
+    """Lets what a run recorded happen once more, and asks its service how far running tasks are.
 
-    Parameters
-    ----------
-    instance
-        What the run began with.
-    record
-        The record of the run; tasks start by it, and end as the service says.
-    service
-        The service of the run. It is prepared anew.
-    beats
-        The heartbeats by which nodes reported; None: they report at once.
-    begin
-        The microsecond at which the run began.
+    Tasks start, end and return by the record. So they do for the service, if policies learnt from it how far tasks are.
     """
 
-    def __init__(self, instance: Instance, record: Ints, service: Service, beats: Beats | None, begin: int) -> None:
-        super().__init__(len(instance.workload), service, begin)
-        state = instance.state
-        self._nodes = len(instance.cluster)
-        self._record, self._beats, self._position = record, beats, 0
-        self._bytes_read, self._emitted = state.bytes_read.copy(), state.emitted.copy()
+    def __init__(self, run: Simulation) -> None:
+        instance, state = run.instance, run.instance.state
+        self._record, self._position, self._time = run.record, 0, run.begin
+        stage: Any = Stage(instance)  # which has what is asked of a problem
+        self._known = Known(stage)
+        self._number = self._known.numbers(np.arange(len(instance.workload)))
+        self._cluster, self._read_before = instance.cluster, state.bytes_read.tolist()
         shuffle = instance.workload.shuffle
         #: The map of each entry of the shuffle.
         self._sender: Ints = np.zeros(0, dtype=np.int64) if shuffle is None else shuffle.map
-        service.prepare(instance)
-        begun = microseconds(np.nan_to_num(state.start)).tolist()
-        for task in np.flatnonzero(state.status == RUNNING).tolist():
-            self.goes_on(task, int(state.node[task]), begun[task])
-
-    def seen(self, state: State, position: int, time: int) -> State:
-        """The state of a snapshot at a time, after the events before `position`, with what was reported by then.
-
-        To be asked in the order of time.
-        """
-        for when, what, task, node in self._record[self._position : position].tolist():
-            if what == STARTED:
-                self._pass_to(when)
-                self.starts(task, node)
-        self._position = max(self._position, position)
-        self._pass_to(time)
-        beats = np.full(self._nodes, time) if self._beats is None else self._beats.last_by(time)
-        if (found := self.service.progress(beats, time)) is not None:
-            # A heartbeat reports of its node, and only then starts tasks on it.
-            began = [self.start[task] < int(beats[self.node[task]]) for task in found.tasks.tolist()]
-            reporting = found.tasks[began]
-            self._bytes_read[reporting] = found.bytes_read[began]
-            if len(found.entries):
-                of_reporting = np.isin(self._sender[found.entries], reporting)
-                self._emitted[found.entries[of_reporting]] = found.emitted[of_reporting]
-        runs = state.status == RUNNING
-        return replace(
-            state, bytes_read=np.where(runs, self._bytes_read, state.bytes_read), emitted=self._emitted.copy()
-        )
+        self._reports = run.reported_by is not None
+        if run.reported_by is not None:
+            service, self._beats = run.reported_by
+            super().__init__(len(instance.workload), service, run.begin)
+            service.prepare(instance)
+            begun = microseconds(np.nan_to_num(state.start)).tolist()
+            for task in np.flatnonzero(state.status == RUNNING).tolist():
+                self.goes_on(task, int(state.node[task]), begun[task])
 
     def is_past(self, position: int, time: int) -> bool:
         """Whether it has gone on from there already."""
-        return position < self._position or time < self.now
+        return position < self._position or time < self._time
+
+    def snapshot(self, position: int, time: int) -> Instance:
+        """The instance at a time, after the events before `position`; to be asked in the order of time."""
+        known, slots = self._known, (self._cluster.slots, self._cluster.reduce_slots)
+        for when, what, task, node in self._record[self._position : position].tolist():
+            known.time = when / MICRO
+            if what == ARRIVED:
+                known.move_to(known.time)
+            elif what == STARTED:
+                known.start(self._number[task], node)
+                if self._reports:
+                    self._pass_to(when)
+                    self.starts(task, node)
+            elif what == ENDED:
+                known.finish(self._number[task])
+                if self._reports:  # how much it had read was told up to its end
+                    known.progress([task], [self._read_before[task]])
+            elif what == STOPPED:
+                known.return_task(self._number[task])
+            elif what != RELEASED:
+                known.change_node(node, [int(column[node]) if what == BACK else 0 for column in slots])
+        self._position, self._time = position, time
+        known.time = time / MICRO
+        if not known.complete:
+            known.move_to(known.time)
+        if self._reports:
+            self._pass_to(time)
+            self._report(time)
+        return known.snapshot()
+
+    def _report(self, time: int) -> None:
+        """Note what nodes had reported of running tasks by a time."""
+        beats = np.full(len(self._cluster), time) if self._beats is None else self._beats.last_by(time)
+        if (found := self.service.progress(beats, time)) is not None:
+            # A heartbeat reports of its node, and only then starts tasks on it.
+            began = [self.start[task] < int(beats[self.node[task]]) for task in found.tasks.tolist()]
+            tasks = found.tasks[began]
+            of_them = np.isin(self._sender[found.entries], tasks)
+            self._known.progress(tasks, found.bytes_read[began], found.entries[of_them], found.emitted[of_them])
 
     def _pass_to(self, time: int) -> None:
         """Let all happen that does by a time."""
