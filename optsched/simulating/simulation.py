@@ -461,7 +461,7 @@ class Replay(Course):
                     self.starts(task, node)
             elif what == ENDED:
                 known.finish(self._number[task])
-                if self._reports:  # how much it had read was told up to its end
+                if self._reports:  # what it had read is of no use any more
                     known.progress([task], [self._read_before[task]])
             elif what == STOPPED:
                 known.return_task(self._number[task])
