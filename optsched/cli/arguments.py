@@ -165,10 +165,10 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
-    def unknown(self, ctx: click.Context, name: str, known: Sequence[str]) -> None:
+    def unknown(self, ctx: click.Context, name: str, known: Sequence[str], what: str = "command") -> None:
         """Tell that there is no command of a name, unless only completions are wanted."""
         if not ctx.resilient_parsing:
-            raise click.UsageError(f'there is no command "{name}"; {nearest(name, known)}', ctx)
+            raise click.UsageError(f'there is no {what} "{name}"; {nearest(name, known)}', ctx)
 
 
 def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:

