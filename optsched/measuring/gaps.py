@@ -473,14 +473,9 @@ _LONG_EXPONENT = re.compile("[eE][-+]?[0-9]{4}")
 def gap_limit(limit: Any, name: str = "a limit on the gap") -> Fraction | float:
     """The most that a relative gap may be, as `ratio` reads it; from 100 % on it is written with its unit.
 
-    Raises
-    ------
-    UsageError
-        If it is none, or a bare number of 1 or more: 5 would be 500 %, where 5 % may be meant. A Fraction, and a text
-        such as `"7/5"`, are shares.
+    UsageError if it is none, or a bare number of 1 or more: 5 would be 500 %, where 5 % may be meant. A Fraction, and a
+    text such as `"7/5"`, are shares.
 
-    Examples
-    --------
     >>> gap_limit(0.05), gap_limit("500%")
     (Fraction(1, 20), Fraction(5, 1))
     """
@@ -495,15 +490,8 @@ def gap_limit(limit: Any, name: str = "a limit on the gap") -> Fraction | float:
 def ratio(value: Any, name: str = "a share") -> Fraction | float:
     """A share as a number of at least 0: `0.05`, `"0.05"`, `"1/20"` and `"5%"` are the same, to the last digit.
 
-    Infinity (`"inf"`) is a share that everything known is within.
+    Infinity (`"inf"`) is a share that everything known is within. UsageError if it is none.
 
-    Raises
-    ------
-    UsageError
-        If it is none.
-
-    Examples
-    --------
     >>> ratio("5%"), ratio(0.05), ratio("1/20")
     (Fraction(1, 20), Fraction(1, 20), Fraction(1, 20))
     """

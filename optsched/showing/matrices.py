@@ -75,12 +75,10 @@ def heat_map(
         Their names.
     cells
         Of each pair (row, column) the text, and the gap; None where there is none: such a cell is hatched.
-    title
-        Above.
+    title, remarks
+        Above, and lines below.
     later
         The pairs whose gap is of another component: they are blue.
-    remarks
-        Lines below.
 
     Raises
     ------

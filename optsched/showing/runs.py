@@ -48,17 +48,8 @@ def times_picture(runs: Any) -> Figure:
     """The cumulative distributions of the times of jobs, maps and reduces, a line for each policy.
 
     These are Figures 4 and 6 of Shen et al. (2016). What has not ended is below no line. Runs of one name are put
-    together.
-
-    Parameters
-    ----------
-    runs
-        One or several of what `optsched.measuring.timelines.timeline` takes.
-
-    Raises
-    ------
-    UsageError
-        If there is none, or matplotlib is missing.
+    together. `runs` are one or several of what `optsched.measuring.timelines.timeline` takes. UsageError if there is
+    none, or matplotlib is missing.
 
     Examples
     --------
@@ -89,17 +80,8 @@ def times_picture(runs: Any) -> Figure:
 def reductions_picture(runs: Any, name: str | None = None) -> Figure:
     """The cumulative distribution over jobs of how much quicker they were with one policy than with each other one.
 
-    This is Figure 5 of Shen et al. (2016). Left of 0 are the jobs that were slower.
-
-    Parameters
-    ----------
-    runs, name
-        As of `optsched.measuring.timelines.job_reductions`.
-
-    Raises
-    ------
-    UsageError
-        If there is nothing to compare, or matplotlib is missing.
+    This is Figure 5 of Shen et al. (2016). Left of 0 are the jobs that were slower. `runs` and `name` are those of
+    `optsched.measuring.timelines.job_reductions`. UsageError if there is nothing to compare, or matplotlib is missing.
     """
     held = timelines_of(runs)
     frame = job_reductions(held, name)
@@ -122,18 +104,9 @@ def running_picture(runs: Any) -> Figure:
     """How many maps and reduces run and wait over time, a panel for each, a line for each policy.
 
     On the right is the utilisation: the share of the slots on which something runs. With more than 2,000 changes there
-    are as many points at equal distances, each with the mean since the one before. Runs of one name are drawn once:
-    the first.
-
-    Parameters
-    ----------
-    runs
-        One or several of what `optsched.measuring.timelines.timeline` takes.
-
-    Raises
-    ------
-    UsageError
-        If there is none, or matplotlib is missing.
+    are as many points at equal distances, each with the mean since the one before. Runs of one name are drawn once: the
+    first. `runs` are one or several of what `optsched.measuring.timelines.timeline` takes. UsageError if there is none,
+    or matplotlib is missing.
     """
     first: dict[str, Timeline] = {}
     for one in timelines_of(runs):
@@ -172,17 +145,8 @@ def running_picture(runs: Any) -> Figure:
 def locality_picture(runs: Any) -> Figure:
     """How near to their data the maps ran, by the size of their job: a panel for each policy, a bar for each size.
 
-    The share on nodes with the data is Figure 7 of Shen et al. (2016).
-
-    Parameters
-    ----------
-    runs
-        One or several of what `optsched.measuring.timelines.timeline` takes.
-
-    Raises
-    ------
-    UsageError
-        If there is none, or matplotlib is missing.
+    The share on nodes with the data is Figure 7 of Shen et al. (2016). `runs` are one or several of what
+    `optsched.measuring.timelines.timeline` takes. UsageError if there is none, or matplotlib is missing.
     """
     held = timelines_of(runs)
     frame = locality_by_size(held)

@@ -130,13 +130,6 @@ def read(sources: Iterable[Any]) -> Found:
         For what cannot be read, is something else, or holds nothing; lists the faults of all sources.
     UsageError
         If there is no source, or one is of another kind.
-
-    Examples
-    --------
-    >>> import optsched
-    >>> found = read([optsched.study("papers/guo-fig2", "lsap", "dl")])
-    >>> found.runs[0].objective, found.sources[0].kind
-    (1.0, 'study')
     """
     read_so_far: list[tuple[Source, list[Record | FrontierRecord]]] = []
     faults: list[Fault] = []
