@@ -25,21 +25,10 @@ __all__ = ["Frontier"]
 class Frontier:
     """Pareto-optimal points by increasing first component: a sequence of `FrontierPoint`.
 
-    Attributes
-    ----------
-    problem, parameters, instance_sha256
-        What it is of; `optsched.frontier` fills the latter two in.
-    components
-        Names of the two components.
-    points
-        The points.
-    complete
-        Whether all of them are there.
-    limit
-        If not, what cut the search short.
-    infeasible
-        Where there is no point: the proof that nothing is feasible (of `results.FEASIBLE`). None where a task or node
-        alone shows it, or nothing proves it.
+    `components` are the names of the two components. `complete` says whether all points are there; if not, `limit` is
+    what cut the search short. `infeasible`, where there is no point, is the proof that nothing is feasible (of
+    `results.FEASIBLE`); None where a task or node alone shows it, or nothing proves it. `optsched.frontier` fills in
+    `parameters` and `instance_sha256`.
     """
 
     noun: ClassVar[str] = "frontier"

@@ -35,16 +35,12 @@ def frozen_numbers(numbers: npt.ArrayLike, what: str) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Placement:
-    """The index of the node that each task of an instance runs on, in file order, or `NONE` (-1).
+    """The index of the node that each task of an instance runs on, in file order, or `NONE` (-1): int64, shape
+    (tasks,).
 
-    Parameters
-    ----------
-    nodes
-        int64, shape (tasks,). It is copied and made read-only. Whether the indices exist and the placement is
-        feasible is for a problem to say (`Problem.violations`), not for this class.
+    It is copied and made read-only. Whether the indices exist and the placement is feasible is for a problem to say
+    (`Problem.violations`), not for this class.
 
-    Examples
-    --------
     >>> placement = Placement.of([0, None, 2])
     >>> placement.nodes.tolist(), placement.placed
     ([0, -1, 2], 2)
@@ -124,16 +120,11 @@ class Placement:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NetworkFlow:
-    """The units that flow on each arc of a flow network, in its order.
+    """The units that flow on each arc of a flow network, in its order: int64, shape (arcs,).
 
-    Parameters
-    ----------
-    units
-        int64, shape (arcs,). It is copied and made read-only. Whether the flow keeps the bounds of the arcs and what
-        enters the nodes is for a problem to say (`MinCostFlow.violations`), not for this class.
+    They are copied and made read-only. Whether the flow keeps the bounds of the arcs and what enters the nodes is for a
+    problem to say (`MinCostFlow.violations`), not for this class.
 
-    Examples
-    --------
     >>> NetworkFlow([2, 0]).units.tolist()
     [2, 0]
     """

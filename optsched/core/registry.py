@@ -52,14 +52,9 @@ GROUP = "optsched.problems"
 class ProgramLimit:
     """The meaning of the limit of a problem's second program (`build_pyomo(problem, limit=...)`, `export --limit`).
 
-    Attributes
-    ----------
-    meaning
-        What is limited, as a noun: "the makespan".
-    denominator
-        The limit is rounded to multiples of one over it; 1: it must be a whole number, 0 or more; None: any fraction.
-    component
-        Position of the component that is limited; of two, the other one is the objective then.
+    `meaning` says what is limited, as a noun: "the makespan". The limit is rounded to multiples of one over
+    `denominator`; 1: it must be a whole number, 0 or more; None: any fraction. `component` is the position of the
+    component that is limited; of two, the other one is the objective then.
     """
 
     meaning: str

@@ -132,18 +132,9 @@ class Violation:
 class Bound:
     """A proved limit on one quantity.
 
-    Parameters
-    ----------
-    name
-        The bound's name (`l**`).
-    component
-        The component of the objective that it bounds, or None where it bounds something else.
-    value
-        The bound, in the component's natural sense.
-    bounds
-        What it bounds, in words; a bound that is not one for the objective says so here.
-    source
-        Paper and equation.
+    `component` is the component of the objective that it bounds, or None where it bounds something else. `value` is in
+    the component's natural sense. `bounds` says in words what it bounds; a bound that is not one for the objective says
+    so there. `source` is paper and equation.
     """
 
     name: str
@@ -181,15 +172,8 @@ class Certificate:
 class FrontierPoint:
     """A Pareto-optimal point of two components: no decision has less of one and not more of the other.
 
-    Attributes
-    ----------
-    objective
-        Its value.
-    placement
-        A placement that attains it.
-    certificates
-        Of the first component (no decision that is better in it is as good in the second), and of the second with the
-        first given.
+    `placement` attains the `objective`. The certificates are of the first component (no decision that is better in it
+    is as good in the second), and of the second with the first given.
     """
 
     objective: Value

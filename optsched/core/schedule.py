@@ -47,26 +47,14 @@ def seconds(units: int) -> int | Fraction:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Schedule:
-    """The node (index, or `NONE`: -1) and the start of each task of an instance, in file order.
+    """The node (index, or `NONE`: -1) and the start of each task of an instance, in file order; int64, shape (tasks,)
+    each.
 
-    Both columns are copied and made read-only. Whether nodes exist and slots are free is for a problem to say
-    (`ScheduleProblem.violations`), not for this class.
+    Starts are microseconds on the clock of the instance (of its `time`, and of arrivals); that of a task that does not
+    run is 0. Both columns are copied and made read-only. Whether nodes exist and slots are free is for a problem to say
+    (`ScheduleProblem.violations`), not for this class. ValueError if they have another shape or type, or a start is
+    past 2^53 microseconds.
 
-    Parameters
-    ----------
-    nodes
-        int64, shape (tasks,).
-    starts
-        int64, shape (tasks,): microseconds on the clock of the instance (of its `time`, and of arrivals). What is
-        given for a task that does not run is not kept: it is 0.
-
-    Raises
-    ------
-    ValueError
-        If they have another shape or type, or a start is past 2^53 microseconds.
-
-    Examples
-    --------
     >>> schedule = Schedule.of([(0, 0), None, (2, 1_500_000)])
     >>> schedule.nodes.tolist(), schedule.starts.tolist(), schedule.placed
     ([0, -1, 2], [0, 0, 1500000], 2)

@@ -346,11 +346,6 @@ def schema(kind: type[InstanceDocument] | type[NetworkDocument]) -> dict[str, An
     """JSON Schema (draft 2020-12) of a document, with what each field means.
 
     The schema tells the types and limits of single values; references, sums and shapes are for `optsched` to check.
-
-    Examples
-    --------
-    >>> schema(NetworkDocument)["$defs"]["Arc"]["properties"]["lower"]["minimum"]
-    0
     """
     body = msgspec.json.schema(kind)
     for definition in body["$defs"].values():

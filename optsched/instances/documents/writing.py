@@ -40,16 +40,6 @@ class GrowingFile:
 
     Until then a FILE that is there already stays as it is. Each part is written whole or not at all. A device or a
     pipe, which nothing can replace, is written to as it is. InputError if it cannot be written there: at once.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     growing = GrowingFile(f"{folder}/a.txt")
-    ...     growing.write(b"one")
-    ...     print(os.listdir(folder))
-    ...     growing.finish()
-    ...     print(os.listdir(folder))
-    ['a.txt.partial']
-    ['a.txt']
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

@@ -45,21 +45,12 @@ _SHORT = {"nodes": "n", "tasks": "t", "arcs": "a"}
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One parameter of a family: default, meaning and the values it may take.
+    """One parameter of a family: default, meaning in one line with its unit, and the values it may take.
 
-    Attributes
-    ----------
-    default
-        Its type is the parameter's type: an integer, a number, or a tuple of numbers.
-    doc
-        What it is, in one line, with its unit.
-    minimum, maximum
-        Allowed range, both ends included; of each entry for a tuple.
-    choices
-        The only values allowed, where they are few.
-    later
-        Whether the command that makes an instance again leaves it out at its default, which then stays: for what a
-        family draws on top of what it drew when files of it were published, whose commands stay true.
+    The type of `default` is the parameter's: an integer, a number, or a tuple of numbers. `minimum` and `maximum` are
+    allowed, too, and hold for each entry of a tuple. `choices` are the only values allowed, where they are few. The
+    command that makes an instance again leaves out what is `later` at its default, which then stays. That is for what a
+    family draws on top of what it drew when files of it were published, so that their commands stay true.
     """
 
     default: Value
@@ -141,18 +132,9 @@ class Drawn:
 class Family:
     """A named way to draw instances.
 
-    Attributes
-    ----------
-    name
-        As `generate` and the command line know it.
-    paper
-        The paper whose experiment or model it follows, with the section; empty for those of our own.
-    description
-        One sentence on what it draws.
-    parameters
-        Name to `Setting`, in the order in which they are shown.
-    draw
-        `draw(rng, **values)` with every parameter given: a snapshot, or a flow network without a name.
+    `paper` is the one whose experiment or model it follows, with the section; empty for those of our own. `description`
+    is one sentence on what it draws. `parameters` are shown in their order. `draw(rng, **values)`, with every parameter
+    given, returns a snapshot, or a flow network without a name.
     """
 
     name: str

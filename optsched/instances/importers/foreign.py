@@ -288,13 +288,7 @@ _DIGITS = 16
 
 
 def lines_of(path: str | os.PathLike[str]) -> list[Line]:
-    """The lines of a plain or gzipped text file that hold words.
-
-    Raises
-    ------
-    InputError
-        The file is missing, no text, or its compressed data are damaged or cut.
-    """
+    """The lines of a plain or gzipped text file that hold words; InputError if it is no text, damaged or cut."""
     text, notes = read_text(path)
     if notes:
         raise InputError([Fault("", "the compressed data were cut before their end")], os.fspath(path))

@@ -560,14 +560,9 @@ class Trace:
 def read_trace(path: str | os.PathLike[str]) -> Trace:
     """Read a Rumen trace: a concatenation of JSON objects, one a job, plain or gzipped.
 
-    Only the fields that an instance needs are read; others, and what they hold, are ignored. A log that was cut
-    before its end gives its complete jobs and a note; a job that is recorded again alike is kept once, with a note.
-
-    Raises
-    ------
-    InputError
-        The file is missing, no text, malformed, holds no complete job, or a field that is read has a wrong type or
-        value. All faults are listed, each with its place (`job 3 (job_7).mapTasks[7].attempts[0].startTime`).
+    Only the fields that an instance needs are read; others, and what they hold, are ignored. A log that was cut before
+    its end gives its complete jobs and a note; a job that is recorded again alike is kept once, with a note. InputError
+    lists all faults, each with its place (`job 3 (job_7).mapTasks[7].attempts[0].startTime`).
     """
     source = Path(path).name
     text, notes = read_text(path)
@@ -605,12 +600,8 @@ def read_topology(path: str | os.PathLike[str]) -> dict[str, str | None]:
     """Read a Rumen topology (nested `{name, children}`: root, rack, host) as a mapping of host to rack.
 
     A record without `children` is a host; one with an empty list is a rack without hosts. Between root and host there
-    may be no rack (the host's is None) or several levels, whose names are joined by `/`.
-
-    Raises
-    ------
-    InputError
-        The file is missing, no text, malformed, no topology, without hosts, or names a host twice.
+    may be no rack (the host's is None) or several levels, whose names are joined by `/`. InputError if it is no
+    topology, is without hosts, or names a host twice.
     """
     text, notes = read_text(path)
     faults: list[Fault] = []
