@@ -122,8 +122,8 @@ def measured(
     begin = time.perf_counter()
     planned = list(cells_of(figure, effort, draws))
     shown_at = {len(planned) // draws * rounds for rounds in ROUNDS if rounds < draws}
-    with closing(_Store(store)) as kept:
-        known = kept.known()
+    with closing(_opened(store)) as kept:
+        known: dict[str, Numbers] = {key: json.loads(found) for key, found in kept.execute("SELECT * FROM cells")}
         waiting = [cell for _, _, cell in planned if cell.key not in known]
 
         def measured_yet() -> Reproduction:
@@ -134,7 +134,7 @@ def measured(
         try:
             for done, (cell, found) in enumerate(_done(waiting, jobs, time_limit, notify), 1):
                 known[cell.key] = found
-                kept.keep(cell.key, found)
+                kept.execute("INSERT OR REPLACE INTO cells VALUES (?, ?)", (cell.key, json.dumps(found)))
                 if partial is not None and len(planned) - len(waiting) + done in shown_at:
                     partial(measured_yet())
         except (OutOfTime, KeyboardInterrupt) as error:
@@ -165,63 +165,38 @@ def _done(
     waiting: list[Cell], jobs: int, time_limit: float | None, notify: Callable[[str], object] | None
 ) -> Iterator[tuple[Cell, Numbers]]:
     """Each cell with its numbers, as they come."""
-    tell = notify or (lambda text: None)
-    if jobs == 1:
-        with deadline(time_limit):
-            for cell in waiting:
-                check_deadline()
-                tell(f"{cell.check.on[0]} seed {cell.seed}")
-                yield cell, numbers(cell)
-        return
     by_key = {cell.key: cell for cell in waiting}
-    end = None if time_limit is None else time.monotonic() + time_limit
 
-    def drawn_in_time() -> Iterator[tuple[str, Cell]]:
+    def told() -> Iterator[tuple[str, Cell]]:
         for key, cell in by_key.items():
-            if end is not None and time.monotonic() > end:
-                return
-            tell(f"{cell.check.on[0]} seed {cell.seed}")
+            check_deadline()
+            if notify is not None:
+                notify(f"{cell.check.on[0]} seed {cell.seed}")
             yield key, cell
 
-    with LocalExecutor(jobs, Limits(time_limit)) as executor:
-        for key, outcome in executor.map(numbers, drawn_in_time()):
-            if outcome.done:
-                yield by_key[key], outcome.value
-            elif end is None or time.monotonic() <= end:
-                cell = by_key[key]
-                raise UsageError(f"{cell.check.on[0]} seed {cell.seed}: {outcome.message}")
-    if end is not None and time.monotonic() > end:
-        raise OutOfTime("the time limit was reached")
+    with deadline(time_limit):
+        if jobs == 1:
+            yield from ((cell, numbers(cell)) for _, cell in told())
+            return
+        with LocalExecutor(jobs, Limits(time_limit)) as executor:
+            for key, outcome in executor.map(numbers, told()):
+                if outcome.done:
+                    yield by_key[key], outcome.value
+                else:
+                    check_deadline()
+                    raise UsageError(f"{by_key[key].check.on[0]} seed {by_key[key].seed}: {outcome.message}")
 
 
-# What is kept ---------------------------------------------------------------------------------------------------------
-
-
-class _Store:
+def _opened(store: str | None) -> sqlite3.Connection:
     """A file (SQLite) of the numbers of each cell; without one, memory."""
-
-    def __init__(self, path: str | None) -> None:
-        self._path = path
-        try:
-            self._database = sqlite3.connect(path or ":memory:", isolation_level=None)
-            names = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if names - {"cells"}:
-                raise sqlite3.DatabaseError("it is a database of something else")
-            self._database.execute("CREATE TABLE IF NOT EXISTS cells (key TEXT PRIMARY KEY, numbers TEXT NOT NULL)")
-            self._database.execute("SELECT key, numbers FROM cells LIMIT 1")
-        except sqlite3.Error as error:
-            wrong = f"cannot be used to keep draws ({error}); name a new file, or one that optsched figure wrote"
-            raise InputError([Fault("", wrong)], path or "") from None
-
-    def known(self) -> dict[str, Numbers]:
-        """What is kept."""
-        rows = self._database.execute("SELECT key, numbers FROM cells")
-        return {key: json.loads(numbers) for key, numbers in rows}
-
-    def keep(self, key: str, numbers: Numbers) -> None:
-        """Keep the numbers of a cell."""
-        self._database.execute("INSERT OR REPLACE INTO cells VALUES (?, ?)", (key, json.dumps(numbers)))
-
-    def close(self) -> None:
-        """End of it."""
-        self._database.close()
+    try:
+        database = sqlite3.connect(store or ":memory:", isolation_level=None)
+        names = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if names - {"cells"}:
+            raise sqlite3.DatabaseError("it is a database of something else")
+        database.execute("CREATE TABLE IF NOT EXISTS cells (key TEXT PRIMARY KEY, numbers TEXT NOT NULL)")
+        database.execute("SELECT key, numbers FROM cells LIMIT 1")
+    except sqlite3.Error as error:
+        wrong = f"cannot be used to keep draws ({error}); name a new file, or one that optsched figure wrote"
+        raise InputError([Fault("", wrong)], store or "") from None
+    return database
