@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from optsched.core.instance import (
+    FINISHED,
     MAP,
     Cluster,
-    Floats,
     Instance,
     Ragged,
     Workload,
@@ -29,14 +29,11 @@ from optsched.simulating import Simulation
 
 __all__ = [
     "aggregate_rate",
-    "arrived",
     "by_switches",
     "extreme_rate",
     "first_jobs",
-    "last_start",
     "longest_map",
-    "map_deviation",
-    "map_time",
+    "map_times",
     "one_node",
     "rate",
     "searched",
@@ -44,21 +41,13 @@ __all__ = [
 ]
 
 
-def first_jobs(seed: int, jobs: str) -> Instance:
-    """`papers/hsu-workload` with the maps of its first `jobs` jobs alone."""
-    whole = load("papers/hsu-workload")
+def first_jobs(seed: int, of: str, jobs: str) -> Instance:
+    """An instance of the library or of a family where only the first `jobs` jobs wait. The others are finished."""
+    whole = load(of) if "/" in of else generate(of, seed=seed)
     assert isinstance(whole, Instance)
-    workload = whole.workload
-    kept = np.flatnonzero(workload.job < int(jobs))
-    fewer = Workload(
-        workload.task_ids[kept],
-        size=workload.size[kept],
-        rate_in=workload.rate_in[kept],
-        rate_in_by_type=None if workload.rate_in_by_type is None else workload.rate_in_by_type[kept],
-        replicas=Ragged.from_rows([workload.replicas[task].tolist() for task in kept.tolist()]),
-    )
-    idle = whole.state.idle_slots
-    return Instance.initial(whole.cluster, fewer, idle_slots=idle, parameters=whole.parameters, name=f"first-{jobs}")
+    state, late = whole.state, whole.workload.job >= int(jobs)
+    status, node = np.where(late, FINISHED, state.status), np.where(late, 0, state.node)
+    return whole.with_state(replace(state, status=status, node=node))
 
 
 def rate(answer: Answer) -> float:
@@ -153,35 +142,12 @@ def small_round(seed: int) -> Instance:
     return Instance.initial(cluster, workload, running_rates=Ragged.from_rows(running, float))
 
 
-def arrived(seed: int, jobs: str) -> Instance:
-    """`hsu-table3` where only the first `jobs` jobs wait. The others are finished."""
-    drawn = generate("hsu-table3", seed=seed)
-    assert isinstance(drawn, Instance)
-    state, late = drawn.state, drawn.workload.job >= int(jobs)
-    return drawn.with_state(replace(state, status=np.where(late, 2, state.status), node=np.where(late, 0, state.node)))
-
-
-def _map_times(done: Simulation, kind: str) -> Floats:
-    """Seconds of each map of the jobs of a type (`grep`)."""
+def map_times(done: Simulation, kind: str, what: str) -> float:
+    """Of the maps of a job type (`grep`): seconds that one takes on average (`mean`), the `deviation`, `last_start`."""
     tasks = done.tasks[done.tasks["kind"] == "map"]
-    times: Floats = tasks[tasks["job_id"].str.rstrip("0123456789") == kind]["execution_time"].to_numpy(dtype=float)
-    return times
-
-
-def map_time(done: Simulation, kind: str) -> float:
-    """How long a map of a job type takes on average."""
-    return float(_map_times(done, kind).mean())
-
-
-def map_deviation(done: Simulation, kind: str) -> float:
-    """The standard deviation of that."""
-    return float(_map_times(done, kind).std())
-
-
-def last_start(done: Simulation, kind: str) -> float:
-    """When the last map of a job type starts, in seconds."""
-    tasks = done.tasks[done.tasks["kind"] == "map"]
-    return float(tasks[tasks["job_id"].str.rstrip("0123456789") == kind]["starting_time"].max())
+    own = tasks[tasks["job_id"].str.rstrip("0123456789") == kind]
+    times = own["execution_time"].to_numpy(dtype=float)
+    return float({"mean": times.mean(), "deviation": times.std(), "last_start": own["starting_time"].max()}[what])
 
 
 def searched(answer: Answer) -> Fraction:

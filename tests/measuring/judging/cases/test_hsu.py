@@ -10,14 +10,11 @@ from optsched.core.schedule import MICRO
 from optsched.instances.generate import generate
 from optsched.measuring.judging.cases.hsu import (
     aggregate_rate,
-    arrived,
     by_switches,
     extreme_rate,
     first_jobs,
-    last_start,
     longest_map,
-    map_deviation,
-    map_time,
+    map_times,
     one_node,
     rate,
     small_round,
@@ -47,7 +44,7 @@ def test_grep_is_the_longest() -> None:
     workload = drawn.workload
     grep = np.array([job.startswith("grep") for job in workload.job_ids.tolist()])[workload.job]
     maps = grep & (workload.kind == MAP)
-    assert last_start(done, "grep") == pytest.approx(done.schedule.starts[maps].max() / MICRO, abs=1e-5)
+    assert map_times(done, "grep", "last_start") == pytest.approx(done.schedule.starts[maps].max() / MICRO, abs=1e-5)
 
 
 def test_small_rounds() -> None:
@@ -61,14 +58,14 @@ def test_small_rounds() -> None:
 def test_only_the_first_jobs_wait() -> None:
     """Tests that 16 maps wait for each job, and that all 44 slots stay idle."""
     for jobs in (1, 3, 9):
-        problem = FlowCongestion(arrived(0, str(jobs)), scale="rate_process")
+        problem = FlowCongestion(first_jobs(0, "hsu-table3", str(jobs)), scale="rate_process")
         assert len(problem.tasks) == 16 * jobs
         assert problem.instance.state.idle_slots.sum() == 44
 
 
 def test_rates_of_the_first_job() -> None:
     """Tests the rate of the first round of Hsu and Freeh's workload: 16 maps of WordCount on 24 + 20 slots."""
-    answer = Answer(Flow(first_jobs(0, "1")), "flow-sched")
+    answer = Answer(Flow(first_jobs(0, "papers/hsu-workload", "1")), "flow-sched")
     assert rate(answer) == pytest.approx(16 * 3.04)
     assert extreme_rate(answer, "least") == pytest.approx(16 * 3.04)
     assert extreme_rate(answer, "most") == pytest.approx(16 * 3.20)
@@ -77,7 +74,7 @@ def test_rates_of_the_first_job() -> None:
 def test_switches() -> None:
     """Tests that a round over switches costs what the dense network costs, slots being scarce and not."""
     for jobs in ("1", "9"):
-        answer = Answer(Flow(first_jobs(0, jobs)), "optimum")
+        answer = Answer(Flow(first_jobs(0, "papers/hsu-workload", jobs)), "optimum")
         assert by_switches(answer) == pytest.approx(float(answer.value[0]))
 
 
@@ -89,5 +86,5 @@ def test_map_times_of_a_type() -> None:
     grep = done.tasks["job_id"].str.startswith("grep") & (done.tasks["kind"] == "map")
     maps = done.tasks[grep]["execution_time"]
     assert len(maps) == 16
-    assert map_time(done, "grep") == pytest.approx(maps.mean())
-    assert map_deviation(done, "grep") == pytest.approx(maps.std(ddof=0))
+    assert map_times(done, "grep", "mean") == pytest.approx(maps.mean())
+    assert map_times(done, "grep", "deviation") == pytest.approx(maps.std(ddof=0))
