@@ -113,8 +113,11 @@ def test_full_judgements_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert result.exit_code == 5
     assert "no draw was measured within the time limit" in result.stderr
     assert set(json.loads(file.read_text())) == {digest(one.checks[0]), digest(wrong.checks[0])}
+    monkeypatch.undo()
+    assert run("claims", "agosta/4.3-mean-replication", *full).exit_code == 0
+    assert digest(wrong.checks[0]) not in json.loads(file.read_text()), "no claim has this check any more"
     file.write_text("[]")
-    result = run("claims", slow.id, *full)
+    result = run("claims", one.id, *full)
     assert result.exit_code == 3
     assert "no file of judgements" in result.stderr
 

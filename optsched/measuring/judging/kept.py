@@ -113,16 +113,20 @@ def judged_in_full(
     seeds, time_limit
         Of each check, as `Claim.judge` takes them.
     file
-        Where findings are kept. What this version has judged there is not judged again, of any claim.
+        Where findings are kept. What this version has judged there is not judged again, of any claim. What no claim
+        checks any more is dropped.
 
     Yields
     ------
     tuple
         Each claim and its judgement; None if the time limit ended before a check had one draw.
     """
+    from optsched.measuring.judging import claims
     from optsched.measuring.judging.judges import judge_checks  # what listing claims does not need
 
-    held = {} if file is None else kept_in(file)
+    found = list(found)
+    today = {digest(check) for one in (*claims(), *found) for check in one.checks}
+    held = {} if file is None else {name: one for name, one in kept_in(file).items() if name in today}
     for one in found:
         if not one.checks:
             continue
