@@ -272,14 +272,6 @@ def test_small_networks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert compared(name, range(150, 200), 2**48).total() == 50
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", ENGINES)
-def test_many_small_networks(name: str) -> None:
-    """Tests the compiled loops on thousands of small networks: they end as networkx does."""
-    pytest.importorskip("numba")
-    assert len(compared(name, range(200, 3000))) == 3
-
-
 @pytest.mark.parametrize("name", ENGINES)
 def test_deadline_within(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a deadline that is past ends either."""

@@ -69,17 +69,6 @@ def test_small_tables(monkeypatch: pytest.MonkeyPatch) -> None:
             assert value == by_assignment(table)
 
 
-@pytest.mark.thorough
-def test_many_small_tables() -> None:
-    """Tests the compiled kernels on thousands of small tables in the same way."""
-    pytest.importorskip("numba")
-    for seed in range(150, 5000):
-        table = drawn(seed)
-        value = proved_cost(table, transport(*table))
-        if table[0].max() < 2**40:
-            assert value == by_assignment(table)
-
-
 def test_large_tables() -> None:
     """Tests tables of some hundred rows, compiled: rows that stay, columns with room, neither; twice the same flows."""
     pytest.importorskip("numba")
