@@ -321,18 +321,19 @@ def _tighter(proof: Certificate, other: Certificate, sense: Sense) -> bool:
     return proof.claim > other.claim if sense is Sense.MIN else proof.claim < other.claim
 
 
+def _rests_on_a_word(problem: AnyProblem, solution: Solution) -> bool:
+    """Whether something in a solution is claimed by a solver without a proof."""
+    if solution.termination is Termination.INFEASIBLE:
+        return not solution.certificates and stated(problem, "plainly_infeasible", None) is None
+    return any(certificate.kind is Proof.SOLVER for certificate in solution.certificates)
+
+
 def _doubt(problem: AnyProblem, solution: Solution) -> None:
     """Take a solver's mere word only where nothing that is quickly found contradicts it.
 
     SolverDisagreement if a decision is found that is better than a claimed bound, or feasible where nothing should be.
     """
-    if solution.limit is Limit.INTERRUPTED:
-        return
-    if solution.termination is Termination.INFEASIBLE:
-        word = not solution.certificates and stated(problem, "plainly_infeasible", None) is None
-    else:
-        word = any(certificate.kind is Proof.SOLVER for certificate in solution.certificates)
-    if not word:
+    if solution.limit is Limit.INTERRUPTED or not _rests_on_a_word(problem, solution):
         return
     from optsched.routes.doubts import FEW, examine
 
@@ -476,7 +477,8 @@ def proved(call: Call[Any], solution: Solution, profile: Profile, module: RouteM
     routes of the problem. SolverDisagreement if the default route finds something better, or that there is none where
     the other says so.
     """
-    if not any(_words(call, solution)):
+    ended = solution.optimal or solution.termination is Termination.INFEASIBLE
+    if not ended or not _rests_on_a_word(call.problem, solution):
         return solution
     call.hold(lambda: (solution.decision, solution.certificates))
     most = _MOST_NODES if profile.node_limit is None else min(_MOST_NODES, profile.node_limit)
@@ -494,15 +496,6 @@ def proved(call: Call[Any], solution: Solution, profile: Profile, module: RouteM
         proofs = tuple(_stronger(entry, shown.get(entry.component)) for entry in solution.certificates)
     taken = time.perf_counter() - call.began - solution.build_seconds
     return replace(solution, certificates=proofs, solve_seconds=max(solution.solve_seconds, taken))
-
-
-def _words(call: Call[Any], solution: Solution) -> Iterator[Any]:
-    """The claims of a solution without a proof, on a solver's word."""
-    if solution.termination is Termination.INFEASIBLE:
-        if not solution.certificates and stated(call.problem, "plainly_infeasible", None) is None:
-            yield solution.raw_status
-    elif solution.optimal:
-        yield from (entry for entry in solution.certificates if entry.kind is Proof.SOLVER)
 
 
 def _stronger(word: Certificate, other: Certificate | None) -> Certificate:
