@@ -51,33 +51,12 @@ def as_arrays(program: IntegerProgram, box: Box | None = None, integer: bool = T
 
 
 def settling_tree(program: IntegerProgram, limit: int, profile: Profile, most_programs: int) -> Tree | None:
-    """A tree that settles the program at a limit: nothing in it costs less.
+    """A tree that settles the program at a limit, in units of the objective: nothing in it costs less.
 
     The variable to branch on is the one whose two parts cost most, as their linear programs say (strong branching).
-
-    Parameters
-    ----------
-    program
-        In which nothing costs less than `limit`, as far as is known.
-    limit
-        In units of the objective.
-    profile
-        Limits and options of the linear programs.
-    most_programs
-        More linear programs are not solved; the tree is given up then.
-
-    Returns
-    -------
-    Tree
-        None where it was given up, a limit of the profile cut it short, something was met that costs less, or HiGHS
-        takes no coefficients so large.
-
-    Raises
-    ------
-    OutOfTime
-        If a deadline passes.
-    KeyboardInterrupt
-        If Ctrl-C came while HiGHS ran.
+    None where there are more than `most_programs` of these, a limit of the profile cut it short, something was met that
+    costs less, or HiGHS takes no coefficients so large. OutOfTime if a deadline passes, KeyboardInterrupt if Ctrl-C
+    came while HiGHS ran.
 
     Examples
     --------
@@ -121,14 +100,8 @@ class _Case:
 class Root(NamedTuple):
     """The linear relaxation of a program.
 
-    Attributes
-    ----------
-    outcome
-        What HiGHS says of it.
-    values
-        Its solution if that is whole, int64, shape (columns,); else None.
-    tree
-        One case, settled by its prices; None if HiGHS holds none.
+    What HiGHS says of it; its solution if that is whole (int64, shape (columns,)), else None; and a tree of one case,
+    settled by its prices, None if HiGHS holds none.
     """
 
     outcome: SolverOutcome
@@ -137,13 +110,7 @@ class Root(NamedTuple):
 
 
 def root(program: IntegerProgram, profile: Profile, scale: int = _SCALE) -> Root:
-    """The linear relaxation, and what its prices prove, in units over `scale`.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If Ctrl-C came while HiGHS ran.
-    """
+    """The linear relaxation, and what its prices prove, in units over `scale`. KeyboardInterrupt if Ctrl-C came meanwhile."""
     if not _is_taken(program):
         status = "coefficients are too large for HiGHS"
         return Root(SolverOutcome(Termination.ERROR, None, None, None, status, 0.0, None), None, None)
