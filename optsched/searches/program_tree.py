@@ -110,7 +110,7 @@ class Root(NamedTuple):
 
 
 def root(program: IntegerProgram, profile: Profile, scale: int = _SCALE) -> Root:
-    """The linear relaxation, and what its prices prove, in units over `scale`. KeyboardInterrupt if Ctrl-C came meanwhile."""
+    """The linear relaxation, and what its prices prove, in units over `scale`. KeyboardInterrupt at Ctrl-C."""
     if not _is_taken(program):
         status = "coefficients are too large for HiGHS"
         return Root(SolverOutcome(Termination.ERROR, None, None, None, status, 0.0, None), None, None)
