@@ -15,6 +15,7 @@ from typing import Any
 
 from optsched.certificates import certify
 from optsched.core.brief import brief, counted
+from optsched.core.by_id import plain
 from optsched.core.deadline import deadline
 from optsched.core.errors import Fault, InputError, OutOfTime, UsageError
 from optsched.core.instance import Instance
@@ -193,6 +194,9 @@ class Find:
         optimum = self.report.reference.solution.objective
         assert optimum is not None
         broken = "" if self.aim.claim is None else f" The claim {self.claim or 'that was given'} is broken."
+        parameters = {
+            name: str(value) if isinstance(value, Fraction) else plain(value) for name, value in self.parameters.items()
+        }
         loaded = from_document(
             {
                 **self.document,
@@ -209,7 +213,7 @@ class Find:
                     ),
                     f"optimum.{self.problem}": optimum_label(*optimum),
                 },
-                **({"parameters": {self.problem: _plain(self.parameters)}} if self.parameters else {}),
+                **({"parameters": {self.problem: parameters}} if parameters else {}),
             }
         )
         assert isinstance(loaded, Instance)
@@ -311,17 +315,6 @@ def _proof(kinds: Sequence[str]) -> str:
 
 def _quoted(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"""', "'''")
-
-
-def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as a document holds them."""
-    found = dict(parameters)
-    for key, value in parameters.items():
-        if isinstance(value, tuple):
-            found[key] = list(value)
-        elif isinstance(value, Fraction):
-            found[key] = str(value)
-    return found
 
 
 # Looking for it ----------------------------------------------------------------------------------------------------

@@ -328,59 +328,50 @@ def hard_shapes(family: str, usual: Mapping[str, Any], nodes: int) -> list[tuple
     return shapes
 
 
+@dataclass(frozen=True)
 class Starts:
-    """Small random instances of a family, and with `hard` those of `hard_shapes`, if there are any.
+    """Small random instances of a family, and hard ones, if there are any: by their number of nodes (`hard_shapes`).
 
     Parameters that were given are `fixed`. Of the other `sizes` half differ in each instance, up to the number of
     records that a table may have at `most`.
     """
 
-    def __init__(
-        self,
-        family: str,
-        fixed: Mapping[str, Any],
-        sizes: Mapping[str, Any],
-        most: Mapping[str, int],
-        hard: bool = False,
-    ) -> None:
-        self.family, self._fixed, self._most = family, dict(fixed), most
-        self._sizes = {**sizes, **fixed}
-        usual = FAMILIES[family].parameters
-        reduces = sizes.get("reduces", usual["reduces"].default if "reduces" in usual else 0)
-        widest = min(most["nodes"], most["tasks"] - reduces) if hard else 0
-        shapes = [hard_shapes(family, sizes, nodes) for nodes in range(3, widest + 1)]
-        self._hard = [found for found in shapes if found]
+    family: str
+    fixed: Mapping[str, Any]
+    sizes: Mapping[str, Any]
+    most: Mapping[str, int]
+    hard: list[list[tuple[str, dict[str, Any]]]] = field(default_factory=list)
 
     def kinds(self, seed: int) -> list[tuple[str, int | list[int]]]:
         """The kinds of instances that there are, each with the seed of its own draws: `usual`, and `hard` ones."""
         kinds: list[tuple[str, int | list[int]]] = [("usual", seed)]
-        return [*kinds, ("hard", [seed, 1])] if self._hard else kinds
+        return [*kinds, ("hard", [seed, 1])] if self.hard else kinds
 
     def draw(self, rng: np.random.Generator, kind: str = "usual") -> Document:
         """The document of one."""
         if kind == "usual":
             return self._usual(rng)
-        shapes = self._hard[rng.integers(len(self._hard))]
+        shapes = self.hard[rng.integers(len(self.hard))]
         name, values = shapes[rng.integers(len(shapes))]
-        return _document(generate(name, int(rng.integers(2**31)), **values))
+        return _document(name, generate(name, int(rng.integers(2**31)), **values))
 
     def _usual(self, rng: np.random.Generator) -> Document:
-        values = dict(self._sizes)
-        for name, given in self._sizes.items():
-            if name not in self._fixed and type(given) is int and rng.random() < 0.5:
-                values[name] = int(rng.integers(1, min(2 * given + 1, self._most.get(name, 2 * given)) + 1))
+        values = {**self.sizes, **self.fixed}
+        drawn = dict(values)
+        for name, given in values.items():
+            if name not in self.fixed and type(given) is int and rng.random() < 0.5:
+                drawn[name] = int(rng.integers(1, min(2 * given + 1, self.most.get(name, 2 * given)) + 1))
         seed = int(rng.integers(2**31))
         try:
-            drawn = generate(self.family, seed, **values)
+            return _document(self.family, generate(self.family, seed, **drawn))
         except UsageError:  # sizes that do not go together
-            drawn = generate(self.family, seed, **self._sizes)
-        if not isinstance(drawn, Instance):
-            raise UsageError(f"family {self.family} draws flow networks, for which there are no heuristics")
-        return _document(drawn)
+            return _document(self.family, generate(self.family, seed, **values))
 
 
-def _document(drawn: Any) -> Document:
+def _document(family: str, drawn: Any) -> Document:
     """The document of an instance, without what says nothing of its data."""
+    if not isinstance(drawn, Instance):
+        raise UsageError(f"family {family} draws flow networks, for which there are no heuristics")
     return {key: value for key, value in to_document(drawn).items() if key not in _OWN}
 
 
@@ -406,7 +397,12 @@ def starts_of(judge: Judge, family: str | None, settings: Mapping[str, Any], mos
         missing = {
             key: value for key, value in sizes.items() if key in known and key not in settings and not known[key].later
         }
-        starts = Starts(name, settings, missing, most, hard=family is None and name == own.family and not settings)
+        hard: list[list[tuple[str, dict[str, Any]]]] = []
+        if family is None and name == own.family and not settings:
+            reduces = missing.get("reduces", known["reduces"].default if "reduces" in known else 0)
+            widest = min(most["nodes"], most["tasks"] - reduces)
+            hard = [found for nodes in range(3, widest + 1) if (found := hard_shapes(name, missing, nodes))]
+        starts = Starts(name, settings, missing, most, hard)
         rng = np.random.default_rng(0)
         if any(judge.posed(starts.draw(rng)) is not None for _ in range(_LOOKED_AT)):
             return starts
