@@ -62,25 +62,10 @@ _REPLAYED = ("as_is", "at_once", "nearest", "any_order")
 
 @dataclass(frozen=True, slots=True)
 class Replays:
-    """The values of one seed.
+    """The values A to D of `decompose` with one seed (of heartbeats and draws).
 
-    Attributes
-    ----------
-    seed
-        Of heartbeats and draws.
-    as_is
-        A: the policy as it is.
-    at_once
-        B: the policy without heartbeats, so that slots are offered as soon as they are free.
-    nearest
-        C: at each instant as many tasks of each job as the policy starts then, on the slots that it uses, but those
-        that take the least more than at their best, altogether.
-    any_order
-        D: the best of C and of plain orders of jobs, with the nearest tasks; of several policies also of the C of each
-        other.
-    order
-        Which that was: `policy`, a name of `optsched.measuring.decomposing.together.ORDERS`, or the label of another
-        policy.
+    With several policies D is also the best C of the others. `order` is what gave D: `policy`, a name of
+    `optsched.measuring.decomposing.together.ORDERS`, or the label of another policy.
     """
 
     seed: int
@@ -97,21 +82,14 @@ class Decomposition:
 
     Attributes
     ----------
-    problem
-        What was measured.
-    policy
-        Name of what ran.
+    problem, policy, parameters
+        What was measured: the name of what ran, and its parameters as they were given.
     runs
-        The values of each seed.
-    arrived
-        E: the best schedule found with what has arrived known, and how long it takes: the best of all replays, and
-        of a plan that is made again at each arrival. Where all arrives at once, F.
-    known
-        F: the best schedule found with all arrivals and times known, of all that was tried.
+        The values A to D of each seed.
+    arrived, known
+        E and F of `decompose`; where all arrives at once they are equal.
     bound, proof
         G: no schedule is better, and what proves it; None where nothing is proved.
-    parameters
-        Of the policy, as they were given.
     assumed
         How long tasks took, and when slots were offered, in words.
     """
@@ -174,14 +152,7 @@ class Decomposition:
 class Decompositions(Sequence[Decomposition]):
     """What the gaps of several policies are made of, below one best schedule and one bound: a sequence of them.
 
-    Attributes
-    ----------
-    problem
-        What was measured.
-    found
-        What each policy's gap is made of.
-    failed
-        Of each policy that failed its label, and why.
+    `failed` has the label of each policy that failed, and why.
     """
 
     problem: ScheduleProblem
@@ -239,7 +210,8 @@ def decompose(
     Each replay grants more than the one before: A nothing; B slots as soon as they are free; C the best placement of
     each instant, for the same number of tasks of each job on the same slots; D any order of jobs that looks at no
     future; E the times of all that has arrived; F all arrivals; G is the proved bound. D, E and F are the best that was
-    found, and no bounds: the part `not found` is what the orders that were tried leave.
+    found, and no bounds: D of C and of plain orders with the nearest tasks, E also of a plan that is made again at each
+    arrival. The part `not found` is what the orders that were tried leave.
 
     Parameters
     ----------

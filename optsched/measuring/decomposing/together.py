@@ -35,11 +35,8 @@ __all__ = [
 class JobTasks:
     """The tasks of a view by job, and by how much longer than at its best each takes on a node.
 
-    Attributes
-    ----------
-    job
-        int64, of each task of the view: its job, jobs numbered by arrival. A task without a job is a job of its own,
-        after all others.
+    `job` has the job of each task of the view, jobs numbered by arrival. A task without a job is a job of its own,
+    after all others.
     """
 
     def __init__(self, problem: ScheduleProblem, view: View) -> None:

@@ -33,12 +33,10 @@ class Statement:
 
     Attributes
     ----------
-    claim, check
-        The id, and what is to be made false.
+    claim, check, region
+        The id, what is to be made false, and where the claim holds. The search heeds only what the check itself says.
     problem, parameters, heuristic
         What the check is about.
-    region
-        Of the claim. The search heeds only what the check itself says of it.
     """
 
     claim: str
