@@ -31,7 +31,7 @@ from optsched.problems.traffic import Traffic
 from optsched.processes.handing import hand_over
 from optsched.searches.program_tree import as_arrays
 from optsched.solvers.answers import check_claim, rounded_prices, whole_bound
-from optsched.solvers.highs import ArraySolution, LinearProgram, WarmProgram, solve_arrays, solve_uninterrupted
+from optsched.solvers.highs import LinearProgram, WarmProgram, solve_arrays, solve_uninterrupted
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
@@ -40,9 +40,6 @@ __all__ = ["Arrays", "TrafficSearch", "WithinLimit", "best_apart", "scaled"]
 #: The most relaxations that the search for a proof by cases solves, and the most columns in all.
 _MOST_CASES = 4000
 _MOST_COLUMNS = 10_000_000
-
-#: Bundles are first tried where prices prove at most a thousandth more; then three times as much more, again and again.
-_NEAR, _WIDER = 1000, 3
 
 #: How far from a whole number a solver's value may be.
 _WHOLE = 1e-5
@@ -554,10 +551,8 @@ def by_arrays(
 ) -> tuple[SolverOutcome, Placement | None]:
     """Branch and bound with HiGHS, within the time that the search has left; its figures are turned into MB."""
     program = Arrays(search.problem.within(limit))
-    found = _among_near(search, program, limit)
-    if found is None:
-        hint = None if start is None else search.problem.values_of(start, program.program).astype(np.float64)
-        found = solve_arrays(program.integral, search.left(), hint, program.placement_if_whole)
+    hint = None if start is None else search.problem.values_of(start, program.program).astype(np.float64)
+    found = solve_arrays(program.integral, search.left(), hint, program.placement_if_whole)
     outcome, x, unit = found.outcome, found.x, search.problem.step / search.problem.grid
     if x is None:
         return scaled(outcome, unit), None
@@ -566,36 +561,6 @@ def by_arrays(
         if x is None or not program.is_integral(x):
             raise SolverDisagreement(f"{search.problem.name}: HiGHS finds no vertex where its solution has the reduces")
     return scaled(outcome, unit), program.placement(x)
-
-
-def _among_near(search: TrafficSearch, program: Arrays, limit: int | None) -> ArraySolution | None:
-    """Branch and bound where no bundle is in a datacenter in which prices prove much more traffic than anywhere.
-
-    What it finds is the optimum, if it causes no more than what was left out; else more is let in. None where that
-    would be everything.
-    """
-    problem, known = search.problem, search.priced(limit)
-    below, best = known.proved + max(problem.step, known.proved // _NEAR), known.units
-    hint: Floats | None = None
-    while True:
-        box = program.program.numbers.box
-        program.problem.settle(box, known.prices, below)
-        if problem.posing.open_hosts(box).all():
-            return None
-        lower, upper = program.with_hosts(box)
-        near = replace(program.integral, col_lower=lower, col_upper=upper)
-        found = solve_arrays(near, search.left(), hint, program.placement_if_whole)
-        outcome = found.outcome
-        if outcome.status not in (Termination.OPTIMAL, Termination.INFEASIBLE):
-            bound = None if outcome.bound is None else min(outcome.bound, below / problem.step)
-            return replace(found, outcome=replace(outcome, bound=bound))
-        if outcome.objective is not None:
-            cost, hint = round(outcome.objective) * problem.step, found.x
-            best = cost if best is None else min(best, cost)
-            if cost <= below:
-                return found
-        wider = below + _WIDER * (below - known.proved)
-        below = wider if best is None or best <= below else min(wider, best)
 
 
 def scaled(outcome: SolverOutcome, unit: float) -> SolverOutcome:

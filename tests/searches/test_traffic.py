@@ -120,35 +120,6 @@ def test_fractions_of_maps_are_made_whole(monkeypatch: pytest.MonkeyPatch) -> No
         traffic.by_arrays(search, None, load_profile("exact"), None)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_near_datacenters_first(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that the optimum is the same however few datacenters are let in at first, and what no room has is told."""
-    sizes = {"nodes": 9, "tasks": 30, "jobs": 6, "datacenters": 3, "smallest": 1}
-    problem = Traffic(generate("traffic", seed, spare=0.0, **sizes), capacity="slots")
-    found = []
-    for near in (1, 1000, 10**9):
-        monkeypatch.setattr(traffic, "_NEAR", near)
-        search = traffic.TrafficSearch(problem, load_profile("exact"))
-        outcome, placement = traffic.by_arrays(search, None, load_profile("exact"), None)
-        found.append((outcome.status, None if placement is None else search.units(placement)))
-    assert found == found[:1] * 3
-
-
-def test_stopped_near_datacenters(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a search that is stopped proves no more than what was left out causes."""
-    sizes = {"nodes": 9, "tasks": 30, "jobs": 6, "datacenters": 3, "smallest": 1}
-    problem = Traffic(generate("traffic", 3, spare=0.1, **sizes), capacity="slots")
-    least = solve(problem).objective
-    assert least is not None
-    for claimed in (None, 2.0**40):
-        stopped = SolverOutcome(Termination.NO_SOLUTION, Limit.NODES, None, claimed, "stopped", 0.0, 0)
-        monkeypatch.setattr(traffic, "solve_arrays", lambda *_, held=stopped: ArraySolution(held, None, None, None))
-        search = traffic.TrafficSearch(problem, load_profile("exact"))
-        outcome, placement = traffic.by_arrays(search, None, load_profile("exact"), None)
-        assert placement is None
-        assert outcome.bound is None if claimed is None else outcome.bound <= least[0]
-
-
 @pytest.mark.parametrize(("seed", "spare"), [(1, 0.0), (2, 0.0), (3, 0.1), (5, 0.1)])
 def test_capacities_are_proved_case_by_case(seed: int, spare: float) -> None:
     """Tests that prices prove what capacities cost where reduces only just fit: also cases in which nothing fits."""
