@@ -30,13 +30,12 @@ __all__ = [
     "NestedAreas",
     "Places",
     "cluster_areas",
-    "cluster_distances",
     "cluster_places",
+    "dense",
     "distances",
     "hops_alone",
     "nested_areas",
     "whole_areas",
-    "whole_distances",
     "whole_places",
 ]
 
@@ -174,7 +173,7 @@ class Places:
         return found
 
     def sums(self, weights: Floats) -> Floats:
-        """`weights @ matrix()`; shape (rows, nodes), exactly where all are whole, not negative and sums below 2^53."""
+        """`weights @ matrix`; shape (rows, nodes), exactly where all are whole, not negative and sums below 2^53."""
         if self.apart:
             return weights @ self.between
         order = np.argsort(self.place, kind="stable")
@@ -191,9 +190,12 @@ class Places:
             found[:, columns] = weights[:, sources] @ self.rows(sources, columns)
         return found
 
+    @cached_property
     def matrix(self) -> Floats:
-        """The distance of each pair of nodes, `[from][to]`, shape (nodes, nodes)."""
-        return self.between if self.apart else self.rows(np.arange(len(self.place)))
+        """The distance of each pair of nodes, `[from][to]`, shape (nodes, nodes); read-only."""
+        found = self.between if self.apart else self.rows(np.arange(len(self.place)))
+        found.setflags(write=False)
+        return found
 
 
 def distances(instance: Instance) -> Floats:
@@ -233,23 +235,20 @@ def distances(instance: Instance) -> Floats:
     >>> [[round(entry, 2) for entry in row] for row in distances(Instance(cluster, Workload([]))).tolist()]
     [[0.0, 0.3], [0.3, 0.0]]
     """
-    return cluster_distances(instance.cluster, instance.name)
+    return dense(cluster_places(instance.cluster, instance.name), instance)
 
 
-@_once
-def cluster_distances(cluster: Cluster, place: str = "") -> Floats:
-    """As `distances`, of a cluster alone, as a policy sees it; faults are put after `place`."""
-    if len(cluster) > MOST_NODES and cluster.topology is not None:
-        message = f"{len(cluster)} nodes have no dense matrix of distances here: {MOST_NODES} at most"
-        raise InputError([Fault("topology", message)], place)
-    matrix = cluster_places(cluster, place).matrix()
-    matrix.setflags(write=False)
-    return matrix
+def dense(places: Places, instance: Instance) -> Floats:
+    """The matrix of an instance's places; InputError if there are more than `MOST_NODES` nodes."""
+    if len(instance.cluster) > MOST_NODES:
+        message = f"{len(instance.cluster)} nodes have no dense matrix of distances here: {MOST_NODES} at most"
+        raise InputError([Fault("topology", message)], instance.name)
+    return places.matrix
 
 
 @_once
 def cluster_places(cluster: Cluster, place: str = "") -> Places:
-    """The distances of `cluster_distances` by places of nodes, without a matrix of nodes; computed once a cluster.
+    """The distances of `distances` by places of nodes, without a matrix of nodes; computed once a cluster.
 
     Raises
     ------
@@ -272,8 +271,8 @@ def cluster_places(cluster: Cluster, place: str = "") -> Places:
     return found
 
 
-def whole_distances(instance: Instance) -> tuple[Floats, int] | None:
-    """As `distances`, exactly: whole numbers, and the denominator of the unit that they count.
+def whole_places(instance: Instance) -> tuple[Places, int] | None:
+    """As `cluster_places`, exactly: whole numbers, and the denominator of the unit that they count.
 
     Numbers of the topology count as the decimals that they are written as, and 1/rate is that fraction. The
     denominator is the least that makes every distance whole (of links, every link); None where it is above 2^20, or a
@@ -283,26 +282,10 @@ def whole_distances(instance: Instance) -> tuple[Floats, int] | None:
     --------
     >>> from optsched.core.instance import Workload
     >>> cluster = Cluster(["a", "b"], topology=Topology("links", links=[("a", "sw", 10), ("b", "sw", 5)]))
-    >>> matrix, denominator = whole_distances(Instance(cluster, Workload([])))
-    >>> matrix.tolist(), denominator
+    >>> places, denominator = whole_places(Instance(cluster, Workload([])))
+    >>> places.matrix.tolist(), denominator
     ([[0.0, 3.0], [3.0, 0.0]], 10)
     """
-    return _whole_distances(instance.cluster, instance.name)
-
-
-@_once
-def _whole_distances(cluster: Cluster, place: str) -> tuple[Floats, int] | None:
-    found = _whole_places(cluster, place)
-    if found is None:
-        return None
-    cluster_distances(cluster, place)  # refuses too many nodes
-    matrix = found[0].matrix()
-    matrix.setflags(write=False)
-    return matrix, found[1]
-
-
-def whole_places(instance: Instance) -> tuple[Places, int] | None:
-    """As `cluster_places`, exactly, with distances and denominator as those of `whole_distances`; None as there."""
     return _whole_places(instance.cluster, instance.name)
 
 
@@ -352,7 +335,7 @@ def cluster_areas(cluster: Cluster, place: str = "") -> NestedAreas | None:
 
 
 def whole_areas(instance: Instance) -> tuple[NestedAreas, int] | None:
-    """As `nested_areas`, exactly, with lengths and denominator as those of `whole_distances`; None where either is."""
+    """As `nested_areas`, exactly, with lengths and denominator as those of `whole_places`; None where either is."""
     nested, topology = nested_areas(instance), instance.cluster.topology
     if nested is None:
         return None
@@ -369,7 +352,7 @@ def hops_alone(cluster: Cluster) -> Cluster:
     Examples
     --------
     >>> slow = Cluster(["a", "b"], topology=Topology("links", links=[("a", "sw", 10), ("b", "sw", 5)]))
-    >>> cluster_distances(hops_alone(slow)).tolist()
+    >>> cluster_places(hops_alone(slow)).matrix.tolist()
     [[0.0, 2.0], [2.0, 0.0]]
     """
     topology = cluster.topology

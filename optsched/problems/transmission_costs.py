@@ -21,11 +21,10 @@ from optsched.problems.distances import (
     NestedAreas,
     Places,
     cluster_places,
-    distances,
+    dense,
     missing_topology,
     nested_areas,
     whole_areas,
-    whole_distances,
     whole_places,
 )
 
@@ -93,8 +92,7 @@ class Scale:
 
         It is a matrix of all pairs of nodes, also where these are nested areas.
         """
-        whole = None if self.denominator is None else whole_distances(self._instance)
-        return distances(self._instance) if whole is None else whole[0]
+        return dense(self.places, self._instance)
 
     def amounts(self, megabytes: Floats) -> Floats:
         """Sizes as they are multiplied: whole where nothing is rounded; same shape."""

@@ -27,7 +27,7 @@ from optsched.problems import (
     TransmissionMaps,
     problem,
 )
-from optsched.problems.distances import distances, whole_distances
+from optsched.problems.distances import distances, whole_places
 from optsched.problems.flow import effective_load
 from optsched.routes import solve
 
@@ -108,25 +108,25 @@ def test_inverse_rates_are_fractions() -> None:
     links = Topology("links", links=[("a", "s", 3), ("b", "s", 1.5), ("c", "s", 0.6)])
     cluster = Cluster(["a", "b", "c"], topology=links, slots=[0, 1, 1])
     instance = Instance(cluster, Workload(["m"], size=[0.9], replicas=Ragged.from_rows([[0]])))
-    found = whole_distances(instance)
+    found = whole_places(instance)
     assert found is not None
-    assert (found[0].tolist(), found[1]) == ([[0, 3, 6], [3, 0, 7], [6, 7, 0]], 3)
+    assert (found[0].matrix.tolist(), found[1]) == ([[0, 3, 6], [3, 0, 7], [6, 7, 0]], 3)
     assert distances(instance).tolist() == [[0, 1, 2], [1, 0, 7 / 3], [2, 7 / 3, 0]]
     assert TransmissionMaps(instance).evaluate(TransmissionMaps(instance).placement([1])) == (Fraction(9, 10),)
     rates = Topology("rate", [[0, 0.7, 3], [3, 0, 3], [3, 3, 0]])
     by_rate = Instance(Cluster(["a", "b", "c"], topology=rates), Workload([]))
-    found = whole_distances(by_rate)
+    found = whole_places(by_rate)
     assert found is not None
-    assert (found[0].tolist(), found[1]) == ([[0, 30, 7], [7, 0, 7], [7, 7, 0]], 21)
+    assert (found[0].matrix.tolist(), found[1]) == ([[0, 30, 7], [7, 0, 7], [7, 7, 0]], 21)
 
 
 def test_distances_past_all_units() -> None:
     """Tests that distances of too many digits, or whose whole multiples leave 2^53, have no unit."""
     for form, entry in (("distance", 3.14159265), ("rate", 3.14159265), ("rate", 1 / 7)):
         fine = Topology(form, [[0, 1], [entry, 0]])  # type: ignore[arg-type]
-        assert whole_distances(Instance(Cluster(["a", "b"], topology=fine), Workload([]))) is None
+        assert whole_places(Instance(Cluster(["a", "b"], topology=fine), Workload([]))) is None
     far = Cluster(["a", "b"], topology=Topology("distance", [[0, 2.0**52 + 0.5], [0.1, 0]]))
-    assert whole_distances(Instance(far, Workload([]))) is None
+    assert whole_places(Instance(far, Workload([]))) is None
 
 
 def test_rounding_of_decimals_next_to_a_half() -> None:

@@ -14,7 +14,7 @@ from optsched.core.instance import FINISHED, PENDING, RUNNING, Cluster, Instance
 from optsched.heuristics.running.base import View
 from optsched.heuristics.seen_costs import AreaCosts, SeenCosts, all_stored, missing_sizes, sizes_parameter, stored
 from optsched.instances.families.sampling import distinct_nodes
-from optsched.problems.distances import NestedAreas, cluster_areas, cluster_distances, cluster_places
+from optsched.problems.distances import NestedAreas, cluster_areas, cluster_places
 from optsched.problems.transmission_costs import map_costs
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
@@ -191,7 +191,7 @@ def test_some_reduces_alone(sizes: str) -> None:
         found = all_stored(instance, instance.state.node, among, sizes)
         for asked in (among, among[::-1][:2]):
             assert costs.stored(asked, view).tolist() == found[np.searchsorted(among, asked)].tolist()
-        distance = cluster_distances(instance.cluster)
+        distance = cluster_places(instance.cluster).matrix
         assert costs.of(among, "reduce", view) == pytest.approx(found @ distance)
 
 

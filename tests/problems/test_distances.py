@@ -18,16 +18,20 @@ from optsched.core.errors import InputError, MissingField
 from optsched.core.instance import Cluster, Instance, Ragged, State, Topology, Workload
 from optsched.problems import distances as module
 from optsched.problems.distances import (
-    cluster_distances,
     cluster_places,
     distances,
     nested_areas,
     whole_areas,
-    whole_distances,
     whole_places,
 )
 
 NAMES = ["a", "b", "c", "d"]
+
+
+def whole_distances(instance: Instance) -> tuple[Any, int] | None:
+    """The matrix of the exact distances, and the denominator of their unit."""
+    found = whole_places(instance)
+    return None if found is None else (found[0].matrix, found[1])
 
 
 def posed(topology: Topology | None, nodes: int = 3, **columns: Any) -> Instance:
@@ -81,7 +85,7 @@ def test_snapshots_share_the_matrix() -> None:
     assert distances(later) is distances(instance)
     whole = whole_distances(instance)
     assert whole is not None
-    assert whole_distances(later) is whole
+    assert whole_places(later) is whole_places(instance)
     assert not distances(instance).flags.writeable
     assert not whole[0].flags.writeable
     assert distances(posed(Topology("distance", DISTANCES), 4)) is not distances(instance)
@@ -245,7 +249,7 @@ def pair_by_pair(cluster: Cluster) -> list[list[float]]:
 @given(clusters(), st.data())
 def test_places_are_the_matrix(cluster: Cluster, data: st.DataObject) -> None:
     """Tests that rows, pairs, nearest nodes and sums by places are the matrix's, number for number, either way."""
-    plain = cluster_distances(cluster)
+    plain = distances(Instance(cluster, Workload([])))
     assert np.allclose(plain, pair_by_pair(cluster), rtol=1e-12, atol=0)
     instance = Instance(cluster, Workload([]))
     forms = [(cluster_places(cluster), plain)]
@@ -260,7 +264,7 @@ def test_places_are_the_matrix(cluster: Cluster, data: st.DataObject) -> None:
     rows = Ragged.from_rows(data.draw(st.lists(st.lists(node, min_size=1, unique=True), max_size=3)))
     weights = np.array([data.draw(st.lists(st.integers(0, 9), min_size=len(cluster), max_size=len(cluster)))]) * 1.0
     for places, dense in forms:
-        assert places.matrix().tolist() == dense.tolist()
+        assert places.matrix.tolist() == dense.tolist()
         assert places.longest == dense.max()
         for found, expected in ((places, dense), (places.backwards(), dense.T)):
             assert found.rows(some).tolist() == expected[some].tolist()
@@ -292,7 +296,7 @@ def test_places_of_many_nodes() -> None:
     assert nested_areas(Instance(cluster, Workload([]))) is None
     assert cluster_places(cluster).between.shape == (40, 40)
     with pytest.raises(InputError, match="20000 nodes have no dense matrix"):
-        cluster_distances(cluster)
+        distances(Instance(cluster, Workload([])))
     hops = Topology("hops", hops={"node": 3, "rack": 2, "off_rack": 4})
     racks = Cluster(ids, rack=np.arange(20_000) // 1000, rack_ids=[f"r{end}" for end in range(20)], topology=hops)
     assert cluster_places(racks).between.shape == (20, 20)
