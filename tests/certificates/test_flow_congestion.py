@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -12,10 +11,10 @@ import pytest
 from congestion_instances import paper, problems
 from hypothesis import given
 
-from optsched.certificates import certify, flow_congestion_certificate, proved_bound
+from optsched.certificates import flow_congestion_certificate, proved_bound
 from optsched.certificates.flow_congestion import plain_prices
 from optsched.core.errors import CertificateInvalid
-from optsched.core.results import Certificate, Termination
+from optsched.core.results import Certificate
 from optsched.problems import FlowCongestion, flow_congestion
 from optsched.problems.base import GRID
 from optsched.routes import solve
@@ -55,20 +54,6 @@ class TestCertificate:
         problem, certificate = self.solved()
         with pytest.raises(CertificateInvalid, match=told):
             proved_bound(problem, replace(certificate, data={**certificate.data, **change}))
-
-    def test_seeded_faults(self) -> None:
-        """Tests that a claim one unit too high is caught, and that moved prices prove less, never more."""
-        problem, certificate = self.solved()
-        solution, unit = solve(problem), Fraction(1, GRID)
-        high = replace(certificate, claim=certificate.claim + unit)
-        forged = replace(solution, certificates=(high,), bound=(high.claim,), termination=Termination.FEASIBLE)
-        assert not certify(problem, forged).valid
-        for name in ("count_prices", "class_prices"):
-            for key, price in certificate.data[name].items():
-                for step in (-GRID * certificate.data["scale"], GRID * certificate.data["scale"]):
-                    data = copy.deepcopy(dict(certificate.data))
-                    data[name] = {**data[name], key: price + step}
-                    assert proved_bound(problem, replace(certificate, data=data)) <= solution.objective[0]
 
     def test_too_many_patterns_prove_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Tests that a certificate whose check would list too many patterns is invalid, not a crash."""

@@ -153,24 +153,6 @@ def test_proofs_of_the_load() -> None:
         proved_bound(EMPTY, replace(traffic_certificate(EMPTY, free), component="load"))
 
 
-def test_false_claims() -> None:
-    """Tests that each false claim is caught: more traffic or load than is proved, another value, a wrong ending."""
-    solution = solve(EMPTY)
-    verdict = certify(EMPTY, solution)
-    assert verdict.proved
-    traffic, load = solution.certificates
-    lies = [
-        replace(solution, bound=(30, 7), certificates=(traffic, replace(load, claim=7))),
-        replace(solution, objective=(29, 6)),
-        replace(solution, decision=EMPTY.placement([0] * 7)),
-        replace(solution, bound=(31, 6), certificates=(replace(traffic, claim=31), load)),
-        replace(solution, termination=Termination.FEASIBLE),
-        replace(solution, certificates=(traffic, replace(load, data={**load.data, "in": {}}))),
-        replace(solution, certificates=(traffic, replace(load, data={**load.data, "limit": 4}))),
-    ]
-    assert [certify(EMPTY, lie).valid for lie in lies] == [False] * len(lies)
-
-
 @given(problems(), st.data())
 @settings(max_examples=40)
 def test_any_prices_bound(problem: Traffic, data: st.DataObject) -> None:
