@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,16 +24,11 @@ from optsched.solvers.networks import cheapened, min_cost_flow, residual_potenti
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-if TYPE_CHECKING:
-    from optsched.solvers.highs import ArraySolution, LinearProgram
-
 __all__ = [
     "NetworkSolution",
     "ProgramNetwork",
     "cheapest_flow",
-    "network_program",
     "solve_network",
-    "solve_network_program",
     "unless_stopped",
 ]
 
@@ -175,57 +170,46 @@ def solve_network(
         assert result.potential is not None
         outcome = SolverOutcome(Termination.OPTIMAL, None, None, None, "optimal", 0.0, None, result.solver)
         return NetworkSolution(result.flow, -result.potential, outcome)
-    began = time.perf_counter()
-    program = network_program(tail, head, capacity, cost, supply)
-    built = time.perf_counter() - began
-    found = solve_network_program(program, profile)
-    if found.outcome.status is not Termination.OPTIMAL or found.x is None or found.row_duals is None:
-        return NetworkSolution(None, None, found.outcome, built)
-    return NetworkSolution(whole_numbers(found.x), whole_prices(found.row_duals), found.outcome, built)
+    return _by_highs(tail, head, capacity, cost, supply, profile)
 
 
-def network_program(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> LinearProgram:
-    """The linear program of a network: a column an arc, a row a vertex."""
+def _by_highs(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints, profile: Profile) -> NetworkSolution:
+    """A vertex of the network's linear program, with a column an arc and a row a vertex.
+
+    Presolve is off unless the profile asks for it: on these networks it takes up to forty times as long as the simplex
+    method. Where HiGHS gives up ("Unknown", seen with costs of 10^13), it runs once more with costs divided by a power
+    of two.
+    """
     import scipy.sparse as sp  # which, as HiGHS, take longer to import than a matching takes
 
-    from optsched.solvers.highs import LinearProgram
+    from optsched.solvers.highs import LinearProgram, solve_arrays
 
-    arcs, vertices = len(tail), len(supply)
-    columns = np.tile(np.arange(arcs), 2)
-    rows = np.concatenate([tail, head])
+    began, arcs = time.perf_counter(), len(tail)
     values = np.concatenate([np.ones(arcs), -np.ones(arcs)])
+    entries = values, (np.concatenate([tail, head]), np.tile(np.arange(arcs), 2))
     right = supply.astype(np.float64)
-    return LinearProgram(
+    program = LinearProgram(
         objective=cost.astype(np.float64),
         col_lower=np.zeros(arcs),
         col_upper=capacity.astype(np.float64),
         integer=np.zeros(arcs, dtype=bool),
         row_lower=right,
         row_upper=right,
-        matrix=sp.csc_array((values, (rows, columns)), shape=(vertices, arcs)),
+        matrix=sp.csc_array(entries, shape=(len(supply), arcs)),
     )
-
-
-def solve_network_program(program: LinearProgram, profile: Profile) -> ArraySolution:
-    """A vertex of the program of a network.
-
-    Presolve is off unless the profile asks for it: on these networks it takes up to forty times as long as the simplex
-    method. Where HiGHS gives up ("Unknown", seen with costs of 10^13), it runs once more with costs divided by a power
-    of two.
-    """
-    from optsched.solvers.highs import ArraySolution, solve_arrays
-
     check()
+    built, scale = time.perf_counter() - began, 1.0
     profile = replace(profile, highs={"presolve": "off", **profile.highs})
     found = solve_arrays(program, profile)
-    if found.outcome.status is not Termination.ERROR:
-        return found
-    scale = 2.0 ** max(0, math.frexp(float(np.abs(program.objective).max(initial=0.0)))[1] - _QUIET_BITS)
-    found = solve_arrays(replace(program, objective=program.objective / scale), profile)
+    if found.outcome.status is Termination.ERROR:
+        scale = 2.0 ** max(0, math.frexp(float(np.abs(program.objective).max(initial=0.0)))[1] - _QUIET_BITS)
+        found = solve_arrays(replace(program, objective=program.objective / scale), profile)
     outcome = found.outcome
     objective, bound = (None if claim is None else claim * scale for claim in (outcome.objective, outcome.bound))
-    duals = (None if values is None else values * scale for values in (found.row_duals, found.col_duals))
-    return ArraySolution(replace(outcome, objective=objective, bound=bound), found.x, *duals)
+    outcome = replace(outcome, objective=objective, bound=bound)
+    if outcome.status is not Termination.OPTIMAL or found.x is None or found.row_duals is None:
+        return NetworkSolution(None, None, outcome, built)
+    return NetworkSolution(whole_numbers(found.x), whole_prices(found.row_duals * scale), outcome, built)
 
 
 def cheapest_flow(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints, who: str) -> Ints:
