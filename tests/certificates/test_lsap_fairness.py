@@ -1,4 +1,4 @@
-"""Prices of `lsap-fairness`: what solution files keep of them, and each of them is needed (the contract seeds faults)."""
+"""Prices of `lsap-fairness`: what solution files keep of them, and that each of them is needed."""
 
 from __future__ import annotations
 
