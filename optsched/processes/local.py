@@ -16,7 +16,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import wait as await_all
 from dataclasses import fields, replace
@@ -283,7 +283,7 @@ class LocalExecutor(Executor):
     def _serve(self, job: Job) -> None:
         worker = None
         try:
-            worker = self._idle_worker()
+            worker = self._idle_worker(job)
             answer = worker.answer(job)
             if answer.reusable:
                 self._idle.append(worker)
@@ -295,13 +295,13 @@ class LocalExecutor(Executor):
                 worker.kill()
             job.set_exception(error)
 
-    def _idle_worker(self) -> _Worker:
+    def _idle_worker(self, job: Job) -> _Worker:
         """One of the idle workers that still lives, or a new one."""
         while self._idle:
             worker = self._idle.pop()
-            if worker.exit_code() is None:
+            if worker.exit_code() is None and worker.is_current(job):
                 return worker
-            worker.kill()  # a job has left something behind that ended it later
+            worker.kill()  # a job has left something behind that ended it later, or it has loaded other modules
         return _Worker(self._preload)
 
     def _room(self) -> int:
@@ -402,11 +402,20 @@ class _Worker:
             theirs.close()
         self._process = psutil.Process(self._started.pid)
         self._is_there = False
+        self._sources: Mapping[str, int] = {}
+        self._folders: tuple[str, ...] = ()
 
     def exit_code(self) -> int | None:
         """Negative for a signal; None while it lives."""
         code: int | None = self._started.poll()
         return code
+
+    def is_current(self, job: Job) -> bool:
+        """Whether what it has loaded is what the job would find: the same folders, and nothing edited since."""
+        with contextlib.suppress(OSError):
+            edited = any(os.stat(path).st_mtime_ns != changed for path, changed in self._sources.items())
+            return not edited and self._folders == _folders(job)
+        return False
 
     def kill(self) -> None:
         """Kill it, and all that it has started."""
@@ -433,6 +442,7 @@ class _Worker:
             raise
         except Exception:  # the pipe is closed, or what came through it is no answer
             answer = _crashed(self._ended(), killed_before)
+        self._sources, self._folders = answer.sources, _folders(job)
         most = min(_HELD * (job.limits.memory_mb or math.inf), _HELD_MB)
         reusable = answer.reusable and not job.stops and used_by_all([self._process], most) <= most
         return replace(memory.with_peak(answer), seconds=time.monotonic() - began, reusable=reusable)
@@ -489,6 +499,11 @@ class _Worker:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._started.wait(_ENDS)
         return self.exit_code()
+
+
+def _folders(job: Job) -> tuple[str, ...]:
+    """Where a job finds modules."""
+    return (job.surroundings.folder, *job.surroundings.path)
 
 
 def _occupy_streams() -> None:

@@ -8,13 +8,15 @@ import signal
 import sys
 import threading
 import traceback
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import psutil
 
+import optsched
 from optsched.core.outside import raised
 from optsched.processes.handing import CannotSend, pack, to, unpack
 from optsched.processes.marks import MARK, connection_of, descendants
@@ -51,9 +53,14 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Answer(Outcome):
-    """An outcome as it is sent: its value is packed; and whether its process may be given another job."""
+    """An outcome as it is sent: its value is packed; and whether its process may be given another job.
+
+    `sources` are the files of modules that it has loaded and that are not installed, with the times of their last
+    changes: a process that has loaded what was edited since takes no other job.
+    """
 
     reusable: bool = False
+    sources: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -92,11 +99,16 @@ def serve(connection: Connection) -> None:
             if blocked:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
+    sources: dict[str, int] = {}
+    seen: set[str] = set()
     with to(lambda value, more: send(Held(value, more))), suppress(EOFError, OSError, KeyboardInterrupt):
         send(None)
         while True:
             surroundings, packed = connection.recv()
-            send(_perform(surroundings, packed))
+            answer = _perform(surroundings, packed)
+            sources |= _sources(sys.modules.keys() - seen)
+            seen |= sys.modules.keys()
+            send(replace(answer, sources=sources))
 
 
 def _perform(surroundings: Surroundings, packed: bytes) -> Answer:
@@ -128,6 +140,21 @@ def _failed(error: BaseException) -> Answer:
     if refused(error):
         return Answer(Status.OUT_OF_MEMORY, message=f"memory was refused: {message}", traceback=trace)
     return Answer(Status.FAILED, message=f"raised {message}", traceback=trace, reusable=isinstance(error, Exception))
+
+
+#: Folders of what is installed.
+_INSTALLED = (os.path.dirname(os.__file__), os.path.dirname(optsched.__file__))
+
+
+def _sources(names: Iterable[str]) -> dict[str, int]:
+    """The files of those modules that are not installed, with the times of their last changes."""
+    found = {}
+    for name in names:
+        path = getattr(sys.modules.get(name), "__file__", None) or ""
+        if path and "-packages" not in path and not path.startswith(_INSTALLED):
+            with suppress(OSError):
+                found[path] = os.stat(path).st_mtime_ns
+    return found
 
 
 def _alone() -> bool:

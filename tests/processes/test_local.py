@@ -145,6 +145,21 @@ def test_each_run_has_a_process_of_its_own() -> None:
         assert len({*left, *first}) == 3  # the first one in the same process as before
 
 
+def test_an_edited_module_is_loaded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a process which has loaded a module of the user's takes no job after an edit of it."""
+    monkeypatch.syspath_prepend(tmp_path)
+    with LocalExecutor() as executor:
+        pids = [executor.run(hostile_jobs.pid, None).value]
+        for text in ("1", "1", "1 + 1", "3 + 3 "):
+            (tmp_path / "edited.py").write_text(f"VALUE = {text}\n")
+            assert executor.run(eval, "__import__('edited').VALUE").value == eval(text)
+            pids.append(executor.run(hostile_jobs.pid, None).value)
+        monkeypatch.chdir(tmp_path)  # where a module may have the name of another one
+        pids.append(executor.run(hostile_jobs.pid, None).value)
+    assert len(set(pids)) == 5
+    assert pids[0] == pids[1]
+
+
 def test_surroundings_are_those_of_who_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a job finds the folder, the modules and the environment of now, not those of an earlier run."""
     assert run(hostile_jobs.surroundings, None).value == (sys.path[0], os.getcwd(), None)
