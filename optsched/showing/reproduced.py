@@ -58,24 +58,20 @@ def reproduced_picture(found: Reproduction) -> Figure:
     return picture
 
 
-def _numbers(found: Reproduction, labels: Sequence[str]) -> list[tuple[int, int]]:
-    """The colour and the form of each line: of a family of curves a colour for each member, a form for each series."""
+def _looks(found: Reproduction, labels: Sequence[str]) -> list[tuple[dict[str, Any], int]]:
+    """The colour, marker and dash of each line, and the number of its form.
+
+    Of a family of curves each member has a colour, and each series a form.
+    """
     members = list(dict.fromkeys(entry.on for entry in found.entries))
     series = list(dict.fromkeys(entry.series for entry in found.entries))
-    if min(len(members), len(series)) == 1:
-        return [(number, number) for number in range(len(labels))]
-    firsts = [_own(found, label)[0] for label in labels]
-    return [(members.index(first.on), series.index(first.series)) for first in firsts]
-
-
-def _looks(found: Reproduction, labels: Sequence[str]) -> list[dict[str, Any]]:
-    """The colour, marker and dash of each line."""
     looks = []
-    for colour, form in _numbers(found, labels):
-        style = look(form)
-        if colour != form:
-            style["color"] = style["markerfacecolor"] = look(colour)["color"]
-        looks.append(style)
+    for number, label in enumerate(labels):
+        first, colour, form = _own(found, label)[0], number, number
+        if min(len(members), len(series)) > 1:
+            colour, form = members.index(first.on), series.index(first.series)
+        own = {"color": look(colour)["color"], "markerfacecolor": look(colour)["color"]} if colour != form else {}
+        looks.append((look(form) | own, form))
     return looks
 
 
@@ -108,7 +104,7 @@ def _names(found: Reproduction) -> tuple[str, str]:
 def _curves(axes: Axes, found: Reproduction, labels: Sequence[str]) -> list[Any]:
     """Lines, distributions, or points."""
     kind, handles = found.figure.kind, []
-    for label, style in zip(labels, _looks(found, labels), strict=True):
+    for label, (style, _) in zip(labels, _looks(found, labels), strict=True):
         own = _own(found, label)
         sides = list(zip(*(_ends(kind, entry) for entry in own), strict=True))
         across, up = ([one.mean if isinstance(one, Values) else one for one in side] for side in sides)
@@ -140,8 +136,7 @@ def _bars(axes: Axes, found: Reproduction, labels: Sequence[str]) -> list[Any]:
     handles = []
     names = list(dict.fromkeys(str(entry.x) for entry in found.entries))
     wide = 0.8 / len(labels)
-    numbers = _numbers(found, labels)
-    for number, (label, style) in enumerate(zip(labels, _looks(found, labels), strict=True)):
+    for number, (label, (style, form)) in enumerate(zip(labels, _looks(found, labels), strict=True)):
         own = {str(entry.x): entry for entry in _own(found, label)}
         shift = (number - (len(labels) - 1) / 2) * wide
         at = [names.index(name) + shift for name in own]
@@ -154,7 +149,7 @@ def _bars(axes: Axes, found: Reproduction, labels: Sequence[str]) -> list[Any]:
                 yerr=_bounds(values),
                 capsize=2,
                 color=style["color"],
-                hatch=("", "//", "..", "xx", "\\\\")[numbers[number][1] % 5],
+                hatch=("", "//", "..", "xx", "\\\\")[form % 5],
                 edgecolor="white",
                 ecolor="0.5",
             )

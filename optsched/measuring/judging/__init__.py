@@ -27,7 +27,7 @@ GROUP = "optsched.claims"
 
 #: The meaning of each verdict.
 VERDICTS: Mapping[str, str] = {
-    "holds": "proved, or true wherever it was tried in its region",
+    "holds": "proved, or true wherever it was tried in its region; of a definition: numbers or schedulers follow it",
     "fails": "there is a counterexample",
     "depends": "true for some readings or some of the region; the reason says which",
     "ceiling": "the paper's own figures bound what is possible; the reason says whether the claim is within the bound",

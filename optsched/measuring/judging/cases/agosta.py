@@ -8,21 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from optsched.core.instance import (
-    Cluster,
-    Instance,
-    Ragged,
-    State,
-    Workload,
-)
+from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.heuristics import run
 from optsched.instances.families.labl import initial_loads
 from optsched.instances.generate import generate
 from optsched.measuring.judging.quantities import Answer
 from optsched.measuring.studies.choices import parted
 from optsched.routes import frontier
-
-__all__ = ["apart", "higher_loads", "least_work", "two_jobs"]
 
 
 def two_jobs(seed: int, data: str) -> Instance:

@@ -10,14 +10,7 @@ from typing import Any
 import numpy as np
 
 from optsched.core.errors import UsageError
-from optsched.core.instance import (
-    Cluster,
-    Instance,
-    Ints,
-    Ragged,
-    Topology,
-    Workload,
-)
+from optsched.core.instance import Cluster, Instance, Ints, Ragged, Topology, Workload
 from optsched.core.placement import Placement
 from optsched.heuristics import run
 from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered
@@ -28,19 +21,6 @@ from optsched.problems import problem as posed_as
 from optsched.problems.locality_counts import locality
 from optsched.routes import frontier
 from optsched.simulating import EveryRound, Levels, Simulation, simulate
-
-__all__ = [
-    "equal_replicas",
-    "gain_at_locality",
-    "half_as_many",
-    "input_sink",
-    "local_in_waves",
-    "most_local",
-    "near_by_size",
-    "reading_time",
-    "trace_like",
-    "with_dummies",
-]
 
 
 def equal_replicas(seed: int, nodes: str, idle: str, tasks: str, replicas: str, slots: str = "1") -> Instance:

@@ -7,14 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from optsched.core.instance import (
-    FINISHED,
-    MAP,
-    Cluster,
-    Instance,
-    Ragged,
-    Workload,
-)
+from optsched.core.instance import FINISHED, MAP, Cluster, Instance, Ragged, Workload
 from optsched.core.placement import NONE
 from optsched.core.results import Proof
 from optsched.core.schedule import MICRO
@@ -26,19 +19,6 @@ from optsched.measuring.judging.quantities import Answer
 from optsched.routes import solve
 from optsched.searches.program_network import cheapest_flow
 from optsched.simulating import Simulation
-
-__all__ = [
-    "aggregate_rate",
-    "by_switches",
-    "extreme_rate",
-    "first_jobs",
-    "longest_map",
-    "map_times",
-    "one_node",
-    "rate",
-    "searched",
-    "small_round",
-]
 
 
 def first_jobs(seed: int, of: str, jobs: str) -> Instance:

@@ -8,12 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from optsched.core.instance import (
-    MAP,
-    Cluster,
-    Instance,
-    Workload,
-)
+from optsched.core.instance import MAP, Cluster, Instance, Workload
 from optsched.core.placement import NONE
 from optsched.core.schedule import MICRO
 from optsched.heuristics import run
@@ -24,20 +19,6 @@ from optsched.instances.generate import generate
 from optsched.measuring.judging.quantities import Answer
 from optsched.problems.base import GRID
 from optsched.simulating import Simulation
-
-__all__ = [
-    "endless",
-    "few_large_maps",
-    "job_time",
-    "large_first",
-    "most_asked",
-    "on_most_available",
-    "overloads",
-    "scarcest_used",
-    "sent_across",
-    "slowdown",
-    "taken_from_lowest",
-]
 
 
 def large_first(seed: int, family: str, **settings: str) -> Instance:

@@ -32,19 +32,6 @@ from optsched.problems.distances import distances
 from optsched.simulating import EveryRound, Simulation, simulate
 from optsched.simulating.services import Transfer
 
-__all__ = [
-    "emitting",
-    "least_moved",
-    "local_by_job",
-    "local_tasks",
-    "moved",
-    "rated",
-    "reducing",
-    "refused",
-    "run_time",
-    "shuffle_shares",
-]
-
 
 def shuffle_shares(check: Check, draws: int) -> Finding:
     """Whether three shuffle ratios give Figure 3's numbers of jobs: 18 above 50 GB, 6 above 100, 6 below 10, of 30.
