@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Ints, Ragged, Topology, Workload
@@ -194,8 +195,6 @@ def reading_time(done: Simulation) -> float:
 
 def with_dummies(answer: Answer, constant: str) -> Fraction:
     """Tasks off their data, if rows or columns of one constant make the matrix of costs square (their Figure 3)."""
-    from scipy.optimize import linear_sum_assignment
-
     instance = answer.problem.instance
     slots = np.repeat(np.arange(len(instance.cluster)), instance.state.idle_slots)
     off_data = np.array([~np.isin(slots, row) for row in instance.replicas], dtype=float)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from optsched.core.instance import FINISHED, MAP, Cluster, Instance, Ragged, Workload
 from optsched.core.placement import NONE
@@ -17,7 +18,6 @@ from optsched.instances.files import load
 from optsched.instances.generate import generate
 from optsched.measuring.judging.quantities import Answer
 from optsched.routes import solve
-from optsched.searches.program_network import cheapest_flow
 from optsched.simulating import Simulation
 
 
@@ -40,8 +40,6 @@ def rate(answer: Answer) -> float:
 
 def extreme_rate(answer: Answer, of: str) -> float:
     """The `most` or the `least` total rate of any full placement."""
-    from scipy.optimize import linear_sum_assignment
-
     problem = answer.problem
     slots = np.repeat(np.arange(len(problem.idle_nodes)), problem.instance.state.idle_slots[problem.idle_nodes])
     rates = problem.idle_rates[:, slots]
@@ -51,35 +49,17 @@ def extreme_rate(answer: Answer, of: str) -> float:
 def by_switches(answer: Answer) -> Fraction:
     """The least cost of a round over one switch for each type of demand and rack, instead of an arc for each pair.
 
-    A task pays its reading on the way to a switch, and the load of the node beyond it.
+    A task pays its reading on the way to a switch, and the load of the node beyond it. Switches have no limit, so a
+    path costs the sum of its two arcs.
     """
     problem = answer.problem
     table = problem.table(np.arange(len(problem.tasks)))
-    _, kind = np.unique(problem.idle_rates, axis=0, return_inverse=True)
-    _, rack = np.unique(problem.instance.cluster.rack[problem.idle_nodes], return_inverse=True)
-    tasks, nodes, racks = len(table), len(rack), int(rack.max()) + 1
-    first, door = (np.unique(groups, return_index=True)[1] for groups in (kind.ravel(), rack))
-    source, switch = tasks, tasks + 1 + nodes + np.arange(len(first) * racks).reshape(len(first), racks)
-    host, sink = tasks + 1 + np.arange(nodes), tasks + 1 + nodes + switch.size
-    beyond = table[first] - table[np.ix_(first, door)][:, rack]
-    slots = problem.instance.state.idle_slots[problem.idle_nodes]
-    count = min(tasks, int(slots.sum()))
-    arcs = [
-        (np.full(tasks, source), np.arange(tasks), np.zeros(tasks), np.ones(tasks)),
-        (
-            np.repeat(np.arange(tasks), racks),
-            switch[kind.ravel()].ravel(),
-            table[:, door].ravel(),
-            np.ones(tasks * racks),
-        ),
-        (switch[:, rack].ravel(), np.tile(host, len(first)), beyond.ravel(), np.tile(slots, len(first))),
-        (host, np.full(nodes, sink), np.zeros(nodes), slots),
-    ]
-    tail, head, cost, capacity = (np.concatenate(column).astype(np.int64) for column in zip(*arcs, strict=True))
-    supply = np.zeros(sink + 1, dtype=np.int64)
-    supply[source], supply[sink] = count, -count
-    sent = cheapest_flow(tail, head, capacity, cost, supply, "by_switches")
-    return Fraction(int((sent * cost).sum()), problem.grid)
+    nodes, slots = problem.idle_nodes, problem.instance.state.idle_slots
+    _, first, kind = np.unique(problem.idle_rates, axis=0, return_index=True, return_inverse=True)
+    _, door, rack = np.unique(problem.instance.cluster.rack[nodes], return_index=True, return_inverse=True)
+    beyond = table[first] - table[first][:, door[rack]]
+    paths = np.repeat(table[:, door[rack]] + beyond[kind.ravel()], slots[nodes], axis=1)
+    return Fraction(int(paths[linear_sum_assignment(paths)].sum()), problem.grid)
 
 
 def one_node(seed: int, kind: str, maps: str, cluster: str) -> Instance:
