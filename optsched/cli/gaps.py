@@ -163,22 +163,17 @@ def _planned(
 ) -> tuple[list[Work], Notes]:
     """The work and its notes; without sources the shipped library is meant."""
     from optsched.cli.notes import Notes
-    from optsched.measuring.studies.choices import chosen as choice_of
-    from optsched.measuring.studies.choices import groups_of
-    from optsched.measuring.studies.runs import check_served, posed, problems_with_heuristics, work_on
+    from optsched.measuring.studies.runs import plan, problems_with_heuristics
     from optsched.problems import problem_class
 
     sources, held, parameters_of = _decided(sources, solutions) if solutions else (sources, [], {})
     named = list(dict.fromkeys(problem_class(name).name for name in problems)) or list(parameters_of)
-    chosen = named or problems_with_heuristics()
-    values = arguments.parameters_of(chosen, params)
-    for name in parameters_of.keys() & set(chosen):
+    values = arguments.parameters_of(named or problems_with_heuristics(), params)
+    for name in parameters_of.keys() & values.keys():
         values[name] = {**parameters_of[name], **values[name]}
-    choices = [*map(choice_of, dict.fromkeys(heuristics)), *held]
-    check_served(choices, chosen, listed=not named)
+    choices: list[Any] = [*dict.fromkeys(heuristics), *held]
     notes = Notes()
-    on = posed(groups_of(sources or _shipped()), chosen, values, bool(named), notes.left_out, strict=bool(sources))
-    work = work_on(on, choices, strict=bool(sources))
+    work = plan(sources or _shipped(), named, choices, values, notes.left_out, strict=bool(sources))
     if sources:  # the shipped ones are as they are meant
         look_at(work, bool(choices), notes)
         notes.tell()

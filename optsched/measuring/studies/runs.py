@@ -170,11 +170,13 @@ def plan(
     heuristics: AnyHeuristic | Sequence[AnyHeuristic | Choice] = (),
     parameters: Mapping[str, Any] | None = None,
     refused: Callable[[Instance, str, InputError], None] = lambda instance, name, error: None,
+    strict: bool = True,
 ) -> list[Work]:
     """Plan the work of `measure`; every fault of what was asked for is found here.
 
     The arguments are those of `study`. `refused` is called with problems that were not asked for by name and cannot be
-    posed. UsageError for what does not exist or does not go together, InputError for instances that are wrong.
+    posed. Where the instances were not chosen (not `strict`), those that lack fields are passed over. UsageError for
+    what does not exist or does not go together, InputError for instances that are wrong.
     """
     names = [problems] if isinstance(problems, str) else list(problems)
     several = isinstance(heuristics, Iterable) and not isinstance(heuristics, str | Choice | Mapping)
@@ -183,7 +185,7 @@ def plan(
     choices = distinct(map(chosen, given))
     check_served(choices, wanted, listed=not names)
     values = by_problem(wanted, parameters or {})
-    return work_on(posed(groups_of(instances), wanted, values, bool(names), refused), choices)
+    return work_on(posed(groups_of(instances), wanted, values, bool(names), refused, strict), choices, strict)
 
 
 def by_problem(names: Sequence[str], parameters: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
