@@ -502,23 +502,11 @@ def test_from_records_to_a_report(tmp_path: Path) -> None:
     )
 
 
-def test_notes_go_to_stderr(tmp_path: Path) -> None:
-    """Tests that several versions are told in one line."""
-    source = written(tmp_path, [record(), record(instance="b", version="0.0.1")])
-    done = command_line.run("report", source, "--to", str(tmp_path / "a.md"))
-    assert done.exit_code == 0
-    assert done.stderr.startswith("optsched: note: the records are of several versions of optsched: 1 of 0.0.1, ")
-    assert done.stderr.count("\n") == 1
-
-
 @pytest.mark.parametrize(
     ("content", "words", "code", "told"),
     [
         ("[]", ["--to", "a.md"], 3, "records.json: holds no records"),
-        ('{"format": "optsched/1"}', ["--to", "a.md"], 3, "this is an instance, no file of gap records"),
-        ("[", ["--to", "a.md"], 3, "is no JSON"),
         (None, ["--to", "a.xyz"], 2, 'no form of a report ends in ".xyz"'),
-        (None, ["--to", "no/a.md"], 3, "no/a.md: cannot be written"),
         (None, ["--to", "a.md", "--problem", "flw"], 2, 'no record is of problem "flw"'),
         (None, [], 2, "Missing option '--to'"),
     ],
