@@ -21,6 +21,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -28,6 +29,7 @@ import numpy as np
 from msgspec import Meta
 from msgspec import field as stored
 
+from optsched.core.brief import counted
 from optsched.core.errors import Fault, InputError, UsageError, nearest
 from optsched.instances.families.sampling import ASSUMED, proportional_shuffle
 from optsched.instances.importers import IMPORTERS
@@ -213,17 +215,17 @@ def _cluster(trace: Trace, topology: dict[str, str | None] | None) -> _Cluster:
     if other:
         host, rack = next(iter(other.items()))
         notes.append(
-            f"{_count(len(other), 'host')} in another rack than in the topology file, which is believed"
+            f"{counted(len(other), 'host')} in another rack than in the topology file, which is believed"
             f' ("{host}": "{rack}")'
         )
     lost = sum(rack is None for rack in racks.values())
     if lost:
-        notes.append(f"{_count(lost, 'host')} of {len(racks)} in no known rack, so remote from all others")
+        notes.append(f"{counted(lost, 'host')} of {len(racks)} in no known rack, so remote from all others")
     label = "from the trace's own locations, there being no topology file"
     if topology is not None:
         label = "from the topology file; of hosts that it does not name, from the trace"
     if lost:
-        label += f"; unknown for {lost} of {_count(len(racks), 'node')}"
+        label += f"; unknown for {lost} of {counted(len(racks), 'node')}"
     ordered = sorted(racks.items(), key=lambda item: (_natural(item[1]), _natural(item[0])))
     return _Cluster(dict(ordered), label, tuple(notes))
 
@@ -235,39 +237,33 @@ def _locations(trace: Trace) -> Iterator[Location]:
             yield from (attempt.location for attempt in task.attempts if attempt.location is not None)
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 #: How often something odd, by kind of task ("" for the job itself), was met in one job.
 Oddities = Counter[tuple[str, str]]
 
 
+@dataclass(frozen=True)
 class _Importer:
     """Makes documents of some jobs of one trace: what they share is worked out once."""
 
-    def __init__(
-        self,
-        trace: Trace,
-        cluster: _Cluster,
-        topology: str | None,
-        slots: str | int,
-        shuffle: str,
-        maps: str,
-        failed: str,
-    ) -> None:
-        self.trace, self.cluster, self.topology, self.slots = trace, cluster, topology, slots
-        self.shuffle, self.maps, self.failed = shuffle, maps, failed
-        self.per_node: dict[str, int] = {}
-        if isinstance(slots, int):
-            self.per_node = {"map": slots, "reduce": slots}
-        elif slots == "inferred":
-            # A tracker has at least one slot of a kind, also where the trace shows none in use.
-            tasks = (task for job in trace.jobs for task in job.tasks)
-            most = most_at_once(
-                (task.kind, one.location, one.start, one.finish) for task in tasks for one in task.attempts
-            )
-            self.per_node = {kind: max(1, most.get(kind, 0)) for kind in ("map", "reduce")}
+    trace: Trace
+    cluster: _Cluster
+    topology: str | None
+    slots: str | int
+    shuffle: str
+    maps: str
+    failed: str
+
+    @cached_property
+    def per_node(self) -> dict[str, int]:
+        """Slots of each kind that every node has; empty where they are those that were observed."""
+        if isinstance(self.slots, int):
+            return {"map": self.slots, "reduce": self.slots}
+        if self.slots == "observed":
+            return {}
+        tasks = (task for job in self.trace.jobs for task in job.tasks)
+        most = most_at_once((task.kind, one.location, one.start, one.finish) for task in tasks for one in task.attempts)
+        # A tracker has at least one slot of a kind, also where the trace shows none in use.
+        return {kind: max(1, most.get(kind, 0)) for kind in ("map", "reduce")}
 
     def document(self, jobs: Sequence[Job], name: str) -> tuple[dict[str, Any], list[str]]:
         """One document of the given jobs, and the notes on what was odd in them."""
@@ -293,8 +289,8 @@ class _Importer:
         document: dict[str, Any] = {
             "format": "optsched/1",
             "name": name,
-            "description": f"{_count(counts['map'], 'map')} and {_count(counts['reduce'], 'reduce')} of "
-            f"{_count(len(jobs), 'job')} that Hadoop ran on a cluster of {_count(len(self.cluster.racks), 'node')}, "
+            "description": f"{counted(counts['map'], 'map')} and {counted(counts['reduce'], 'reduce')} of "
+            f"{counted(len(jobs), 'job')} that Hadoop ran on a cluster of {counted(len(self.cluster.racks), 'node')}, "
             + ("as if all of them were waiting at once." if self.maps == "waiting" else "as if only reduces waited."),
             "source": f"{files}; {'job' if len(jobs) == 1 else 'jobs'} {', '.join(job.id for job in jobs)}",
             "labels": self._labels(counts, read, set().union(*nodes, *records, *tasks)),
@@ -360,7 +356,7 @@ class _Importer:
             "rack": self.cluster.label,
             "slots": slots.format(kind="map"),
             "reduce_slots": slots.format(kind="reduce"),
-            "size": f"MB of 10^6 bytes; where it is not recorded ({read} of {_count(counts['map'], 'map')}), what "
+            "size": f"MB of 10^6 bytes; where it is not recorded ({read} of {counted(counts['map'], 'map')}), what "
             "the successful attempt read from HDFS (a map) or fetched (a reduce)",
             "observed": "the node of the task's last successful attempt",
             "start": "of the observed attempt, in s since the first submit of these jobs",
@@ -457,7 +453,7 @@ def _note(job: Job, kind: str, what: str, times: int) -> str:
     """One sentence on what was odd in a job: `job_7: 3 of 20 maps name no replica, so are remote everywhere`."""
     if not kind:
         return f"{job.id}: {what}"
-    return f"{job.id}: {times} of {_count(sum(task.kind == kind for task in job.tasks), kind)} {what}"
+    return f"{job.id}: {times} of {counted(sum(task.kind == kind for task in job.tasks), kind)} {what}"
 
 
 # -- the two file formats -------------------------------------------------------------------------------------------

@@ -227,19 +227,6 @@ def test_rows_of_something_else() -> None:
             Reading(noun, True, []).rows(Rows(counted, np.array([0])))
 
 
-def test_an_instance_is_no_claim(tmp_path: Path) -> None:
-    """Tests that the file of an instance or network that stands where a claim should is called so, in either form."""
-    for number, noun in enumerate((INSTANCE, FlowNetwork(["s", "t"], [0], [1], supply=[0, 0]))):
-        for ending in ("json", "npz"):
-            path = tmp_path / f"{number}.{ending}"
-            optsched.save(noun, path)
-            with pytest.raises(InputError) as caught:
-                read_claim(path, noun)
-            (fault,) = caught.value.faults
-            what = "a flow network" if number else "an instance"
-            assert str(fault).startswith(f"this is {what}, no solution or frontier; optsched describe {path} takes it")
-
-
 def test_bombs_and_broken_archives() -> None:
     """Tests that an archive that unpacks to too much, or is cut, is refused before it is unpacked."""
     data = Writing(INSTANCE, {}).content({"format": "optsched-solution/1"})
