@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from optsched.core.errors import UsageError, nearest
+from optsched.measuring.judging.findings import EFFORTS
 from optsched.measuring.judging.records import SHIPPED, named, read, selected
 
 if TYPE_CHECKING:
     from optsched.measuring.reproducing.results import Reproduction
 
 __all__ = ["EFFORTS", "KINDS", "Axis", "PaperFigure", "figure", "figures"]
-
-#: How much is measured: seconds on two cores, or what the paper has.
-EFFORTS = ("quick", "full")
 
 #: The kinds of figures.
 KINDS: Mapping[str, str] = {
