@@ -167,14 +167,8 @@ def _all_in_full(claims: Sequence[Claim]) -> str:
     having = [one for one in claims if one.checks]
     days = sorted({each.date for one in having for each in one.in_full})
     when = f" ({' to '.join(dict.fromkeys((days[0], days[-1])))})" if days else ""
-    held = sum(bool(one.in_full) and not _changed(one) for one in having)
+    held = sum(bool(one.in_full) and all(found.kept for found in one.in_full) for one in having)
     return f"The last full judgements{when} confirm {held} of {len(having)} verdicts."
-
-
-def _changed(one: Claim) -> list[str]:
-    """What the checks say that came out otherwise than recorded, when they were judged in full."""
-    pairs = zip(one.in_full, one.checks, strict=False)
-    return [check.says for kept, check in pairs if kept.true != check.holds]
 
 
 def _described(one: Claim) -> Iterator[tuple[str, str]]:
@@ -195,10 +189,11 @@ def _in_full(one: Claim) -> str:
     """When the claim was last judged in full, and what that came to."""
     if not one.in_full:
         return "not judged since its checks are as they are"
-    last = max(one.in_full, key=lambda kept: kept.date)
-    draws = max(kept.draws for kept in one.in_full)
+    last = max(one.in_full, key=lambda found: found.date)
+    draws = max(found.draws for found in one.in_full)
     over = f" over {draws} draws" if draws > 1 else ""
-    came = "; ".join(f"{says} came out otherwise" for says in _changed(one)) or "as recorded"
+    changed = [f"{found.check.says} came out otherwise" for found in one.in_full if not found.kept]
+    came = "; ".join(changed) or "as recorded"
     return f"judged on {last.date} with {last.version}{over}: {came}"
 
 

@@ -129,7 +129,7 @@ def test_the_last_full_judgement_is_shown(monkeypatch: pytest.MonkeyPatch) -> No
     kept = one.in_full[0]
     told = f"in full: judged on {kept.date} with {kept.version} over {kept.draws} draws: "
     assert f"{told}as recorded\n" in run("claims", one.id).stdout
-    monkeypatch.setitem(shipped(), digest(one.checks[0]), replace(kept, true=False))
+    monkeypatch.setitem(shipped()[digest(one.checks[0])], "true", False)
     assert f"{told}{one.checks[0].says} came out otherwise\n" in run("claims", one.id).stdout
     monkeypatch.setattr(judging, "claim", lambda name: replace(one, checks=(*one.checks, Check(says="1 < 2"))))
     assert "in full: not judged since its checks are as they are\n" in run("claims", one.id).stdout

@@ -17,7 +17,7 @@ import msgspec
 from optsched.core.errors import UsageError, expect, nearest
 from optsched.core.outside import Listed
 from optsched.measuring.judging.findings import Check, Finding, Judgement
-from optsched.measuring.judging.kept import Kept, in_full
+from optsched.measuring.judging.kept import in_full
 from optsched.measuring.judging.records import SHIPPED, named, read, selected
 
 __all__ = ["GROUP", "PAPERS", "VERDICTS", "WAYS", "Check", "Claim", "Finding", "Judgement", "Paper", "claim", "claims"]
@@ -120,14 +120,15 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return judge_checks(self.checks, self.verdict, effort, seeds, time_limit)
 
     @property
-    def in_full(self) -> tuple[Kept, ...]:
+    def in_full(self) -> tuple[Finding, ...]:
         """What is shipped of the last full judgement of each check; nothing unless all of them were judged."""
         return in_full(self.checks)
 
     def record(self) -> dict[str, Any]:
         """Everything about the claim, as JSON has it."""
         content: dict[str, Any] = msgspec.to_builtins(self)
-        return {**content, "judged_by": self.judged_by, "in_full": msgspec.to_builtins(self.in_full)}
+        in_full = [{**msgspec.to_builtins(found), "check": found.check.says} for found in self.in_full]
+        return {**content, "judged_by": self.judged_by, "in_full": in_full}
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def _read(name: str) -> Paper:
     return Paper(name, found[0].paper, tuple(found))
 
 
-def _quoting(why: str, kept: Sequence[Kept]) -> str:
+def _quoting(why: str, kept: Sequence[Finding]) -> str:
     """A reason with its numbers, as they are kept; as it is written where something is not kept yet.
 
     `{0.labl[1]:.1f}` is the number of `labl` on the second instance of the first check.

@@ -53,8 +53,7 @@ class Check(Struct, forbid_unknown_fields=True, frozen=True):
     full: int = 0
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
     """The result of judging a check.
 
     Attributes
@@ -73,6 +72,10 @@ class Finding:
         Where the check compares numbers over draws: by how much the left side exceeds the right one, with the ends of
         the 95 % interval, for each instance or family. Both sides are measured on the same seeds, so the interval is
         that of the paired differences (Student's t).
+    seconds
+        How long it took.
+    version, date
+        Of optsched, and the day (UTC), of what is kept.
     """
 
     check: Check
@@ -81,6 +84,9 @@ class Finding:
     draws: int
     witness: str = ""
     differences: Sequence[Sequence[float]] = ()
+    seconds: float = 0.0
+    version: str = ""
+    date: str = ""
 
     @property
     def kept(self) -> bool:
@@ -101,11 +107,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The result of judging a claim again: what each check found, the recorded verdict, and the seconds it took."""
+    """The result of judging a claim again: what each check found, and the recorded verdict."""
 
     findings: tuple[Finding, ...]
     recorded: str
-    seconds: float
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return sum(finding.seconds for finding in self.findings)
 
     @property
     def holds(self) -> bool:
@@ -121,9 +131,6 @@ class Judgement:
 
     def record(self) -> dict[str, Any]:
         """The judgement, as JSON has it."""
-        found = [
-            {"says": one.check.says, "true": one.true, "kept": one.kept, "numbers": dict(one.numbers)}
-            | {"draws": one.draws, "witness": one.witness, "differences": one.differences}
-            for one in self.findings
-        ]
+        fields = ("true", "kept", "numbers", "draws", "witness", "differences")
+        found = [{"says": one.check.says} | {name: getattr(one, name) for name in fields} for one in self.findings]
         return {"verdict": self.verdict, "holds": self.holds, "seconds": self.seconds, "findings": found}

@@ -14,6 +14,7 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from optsched.core.deadline import check as check_deadline
 from optsched.core.deadline import deadline
@@ -53,7 +54,6 @@ def judge_checks(
         raise UsageError(f"no effort {effort!r}; {nearest(effort, EFFORTS)}")
     if seeds is not None and seeds < 1:
         raise UsageError(f"seeds {seeds!r}: give how many draws, 1 or more")
-    begin = time.perf_counter()
     found = []
     for check in checks:
         draws = seeds or (check.full if effort == "full" else 0) or check.draws
@@ -61,8 +61,10 @@ def judge_checks(
             raise UsageError(f'no judge "{check.judge}"; {nearest(check.judge, list(JUDGES))}')
         judge = JUDGES.get(check.judge) or imported(check.judge)
         with deadline(None if time_limit is None else time_limit / len(checks)):
-            found.append(judge(check, draws))
-    return Judgement(tuple(found), verdict, time.perf_counter() - begin)
+            begin = time.perf_counter()
+            finding = judge(check, draws)
+        found.append(replace(finding, seconds=time.perf_counter() - begin))
+    return Judgement(tuple(found), verdict)
 
 
 # What a check is about -----------------------------------------------------------------------------------------------

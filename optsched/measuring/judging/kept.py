@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from optsched.core.errors import Fault, InputError, OutOfTime
 from optsched.core.fingerprint import code_version
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["Kept", "digest", "in_full", "judged_in_full", "kept_in", "shipped"]
 
 
+#: A finding with version and date.
+Kept = Finding
+
+
 def digest(check: Check) -> str:
     """The first digits of the SHA-256 of what a check says, of what, and over how many draws."""
     own = {name: getattr(check, name) for name in check.__struct_fields__}
@@ -35,58 +40,40 @@ def digest(check: Check) -> str:
     return hashlib.sha256(json.dumps(changed, sort_keys=True).encode()).hexdigest()[:12]
 
 
-class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a check came to, with all of its draws: the fields of `Finding`, and those of the judgement.
+def _fields(finding: Finding) -> dict[str, Any]:
+    """What is kept of a finding of now: all but the check, numbers with six digits."""
 
-    Attributes
-    ----------
-    true, numbers, draws, witness, differences
-        Of the finding, numbers with six digits.
-    version, date, seconds
-        Of optsched, of the judgement, and how long it took.
-    """
+    def short(row: Sequence[float]) -> list[float]:
+        return [float(f"{value:.6g}") for value in row]
 
-    true: bool
-    numbers: dict[str, list[float]]
-    draws: int
-    version: str
-    date: str
-    seconds: float = 0.0
-    witness: str = ""
-    differences: list[list[float]] = []
-
-    @classmethod
-    def of(cls, finding: Finding, seconds: float) -> Kept:
-        """A finding of now."""
-        numbers = {name: _short(row) for name, row in finding.numbers.items()}
-        differences = list(map(_short, finding.differences))
-        today = datetime.now(UTC).date().isoformat()
-        draws, witness = finding.draws, finding.witness
-        return cls(finding.true, numbers, draws, code_version(), today, round(seconds, 1), witness, differences)
-
-    def finding(self, check: Check) -> Finding:
-        """What was found of the check."""
-        return Finding(check, self.true, self.numbers, self.draws, self.witness, self.differences)
-
-
-def _short(row: Sequence[float]) -> list[float]:
-    return [float(f"{value:.6g}") for value in row]
+    kept = replace(
+        finding,
+        numbers={name: short(row) for name, row in finding.numbers.items()},
+        differences=list(map(short, finding.differences)),
+        seconds=round(finding.seconds, 1),
+        version=code_version(),
+        date=datetime.now(UTC).date().isoformat(),
+    )
+    return {name: value for name, value in msgspec.to_builtins(kept).items() if name != "check"}
 
 
 @cache
-def shipped() -> dict[str, Kept]:
-    """The full findings of the shipped claims, by the digests of their checks."""
+def shipped() -> dict[str, dict[str, Any]]:
+    """The full findings of the shipped claims."""
     return kept_in(folder("instances") / "claims" / "judged.json")
 
 
-def in_full(checks: Sequence[Check]) -> tuple[Kept, ...]:
-    """What is shipped of the checks, in their order; nothing if one of them is not in it."""
-    found = [shipped().get(digest(check)) for check in checks]
-    return tuple(one for one in found if one is not None) if None not in found else ()
+def in_full(checks: Sequence[Check], held: Mapping[str, dict[str, Any]] | None = None) -> tuple[Finding, ...]:
+    """What is kept of the checks, in their order; nothing if one of them is not kept. By default what is shipped."""
+    held = shipped() if held is None else held
+    names = list(map(digest, checks))
+    if not all(name in held for name in names):
+        return ()
+    return tuple(Finding(check=check, **held[name]) for name, check in zip(names, checks, strict=True))
 
 
-def kept_in(file: Path) -> dict[str, Kept]:
-    """The findings of a file, by the digests of their checks; none if it is not there.
+def kept_in(file: Path) -> dict[str, dict[str, Any]]:
+    """The fields of the findings of a file, by the digests of their checks; none if it is not there.
 
     Raises
     ------
@@ -94,7 +81,7 @@ def kept_in(file: Path) -> dict[str, Kept]:
         If it is no file of findings.
     """
     try:
-        return msgspec.json.decode(file.read_bytes(), type=dict[str, Kept])
+        return msgspec.json.decode(file.read_bytes(), type=dict[str, dict[str, Any]])
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, msgspec.MsgspecError) as error:
@@ -133,21 +120,17 @@ def judged_in_full(
         limit = None if time_limit is None else time_limit / len(one.checks)
         try:
             for check in one.checks:
-                known = held.get(digest(check))
-                if known is None or known.version != code_version():
-                    done = judge_checks([check], one.verdict, "full", seeds, limit)
-                    held[digest(check)] = Kept.of(done.findings[0], done.seconds)
+                if held.get(digest(check), {}).get("version") != code_version():
+                    held[digest(check)] = _fields(judge_checks([check], "", "full", seeds, limit).findings[0])
                     if file is not None:
                         _write(held, file)
         except OutOfTime:
             yield one, None
             continue
-        kept = [held[digest(check)] for check in one.checks]
-        findings = [each.finding(check) for each, check in zip(kept, one.checks, strict=True)]
-        yield one, Judgement(tuple(findings), one.verdict, sum(each.seconds for each in kept))
+        yield one, Judgement(in_full(one.checks, held), one.verdict)
 
 
-def _write(kept: dict[str, Kept], file: Path) -> None:
+def _write(kept: dict[str, dict[str, Any]], file: Path) -> None:
     from optsched.instances.documents.writing import write_whole  # what listing claims does not need
 
     lines = [f"{json.dumps(name)}: {msgspec.json.encode(kept[name]).decode()}" for name in sorted(kept)]

@@ -20,8 +20,8 @@ def test_in_words() -> None:
 def test_judgement() -> None:
     """Tests that it holds where every check came out as before, and its JSON."""
     right, wrong = Finding(CHECK, True, {}, 1), Finding(CHECK, False, {"a": [1]}, 2, "x seed 0")
-    assert Judgement((right,), "holds", 1.5).holds
-    record = Judgement((right, wrong), "depends", 1.5).record()
+    assert Judgement((right,), "holds").holds
+    record = Judgement((right, wrong), "depends").record()
     assert (record["holds"], record["verdict"]) == (False, "depends")
     assert record["findings"][1] == {
         "says": "a > b",

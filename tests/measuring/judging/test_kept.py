@@ -45,8 +45,8 @@ def test_a_check_of_two_claims_is_judged_once(tmp_path: Path, monkeypatch: pytes
     one, other = claim("agosta/3.4-theorem-1"), claim("agosta/4.4-latency-limit")
     assert one.checks == other.checks
     kept = []
-    of = keeping.Kept.of
-    monkeypatch.setattr(keeping.Kept, "of", lambda *given: kept.append(given) or of(*given))
+    fields = keeping._fields
+    monkeypatch.setattr(keeping, "_fields", lambda *given: kept.append(given) or fields(*given))
     done = list(judged_in_full([one, other, claim("shen-2016/5-future")], file=tmp_path / "judged.json"))
     assert len(kept) == len(one.checks)
     assert [judgement and judgement.verdict for _, judgement in done] == [one.verdict, other.verdict]
