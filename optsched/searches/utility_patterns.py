@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from optsched.core.instance import Bools, Floats, Ints
 from optsched.core.results import Limit
@@ -22,7 +24,6 @@ from optsched.problems.knapsack import MOST_STATES, best_listed, copies_in_power
 from optsched.problems.utility import Utility
 from optsched.problems.utility_program import Items, least_pairs
 from optsched.solvers.answers import whole_prices
-from optsched.solvers.blocks import Block, ones_at, stacked
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.profiles import Profile
 
@@ -278,13 +279,12 @@ def _program(packing: Packing, patterns: Patterns, use: bool) -> LinearProgram:
     count, known, pairs, jobs = len(items.limit), len(patterns.kind), len(packing.owner), packing.jobs
     short, supply = (0, count) if use else (count, 0)
     kind, held = np.array(patterns.kind, dtype=np.int64), patterns.item_counts(count)
-    blocks: dict[tuple[int, int], Block] = {
-        (0, 0): held,
-        **({(1, 0): held} if use else {(0, 1): np.eye(count)}),
-        (0, 2): -packing.pair.astype(np.float64),
-        (2, 0): ones_at(kind, len(size)),
-        (3, 2): ones_at(packing.owner, jobs),
-    }
+    rows: list[list[Any]] = [
+        [sp.coo_array(held), sp.coo_array(np.eye(count, short)), sp.coo_array(-packing.pair.astype(np.float64))],
+        [sp.coo_array(held[:supply]), None, None],
+        [_one_in_each(kind, len(size)), None, None],
+        [None, None, _one_in_each(packing.owner, jobs)],
+    ]
     used = (items.share[:, kind] * held).sum(axis=0) * use
     columns = known + short + pairs
     return LinearProgram(
@@ -294,5 +294,10 @@ def _program(packing: Packing, patterns: Patterns, use: bool) -> LinearProgram:
         integer=np.zeros(columns, dtype=bool),
         row_lower=np.concatenate([np.zeros(count), np.full(supply + len(size), -np.inf), np.ones(jobs)]),
         row_upper=np.concatenate([np.full(count, np.inf), items.limit[:supply], size, np.ones(jobs)]),
-        matrix=stacked([count, supply, len(size), jobs], [known, short, pairs], blocks),
+        matrix=sp.csr_array(sp.block_array(rows)),
     )
+
+
+def _one_in_each(rows: Ints, height: int) -> sp.coo_array:
+    """A matrix with one 1 in each column, in the given rows."""
+    return sp.coo_array((np.ones(len(rows)), (rows, np.arange(len(rows)))), shape=(height, len(rows)))
