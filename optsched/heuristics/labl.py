@@ -171,7 +171,8 @@ class _Run:
         inf = [server for server in ready if self.load[server] > limit - self.w_rem]  # line 3
         sup = [server for server in ready if self.load[server] <= limit - self.w_rem]  # line 4, where it matters
         stranded = self._stranded(limit, set(ready))  # line 6
-        self._fill_most_loaded(inf, limit)
+        for server in sorted(inf, key=lambda server: (-self.load[server], server)):
+            self._fill(server, limit - self.margin)  # Phase I, lines 7 to 15; phi(s) counts what line 13 adds (note 7)
         if self.variant == "rescan":
             stranded = self._stranded(limit, set(sup))
         elif self.variant == "local-first":
@@ -179,7 +180,8 @@ class _Run:
             stranded = self._in_order()
         self._place_remote(stranded if remote else self._homeless(), limit)  # line 16
         if self.variant == "restructured":
-            self._fill_least_loaded(sup, limit)
+            for server in sorted(sup, key=lambda server: (self.load[server], server)):
+                self._fill(server, limit - self.w_loc)  # Phase III as the proof of Theorem 3 has it
         else:
             self._place_least_loaded(ready, limit)
 
@@ -203,16 +205,6 @@ class _Run:
                 turns.append(server)
 
     # The phases ----------------------------------------------------------------------------------------------------
-
-    def _fill_most_loaded(self, inf: list[int], limit: int) -> None:
-        """Phase I, lines 7 to 15; phi(s) counts what line 13 adds (note 7)."""
-        for server in sorted(inf, key=lambda server: (-self.load[server], server)):
-            self._fill(server, limit - self.margin)
-
-    def _fill_least_loaded(self, sup: list[int], limit: int) -> None:
-        """Phase III as the proof of Theorem 3 has it, server by server."""
-        for server in sorted(sup, key=lambda server: (self.load[server], server)):
-            self._fill(server, limit - self.w_loc)
 
     def _fill(self, server: int, highest: int) -> None:
         """Give `server` its waiting local tasks, fewest replicas first, while its load is at most `highest`."""
@@ -269,24 +261,14 @@ class _Run:
         They are found one by one while Phase II places them. `below` are servers that count as not busy, for any
         load that they have by then.
         """
-        if self.printed:
-            found = [
-                task
-                for task in self._in_order()
-                if all(self.load[server] < limit or server in below for server in self.replicas[task])
-            ]
-            return self._still_waiting(found)
-        return self._out_of_reach(limit, below)
+        for task in self._in_order():
+            busy = (self.load[server] >= limit and server not in below for server in self.replicas[task])
+            if not any(busy) if self.printed else all(busy):
+                yield task
 
     def _still_waiting(self, tasks: list[int]) -> Iterator[int]:
         """Those of `tasks` that wait when their turn comes."""
         return (task for task in tasks if self.node[task] == NONE)
-
-    def _out_of_reach(self, limit: int, below: Collection[int]) -> Iterator[int]:
-        """The waiting tasks all of whose replicas are on busy servers; see `_stranded`."""
-        for task in self._in_order():
-            if all(self.load[server] >= limit and server not in below for server in self.replicas[task]):
-                yield task
 
     def _in_order(self) -> Iterator[int]:
         """The waiting tasks by position."""
