@@ -428,9 +428,7 @@ class Engine(Asked, Course):
         if unknown:
             message = "it runs: a simulation needs when it started"
             raise MissingField([Fault(f"tasks[{task}].start", message) for task in unknown], instance.name)
-        begun = microseconds(np.nan_to_num(state.start)).tolist()
-        for task in running:
-            self.goes_on(task, int(state.node[task]), begun[task])
+        self.resume(state)
         for node, lost, back in self.rules.losses:
             self.plan(lost, CHANGE, node)
             if back < NEVER:

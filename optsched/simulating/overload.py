@@ -69,18 +69,14 @@ class Overload(Levels):
         self._on: list[dict[int, None]] = [{} for _ in cluster.node_ids]
         self._slower = [Fraction(1)] * len(cluster)
         self._since = [0] * len(cluster)
-        self._at_first = int(np.count_nonzero(instance.state.status == RUNNING))
-        self._began: list[tuple[int, int, int]] = []
 
     def started(self, task: int, node: int, now: int) -> Ends:
-        if len(self._began) == self._at_first:
-            return self._begin(task, node, now)
-        self._began.append((now, task, node))
-        ends: dict[int, int] = {}
-        if len(self._began) == self._at_first:
-            for begun, one, place in sorted(self._began):
-                ends.update(self._begin(one, place, begun))
-        return list(ends.items())
+        ((_, end),) = super().started(task, node, now)
+        self._pass(node, now)
+        self._at[task], self._left[task] = node, Fraction(end - now)
+        self._on[node][task] = None
+        ends = self._anew([node], now)
+        return ends if end > now else [*ends, (task, now)]
 
     def ended(self, task: int, now: int) -> Ends:
         node = self._leave(task)
@@ -92,15 +88,6 @@ class Overload(Levels):
 
     def stopped(self, task: int, now: int) -> Ends:
         return self._anew([self._leave(task)], now)
-
-    def _begin(self, task: int, node: int, now: int) -> Ends:
-        """A task runs from now on."""
-        ((_, end),) = super().started(task, node, now)
-        self._pass(node, now)
-        self._at[task], self._left[task] = node, Fraction(end - now)
-        self._on[node][task] = None
-        ends = self._anew([node], now)
-        return ends if end > now else [*ends, (task, now)]
 
     def _leave(self, task: int) -> int:
         """A task runs no more; the node that it ran on."""

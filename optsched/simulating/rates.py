@@ -165,18 +165,20 @@ class Rates(Service):
         #: Tasks whose end must be reported though their rate may be the same, and when reduces have read from a node.
         self._to_report: dict[int, None] = {}
         self._turns: list[tuple[int, int]] = []
+        #: Tasks that run at the snapshot and are still to begin.
         self._at_first = int(np.count_nonzero(state.status == RUNNING))
-        self._began: list[tuple[int, int, int]] = []
         self._time = int(microseconds(instance.time))
 
     # What happens ---------------------------------------------------------------------------------------------------
 
     def started(self, task: int, node: int, now: int) -> Ends:
-        if len(self._began) < self._at_first:
-            self._began.append((now, task, node))
-            return self._replayed() if len(self._began) == self._at_first else ()
         self._begin(task, node, now)
-        return ((WAKE, now),)
+        if not self._at_first:
+            return ((WAKE, now),)
+        self._turn_all(now)
+        self._settle(now)
+        self._at_first -= 1
+        return () if self._at_first else self._replayed()
 
     def ended(self, task: int, now: int) -> Ends:
         node = self._leave(task).node
@@ -315,11 +317,7 @@ class Rates(Service):
         return ()
 
     def _replayed(self) -> Ends:
-        """Replay what runs at the snapshot since it started."""
-        for begun, task, node in sorted(self._began):
-            self._begin(task, node, begun)
-            self._turn_all(begun)
-            self._settle(begun)
+        """What runs at the snapshot has shared since it started: note what is left of it now."""
         read = self._instance.state.bytes_read
         for task, reading in self._readings.items():
             left = reading.left_at(self._time)

@@ -439,9 +439,7 @@ class Replay(Course):
             service, self._beats = run.reported_by
             super().__init__(len(instance.workload), service, run.begin)
             service.prepare(instance)
-            begun = microseconds(np.nan_to_num(state.start)).tolist()
-            for task in np.flatnonzero(state.status == RUNNING).tolist():
-                self.goes_on(task, int(state.node[task]), begun[task])
+            self.resume(state)
 
     def is_past(self, position: int, time: int) -> bool:
         """Whether it has gone on from there already."""

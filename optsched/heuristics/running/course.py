@@ -17,8 +17,9 @@ import numpy as np
 from optsched.core.brief import brief
 from optsched.core.deprecated import Renamed, take_former
 from optsched.core.errors import HeuristicFailed, OptschedError
-from optsched.core.instance import LARGEST, Floats, Instance, Ints
+from optsched.core.instance import LARGEST, RUNNING, Floats, Instance, Ints, State
 from optsched.core.outside import raised
+from optsched.core.schedule import microseconds
 
 __all__ = [
     "Course",
@@ -95,7 +96,7 @@ class Service(ABC):
 
     @abstractmethod
     def started(self, task: int, node: int, now: int) -> Ends:
-        """A task starts. Those that run at the snapshot come first, with the time at which each started."""
+        """A task starts. Those that run at the snapshot come first, in the order in which they started, and by then."""
 
     def ended(self, task: int, now: int) -> Ends:
         """A task has ended when the service said so."""
@@ -221,6 +222,13 @@ class Course:
         self.node[task], self.start[task] = node, now
         self.running += 1
         self.ask("started", task, node, now)
+
+    def resume(self, state: State) -> None:
+        """Let the tasks that run in a snapshot go on, in the order in which they started."""
+        begun = microseconds(np.nan_to_num(state.start))
+        running = np.flatnonzero(state.status == RUNNING)
+        for task in running[np.argsort(begun[running], kind="stable")].tolist():
+            self.goes_on(task, int(state.node[task]), int(begun[task]))
 
     def goes_on(self, task: int, node: int, start: int) -> None:
         """A task runs already; what would have ended before now ends now."""
