@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import functools
-import json
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -15,12 +13,10 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 import pytest
-from oracles.documents import drawn
 from pages import shows
 
 from optsched.certificates import fronts
 from optsched.core import registry
-from optsched.core.errors import InputError
 from optsched.core.placement import NetworkFlow, Placement
 from optsched.core.registry import KnownOptimum, ProgramLimit, Record, Scaling, imported, records
 from optsched.core.results import Certificate, Decision, Proof, Sense, Termination
@@ -451,17 +447,6 @@ PARTS: dict[str, tuple[Callable[[Any], None], str]] = {
     "lower limits": (without("arcs", "lower"), "min-cost-flow"),
 }
 
-#: What a problem reads too, and its family does not draw: idle slots and distances reach models, searches and proofs as
-#: arrays of the problem, of which other instances draw every entry; and with lost blocks no small instance of fair-lsap
-#: shows that the order of its tasks matters.
-UNDRAWN: dict[str, set[str]] = {
-    "fair-lsap": {"lost blocks"},
-    "worst-group": {"busy slots"},
-    "transmission-maps": {"busy slots", "racks"},
-    "transmission": {"busy slots", "racks"},
-    "traffic": {"busy slots"},
-}
-
 
 # Faults of the record ----------------------------------------------------------------------------------------------
 
@@ -815,40 +800,6 @@ def test_fault_is_told(record: Record, fault: str, monkeypatch: Patch) -> None:
     held = seeded.inject(record, monkeypatch) or record
     with pytest.raises(ContractBroken, match=rf"^{held.name}, {seeded.check}: "):
         CHECKS[seeded.check].function(held, seeded.seeds)
-
-
-def worth(problem: Any) -> list[Any]:
-    """What some decisions, always the same, are worth, and what each violates."""
-    rng, size = np.random.default_rng(0), len(problem.tasks)
-    nodes = [rng.integers(-1, len(problem.instance.cluster), size=size) for _ in range(20)]
-    judged = [(problem.violations(placement), placement) for placement in map(problem.placement, nodes)]
-    return [str(wrong) if wrong else problem.objective(placement) for wrong, placement in judged]
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", [name for name in records() if places(records()[name])])
-def test_who_reads_a_part_is_named(name: str) -> None:
-    """Tests that PARTS names a problem for each part without which some decision is worth, or violates, another thing.
-
-    The documents of the oracles have all parts, those too that a family does not draw.
-    """
-    kind, reads = records()[name].problem_class, set()
-    for number in range(40):
-        posed = drawn(name, number)
-        document = json.loads(posed.text) | ({"parameters": {name: posed.call}} if posed.call else {})
-        try:
-            usual = worth(kind(from_document(document)))
-        except InputError:  # loads that are no whole numbers
-            continue
-        for part, (edit, _) in PARTS.items():
-            changed = copy.deepcopy(document)
-            try:
-                edit(changed)
-                if changed != document and worth(kind(from_document(changed))) != usual:
-                    reads.add(part)
-            except (KeyError, InputError):  # there is no such part, or nothing can be posed without it
-                continue
-    assert reads - {part for part, (_, names) in PARTS.items() if name in names.split()} == UNDRAWN.get(name, set())
 
 
 def test_every_field_of_the_record_has_a_fault() -> None:
