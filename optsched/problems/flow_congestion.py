@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from optsched.core.arrays import Strings
 from optsched.core.decimals import decimal
 from optsched.core.errors import Fault, InputError, TooLarge
 from optsched.core.instance import KINDS, LARGEST, MAP, REDUCE, Bools, Floats, Instance, Ints
@@ -38,7 +37,7 @@ from optsched.problems.base import (
 from optsched.problems.counted_places import TaskClasses
 from optsched.problems.flow import F_C, SCALE, rate_faults, running_rates, source_faults, source_terms
 from optsched.problems.input_rates import task_rates
-from optsched.problems.programs import Builder, Program, Programmed
+from optsched.problems.programs import Builder, Members, Program, Programmed
 
 __all__ = ["FlowCongestion"]
 
@@ -393,8 +392,9 @@ class FlowCongestion(Problem, Programmed):
     def program(self, before: tuple[Number, ...] = ()) -> Program:
         """Nodes of each host take patterns, which hold the tasks that go there."""
         workload, cluster = self.instance.workload, self.instance.cluster
-        hosts = cluster.node_ids[self.idle_nodes[self.hosts.first]].tolist()
-        classes = workload.task_ids[self.tasks[self.classes.first]].tolist()
+        host_ids = cluster.node_ids[self.idle_nodes[self.hosts.first]]
+        class_ids = workload.task_ids[self.tasks[self.classes.first]]
+        hosts, classes = host_ids.tolist(), class_ids.tolist()
         types = workload.task_ids[self.tasks[self.types.first]].tolist()
         host, number, added, units = self._loads
         pair_class, pair_host = np.nonzero(self._offered)
@@ -423,8 +423,8 @@ class FlowCongestion(Problem, Programmed):
             doc="tasks of the class on nodes of the host",
         )
         tasks, nodes = workload.task_ids[self.tasks], cluster.node_ids[self.idle_nodes]
-        builder.group("members", "CLASSES", _listed(classes, self.classes, tasks), place=0)
-        builder.group("nodes", "HOSTS", _listed(hosts, self.hosts, nodes), place=1, choose=0)
+        builder.group("members", "CLASSES", Members(class_ids, self.classes.members, tasks), place=0)
+        builder.group("nodes", "HOSTS", Members(host_ids, self.hosts.members, nodes), place=1, choose=0)
         one_pattern = builder.rows(
             "one_pattern",
             [(name,) for name in hosts],
@@ -603,11 +603,6 @@ class FlowCongestion(Problem, Programmed):
         kind = np.repeat(self.type_kind[self.class_type], self.classes.size)
         best = sum(int(np.sort(least[kind == which])[: self.counts[which]].sum()) for which in self.kinds)
         return (Bound("best-node", "penalty", exact(best, self.grid), "penalty, with no load on any node"),)
-
-
-def _listed(names: list[str], classes: TaskClasses, ids: Strings) -> dict[str, tuple[str, ...]]:
-    """The ids of the members of each class, by its name."""
-    return {name: tuple(ids[row].tolist()) for name, row in zip(names, classes.members, strict=True)}
 
 
 def _emitted(instance: Instance, reduces: Ints) -> dict[int, dict[int, Fraction]]:

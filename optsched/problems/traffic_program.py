@@ -17,7 +17,7 @@ import numpy as np
 from optsched.core.instance import Ints
 from optsched.core.placement import NONE, Placement
 from optsched.problems.counted_places import TaskClasses
-from optsched.problems.programs import Builder, Label, Program
+from optsched.problems.programs import Builder, Label, Members, Program
 from optsched.problems.relaxations import Box
 
 if TYPE_CHECKING:
@@ -114,7 +114,8 @@ class TrafficProgram:
         """
         problem, count, size = self.problem, self.centers, self.classes.size
         tasks, nodes = problem.instance.workload.task_ids[problem.tasks], problem.instance.cluster.node_ids
-        names, centers = tasks[problem.maps[self.classes.first]].tolist(), list(problem.datacenters)
+        first = problem.maps[self.classes.first]
+        names, centers = tasks[first].tolist(), list(problem.datacenters)
         reduces = [tasks[problem.reduces[bundle.reduces]].tolist() for bundle in problem.bundles]
         bundles = [own[0] for own in reduces]
         total = np.bincount(self.pair_class, self.send, len(names)).astype(np.int64)
@@ -159,11 +160,8 @@ class TrafficProgram:
             over="TOGETHER",
             doc=doc,
         )
-        listed = {
-            name: tuple(tasks[problem.maps[own]].tolist())
-            for name, own in zip(names, self.classes.members, strict=True)
-        }
-        builder.group("members", "CLASSES", listed, place=0, together=0)
+        members = Members(tasks[first], self.classes.members, tasks[problem.maps])
+        builder.group("members", "CLASSES", members, place=0, together=0)
         builder.group("reduces", "BUNDLES", {own[0]: tuple(own) for own in reduces})
         place, moved_to = (
             place[: len(names) * len(spots)].reshape(len(names), len(spots)),

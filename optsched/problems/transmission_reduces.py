@@ -139,9 +139,8 @@ class TransmissionReduces(CountedPlaces, Programmed):
     def program(self, before: tuple[Number, ...] = ()) -> Program:
         """Least cost of reduces of each class on nodes, with one of a job on a node."""
         builder, first = Builder(), self._classes.first
-        columns, owner = enter_places(self, builder, np.zeros_like(first), "cost")
-        limited = np.flatnonzero(self.limited[first[owner]])
-        keys = self.job[first[owner[limited]]] * len(self.capacity) + self.places.on_node.values[limited]
+        columns, _ = enter_places(self, builder, np.zeros_like(first), "cost")
+        limited, keys = self._sharing
         jobs, nodes = self.shared_pairs.T
         names = self.instance.workload.job_ids[jobs], self.instance.cluster.node_ids[nodes]
         shared = builder.rows(
@@ -157,10 +156,14 @@ class TransmissionReduces(CountedPlaces, Programmed):
     @property
     def shared_pairs(self) -> Ints:
         """Job and node of each pair that several reduces could use but one may, int64, shape (pairs, 2)."""
-        first, on_node = self._classes.first, self.places.on_node
-        limited = np.flatnonzero(self.limited[first[on_node.row_of]])
-        keys = self.job[first[on_node.row_of[limited]]] * len(self.capacity) + on_node.values[limited]
-        return np.stack(np.divmod(np.unique(keys), max(1, len(self.capacity))), axis=1)
+        return np.stack(np.divmod(np.unique(self._sharing[1]), max(1, len(self.capacity))), axis=1)
+
+    @property
+    def _sharing(self) -> tuple[Ints, Ints]:
+        """Places of reduces that share no node with others of their job; and job * nodes + node of each."""
+        reduce, nodes = self._classes.first[self.places.row_of], self.places.on_node.values
+        limited = np.flatnonzero(self.limited[reduce])
+        return limited, self.job[reduce[limited]] * len(self.capacity) + nodes[limited]
 
     def values_of(self, decision: Placement, program: Program) -> Ints:
         return self.place_values(decision)
