@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from optsched import load
+from optsched import generate, load
 from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.placement import NONE, Placement
+from optsched.heuristics.ras import Rounds
+from optsched.heuristics.ras_enforcement import Move, Step
+from optsched.measuring.judging.cases import sharmilarani
 from optsched.measuring.judging.cases.sharmilarani import (
     endless,
     few_large_maps,
     job_time,
     large_first,
     most_asked,
+    overloads,
     scarcest_used,
     slowdown,
+    taken_from_lowest,
 )
 from optsched.measuring.judging.quantities import Answer
 from optsched.problems import Utility
@@ -60,3 +68,31 @@ def test_few_large_maps() -> None:
     assert 2 <= len(set(drawn.workload.job.tolist())) <= 3
     assert endless(Answer(Utility(load("papers/ras-endless-swap"), reduces="fixed"), None))
     assert not endless(Answer(Utility(load("papers/ras-utility-table"), reduces="fixed"), None))
+
+
+def test_overloads_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a way that starts what it is to run before anything has ended is overloaded at some step."""
+    instance = generate("utility", seed=0, nodes=2, jobs=3, maps=24)
+    answer = Answer(Utility(instance), "ras")
+    assert overloads(answer, "2") == 0
+
+    def at_once(problem: Utility, before: Placement, after: Placement, seconds: object) -> Move:
+        tasks = [int(task) for task in problem.tasks if before.nodes[task] == NONE]
+        return Move(tuple(Step(0.0, "started", task, 0) for task in tasks), 0.0, after)
+
+    monkeypatch.setattr(sharmilarani, "enforce", at_once)
+    assert overloads(answer, "2") > 0
+
+
+def test_maps_taken_from_the_lowest_job_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a round counts in which a job loses its only maps."""
+    problem = Utility(generate("utility", seed=0, nodes=2, jobs=3, maps=24), reduces="fixed")
+    answer = Answer(problem, "ras")
+    assert taken_from_lowest(answer) == 0
+    shape = problem.fixed.shape
+
+    def losing(problem: Utility, reduces: object, rounds: int) -> Rounds:
+        return Rounds(np.full(shape, 1 if rounds == 1 else 0), (Fraction(0),), "rounds")
+
+    monkeypatch.setattr(sharmilarani, "map_rounds", losing)
+    assert taken_from_lowest(answer) == 1
