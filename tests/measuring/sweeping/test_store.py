@@ -31,7 +31,7 @@ from optsched.measuring.printing import to_json
 from optsched.measuring.sweeping import store as module
 from optsched.measuring.sweeping.executing import carry_out
 from optsched.measuring.sweeping.plans import planned
-from optsched.measuring.sweeping.store import APPLICATION, SCHEMA, VERSION, Store, check_store, load_sweep, locked
+from optsched.measuring.sweeping.store import APPLICATION, VERSION, Store, check_store, load_sweep, locked
 
 INSTANCE = {"sha256": "a", "name": "small", "tasks": 1, "nodes": 2, "content": b""}
 
@@ -335,16 +335,6 @@ def test_one_at_a_time_by_any_name(path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_application() -> None:
     """Tests that the file says what it is: the number that stands in its header is text."""
     assert APPLICATION.to_bytes(4, "big") == b"opsw"
-
-
-def test_tables() -> None:
-    """Tests that the commands make the tables that the design names."""
-    connection = sqlite3.connect(":memory:")
-    for command in SCHEMA:
-        connection.execute(command)
-    names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
-    assert names == {"instances", "sweeps", "optima", "runs", "planned", "gaps"}
-    connection.close()
 
 
 def test_pandas_reads_it(tmp_path: Path) -> None:
