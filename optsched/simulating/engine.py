@@ -94,8 +94,8 @@ class Stage:
 # Heartbeats ----------------------------------------------------------------------------------------------------------
 # When each node has its next one. Those at which nothing can be offered are passed over at no cost.
 
-#: Kinds of slots: none, maps, reduces, both.
-_KINDS: tuple[tuple[int, ...], ...] = ((), (0,), (1,), (0, 1))
+#: Kinds of slots, or of tasks that wait: none, maps, reduces, both.
+_KINDS: tuple[tuple[int, ...], ...] = ((), (MAP,), (REDUCE,), (MAP, REDUCE))
 
 
 class Beats:
@@ -210,9 +210,6 @@ _NAMED = 3
 
 #: What else happens at an instant, in this order, once tasks have ended; then come heartbeats.
 CHANGE, ARRIVAL, _CALL = range(WOKEN + 1, WOKEN + 4)
-
-#: The kinds of tasks that wait: none, maps, reduces, both.
-_WAITING: tuple[tuple[int, ...], ...] = ((), (MAP,), (REDUCE,), (MAP, REDUCE))
 
 #: What the record of a run tells: a job arrived, a task started, ended, was released, or waits again; a node was lost,
 #: or is back.
@@ -591,7 +588,7 @@ class Engine(Asked, Course):
     def _next_offer(self) -> int:
         """The time of the next offer; `NEVER`: not before something happens."""
         waiting = self.known.waiting
-        kinds = _WAITING[bool(waiting["map"]) + 2 * bool(waiting["reduce"])]
+        kinds = _KINDS[bool(waiting["map"]) + 2 * bool(waiting["reduce"])]
         if not kinds or self._calls is not None:
             return NEVER
         return self._next_round(kinds) if self.beats is None else self._next_beat(kinds, self.beats)

@@ -22,7 +22,6 @@ __all__ = [
     "counting",
     "emptied",
     "limitless",
-    "narrowed",
     "permuted",
     "scaled",
     "scarce",
@@ -155,18 +154,6 @@ def starved(problem: AnyProblem) -> AnyProblem:
         node.update({"idle_slots": 0, "idle_reduce_slots": 0})
         if "capacity" in node:
             node["capacity"] = dict.fromkeys(node["capacity"], 0)
-    return _again(problem, document)
-
-
-def narrowed(problem: AnyProblem) -> AnyProblem:
-    """The problem with idle slots for half of the pending tasks of each kind, on the first nodes that have some."""
-    document = to_document(problem.instance)
-    for kind, key, slots in (("map", "idle_slots", "slots"), ("reduce", "idle_reduce_slots", "reduce_slots")):
-        tasks = [task for task in document["tasks"] if task.get("kind", "map") == kind]
-        left = (sum(task.get("state", "pending") == "pending" for task in tasks) + 1) // 2
-        for node in document["nodes"]:
-            node[key] = min(left, node.get(key, node.get(slots, 1)))
-            left -= node[key]
     return _again(problem, document)
 
 

@@ -14,7 +14,7 @@ from optsched.core.registry import Scaling
 from optsched.instances.files import to_document
 from optsched.problems import AnyProblem
 from optsched.testing.cases import every_decision
-from optsched.testing.changes import emptied, limitless, narrowed, permuted, scaled, scarce, starved
+from optsched.testing.changes import emptied, limitless, permuted, scaled, scarce, starved
 
 PLACING = [name for name in NAMES if name != "min-cost-flow"]
 
@@ -85,18 +85,6 @@ def test_no_room(name: str) -> None:
     assert not instance.state.idle_slots.any()
     assert not instance.state.idle_reduce_slots.any()
     assert not any(np.nan_to_num(held).any() for held in instance.cluster.capacity.values())
-
-
-@pytest.mark.parametrize("name", ["lsap", "transmission", "transmission-reduces"])
-def test_room_for_half(name: str) -> None:
-    """Tests that each kind has idle slots for half of its pending tasks, rounded up, where it had so many."""
-    problem = small_problem(name, 3)
-    before, after = problem.instance, narrowed(problem).instance
-    pending = np.bincount(before.workload.kind[before.state.status == 0], minlength=2)
-    for kind, slots in enumerate(("idle_slots", "idle_reduce_slots")):
-        had, has = (getattr(instance.state, slots) for instance in (before, after))
-        assert has.sum() == min(had.sum(), -(-pending[kind] // 2))
-        assert (has <= had).all()
 
 
 def test_nothing_feasible_though_nothing_shows_it() -> None:
