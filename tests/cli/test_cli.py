@@ -85,7 +85,7 @@ print("loaded:", *sys.modules, file=sys.stderr)
     loaded = set(done.stderr.rpartition("loaded:")[2].split())
     assert loaded & HEAVY <= needed
     routes = {name for name in loaded if name.startswith("optsched.routes.")}
-    shared = {f"optsched.routes.{name}" for name in ("base", "call", "contained")}
+    shared = {f"optsched.routes.{name}" for name in ("base", "call", "contained", "enumerated")}
     assert len(routes - shared) <= 1
     assert not {"psutil", "cloudpickle", "optsched.processes.local"} & loaded
     if not needed:
