@@ -44,10 +44,6 @@ def frontier_picture(
     name
         Of the instance.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     UsageError

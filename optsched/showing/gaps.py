@@ -86,10 +86,6 @@ def box_plot(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: 
         Differences instead of shares of the reference: where that may be 0. A panel is of differences in any case if
         they are over 0 alone, so that there is no share to draw.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     UsageError
@@ -191,10 +187,6 @@ def distribution(frame: pd.DataFrame | GapReports, *, component: int = 1, absolu
     frame, component, absolute
         As for `box_plot`.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     UsageError
@@ -265,10 +257,6 @@ def performance_profile(
     against
         `best`: the best of the heuristics, as in the paper. `reference`: the proved optimum (or bound), as if it were
         one of them.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
 
     Raises
     ------
