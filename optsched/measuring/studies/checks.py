@@ -479,7 +479,7 @@ def _planned(name: str, looking: Looking, record: bool) -> Planned | None:
     """The runs of a check; None where something is wrong, which is among the faults then."""
     choices, problems, groups = looking.choices(), looking.problems(), looking.groups()
     values = looking.sound(_RULES)
-    if not (choices and problems and groups):
+    if not (choices and problems):
         return None
     for key in ("name", "heuristic", "problem", "family", "instances"):
         values.pop(key, None)
@@ -489,10 +489,15 @@ def _planned(name: str, looking: Looking, record: bool) -> Planned | None:
     if values.setdefault("run_limit", RUN_LIMIT) == "none":
         values["run_limit"] = None
 
-    def made(arguments: dict[str, Any]) -> Planned:
-        return Check.of(choices, groups, problems, **arguments).planned(record, RECORDER)
+    def made(arguments: dict[str, Any]) -> Planned | None:
+        check = Check.of(choices, groups or [_NO_GROUP], problems, **arguments)
+        return check.planned(record, RECORDER) if groups else None
 
     return next(iter(looking.one(looking.place, made, values)), None)
+
+
+#: Stands for instances that are wrong, so that other faults of their check are found too.
+_NO_GROUP = Group("none", ())
 
 
 #: Seconds after which a run or a solve is killed, where the file does not say: none may hang a server for ever.

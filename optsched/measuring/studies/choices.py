@@ -518,12 +518,11 @@ def formed(table: Mapping[str, Any], rules: Mapping[str, Rule], before: str, fau
         elif rules[key].holds(value):
             found[key] = value
         else:
-            place, wrong = f"{before}{key}", value
-            for row, entry in enumerate(value if isinstance(value, list) else []):
-                if not rules[key].holds([entry]):
-                    place, wrong = f"{place}[{row}]", entry
-                    break
-            faults.append(Fault(place, f"expected {rules[key].expected}, got {_shown(wrong)}"))
+            place, rule = f"{before}{key}", rules[key]
+            entries = enumerate(value if isinstance(value, list) else [])
+            wrong = [(f"{place}[{row}]", entry) for row, entry in entries if not rule.holds([entry])]
+            for where, what in wrong or [(place, value)]:
+                faults.append(Fault(where, f"expected {rule.expected}, got {_shown(what)}"))
     return found
 
 
