@@ -100,8 +100,17 @@ def kill_self(number: int = 9) -> None:
 
 
 def kill_parent(_job: Any = None) -> None:
-    """Kills the process that asked for it: on a cluster the worker."""
+    """Kills the process that watches over it."""
     os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(60)
+
+
+def kill_grandparent(_job: Any = None) -> None:
+    """Kills the process that asked for it: on a cluster the worker."""
+    import psutil
+
+    supervisor = psutil.Process(os.getppid())
+    os.kill(supervisor.ppid(), signal.SIGKILL)
     time.sleep(60)
 
 
@@ -191,11 +200,11 @@ def leave_thread(_job: Any = None) -> int:
     return os.getpid()
 
 
-def core_limit(_job: Any = None) -> int:
-    """The largest core file that it may write."""
+def kernel_limits(_job: Any = None) -> tuple[int, int]:
+    """What the kernel lets it write and hold: the size of a core file, and private memory; -1 for all."""
     import resource
 
-    return resource.getrlimit(resource.RLIMIT_CORE)[0]
+    return resource.getrlimit(resource.RLIMIT_CORE)[0], resource.getrlimit(resource.RLIMIT_DATA)[0]
 
 
 def pid(_job: Any = None) -> int:
@@ -215,18 +224,3 @@ def unseeded(_job: Any = None) -> tuple[float, float]:
     import numpy as np
 
     return random.random(), float(np.random.random())  # noqa: NPY002 - the state that a fork copies
-
-
-def gone(pid: int) -> bool:
-    """Whether a process ends within ten seconds; it may be a zombie of somebody else."""
-    import psutil
-
-    until = time.monotonic() + 10
-    while time.monotonic() < until:
-        try:
-            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-                return True
-        except psutil.NoSuchProcess:
-            return True
-        time.sleep(0.01)
-    return False

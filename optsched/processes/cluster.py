@@ -13,23 +13,25 @@ import socket
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from optsched.core.errors import OptschedError, UsageError
-from optsched.processes.local import Executor, Job, LocalExecutor, outcome_of
+from optsched.processes.local import Executor, answer_to, outcome_of
 from optsched.processes.outcomes import Limits, Outcome, Status
-from optsched.processes.worker import Answer
+from optsched.processes.supervisor import Answer, Surroundings
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
 __all__ = ["DaskExecutor"]
+
+Job = TypeVar("Job")
 
 #: Seconds in which a scheduler must answer, and between two looks at whether it still does.
 _ANSWERS, _LOOKS = 10.0, 1.0
@@ -61,6 +63,7 @@ class DaskExecutor(Executor):
         self._preload = tuple(preload)
         self._session = uuid4().hex
         self._client = _connected(address)
+        self._done: SimpleQueue[Future[Any]] = SimpleQueue()
         self._most, self._asked_at = 0, -math.inf
         try:
             _check_same(self._client, address)
@@ -70,8 +73,6 @@ class DaskExecutor(Executor):
 
     def _room(self) -> int:
         """How many jobs are with the cluster at most: one for each thread of its workers, and one that waits."""
-        if self._client.status != "running":
-            raise OptschedError(self._lost)
         if time.monotonic() > self._asked_at + _LOOKS:  # workers come and go
             try:
                 self._most = 2 * max(1, sum(map(int, self._client.nthreads().values())))
@@ -82,7 +83,18 @@ class DaskExecutor(Executor):
 
     def _begun(self, packed: bytes, limits: Limits) -> Future[Any]:
         asked = _Asked(packed, limits, self._preload, tuple(sys.path), self._session)
-        return self._client.submit(_answer, asked, pure=False)
+        future = self._client.submit(_answer, asked, pure=False)
+        future.add_done_callback(self._done.put)
+        return future
+
+    def _ended(self, begun: Sequence[Future[Any]]) -> Iterator[tuple[Future[Any], Outcome]]:
+        with suppress(Empty):
+            future = self._done.get(timeout=_LOOKS)
+            if future in begun:  # and not of an earlier call, which was broken off
+                yield future, self._outcome(future)
+            return
+        if self._client.status != "running":
+            raise OptschedError(self._lost)
 
     def _abandon(self, begun: Sequence[Future[Any]]) -> None:
         if begun and self._client.status == "running":
@@ -93,11 +105,11 @@ class DaskExecutor(Executor):
     def _lost(self) -> str:
         return f"the Dask scheduler at {self.address} was lost; start it again, and go on from what there is"
 
-    def _outcome(self, ended: Future[Any]) -> Outcome:
+    def _outcome(self, future: Future[Any]) -> Outcome:
         from distributed import KilledWorker
 
         try:
-            answer = ended.result()
+            answer = future.result()
         except KilledWorker as error:
             message = f"{error.allowed_failures + 1} workers in a row died while they had it"
             return Outcome(Status.CRASHED, message=message)
@@ -123,26 +135,19 @@ class _Asked:
 
 def _answer(asked: _Asked) -> Answer:
     """What a worker does: have the job run in another process."""
+    here = Surroundings.here()
+    further = [folder for folder in asked.path if folder not in here.path and os.path.isdir(folder)]
+    around = replace(here, path=(*here.path, *further))
+    return answer_to(asked.packed, asked.limits, asked.preload, around, asked.session, _unwanted)
+
+
+def _unwanted() -> bool:
+    """Whether nobody waits for what this thread of a worker is at any more."""
     from distributed import get_worker
 
-    job = Job(asked.packed, asked.limits)
-    here = job.surroundings
-    further = [folder for folder in asked.path if folder not in here.path and os.path.isdir(folder)]
-    job.surroundings = replace(here, path=(*here.path, *further))
-    _executor(asked.session, asked.preload).begin(job)
     worker = get_worker()
-    key = worker.get_current_task()
-    while True:
-        with suppress(TimeoutError):
-            return job.result(_LOOKS)
-        task = worker.state.tasks.get(key)
-        job.abandoned = task is None or task.state == "cancelled"  # nobody waits for it any more
-
-
-@lru_cache(maxsize=1)
-def _executor(session: str, preload: tuple[str, ...]) -> LocalExecutor:
-    """What runs the jobs of a session on this worker; its idle processes end when another session begins."""
-    return LocalExecutor(1, preload=preload)
+    task = worker.state.tasks.get(worker.get_current_task())
+    return task is None or task.state == "cancelled"
 
 
 def _connected(address: str) -> Client:

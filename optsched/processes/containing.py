@@ -6,12 +6,11 @@ Who runs a heuristic or a solver asks `in_force`, and then `call`; within the pr
 
 from __future__ import annotations
 
-import atexit
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from functools import cache
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from optsched.core.deadline import check, deadline, remaining
@@ -60,7 +59,13 @@ class TracedElsewhere(Exception):
         return f"in another process:\n{self.trace.rstrip()}"
 
 
-_held: ContextVar[Limits | None] = ContextVar("optsched limits of runs", default=None)
+@dataclass(frozen=True)
+class _Held:
+    limits: Limits
+    executor: LocalExecutor
+
+
+_held: ContextVar[_Held | None] = ContextVar("optsched limits of runs", default=None)
 
 _called: ContextVar[bool] = ContextVar("optsched within a contained call", default=False)
 
@@ -85,16 +90,20 @@ def contained(limits: Limits | None) -> Iterator[None]:
     if limits is None:
         yield
         return
-    token = _held.set(limits)
-    try:
-        yield
-    finally:
-        _held.reset(token)
+    from optsched.processes.local import LocalExecutor
+
+    with LocalExecutor(1, limits, preload=PRELOADED) as executor:
+        token = _held.set(_Held(limits, executor))
+        try:
+            yield
+        finally:
+            _held.reset(token)
 
 
 def in_force() -> Limits | None:
     """The limits that hold here; None where runs are not contained."""
-    return _held.get()
+    held = _held.get()
+    return None if held is None else held.limits
 
 
 def within_a_call() -> bool:
@@ -123,28 +132,23 @@ def call(
     OutOfTime
         If a deadline is past.
     """
+    from optsched.processes.local import run
+
     held = _held.get()
-    limits = limits or held or Limits()
+    limits = limits or (Limits() if held is None else held.limits)
     left = remaining()
     within = math.inf if left is None else left + _GRACE
     asked = (function, job, left, limits.memory_mb, latest is not None)
-    executor = _executor(PRELOADED if latest is None or held is not None else ALONE)
-    outcome = executor.run(_guarded, asked, limits, within, latest)
+    if held is None:
+        preload = PRELOADED if latest is None else ALONE
+        outcome = run(_guarded, asked, limits, preload=preload, within=within, latest=latest)
+    else:
+        outcome = held.executor.run(_guarded, asked, limits, within, latest)
     if outcome.status is Status.TIMED_OUT:
         check()
     if isinstance(outcome.value, OptschedError):
         raise outcome.value
     return outcome
-
-
-@cache
-def _executor(preload: tuple[str, ...]) -> LocalExecutor:
-    """What runs all calls of this process; an idle worker ends with it."""
-    from optsched.processes.local import LocalExecutor
-
-    executor = LocalExecutor(1, preload=preload)
-    atexit.register(executor.close)
-    return executor
 
 
 def value_of(outcome: Outcome) -> Any:

@@ -9,14 +9,17 @@ import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from multiprocessing.connection import Connection
 from typing import Any
 
 __all__ = [
     "CannotSend",
     "Latest",
+    "Receiver",
     "hand_over",
     "handing",
     "pack",
+    "send",
     "taken",
     "taking",
     "to",
@@ -25,6 +28,9 @@ __all__ = [
 ]
 
 # Functions, jobs and values go between processes pickled; those of `__main__` with their code -------------------------
+
+#: Bytes that go at once: what the buffer of a pipe takes, so that a reader never waits within a part.
+_PART = 1 << 16
 
 
 class CannotSend(Exception):
@@ -59,6 +65,44 @@ def pack(content: Any) -> bytes:
 def unpack(data: bytes) -> Any:
     """What was sent; raises what the object's own code raises."""
     return pickle.loads(data)
+
+
+def send(connection: Connection, data: bytes) -> None:
+    """Send bytes, in parts."""
+    connection.send_bytes(len(data).to_bytes(8, "big"))
+    view = memoryview(data)
+    for start in range(0, len(data), _PART):
+        connection.send_bytes(view[start : start + _PART])
+
+
+class Receiver:
+    """Gathers the parts that `send` sent on a connection, without waiting for those that are not there yet."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._length: int | None = None
+        self._data = bytearray()
+
+    def take(self) -> bytes | None:
+        """The bytes, once they are whole; None before. To be called where the connection has something.
+
+        Raises
+        ------
+        EOFError, OSError
+            If nobody is at the other end any more.
+        """
+        while True:
+            part = self.connection.recv_bytes()
+            if self._length is None:
+                self._length = int.from_bytes(part, "big")
+            else:
+                self._data += part
+            if len(self._data) >= self._length:
+                message = bytes(self._data)
+                self._length, self._data = None, bytearray()
+                return message
+            if not self.connection.poll():
+                return None
 
 
 _handing: ContextVar[bool] = ContextVar("optsched hands over", default=False)

@@ -1,59 +1,41 @@
-"""Jobs in processes of this machine: one by `run`, many by `LocalExecutor`.
-
-Each job has a thread here that watches over its process: it kills the process at a deadline or over its memory, and
-says what came of the job.
-"""
+"""Jobs in processes of this machine: one by `run`, many by `LocalExecutor`."""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import math
 import os
-import signal
+import pickle
 import subprocess
-import sys
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from concurrent.futures import wait as await_all
-from dataclasses import fields, replace
-from multiprocessing import Pipe
-from pathlib import Path
-from queue import Empty, SimpleQueue
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
+from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import Any, Self, TypeVar
 from uuid import uuid4
-from weakref import WeakSet
-
-import psutil
 
 from optsched.core.errors import OptschedError, UsageError
-from optsched.processes.handing import CannotSend, Latest, pack, unpack
-from optsched.processes.marks import descendants, kill, own_mark, start
+from optsched.processes.handing import CannotSend, Latest, Receiver, pack, send, unpack
 from optsched.processes.outcomes import Limits, Outcome, Status
-from optsched.processes.worker import MIB, Answer, Held, Surroundings
+from optsched.processes.supervisor import FORKS, STOP, Answer, Held, Surroundings, start
 
-__all__ = ["Executor", "Job", "LocalExecutor", "killed_for_memory", "outcome_of", "run", "used_by_all"]
+__all__ = ["Executor", "LocalExecutor", "Unwanted", "answer_to", "outcome_of", "run"]
 
-Given = TypeVar("Given")
+Job = TypeVar("Job")
 
-#: Seconds between two looks at whether everybody lives, at the worker's memory, and at that of what it has started.
-_LIVES, _MEMORY, _ALL_MEMORY = 0.1, 0.02, 0.5
+#: Idle processes with the same modules that are kept for reuse, by default.
+_KEPT = 2
 
-#: Seconds in which a worker must be there, and in which one that has closed its connection must have ended.
-_BEGINS, _ENDS = 120.0, 0.3
+#: Seconds in which a supervisor ends once its connection is closed; then it is killed.
+_ENDS = 10.0
 
-#: Seconds in which a worker whose job is to stop must answer.
-_STOPS = 1.0
-
-#: Seconds in which a job that nobody waits for any more is killed.
-_KILLED = 10.0
-
-#: What a worker may hold when it is given another job: a share of the memory that is allowed, and MiB.
-_HELD, _HELD_MB = 0.5, 1000.0
+#: Seconds between two looks at whether an answer is still wanted, and may still be waited for.
+_LOOKS = 0.2
 
 #: What is wrong with what cannot be pickled, and what to do.
 _UNSENT = "cannot be sent to another process"
@@ -61,8 +43,8 @@ _MEND = "give what can be pickled, such as a function or class of a module"
 
 
 def run(
-    function: Callable[[Given], Any],
-    job: Given,
+    function: Callable[[Job], Any],
+    job: Job,
     limits: Limits | None = None,
     *,
     preload: Sequence[str] = (),
@@ -80,7 +62,7 @@ def run(
     limits
         By default none: what crashes or raises is contained all the same.
     preload
-        Modules that the job needs and that take long to import; the limits do not count their time.
+        Modules that the job needs and that take long to import; they are loaded once, and are trusted.
     within
         Seconds from now in which it is killed, whenever it began.
     latest
@@ -111,6 +93,49 @@ def run(
         return executor.run_packed(packed, within=within, latest=latest)
 
 
+def answer_to(
+    packed: bytes,
+    limits: Limits,
+    preload: Sequence[str],
+    surroundings: Surroundings,
+    session: str,
+    unwanted: Callable[[], bool],
+) -> Answer:
+    """The answer to a job that another machine sent, packed.
+
+    Parameters
+    ----------
+    packed
+        Function and job, by `pack`.
+    limits, preload
+        As for `run`.
+    surroundings
+        What the job finds around it.
+    session
+        Jobs with the same may be run in the same process, one after another.
+    unwanted
+        Asked now and then; the job is killed where it says so.
+
+    Raises
+    ------
+    Unwanted
+        If it said so.
+    """
+    with _borrowed(tuple(preload), os.cpu_count() or 1) as supervised:
+        supervised.ask(packed, limits, surroundings, session)
+        while True:
+            if supervised.connection.poll(_LOOKS):
+                answered = supervised.take()
+                if answered is not None:
+                    return answered
+            elif unwanted():
+                raise Unwanted
+
+
+class Unwanted(Exception):
+    """Nobody waits for the answer any more."""
+
+
 class Executor(ABC):
     """Runs jobs, each contained.
 
@@ -123,7 +148,7 @@ class Executor(ABC):
     limits: Limits
 
     def map(
-        self, function: Callable[[Given], Any], jobs: Iterable[tuple[str, Given]], limits: Limits | None = None
+        self, function: Callable[[Job], Any], jobs: Iterable[tuple[str, Job]], limits: Limits | None = None
     ) -> Iterator[tuple[str, Outcome]]:
         """The outcome of each job with its key, as they come: in any order.
 
@@ -144,25 +169,19 @@ class Executor(ABC):
         _packed(function, None)  # a function that cannot be pickled raises here, once
         source = iter(jobs)
         busy: dict[Any, str] = {}
-        done: SimpleQueue[Any] = SimpleQueue()
-        unsent: deque[tuple[str, Outcome]] = deque()
+        found: deque[tuple[str, Outcome]] = deque()
         try:
             while True:
-                while len(busy) + len(unsent) < self._room() and (entry := next(source, None)) is not None:
+                while len(busy) + len(found) < self._room() and (entry := next(source, None)) is not None:
                     key, job = entry
                     try:
-                        begun = self._begun(pack((function, job)), limits or self.limits)
+                        busy[self._begun(pack((function, job)), limits or self.limits)] = key
                     except CannotSend as error:
-                        unsent.append((key, _unsent(error)))
-                        continue
-                    busy[begun] = key
-                    begun.add_done_callback(done.put)
-                if unsent:
-                    yield unsent.popleft()
+                        found.append((key, _unsent(error)))
+                if found:
+                    yield found.popleft()
                 elif busy:
-                    with contextlib.suppress(Empty):
-                        ended = done.get(timeout=_LIVES)
-                        yield busy.pop(ended), self._outcome(ended)
+                    found += ((busy.pop(begun), outcome) for begun, outcome in self._ended(list(busy)))
                 else:
                     return
         finally:
@@ -170,15 +189,15 @@ class Executor(ABC):
 
     @abstractmethod
     def _room(self) -> int:
-        """How many jobs may be on at once; raises OptschedError where none can be any more."""
+        """How many jobs may be on at once."""
 
     @abstractmethod
     def _begun(self, packed: bytes, limits: Limits) -> Any:
-        """The future of a job."""
+        """A job that has begun."""
 
     @abstractmethod
-    def _outcome(self, ended: Any) -> Outcome:
-        """What came of a job that has ended."""
+    def _ended(self, begun: Sequence[Any]) -> Iterable[tuple[Any, Outcome]]:
+        """Those of the jobs that have ended, each with its outcome, after waiting for a while."""
 
     @abstractmethod
     def _abandon(self, begun: Sequence[Any]) -> None:
@@ -195,18 +214,6 @@ class Executor(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-class Job(Future[Answer]):
-    """A job of this machine, which ends with its answer."""
-
-    def __init__(self, packed: bytes, limits: Limits, within: float = math.inf, latest: Latest | None = None) -> None:
-        super().__init__()
-        self.packed, self.limits, self.latest = packed, limits, latest or Latest()
-        self.latest.data = []
-        self.surroundings = Surroundings.here()
-        #: The instant at which it is killed. It is to stop: as on Ctrl-C. Nobody waits for it.
-        self.until, self.stops, self.abandoned = time.monotonic() + within, False, False
 
 
 class LocalExecutor(Executor):
@@ -240,13 +247,13 @@ class LocalExecutor(Executor):
             raise UsageError(f"workers={workers!r}: give a whole number, 1 or more")
         self.workers, self.limits = workers, limits or Limits()
         self._preload = tuple(preload)
-        self._idle: list[_Worker] = []
-        _executors.add(self)
+        self._idle: list[_Supervised] = []
+        self._session = uuid4().hex
 
     def run(
         self,
-        function: Callable[[Given], Any],
-        job: Given,
+        function: Callable[[Job], Any],
+        job: Job,
         limits: Limits | None = None,
         within: float = math.inf,
         latest: Latest | None = None,
@@ -261,89 +268,50 @@ class LocalExecutor(Executor):
         self, packed: bytes, limits: Limits | None = None, within: float = math.inf, latest: Latest | None = None
     ) -> Outcome:
         """The same of function and job by `pack`."""
-        job = Job(packed, limits or self.limits, within, latest)
-        self.begin(job)
+        supervised = _living(self._idle) or _spared(self._preload)
+        usable = False
         try:
-            return outcome_of(_awaited(job))
-        except KeyboardInterrupt:
-            if latest is None:
-                raise
-            job.stops = True
-            answer = _awaited(job)
-            if not answer.done:
-                raise
-            return outcome_of(answer)
+            supervised.ask(packed, limits or self.limits, Surroundings.here(), self._session, within)
+            answered = supervised.answer(latest)
+            usable = not supervised.lost
         finally:
-            self._abandon([job])
-
-    def begin(self, job: Job) -> None:
-        """Begin a job, with a thread of its own."""
-        threading.Thread(target=self._serve, args=(job,), daemon=True).start()
-
-    def _serve(self, job: Job) -> None:
-        worker = None
-        try:
-            worker = self._idle_worker(job)
-            answer = worker.answer(job)
-            if answer.reusable:
-                self._idle.append(worker)
+            if usable:
+                self._idle.append(supervised)
             else:
-                worker.kill()
-            job.set_result(answer)
-        except BaseException as error:
-            if worker is not None:
-                worker.kill()
-            job.set_exception(error)
-
-    def _idle_worker(self, job: Job) -> _Worker:
-        """One of the idle workers that still lives, or a new one."""
-        while self._idle:
-            worker = self._idle.pop()
-            if worker.exit_code() is None and worker.is_current(job):
-                return worker
-            worker.kill()  # a job has left something behind that ended it later, or it has loaded other modules
-        return _Worker(self._preload)
+                supervised.close()
+        return outcome_of(answered)
 
     def _room(self) -> int:
         return self.workers
 
-    def _begun(self, packed: bytes, limits: Limits) -> Job:
-        job = Job(packed, limits)
-        self.begin(job)
-        return job
+    def _begun(self, packed: bytes, limits: Limits) -> _Supervised:
+        supervised = _living(self._idle) or _spared(self._preload)
+        supervised.ask(packed, limits, Surroundings.here(), self._session)
+        return supervised
 
-    def _outcome(self, ended: Job) -> Outcome:
-        return outcome_of(ended.result())
+    def _ended(self, begun: Sequence[_Supervised]) -> Iterator[tuple[_Supervised, Outcome]]:
+        by_connection = {supervised.connection: supervised for supervised in begun}
+        for connection in wait(list(by_connection)):
+            assert isinstance(connection, Connection)
+            supervised = by_connection[connection]
+            answered = supervised.take()
+            if answered is not None:
+                if supervised.lost:
+                    supervised.close()
+                else:
+                    self._idle.append(supervised)
+                yield supervised, outcome_of(answered)
 
-    def _abandon(self, begun: Sequence[Job]) -> None:
-        for job in begun:
-            job.abandoned = True
-        await_all(begun, _KILLED)
+    def _abandon(self, begun: Sequence[_Supervised]) -> None:
+        for supervised in begun:
+            supervised.close()
 
     def close(self) -> None:
-        """End the processes of the jobs."""
+        """End the processes of the jobs; a few of those that watched over them are kept for others to use."""
         while self._idle:
-            self._idle.pop().kill()
-
-
-#: All of this process: a fork has their workers not.
-_executors: WeakSet[LocalExecutor] = WeakSet()
-
-
-def _forget() -> None:
-    for executor in _executors:
-        executor._idle.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
-
-
-def _awaited(job: Job) -> Answer:
-    """The answer, however long it takes; on Windows Ctrl-C comes between two looks."""
-    while not job.done():
-        await_all([job], _LIVES)
-    return job.result()
+            supervised = self._idle.pop()
+            supervised.rest()
+            _keep(supervised)
 
 
 def _unsent(error: CannotSend) -> Outcome:
@@ -358,6 +326,131 @@ def _packed(function: Callable[[Any], Any], job: Any) -> bytes:
         raise UsageError(f"{name} and what it is run on {_UNSENT}: {error}; {_MEND}") from error
 
 
+class _Supervised:
+    """A process that supervises jobs, as who asks for them holds it."""
+
+    def __init__(self, preload: Sequence[str]) -> None:
+        self.preload = tuple(preload)
+        self.lost = False
+        self.held: list[bytes] = []
+        self._began, self._late, self._until = False, False, math.inf
+        self._process, self.connection = start("optsched.processes.supervisor", "main")
+        self._receiver = Receiver(self.connection)
+        with contextlib.suppress(OSError):  # reported when the answer is due
+            self.connection.send((self.preload, FORKS))
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs, as far as anybody knows."""
+        return self._process.poll() is None
+
+    def ask(
+        self, packed: bytes, limits: Limits, surroundings: Surroundings, session: str, within: float = math.inf
+    ) -> None:
+        """Have a job done, in a process that only jobs of this session had.
+
+        The deadline is passed as an instant, since all processes of a machine share the monotonic clock.
+        """
+        self.held, self._until = [], time.monotonic() + within
+        if within < math.inf and not self._begins_in_time():  # a job that nobody reads might be waited with for long
+            return
+        job = pickle.dumps((surroundings, limits.memory_mb, packed))
+        with contextlib.suppress(OSError):  # it has ended, as `take` will see
+            send(self.connection, pickle.dumps((limits, self._until, session, job)))
+
+    def _begins_in_time(self) -> bool:
+        """Whether it is there before it would have to be killed; waits for it."""
+        while not self._began and (left := self._until - time.monotonic()) > 0:
+            if self.connection.poll(min(left, _LOOKS)):
+                self.take()
+        self._late = not self._began
+        return self._began
+
+    def answer(self, latest: Latest | None = None) -> Answer:
+        """The answer, however long it takes; what was handed over before is in `latest`.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            On Ctrl-C; where there is a `latest`, if the job does not answer soon then, or on a second one.
+        """
+        try:
+            return self._awaited(latest)
+        except KeyboardInterrupt:
+            if latest is None:
+                raise
+            with contextlib.suppress(OSError):
+                send(self.connection, STOP)
+            answered = self._awaited(latest)
+            if not answered.done:
+                raise
+            return answered
+
+    def _awaited(self, latest: Latest | None) -> Answer:
+        if self._late:  # it has been asked for nothing
+            self._process.kill()
+            self.lost = True
+            return Answer(Status.TIMED_OUT, message="no process could be started in time")
+        while True:
+            if self.connection.poll(_LOOKS):  # Ctrl-C comes here, and not within a message
+                answered = self.take()
+                if latest is not None:
+                    latest.data = self.held
+                if answered is not None:
+                    return answered
+
+    def rest(self) -> None:
+        """End the process that it runs jobs in, with what these have left there."""
+        with contextlib.suppress(OSError):
+            send(self.connection, pickle.dumps(None))
+
+    def take(self) -> Answer | None:
+        """The answer, once it is there; None while it is not, after waiting for a part.
+
+        Raises
+        ------
+        OptschedError
+            If the process could not begin.
+        """
+        try:
+            packed = self._receiver.take()
+        except (EOFError, OSError):
+            self.lost = True
+            if not self._began:
+                message = "a process for runs could not be started; what it wrote on stderr says why"
+                raise OptschedError(message) from None
+            return Answer(Status.CRASHED, message="the process that watched over it was killed")
+        if packed is None:
+            return None
+        if not self._began:
+            self._began = True
+            return None
+        answered: Answer | Held = pickle.loads(packed)
+        if isinstance(answered, Held):
+            self.held = [*(self.held if answered.more else ()), answered.value]
+            return None
+        return answered
+
+    def close(self) -> None:
+        """End it, the job that it may be at, and all that this has started."""
+        self.connection.close()
+        try:
+            self._process.wait(_ENDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def _living(idle: list[_Supervised]) -> _Supervised | None:
+    """One of the idle processes that still lives, taken out; None where there is none."""
+    while idle:
+        supervised = idle.pop()
+        if supervised.alive:
+            return supervised
+        supervised.close()
+    return None
+
+
 def outcome_of(answer: Answer) -> Outcome:
     """The outcome of an answer: its value is unpickled here."""
     values = {part.name: getattr(answer, part.name) for part in fields(Outcome)}
@@ -370,222 +463,49 @@ def outcome_of(answer: Answer) -> Outcome:
     return Outcome(**values)
 
 
-# Watch over a job -----------------------------------------------------------------------------------------------------
+#: Idle processes that may be used again, by what they have loaded.
+_spare: dict[tuple[str, ...], list[_Supervised]] = {}
+_lock = threading.Lock()
 
 
-class _Abandoned(Exception):
-    """Nobody waits for the answer any more."""
-
-
-class _Worker:
-    """A process that runs jobs, as who watches over it holds it."""
-
-    def __init__(self, preload: Sequence[str]) -> None:
-        _occupy_streams()
-        self._mark = f"{own_mark()}-{uuid4().hex}"
-        self._connection, theirs = Pipe()
-        handle = theirs.fileno()
-        try:
-            self._started = start(
-                "optsched.processes.worker",
-                [handle, list(preload)],
-                self._mark,
-                handle,
-                stdin=subprocess.DEVNULL,
-                stdout=2,  # what jobs print is no data
-                stderr=2,
-            )
-        except BaseException:
-            self._connection.close()
-            raise
-        finally:
-            theirs.close()
-        self._process = psutil.Process(self._started.pid)
-        self._is_there = False
-        self._sources: Mapping[str, int] = {}
-        self._folders: tuple[str, ...] = ()
-
-    def exit_code(self) -> int | None:
-        """Negative for a signal; None while it lives."""
-        code: int | None = self._started.poll()
-        return code
-
-    def is_current(self, job: Job) -> bool:
-        """Whether what it has loaded is what the job would find: the same folders, and nothing edited since."""
-        with contextlib.suppress(OSError):
-            edited = any(os.stat(path).st_mtime_ns != changed for path, changed in self._sources.items())
-            return not edited and self._folders == _folders(job)
-        return False
-
-    def kill(self) -> None:
-        """Kill it, and all that it has started."""
-        self._connection.close()
-        kill(self._mark, self._started.pid)
-        self._started.kill()
-        self._started.wait()
-
-    def answer(self, job: Job) -> Answer:
-        """The answer to a job, or what became of it instead.
-
-        Raises
-        ------
-        OptschedError
-            If the process could not begin.
-        """
-        if not self._begins(job):
-            return Answer(Status.TIMED_OUT, message="no process could be started in time")
-        began, killed_before = time.monotonic(), killed_for_memory()
-        memory = _Memory(self._process, job.limits.memory_mb)
-        try:
-            answer = self._watched(job, memory)
-        except _Abandoned:
-            raise
-        except Exception:  # the pipe is closed, or what came through it is no answer
-            answer = _crashed(self._ended(), killed_before)
-        self._sources, self._folders = answer.sources, _folders(job)
-        most = min(_HELD * (job.limits.memory_mb or math.inf), _HELD_MB)
-        reusable = answer.reusable and not job.stops and used_by_all([self._process], most) <= most
-        return replace(memory.with_peak(answer), seconds=time.monotonic() - began, reusable=reusable)
-
-    def _begins(self, job: Job) -> bool:
-        """Wait until it is there; whether that is in time."""
-        until = time.monotonic() + _BEGINS
-        while not self._is_there:
-            if job.abandoned or time.monotonic() >= job.until:
-                return False
-            try:
-                if self._connection.poll(min(_LIVES, max(0.0, job.until - time.monotonic()))):
-                    self._connection.recv()
-                    self._is_there = True
-            except (EOFError, OSError):
-                until = 0.0
-            if time.monotonic() > until or (self.exit_code() is not None and not self._is_there):
-                raise OptschedError("a process for runs could not be started; what it wrote on stderr says why")
-        return time.monotonic() < job.until
-
-    def _watched(self, job: Job, memory: _Memory) -> Answer:
-        stopped = False
-        began = time.monotonic()
-        ends = min(job.until, began + (job.limits.seconds or math.inf))
-        self._connection.send((job.surroundings, job.packed))
-        while True:
-            left = ends - time.monotonic()
-            if self._connection.poll(max(0.0, min(left, memory.pause))):
-                said: Answer | Held = self._connection.recv()
-                if isinstance(said, Answer):
-                    return said
-                job.latest.data = [*(job.latest.data if said.more else ()), said.value]
-            elif self.exit_code() is not None and not self._connection.poll():
-                raise EOFError
-            if left <= 0:
-                seconds = job.limits.seconds or time.monotonic() - began
-                return Answer(Status.TIMED_OUT, message=f"killed after {seconds:.3g} s")
-            if job.abandoned:
-                raise _Abandoned
-            if job.stops and not stopped:
-                stopped = True
-                ends = min(ends, time.monotonic() + _STOPS)
-                self._interrupt()
-            if memory.over():
-                return Answer(Status.OUT_OF_MEMORY)
-
-    def _interrupt(self) -> None:
-        """Let it answer with its incumbent, as on Ctrl-C; on Windows it gets no signal."""
-        if sys.platform != "win32":
-            self._started.send_signal(signal.SIGINT)
-
-    def _ended(self) -> int | None:
-        """Its exit code, after a moment: it has closed its connection."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._started.wait(_ENDS)
-        return self.exit_code()
-
-
-def _folders(job: Job) -> tuple[str, ...]:
-    """Where a job finds modules."""
-    return (job.surroundings.folder, *job.surroundings.path)
-
-
-def _occupy_streams() -> None:
-    """Lead to nowhere the streams that this process was started without: a connection would take their numbers."""
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
-
-
-def _crashed(code: int | None, killed_before: int | None) -> Answer:
-    """What to say of a worker that ended without an answer."""
-    if code is None:
-        return Answer(Status.CRASHED, message="closed the pipe by which it answers")
-    if code >= 0:
-        return Answer(Status.CRASHED, message=f"ended with exit code {code} before it answered")
-    killed = killed_for_memory()
-    if code == -9 and killed is not None and killed_before is not None and killed > killed_before:
-        return Answer(Status.OUT_OF_MEMORY, message="killed by the system, which had no more memory")
-    name = f"signal {-code}"
-    with contextlib.suppress(ValueError):
-        name = signal.Signals(-code).name
-    return Answer(Status.CRASHED, message=f"ended by {name}")
-
-
-def killed_for_memory() -> int | None:
-    """How many processes the kernel has killed because memory ran out so far; None where it does not say."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/vmstat").read_text().splitlines():
-            if line.startswith("oom_kill "):
-                return int(line.split()[1])
-    return None
-
-
-class _Memory:
-    """The memory that a worker and what it has started take, and the most that was seen of it."""
-
-    def __init__(self, worker: psutil.Process, limit: float | None) -> None:
-        self._worker, self._limit = worker, limit
-        self._next_all = 0.0
-        self.peak: float | None = None
-        #: Seconds between two looks.
-        self.pause = _LIVES if limit is None else _MEMORY
-
-    def over(self) -> bool:
-        """Whether it is over the limit now."""
-        if self._limit is None:
-            return False
-        processes = [self._worker]
-        now = time.monotonic()
-        if now >= self._next_all:
-            processes += descendants(self._worker.pid)
-            self._next_all = now + _ALL_MEMORY
-        used = used_by_all(processes, self._limit)
-        self.peak = max(self.peak or 0.0, used)
-        return used > self._limit
-
-    def with_peak(self, answer: Answer) -> Answer:
-        """The answer with the peak that was seen from here, if that is above its own.
-
-        An answer that came just before the process would have been killed is none.
-        """
-        peak = max(filter(None, (answer.peak_mb, self.peak)), default=None)
-        over = self._limit is not None and peak is not None and peak > self._limit
-        if over and answer.status not in (Status.CRASHED, Status.TIMED_OUT):
-            message = f"took {peak:.0f} MiB of the {self._limit:g} that it may take"
-            return Answer(Status.OUT_OF_MEMORY, message=message, traceback=answer.traceback, peak_mb=peak)
-        return replace(answer, peak_mb=peak)
-
-
-def used_by_all(processes: Sequence[psutil.Process], most: float) -> float:
-    """Resident memory of processes, in MiB; where it is over `most`, what they share is counted once (Linux)."""
-    total = sum(_used(process, "memory_info", "rss") for process in processes)
-    if total <= most or len(processes) < 2 or sys.platform != "linux":
-        return total
-    return sum(_used(process, "memory_full_info", "pss") for process in processes)
-
-
-def _used(process: psutil.Process, method: str, field: str) -> float:
-    """A figure of a process's memory, in MiB; 0 where it has ended."""
+@contextlib.contextmanager
+def _borrowed(preload: tuple[str, ...], most: int = _KEPT) -> Iterator[_Supervised]:
+    """A process for one job; it is kept, unless something went wrong here."""
+    supervised = _spared(preload)
+    usable = False
     try:
-        return float(getattr(getattr(process, method)(), field) / MIB)
-    except psutil.Error:
-        return 0.0
+        yield supervised
+        usable = not supervised.lost
+    finally:
+        if usable:
+            _keep(supervised, most)
+        else:
+            supervised.close()
+
+
+def _spared(preload: tuple[str, ...]) -> _Supervised:
+    """A process that has loaded these modules: one that was kept, or a new one."""
+    with _lock:
+        found = _living(_spare.get(preload, []))
+    return found or _Supervised(preload)
+
+
+def _keep(supervised: _Supervised, most: int = _KEPT) -> None:
+    """Keep an idle process for the next job, up to `most` of them."""
+    with _lock:
+        kept = _spare.setdefault(supervised.preload, [])
+        if len(kept) < most:
+            kept.append(supervised)
+            return
+    supervised.close()
+
+
+@atexit.register
+def _end_spare() -> None:
+    while _spare:
+        for supervised in _spare.popitem()[1]:
+            supervised.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_spare.clear)  # they serve the process that started them

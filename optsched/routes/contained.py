@@ -10,9 +10,9 @@ each incumbent when it finds it, and its value is evaluated here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from optsched.core.network import FlowNetwork
 from optsched.core.results import Limit, Solution, Termination
@@ -27,6 +27,8 @@ from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
 __all__ = ["contained_frontier", "may_overrun", "solved", "end_reason"]
+
+F = TypeVar("F")
 
 #: What cut a search short, by how its process ended.
 _LIMITS = {Status.TIMED_OUT: Limit.TIME, Status.OUT_OF_MEMORY: Limit.MEMORY}
@@ -125,16 +127,24 @@ def contained_frontier(problem: AnyProblem, profile: Profile, route: str) -> Fro
         If its process crashed.
     """
     latest = Latest()
+    what = f"{problem.place}: finding the frontier"
+    return _finished(
+        _frontier, (problem, profile, route), what, latest, lambda limit: cut_short(problem, latest.values, limit)
+    )
+
+
+def _finished(function: Callable[[Any], F], job: Any, what: str, latest: Latest, cut: Callable[[Limit], F]) -> F:
+    """What a process of its own finds, or what is left of it where it is stopped; RunFailed where it crashed."""
     try:
-        outcome = call(_frontier, (problem, profile, route), _limits(), latest)
+        outcome = call(function, job, _limits(), latest)
     except STOPPED as error:
-        return cut_short(problem, latest.values, stopped(error)[0])
-    found: Frontier | None = value_of(outcome)
+        return cut(stopped(error)[0])
+    found: F | None = value_of(outcome)
     if found is not None:
         return found
     if outcome.status is Status.CRASHED:
-        raise RunFailed(f"{problem.place}: finding the frontier crashed: {outcome.message}")
-    return cut_short(problem, latest.values, _LIMITS[outcome.status])
+        raise RunFailed(f"{what} crashed: {outcome.message}")
+    return cut(_LIMITS[outcome.status])
 
 
 def _frontier(job: tuple[AnyProblem, Profile, str]) -> Frontier:

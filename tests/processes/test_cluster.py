@@ -45,6 +45,7 @@ def test_outcomes(local: Any) -> None:
         "hangs": (hostile_jobs.ignore_signals, None, "timed-out", "killed after 8 s"),
         "eats": (hostile_jobs.take_memory, 16, "out-of-memory", "took"),
         "refuses": (hostile_jobs.refuse, None, "failed", "raised hostile_jobs.Refuses"),
+        "kills": (hostile_jobs.kill_parent, None, "crashed", "the process that watched over it was killed"),
         "unreadable": (hostile_jobs.answer_unreadable, None, "failed", "its value cannot be read"),
     }
     before = sorted(workers_of(local))
@@ -82,7 +83,7 @@ def test_worker_that_is_killed(local: Any) -> None:
 def test_job_that_kills_its_workers(local: Any) -> None:
     """Tests that a job whose workers die, one after another, is given up, and that the cluster goes on."""
     with DaskExecutor(local.scheduler_address, Limits(60)) as executor:
-        [(_, outcome)] = executor.map(hostile_jobs.kill_parent, [("bad", None)])
+        [(_, outcome)] = executor.map(hostile_jobs.kill_grandparent, [("bad", None)])
         assert outcome.status is Status.CRASHED
         assert outcome.message == "4 workers in a row died while they had it"
         assert dict(executor.map(hostile_jobs.double, [("good", 4)]))["good"].value == 8

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from multiprocessing import Pipe
 
 import pytest
 
@@ -14,9 +15,11 @@ from optsched.processes.containing import call
 from optsched.processes.handing import (
     CannotSend,
     Latest,
+    Receiver,
     hand_over,
     handing,
     pack,
+    send,
     taken,
     taking,
     unpack,
@@ -116,6 +119,36 @@ class Refuses:
 
     def __reduce__(self) -> str:
         raise LookupError("not\nme")
+
+
+@pytest.mark.parametrize("size", [0, 1, 65536, 65537, 3_000_000])
+def test_parts_arrive_whole(size: int) -> None:
+    """Tests that bytes of any number arrive as they were sent, also where a pipe does not hold them, twice."""
+    ours, theirs = Pipe()
+    data = bytes(index % 251 for index in range(size))
+    sender = threading.Thread(target=lambda: (send(theirs, data), send(theirs, data[::-1])))
+    sender.start()
+    receiver = Receiver(ours)
+    for expected in (data, data[::-1]):
+        found = receiver.take()
+        while found is None:
+            found = receiver.take()
+        assert found == expected
+    sender.join()
+    theirs.close()
+    with pytest.raises(EOFError):
+        receiver.take()
+
+
+def test_part_that_is_missing_is_not_waited_for() -> None:
+    """Tests that a message of which only a part is there gives nothing yet, instead of blocking."""
+    ours, theirs = Pipe()
+    theirs.send_bytes((10).to_bytes(8, "big"))
+    theirs.send_bytes(b"12345")
+    receiver = Receiver(ours)
+    assert receiver.take() is None
+    theirs.send_bytes(b"67890")
+    assert receiver.take() == b"1234567890"
 
 
 def test_functions_without_a_name_are_sent_with_their_code() -> None:
