@@ -42,7 +42,7 @@ class Step(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """Multipliers, as the relaxation takes them, and the steps in preorder.
+    """Multipliers, int64 arrays or what else the relaxation takes, and the steps in preorder.
 
     Examples
     --------

@@ -124,7 +124,7 @@ def test_helps_name_authors() -> None:
     """Tests that no command's help has a short name."""
     found = list(commands(cli))
     helps = {words: run(*words, "--help").stdout for words in found}
-    assert "Guo et al." in helps[("generate",)]
+    assert "Guo et al." in helps[("generate", "guo-fig4")]
     assert not {words: names for words, told in helps.items() if (names := around(told))}
 
 
