@@ -153,6 +153,9 @@ def option(name: str, *further: str, **overrides: Any) -> Callable[[Command], Co
 class Commands(click.Group):
     """A group of commands that names the nearest one where there is none of a name; its help cuts no sentence."""
 
+    #: What the help calls them.
+    title = "Commands"
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = super().get_command(ctx, cmd_name)
         if command is None:
@@ -162,7 +165,7 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         rows = [(name, command.get_short_help_str(sys.maxsize)) for name, command in commands if command is not None]
-        with formatter.section("Commands"):
+        with formatter.section(self.title):
             formatter.write_dl(rows)
 
     def unknown(self, ctx: click.Context, name: str, known: Sequence[str], what: str = "command") -> None:

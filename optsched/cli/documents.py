@@ -41,10 +41,8 @@ def describe(instance: str, form: str) -> None:
     if form == "json":
         arguments.emit_json(known)
         return
-    sha256 = str(known["sha256"])
-    shown = known | {"sha256": f"{sha256[:32]} {sha256[32:]}"}  # which has no room in one line of 80
     rows: list[tuple[str, str]] = [
-        (name, str(shown[name])) for name in ("name", "description", "source", "sha256", "time") if name in shown
+        (name, str(known[name])) for name in ("name", "description", "source", "sha256", "time") if name in known
     ]
     rows += [(name, str(size)) for name, size in known["sizes"].items()]
     rows += [(f"label {name}", text) for name, text in known["labels"].items()]
@@ -136,6 +134,12 @@ def _network(network: FlowNetwork) -> dict[str, Any]:
 class _Families(arguments.Commands):
     """A group with a command for each family, made when it is asked for; the family's parameters are its options."""
 
+    title = "Families"
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        at = next((row for row, word in enumerate(args) if word in self.list_commands(ctx)), 0)
+        return super().parse_args(ctx, [*args[at : at + 1], *args[:at], *args[at + 1 :]])  # options may stand before it
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         from optsched.instances.generate import FAMILIES
 
@@ -149,18 +153,26 @@ class _Families(arguments.Commands):
             self.unknown(ctx, cmd_name, list(FAMILIES), "family")
             return None
         family = FAMILIES[cmd_name]
-        options = []
-        for name, parameter in family.parameters.items():
-            text = f"{cited(parameter.doc)} ({_default(parameter.default)})"
-            options.append(click.Option([f"--{name.replace('_', '-')}"], help=text))
-        options.append(click.Option(["--seed"], default="0", help="The same seed gives the same instance. (0)"))
-        options.append(click.Option(["--output"], help=_OUTPUT, type=arguments.FILE))
-        text = cited(f"{family.description} {family.paper}").strip()
-        return click.Command(cmd_name, params=list(options), callback=partial(_generate, cmd_name), help=text)
+        helps = {name: f"{cited(known.doc)} ({_default(known.default)})" for name, known in family.parameters.items()}
+        helps |= {"seed": "The same seed gives the same instance. (0)", "output": _OUTPUT}
+        options = [
+            click.Option([f"--{name.replace('_', '-')}"], help=text, multiple=True, type=_FORMS.get(name))
+            for name, text in helps.items()
+        ]
+        return click.Command(
+            cmd_name,
+            {"token_normalize_func": lambda token: token.replace("_", "-")},
+            params=list(options),
+            callback=partial(_generate, cmd_name),
+            help=cited(f"{family.description} {family.paper}").strip(),
+        )
 
 
 #: The help of `--output` of `generate` and `import`.
 _OUTPUT = "A .json, .json.gz or .npz file; by default JSON goes to stdout."
+
+#: The options of `generate` that are no plain texts.
+_FORMS = {"output": arguments.FILE}
 
 
 def _default(default: Any) -> str:
@@ -174,12 +186,17 @@ def generate() -> None:
     """Draw an instance of a FAMILY; its parameters are the options that `generate FAMILY --help` shows."""
 
 
-def _generate(family: str, /, seed: str, output: str | None, **values: str | None) -> None:
+def _generate(family: str, /, **options: tuple[str, ...]) -> None:
     """Draw an instance, to stdout or to a file."""
     from optsched.cli.notes import tell_assumed
     from optsched.instances.generate import generate
 
-    drawn = generate(family, seed, **{name: value for name, value in values.items() if value is not None})
+    for name, texts in options.items():
+        if len(texts) > 1:
+            raise UsageError(f"generate {family}: --{name.replace('_', '-')} is given twice")
+    values = {name: texts[0] for name, texts in options.items() if texts}
+    output = values.pop("output", None)
+    drawn = generate(family, values.pop("seed", "0"), **values)
     _emit(drawn, output)
     tell_assumed([drawn])
 

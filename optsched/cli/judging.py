@@ -188,7 +188,7 @@ def _described(one: Claim) -> Iterator[tuple[str, str]]:
 def _in_full(one: Claim) -> str:
     """When the claim was last judged in full, and what that came to."""
     if not one.in_full:
-        return "not judged since its checks are as they are"
+        return "not judged in full with its present checks"
     last = max(one.in_full, key=lambda found: found.date)
     draws = max(found.draws for found in one.in_full)
     over = f" over {draws} draws" if draws > 1 else ""

@@ -342,7 +342,37 @@ def _sink(form: str, write: Write, output: str | None, instances: Sequence[Insta
         run = named[1]
         return {"version": code_version(), **run.record_of(), "notes": notes.recorded(run.instance.name, "")}
 
-    return Records(form, write, None, record)
+    return Records(form, write, ["version", *_FIELDS], record)
+
+
+#: The fields of a record of a run.
+_FIELDS = (
+    "instance",
+    "instance_sha256",
+    "policy",
+    "parameters",
+    "seed",
+    "service",
+    "heartbeat",
+    "assign",
+    "slowstart",
+    "until",
+    "losses",
+    "tasks",
+    "ended",
+    "jobs",
+    "jobs_ended",
+    "makespan",
+    "mean_job_time",
+    "median_job_time",
+    "longest_job_time",
+    "maps_node",
+    "maps_rack",
+    "maps_remote",
+    "offers",
+    "unfinished",
+    "notes",
+)
 
 
 #: Fields of a record that are seconds, by their headings in a table.

@@ -132,4 +132,4 @@ def test_the_last_full_judgement_is_shown(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(shipped()[digest(one.checks[0])], "true", False)
     assert f"{told}{one.checks[0].says} came out otherwise\n" in run("claims", one.id).stdout
     monkeypatch.setattr(judging, "claim", lambda name: replace(one, checks=(*one.checks, Check(says="1 < 2"))))
-    assert "in full: not judged since its checks are as they are\n" in run("claims", one.id).stdout
+    assert "in full: not judged in full with its present checks\n" in run("claims", one.id).stdout

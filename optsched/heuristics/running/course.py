@@ -96,7 +96,7 @@ class Service(ABC):
 
     @abstractmethod
     def started(self, task: int, node: int, now: int) -> Ends:
-        """A task starts. Those that run at the snapshot come first, in the order in which they started; `now` is then the start."""
+        """A task starts at `now`. Those that run at the snapshot come first, in the order of their starts."""
 
     def ended(self, task: int, now: int) -> Ends:
         """A task has ended when the service said so."""

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 from msgspec import Meta, Struct
 
@@ -230,11 +230,11 @@ def read_record(value: Any, kind: type[Read], place: str, faults: list[Fault]) -
     >>> read_record({"id": "j", "submit": -2, "more": 1}, Job, "job 1", faults), faults[0].message
     (Job(id='j', submit=None), 'expected an integer, 0 or more, or -1 where it is unknown, got -2')
     """
-    diagnosis = Diagnosis()
+    diagnosis, found = Diagnosis(), cast("Read", None)
     try:
-        found: Read = diagnosis.record(value, kind, place)
+        found = diagnosis.record(value, kind, place)
     except RecursionError:
-        raise InputError([Fault(place, "is nested too deeply")]) from None
+        faults.append(Fault(place, "is nested too deeply"))
     faults += diagnosis.faults
     return found
 

@@ -566,6 +566,9 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
     jobs: dict[str, tuple[int, Job]] = {}
     for number, value in enumerate(json_objects(text, "job", faults, notes), start=1):
         before = len(faults)
+        if isinstance(value, list):
+            faults.append(Fault(f"job {number}", "is a list; a Rumen trace is JSON objects, one after the other"))
+            continue
         job = read_record(value, Job, _place(number, value.get("jobID") if isinstance(value, dict) else None), faults)
         if len(faults) > before:
             continue
@@ -588,7 +591,13 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
 class _Named(Foreign):
     """A host, or a level above hosts."""
 
-    name: Host | None = None
+    name: Host
+    children: list[_Named] | None = None
+
+
+class _Root(Foreign):
+    """The level above all; its name says nothing."""
+
     children: list[_Named] | None = None
 
 
@@ -606,21 +615,18 @@ def read_topology(path: str | os.PathLike[str]) -> dict[str, str | None]:
         faults.append(Fault("", "the file was cut before its end"))
     elif not faults and len(roots) != 1:
         faults.append(Fault("", f"a topology is one JSON object, not {len(roots)}"))
-    root = None if faults else read_record(roots[0], _Named, "", faults)
+    root = None if faults else read_record(roots[0], _Root, "", faults)
     racks: dict[str, str | None] = {}
     places: dict[str, str] = {}
-    # Names of the levels above leave out the root's.
-    pending: list[tuple[_Named, str, tuple[str, ...]]] = [] if root is None or faults else [(root, "", ())]
+    pending: list[tuple[_Named | _Root, str, tuple[str, ...]]] = [] if root is None or faults else [(root, "", ())]
     while pending:
-        named, place, above = pending.pop()
-        host = unescaped(named.name or "")
-        if named.children is not None:
+        record, place, above = pending.pop()
+        host = unescaped(record.name) if isinstance(record, _Named) else ""
+        if record.children is not None:
             inside, before = ((*above, host), f"{place}.") if place else ((), "")
-            below = [(child, f"{before}children[{row}]", inside) for row, child in enumerate(named.children)]
+            below = [(child, f"{before}children[{row}]", inside) for row, child in enumerate(record.children)]
             pending.extend(reversed(below))
-        elif place and not host:
-            faults.append(Fault(f"{place}.name", "is missing"))
-        elif place and host in racks:
+        elif host in racks:
             message = f'host "{host}" stands at {places[host]} already, and a host has one rack'
             faults.append(Fault(f"{place}.name", message))
         elif place:

@@ -507,7 +507,7 @@ def read_toml(path: str | Path, kind: str) -> tuple[str, Mapping[str, Any]]:
 
 
 def formed(table: Mapping[str, Any], rules: Mapping[str, Rule], before: str, faults: list[Fault]) -> dict[str, Any]:
-    """The values of a table that have the right form; the others are among the faults.
+    """The values of a table that have the right form; the others are among the faults, and None in a list.
 
     `before` stands before the key in the place of a fault.
     """
@@ -519,11 +519,18 @@ def formed(table: Mapping[str, Any], rules: Mapping[str, Rule], before: str, fau
             found[key] = value
         else:
             place, rule = f"{before}{key}", rules[key]
-            entries = enumerate(value if isinstance(value, list) else [])
-            wrong = [(f"{place}[{row}]", entry) for row, entry in entries if not rule.holds([entry])]
+            entries = value if isinstance(value, list) else []
+            sound = [entry if rule.holds([entry]) else None for entry in entries]
+            wrong = [(f"{place}[{row}]", entries[row]) for row, entry in enumerate(sound) if entry is None]
             for where, what in wrong or [(place, value)]:
                 faults.append(Fault(where, f"expected {rule.expected}, got {_shown(what)}"))
+            if _known(sound):
+                found[key] = sound
     return found
+
+
+def _known(value: Any) -> Any:
+    return [entry for entry in value if entry is not None] if isinstance(value, list) else value
 
 
 def _shown(value: Any) -> str:
@@ -568,7 +575,8 @@ class Looking:
         value, place = self.values.get(key, []), self.places[key]
         if not isinstance(value, list):
             return self.one(place, looked_at, value)
-        return [found for row, part in enumerate(value) for found in self.one(f"{place}[{row}]", looked_at, part)]
+        entries = [(f"{place}[{row}]", part) for row, part in enumerate(value) if part is not None]
+        return [found for where, part in entries for found in self.one(where, looked_at, part)]
 
     def choices(self) -> list[Choice]:
         """The heuristics."""
@@ -580,16 +588,16 @@ class Looking:
 
     def groups(self) -> list[Group]:
         """The instances, those of families last."""
-        named = self.one(self.places["instances"], groups_of, self.values.get("instances", []))
+        named = self.one(self.places["instances"], groups_of, _known(self.values.get("instances", [])))
         drawn = self.each("family", lambda table: groups_of(_family(table)))
         return [group for groups in (*named, *drawn) for group in groups]
 
     def sound(self, rules: Mapping[str, Rule]) -> dict[str, Any]:
         """The values of these keys, less those that the check of their key finds wrong."""
         return {
-            key: value
-            for key, value in self.values.items()
-            if key in rules and self.one(self.places[key], rules[key].check, value)
+            key: known
+            for key, known in ((key, _known(value)) for key, value in self.values.items())
+            if key in rules and self.one(self.places[key], rules[key].check, known)
         }
 
 

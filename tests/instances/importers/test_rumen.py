@@ -507,7 +507,7 @@ def test_more_text_than_is_read(file: Callable[..., Path], monkeypatch: pytest.M
         (b"\x00\xff\xfe\x01", "byte 1: is no UTF-8 text (invalid start byte)"),
         (gzip.compress(b"{}", mtime=0)[:10] + b"\xff" * 20, "the compressed data are damaged (Error -3 while"),
         (b"\x1f\x8b rubbish rubbish", "the compressed data are damaged (Unknown compression method)"),
-        ('[{"jobID": "j"}]', "job 1: expected an object, got a list"),
+        ('[{"jobID": "j"}]', "job 1: is a list; a Rumen trace is JSON objects, one after the other"),
         ("{}", "job 1.jobID: is missing"),
         ('{"jobID": "../up"}', "job 1 (../up).jobID: expected letters, digits, _, - and . only, got"),
         ('{"jobID": "j"} x', "job 2: malformed JSON at line 1, column 16: Expecting value"),

@@ -258,7 +258,7 @@ def test_forms() -> None:
     """Tests that wrong values and unknown keys are faults with their places, and the others are kept."""
     faults: list[Fault] = []
     given = {"seeds": True, "heuristic": ["dl", ""], "instances": "a", "family": [{"nodes": 3}], "problme": "lsap"}
-    assert formed(given, MEASURED, "part[0].", faults) == {"instances": "a"}
+    assert formed(given, MEASURED, "part[0].", faults) == {"instances": "a", "heuristic": ["dl", None]}
     told = [str(fault) for fault in faults]
     assert [line.partition(":")[0].removeprefix("part[0].") for line in told] == [
         "seeds",
