@@ -137,8 +137,10 @@ class _Families(arguments.Commands):
     title = "Families"
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        at = next((row for row, word in enumerate(args) if word in self.list_commands(ctx)), 0)
-        return super().parse_args(ctx, [*args[at : at + 1], *args[:at], *args[at + 1 :]])  # options may stand before it
+        if args and args[0].startswith("-"):  # options may also stand before the family
+            at = next((row for row, word in enumerate(args) if word in self.list_commands(ctx)), 0)
+            args = [*args[at : at + 1], *args[:at], *args[at + 1 :]]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         from optsched.instances.generate import FAMILIES

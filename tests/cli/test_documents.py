@@ -79,6 +79,7 @@ def test_generate_makes_itself_again(tmp_path: Path) -> None:
         (["latency", "--nodes"], "'--nodes' requires an argument"),
         (["latency", "--nodes", "many"], "it must be an integer from"),
         (["latency", "--seed", "-1"], "seed is -1"),
+        (["latency", "--nodes", "3", "--nodes", "4"], "generate latency: --nodes is given twice"),
     ],
 )
 def test_generate_wrongly(args: list[str], told: str) -> None:
@@ -86,6 +87,12 @@ def test_generate_wrongly(args: list[str], told: str) -> None:
     result = run("generate", *args)
     assert (result.exit_code, result.stdout) == (2, "")
     assert told in result.stderr
+
+
+def test_generate_takes_options_anywhere() -> None:
+    """Tests options before the family, and names with an underscore."""
+    usual = run("generate", "lsap", "--seed", "3", "--idle-ratio", "0.5").stdout
+    assert run("generate", "--seed", "3", "lsap", "--idle_ratio", "0.5").stdout == usual
 
 
 def test_generate_help_lists_families_and_parameters() -> None:
