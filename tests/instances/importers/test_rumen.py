@@ -556,7 +556,7 @@ def test_wrong_trace(file: Callable[..., Path], text: str | bytes, fault: str) -
         ("[]", "expected an object, got a list"),
         ('{"children": 7}', "children: expected a list, got 7"),
         ('{"children": [{"children": null}]}', "children[0].name: is missing"),
-        ('{"children": [{"children": [{"name": "a"}]}, {"name": 3}]}', "children[0].name: is missing"),
+        ('{"children": [{"children": [{"name": "a"}]}]}', "children[0].name: is missing"),
         ('{"children": ' + '[{"name": "a", "children": ' * 300 + "[]" + "}]" * 300 + "}", "is nested too deeply"),
         ('{"children": [{"name": "a"}, {"name": "/"}]}', "children[1].name: expected the name of a host or rack"),
         ('{"children": ' + '[{"name": "a", "children": ' * 20_000, "object 1: is nested too deeply for a Rumen file"),
