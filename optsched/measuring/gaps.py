@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
@@ -111,39 +111,25 @@ class Reference:
     @cached_property
     def solution(self) -> Solution:
         """The solution; its time counts once however many heuristics use it."""
-        found: Solution | None = self._in_time(self._solved)
-        return unanswered(self.problem, Limit.TIME, "out of time") if found is None else found
-
-    def _solved(self) -> Solution:
-        with self._as_limited():
-            return solve(self.problem, self.profile)
+        try:
+            with deadline(self.profile.time_limit), self._as_limited():
+                return solve(self.problem, self.profile)
+        except OutOfTime:
+            check()  # an earlier deadline is passed on to its caller
+            return unanswered(self.problem, Limit.TIME, "out of time")
 
     def _as_limited(self) -> AbstractContextManager[None]:
         """A context with the limits that held when this was made."""
         return nullcontext() if self._limits is None else contained(self._limits)
 
-    def _in_time(self, ask: Callable[[], Any]) -> Any:
-        """An answer; None where there is none within the time limit. An earlier deadline is passed on to its caller."""
-        try:
-            with deadline(self.profile.time_limit):
-                return ask()
-        except OutOfTime:
-            check()
-            return None
-
     @cached_property
     def _frontier(self) -> Frontier | None:
         """The Pareto-optimal points, as many as were found within the time limit; None if none could be looked for."""
-
-        def found() -> Frontier | None:
-            try:
-                with self._as_limited():
-                    return frontier(self.problem, self.profile)
-            except (RunFailed, TooLarge):
-                return None
-
-        held: Frontier | None = self._in_time(found)
-        return held
+        try:
+            with self._as_limited():
+                return frontier(self.problem, self.profile)
+        except (RunFailed, TooLarge):
+            return None
 
     @cached_property
     def cheap(self) -> Bound | None:

@@ -13,7 +13,7 @@ from optsched.certificates import Claim, Enumerated, Finding, certify, proved_bo
 from optsched.core.deadline import check, deadline
 from optsched.core.errors import CertificateInvalid, UsageError
 from optsched.core.instance import Cluster, Instance, Pairs, State, Workload
-from optsched.core.placement import Placement
+from optsched.core.placement import NetworkFlow, Placement
 from optsched.core.registry import Record
 from optsched.core.results import FEASIBLE, Certificate, Limit, Proof, Solution, Termination
 from optsched.problems import GeneralizedAssignment, Lsap, Problem
@@ -68,6 +68,9 @@ def test_wrong_placement() -> None:
         verdict.raise_if_invalid()
     short = replace(SOLVED["lsap"], decision=Placement.of([0]))
     assert false_claims(LSAP, short) == ["placement"]
+    verdict = certify(LSAP, replace(SOLVED["lsap"], decision=NetworkFlow([1])))
+    with pytest.raises(CertificateInvalid, match=r"^placement: the decision is a flow$"):
+        verdict.raise_if_invalid()
 
 
 def test_wrong_claimed_value() -> None:

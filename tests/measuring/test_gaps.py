@@ -429,13 +429,19 @@ def test_earlier_deadline_is_for_whoever_set_it(monkeypatch: pytest.MonkeyPatch)
         _ = Reference(Lsap(FIGURE_2), time_limit=1000).solution
 
 
-def test_questions_without_time_are_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that gaps beside the frontier are None where the time does not do for them."""
+def too_large(*_: object, **__: object) -> None:
+    """What is too large to be held."""
+    raise TooLarge("too many points")
+
+
+@pytest.mark.parametrize("unknown", [out_of_time, too_large])
+def test_gaps_to_an_unknown_frontier_are_open(unknown: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that gaps to the frontier are None if the time is too short for it, or it is too large."""
     fair = instance(
         [[0], [1]], [1, 1], job=[0, 1], job_ids=["a", "b"], job_group=[0, 1], group_ids=["g", "h"], group_weight=[1, 1]
     )
     assert Reference(problem("lsap-fairness", fair)).frontier_gaps((0, 0))["fairness_gap_at_locality"] == 0
-    monkeypatch.setattr("optsched.routes.lsap_fairness.frontier", out_of_time)
+    monkeypatch.setattr("optsched.routes.lsap_fairness.frontier", unknown)
     reference = Reference(problem("lsap-fairness", fair))
     assert reference.frontier_gaps((0, 0))["fairness_gap_at_locality"] is None
     assert reference.frontier_gaps((0, 0))["locality_gap_at_fairness"] is None

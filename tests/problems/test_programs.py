@@ -75,6 +75,9 @@ def test_flow_congestion_both_ways(problem: FlowCongestion, seed: int) -> None:
     again = problem.decision_of(values, program)
     assert not problem.violations(again)
     assert problem.units(again) == problem.units(placement)
+    classes = next(group.members for group in program.groups if group.name == "members")
+    assert len(classes) == len(problem.classes.size)
+    assert sorted(itertools.chain(*classes.values())) == sorted(problem.instance.workload.task_ids[problem.tasks])
 
 
 @pytest.mark.parametrize("seed", range(4))
