@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from optsched.core.network import FlowNetwork
     from optsched.measuring.gaps import GapReport
     from optsched.measuring.printing import Table
-    from optsched.problems import AnyProblem
     from optsched.solvers.profiles import Profile
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -397,14 +396,6 @@ def load_any(argument: str) -> Instance | FlowNetwork:
     return loaded
 
 
-def pose(argument: str, problem_name: str, params: Sequence[str]) -> AnyProblem:
-    """The problem on what the argument names, instance or network; wrong usage is found before the file is read."""
-    from optsched.problems import problem
-
-    values = parameters_of([problem_name], params)[problem_name]
-    return problem(problem_name, load_any(argument), **values)
-
-
 # Results ----------------------------------------------------------------------------------------------------------
 
 
@@ -428,7 +419,7 @@ def as_text(output: str | None = None, form: str = "table") -> Callable[[Table],
 
     Whether stdout is a terminal is asked now: while heuristics run, stdout stands for stderr.
     """
-    from optsched.cli.streams import drawn
+    from optsched.cli.output import drawn
     from optsched.measuring.printing import on_page, page_width, render
 
     if form != "table":

@@ -17,7 +17,7 @@ from optsched.core.errors import ExitCode, Fault, HeuristicFailed, InputError, O
 from optsched.core.fingerprint import code_version
 
 if TYPE_CHECKING:
-    from optsched.cli.streams import Write
+    from optsched.cli.output import Write
     from optsched.measuring.mining import Find
     from optsched.measuring.printing import Fitted
     from optsched.measuring.records import Run
@@ -66,7 +66,7 @@ def check(
     instances and limits (docs/uses/ci.md). Paths and modules in it are looked for from its folder. Exit code 4 where a
     check fails.
     """
-    from optsched.cli.streams import destination, drawn, replacing
+    from optsched.cli.output import destination, drawn, replacing
     from optsched.measuring.studies import check_reports
     from optsched.measuring.studies.checks import CheckFile
 

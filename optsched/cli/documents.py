@@ -190,7 +190,7 @@ def generate() -> None:
 
 def _generate(family: str, /, **options: tuple[str, ...]) -> None:
     """Draw an instance, to stdout or to a file."""
-    from optsched.cli.notes import tell_assumed
+    from optsched.cli.output import tell_assumed
     from optsched.instances.generate import generate
 
     for name, texts in options.items():
@@ -273,7 +273,7 @@ def _option(option: Option) -> click.Option:
 
 def _import(importer: Importer, /, file: str, output: str | None, folder: str | None = None, **options: Any) -> None:
     """What a file holds, to stdout, to a file, or each job to one of a folder; and what was odd in it."""
-    from optsched.cli.notes import tell_assumed
+    from optsched.cli.output import tell_assumed
     from optsched.instances.files import from_document
 
     if output is not None and folder is not None:

@@ -88,8 +88,7 @@ def explain(
     waited for: maps of their job, or slots, or that a free slot was passed by; and which chain of tasks leads to the
     last end. --to draws it next to the best schedule, with that chain framed.
     """
-    from optsched.cli.notes import pose
-    from optsched.cli.streams import picturing
+    from optsched.cli.output import picturing, pose
     from optsched.core.results import Limit, Termination
     from optsched.measuring.explaining import Explanation
     from optsched.measuring.explaining import explain as explanation_of
@@ -255,8 +254,7 @@ def show(
     Of a problem over time, and of a file that holds a schedule, Gantt charts are drawn one below another. A schedule
     file names no problem: without --problem the first one over time judges it.
     """
-    from optsched.cli.notes import Notes
-    from optsched.cli.streams import replacing
+    from optsched.cli.output import Notes, replacing
     from optsched.measuring.studies.choices import chosen as choice_of
     from optsched.problems import Problem
     from optsched.problems.base import TaskProblem

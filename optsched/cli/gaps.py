@@ -14,8 +14,7 @@ from optsched.cli import arguments
 from optsched.core.errors import ExitCode, HeuristicFailed, UsageError
 
 if TYPE_CHECKING:
-    from optsched.cli.notes import Notes
-    from optsched.cli.streams import Records, Sink, Write
+    from optsched.cli.output import Notes, Records, Sink, Write
     from optsched.measuring.gaps import GapReport
     from optsched.measuring.records import Run
     from optsched.measuring.studies.choices import Choice, Source
@@ -84,7 +83,7 @@ def gap(
 
     --solution takes a solution or schedule file of the one INSTANCE. Its problem and parameters are the defaults then.
     """
-    from optsched.cli.streams import AtEnd, collected, drawn, picturing
+    from optsched.cli.output import AtEnd, collected, drawn, picturing
     from optsched.measuring.gaps import gap_limit
     from optsched.measuring.printing import page_width, render
     from optsched.measuring.studies.runs import measure
@@ -162,7 +161,7 @@ def _planned(
     solutions: tuple[str, ...],
 ) -> tuple[list[Work], Notes]:
     """The work and its notes; without sources the shipped library is meant."""
-    from optsched.cli.notes import Notes
+    from optsched.cli.output import Notes
     from optsched.measuring.studies.runs import plan, problems_with_heuristics
     from optsched.problems import problem_class
 
@@ -212,7 +211,7 @@ def _decided(
 
 def _records(form: str, write: Write, work: Sequence[Work], notes: Notes, placements: bool, explain: bool) -> Records:
     """Records of the gaps, each with what was said of its problem."""
-    from optsched.cli.streams import gap_records
+    from optsched.cli.output import gap_records
 
     def record(entry: Run) -> dict[str, Any]:
         problem = entry.report.problem
@@ -393,8 +392,7 @@ def matrix(
     --plot draws the whole as a heat map with the numbers in it.
     """
     arguments.check_plot(plot)
-    from optsched.cli.notes import Notes
-    from optsched.cli.streams import AtEnd, collected, gap_records, picturing
+    from optsched.cli.output import AtEnd, Notes, collected, gap_records, picturing
     from optsched.measuring.matrix import GapMatrix, cell_record, each_cell, heuristics_of, posable
     from optsched.measuring.printing import page_width, remarks
     from optsched.measuring.records import legend, matrix_table

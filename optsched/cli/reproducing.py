@@ -55,7 +55,7 @@ def figure(
     draws, with its 95 % interval; csv and json also have the median and both ends. While it is measured, the numbers so
     far come to stderr. With a time limit, a table may lack points; the exit code is then 5.
     """
-    from optsched.cli.streams import picturing, replacing
+    from optsched.cli.output import picturing, replacing
     from optsched.measuring.reproducing import figure as find
     from optsched.measuring.reproducing import figures
 

@@ -15,8 +15,7 @@ from optsched.core.errors import HeuristicFailed, UsageError
 from optsched.core.fingerprint import code_version
 
 if TYPE_CHECKING:
-    from optsched.cli.notes import Notes
-    from optsched.cli.streams import Sink, Write
+    from optsched.cli.output import Notes, Sink, Write
     from optsched.core.instance import Instance
     from optsched.measuring.decomposing import Decomposition, Decompositions
     from optsched.measuring.printing import Progress, Table
@@ -120,8 +119,7 @@ def simulate(
     --schedule and --plot gantt take one seed unless --repeats says more. A run that fails, or ends at --run-limit or
     --memory-limit, has no row. Exit code 4 if a policy failed, or left tasks waiting for ever.
     """
-    from optsched.cli.notes import Notes
-    from optsched.cli.streams import collected, picturing, replacing
+    from optsched.cli.output import Notes, collected, picturing, replacing
     from optsched.instances.claim_files import claim_content
     from optsched.measuring.studies.choices import groups_of
     from optsched.measuring.timelines import timeline
@@ -332,7 +330,7 @@ def _jobs(done: Sequence[Named], path: str) -> bytes:
 
 def _sink(form: str, write: Write, output: str | None, instances: Sequence[Instance], notes: Notes) -> Sink[Named]:
     """The sink that puts out the runs, and in records the notes on their instances."""
-    from optsched.cli.streams import AtEnd, Records
+    from optsched.cli.output import AtEnd, Records
 
     if form in arguments.TABLES:
         heads = ("instance", "policy") if len(instances) > 1 else ("policy",)
@@ -483,8 +481,7 @@ def decompose(
     Several policies have a row each. The best schedule is sought, and the bound proved, once for all of them. JSON is
     one object, CSV has a row for each policy. Exit code 4 if a policy failed, or left tasks waiting for ever.
     """
-    from optsched.cli.notes import pose
-    from optsched.cli.streams import picturing
+    from optsched.cli.output import picturing, pose
     from optsched.measuring.decomposing import decompose_all
     from optsched.measuring.printing import progress
     from optsched.problems import problem_class

@@ -64,8 +64,7 @@ def solve(
     Ctrl-C ends the search, and what is held by then is shown: incumbent and bound. The file of --output then stays as
     it was, with what is held next to it, in SOLUTION.json.partial.
     """
-    from optsched.cli.notes import pose
-    from optsched.cli.streams import replacing
+    from optsched.cli.output import pose, replacing
     from optsched.core.results import Limit, Termination
     from optsched.instances.claim_files import claim_content, read_decision
     from optsched.measuring.printing import progress
@@ -206,7 +205,7 @@ def _shown(value: Any) -> str:
 @arguments.format_option("table", "json")
 def bounds(instance: str, problem_name: str, params: tuple[str, ...], form: str) -> None:
     """Every bound that is cheap to prove, with what it bounds."""
-    from optsched.cli.notes import pose
+    from optsched.cli.output import pose
     from optsched.measuring.printing import Table, number
     from optsched.problems.base import stated
     from optsched.routes import bounds
@@ -263,8 +262,7 @@ def frontier(
     if heuristics and plot is None:
         raise UsageError("--heuristic is drawn in the picture: name its file with --plot FILE")
     arguments.check_plot(plot)
-    from optsched.cli.notes import pose
-    from optsched.cli.streams import picturing, replacing
+    from optsched.cli.output import picturing, pose, replacing
     from optsched.core.results import Limit
     from optsched.instances.claim_files import claim_content
     from optsched.measuring.printing import Table, number, progress

@@ -20,7 +20,7 @@ from optsched.cli import arguments
 from optsched.core.errors import Fault, HeuristicFailed, InputError, UsageError
 
 if TYPE_CHECKING:
-    from optsched.cli.notes import Notes
+    from optsched.cli.output import Notes
     from optsched.measuring.studies.choices import Source
     from optsched.measuring.sweeping.executing import Agenda
     from optsched.measuring.sweeping.plans import Plan, SweepFile
@@ -108,7 +108,7 @@ def sweep(
         seconds = time_limit if _said(ctx, "time_limit") else options.get("time_limit")
         return arguments.limited(wanted, math.inf if seconds == "none" else seconds)[0]
 
-    from optsched.cli.notes import Notes
+    from optsched.cli.output import Notes
 
     notes = Notes()
     with redirect_stdout(sys.stderr), chdir(folder):
@@ -306,7 +306,7 @@ def _worse(ended: Counter[str]) -> str:
 def _put(agenda: Agenda, path: str, form: str, output: str | None) -> None:
     """The results of all runs that were asked for, those that were there before, too."""
     from optsched.cli.gaps import summaries_text
-    from optsched.cli.streams import destination, drawn
+    from optsched.cli.output import destination, drawn
     from optsched.measuring.printing import page_width, to_csv, to_json
     from optsched.measuring.sweeping.store import load_sweep
 

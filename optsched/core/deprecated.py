@@ -36,6 +36,8 @@ FORMER = {
     "optsched.reporting": "optsched.showing",
     "optsched.running": "optsched.heuristics.running",
     "optsched.running.service": "optsched.heuristics.running.course",
+    "optsched.showing.frontiers": "optsched.showing.trade_offs",
+    "optsched.showing.matrices": "optsched.showing.trade_offs",
     "optsched.simulating.following": "optsched.simulating.every_round",
     "optsched.simulating.transfer": "optsched.simulating.services",
     "optsched.tuning": "optsched.heuristics.tuning",

@@ -11,11 +11,10 @@ from optsched.showing.building import write_report
 from optsched.showing.choosing import draw
 from optsched.showing.explained import chains_picture, decomposition_picture, decompositions_picture
 from optsched.showing.figures import MissingGlyphs, picture, save
-from optsched.showing.frontiers import frontier_picture, staircase
 from optsched.showing.gaps import box_plot, distribution, gaps_picture, performance_profile
-from optsched.showing.matrices import heat_map, matrix_picture
 from optsched.showing.reproduced import reproduced_pgf, reproduced_picture
 from optsched.showing.runs import gantt_picture, locality_picture, reductions_picture, running_picture, times_picture
+from optsched.showing.trade_offs import frontier_picture, heat_map, matrix_picture, staircase
 
 __all__ = [
     "MissingGlyphs",

@@ -24,9 +24,9 @@ from optsched.measuring.studies.tables import ProblemSummary, summaries
 from optsched.showing import tables
 from optsched.showing.documents import Lines, Part, Picture, Report, Section, latex, markdown, page, tidy
 from optsched.showing.figures import require
-from optsched.showing.frontiers import frontier_picture
 from optsched.showing.gaps import box_plot, distribution, performance_profile
 from optsched.showing.sources import Found, FrontierRecord, asked, chosen, entries_of, read, study
+from optsched.showing.trade_offs import frontier_picture
 
 __all__ = ["FORMS", "built", "check_forms", "write_report"]
 

@@ -33,10 +33,9 @@ from optsched.routes import Frontier
 from optsched.showing.clusters import Scene, drawn, of_placement, of_snapshot
 from optsched.showing.explained import chains_picture, decomposition_picture, decompositions_picture
 from optsched.showing.figures import SMALL, WIDEST, begun, plain, settings, short
-from optsched.showing.frontiers import frontier_picture
 from optsched.showing.gaps import box_plot
-from optsched.showing.matrices import matrix_picture
 from optsched.showing.runs import gantt_picture
+from optsched.showing.trade_offs import frontier_picture, matrix_picture
 from optsched.simulating import Simulation
 from optsched.solvers.profiles import Profile
 

@@ -17,6 +17,7 @@ from click.shell_completion import CompletionItem, ShellComplete
 from command_line import run
 
 from optsched.cli import arguments, cli
+from optsched.cli.output import pose
 from optsched.core import shipped
 from optsched.core.errors import InputError, UsageError
 from optsched.core.network import FlowNetwork
@@ -69,9 +70,9 @@ def test_format_of(form: str | None, output: str | None, found: str) -> None:
 def test_wrong_usage_is_found_before_the_file_is_read() -> None:
     """Tests that a wrong parameter is told of a file that is not there."""
     with pytest.raises(UsageError, match='has no parameter "level"'):
-        arguments.pose("no/such.json", "lsap", ["level=1"])
+        pose("no/such.json", "lsap", ["level=1"])
     with pytest.raises(InputError, match=r"no/such\.json"):
-        arguments.pose("no/such.json", "lsap", ["levels=0,1,2"])
+        pose("no/such.json", "lsap", ["levels=0,1,2"])
 
 
 def test_networks_have_no_heuristics() -> None:

@@ -105,7 +105,7 @@ def test_bug_a_matrix_without_heuristics_was_an_empty_table() -> None:
 def test_bug_lines_were_drawn_where_stderr_is_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that whether a table is drawn is asked of stdout, which stands for stderr while heuristics run."""
     asked = []
-    monkeypatch.setattr("optsched.cli.streams.drawn", lambda output: bool(asked.append(sys.stdout is sys.stderr)))
+    monkeypatch.setattr("optsched.cli.output.drawn", lambda output: bool(asked.append(sys.stdout is sys.stderr)))
     for command in (["gap"], ["matrix"], ["gap", "papers/guo-table2"]):
         run(*command, "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl")
     run("simulate", "examples/order-of-jobs", "--policy", "dl", "--seed", "0")

@@ -122,8 +122,8 @@ def test_gap_of_a_lexicographic_problem_is_of_the_first_difference() -> None:
 @pytest.mark.parametrize("name", [name for name, kind in PROBLEMS.items() if len(getattr(kind, "components", ())) > 1])
 def test_bug_gaps_of_several_components_were_mixed_in_one_column(name: str) -> None:
     """Tests that in each problem with several components a gap of a later one is marked wherever a matrix is shown."""
-    from optsched.showing.matrices import matrix_picture
     from optsched.showing.tables import matrices
+    from optsched.showing.trade_offs import matrix_picture
 
     first, second, *_ = names = [part.name for part in PROBLEMS[name].components]
     rest = [None] * (len(names) - 2)

@@ -1,0 +1,377 @@
+"""What a command puts out: results as they come, on stdout or into files, and notes on stderr.
+
+No finished result is lost: a complete file takes its place, and what was cut short stays next to it, under a name that
+says so. Notes tell of silent defaults, waiting tasks and problems that were left out, before any figure.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import numpy as np
+
+from optsched.cli import arguments
+from optsched.core.brief import assumed, assumed_in_words
+from optsched.core.errors import InputError, MissingField
+from optsched.core.fingerprint import code_version
+from optsched.core.instance import KINDS, MAP, Instance
+from optsched.core.network import FlowNetwork
+from optsched.core.schedule import Schedule
+from optsched.measuring.printing import Progress, progress, to_csv, to_json
+from optsched.problems import AnyProblem, problem
+from optsched.problems.base import TaskProblem
+
+if TYPE_CHECKING:
+    from optsched.heuristics import Heuristic
+    from optsched.instances.documents.writing import GrowingFile
+
+Entry = TypeVar("Entry", contravariant=True)
+Measured = TypeVar("Measured")
+
+#: Puts out a text, at once.
+Write = Callable[[str], None]
+
+
+@contextmanager
+def destination(output: str | None) -> Iterator[Write]:
+    """Where data go: stdout, or a file (`replacing`)."""
+    if output is not None:
+        with replacing(output) as file:
+            yield lambda text: file.write(text.encode("utf-8", "backslashreplace"))
+        return
+    stdout = sys.stdout
+
+    def write(text: str) -> None:
+        stdout.write(text)
+        stdout.flush()
+
+    yield write
+
+
+def drawn(output: str | None) -> bool:
+    """Whether a table goes to a terminal that can draw lines."""
+    return output is None and sys.stdout.isatty() and (sys.stdout.encoding or "").lower().startswith("utf")
+
+
+@contextmanager
+def replacing(output: str) -> Iterator[GrowingFile]:
+    """The successor of the file `output`, which takes its place at the end; a message says if there is none.
+
+    InputError if the file cannot be written: before anything is done, or when it is.
+    """
+    from optsched.instances.documents.writing import GrowingFile
+
+    file = GrowingFile(output)
+    try:
+        yield file
+    except BaseException:
+        kept = file.abandon()
+        if kept is not None:
+            arguments.note(f"{output} is not written; what was finished is in {kept}", "warning")
+        raise
+    file.finish()
+
+
+@contextmanager
+def picturing(path: str | None) -> Iterator[Callable[..., None]]:
+    """Draws into a file (`replacing`) by the name of a function of `optsched.showing`; without one nothing is drawn."""
+    with nullcontext() if path is None else replacing(path) as file:
+
+        def draw(name: str, *of: Any) -> None:
+            if path is not None and file is not None:
+                from optsched import showing
+                from optsched.showing.figures import check_kind
+
+                file.write(showing.picture(getattr(showing, name)(*of), check_kind(path)))
+
+        yield draw
+
+
+class Sink(Protocol[Entry]):
+    """Puts out entries one by one; `close` makes what there is by then whole."""
+
+    def add(self, entry: Entry, /) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def pour(entries: Iterable[Entry], sink: Sink[Entry], step: Progress, total: str) -> list[Entry]:
+    """Put out entries as they come, and return them; where they break off, what there is by then is whole.
+
+    `step` is the progress to put out of the way; `total` how many there are to be, in words: for the message after
+    Ctrl-C.
+    """
+    done: list[Entry] = []
+    try:
+        for entry in entries:
+            done.append(entry)
+            with step.aside():
+                sink.add(entry)
+    except BaseException as error:
+        interrupted = isinstance(error, KeyboardInterrupt)
+        if done or interrupted:  # an error before the first row is printed alone
+            with step.aside():
+                sink.close()
+        if interrupted:
+            arguments.note(f"interrupted after {len(done)} {total}", "warning")
+        raise
+    with step.aside():
+        sink.close()
+    return done
+
+
+def collected(
+    measure: Callable[[Progress], Iterable[Measured]],
+    sink: Callable[[Write], Sink[Measured]],
+    output: str | None,
+    total: str,
+    steps: int | None = None,
+) -> list[Measured]:
+    """What is measured, put out as it comes into the file `output`, or on stdout.
+
+    `measure` makes the entries with a function that reports each step, `sink` what puts them out. `total` and `steps`
+    are how many there are to be: in words, and as a number where it is known.
+    """
+    with destination(output) as write:
+        held = sink(write)
+        # What a user's heuristic prints must not come between the data.
+        with progress(sys.stderr, steps) as step, redirect_stdout(sys.stderr):
+            return pour(measure(step), held, step, total)
+
+
+class AtEnd:
+    """Keeps entries, and puts out the text that they make once there are no more."""
+
+    def __init__(self, write: Write, text: Callable[[list[Any]], str]) -> None:
+        self._write, self._text = write, text
+        self._entries: list[Any] = []
+
+    def add(self, entry: Any) -> None:
+        """One more."""
+        self._entries.append(entry)
+
+    def close(self) -> None:
+        """There are no more."""
+        if text := self._text(self._entries):
+            self._write(text)
+
+
+class Records:
+    """Puts out records one by one, as CSV or as a list in JSON; `close` makes what there is by then valid.
+
+    `fields` are the columns of CSV; None: those of the first record. `record` makes the record of an entry.
+    """
+
+    def __init__(
+        self, form: str, write: Write, fields: Sequence[str] | None, record: Callable[[Any], Mapping[str, Any]] = dict
+    ) -> None:
+        self._form, self._write, self._fields, self._record = form, write, fields, record
+        self._count = 0
+
+    def add(self, entry: Any) -> None:
+        """The record of one more entry."""
+        record = self._record(entry)
+        if self._form == "csv":
+            self._write(to_csv([record], self._fields, header=not self._count))
+        else:
+            # As `to_json` writes the list: what stands between its brackets.
+            text = to_json([record]).removeprefix("[\n").removesuffix("\n]\n")
+            self._write((",\n" if self._count else "[\n") + text)
+        self._count += 1
+
+    def close(self) -> None:
+        """There are no more."""
+        if self._form == "json":
+            self._write("\n]\n" if self._count else "[]\n")
+        elif not self._count and self._fields is not None:
+            self._write(to_csv([], self._fields))
+
+
+def gap_records(
+    form: str,
+    write: Write,
+    problems: Iterable[TaskProblem[Any]],
+    heuristics: Iterable[Heuristic],
+    record: Callable[[Any], Mapping[str, Any]],
+    further: Sequence[str] = (),
+    placements: bool = False,
+) -> Records:
+    """Records of gaps in some problems, with the version before each and `further` fields after them."""
+    from optsched.measuring.records import record_fields
+
+    policies = any(entry.online for entry in heuristics)
+    fields = record_fields(problems, policies=policies, placements=placements)
+    names = ["version", *fields, *further]
+    return Records(form, write, names, lambda entry: {"version": code_version(), **record(entry)})
+
+
+# Notes on stderr ------------------------------------------------------------------------------------------------------
+#
+# One line each, each once, whether or not stderr is a terminal; for many instances one line for all of them.
+
+#: Up to this many instances have a note each; more share one line.
+_MOST_SHOWN = 3
+
+#: How to see what was assumed.
+_HOW = "the labels say how (optsched describe)"
+
+_INDEX = re.compile(r"\[\d+\]")
+_INDEXED = re.compile(r"(nodes|tasks|jobs|groups)\[\d+\]")
+
+
+#: How the note on a problem that is left out begins.
+_LEFT_OUT = "{} left out: "
+
+#: MB from which a task's data, a terabyte, was hardly meant so: a block of 128 MB has 134,217,728 bytes.
+_LARGE = 1_000_000
+
+#: An importer with this in its label of sizes has converted them; a terabyte is then what the trace says.
+_MEGABYTE = "10^6 bytes"
+
+
+class Notes:
+    """Collects notes on some instances, and prints each once."""
+
+    def __init__(self) -> None:
+        #: For each sort of note, the instance and words, and the problems.
+        self._found: dict[str, dict[tuple[str, str], dict[str, None]]] = {}
+        self._all: list[tuple[str, str, str]] = []
+
+    def add(self, sort: str, instance: Instance | FlowNetwork, words: str, problem: str = "") -> None:
+        """One thing; the same of several problems is one line, with their names where `words` has {}."""
+        problems = self._found.setdefault(sort, {}).setdefault((instance.name, words), {})
+        problems[problem] = None
+        self._all.append((instance.name, problem, words))
+
+    def recorded(self, instance: str, problem: str) -> list[str]:
+        """The notes on a problem on an instance, and on the instance: for records."""
+        found = [
+            (of, words)
+            for name, of, words in self._all
+            if name == instance and (of in ("", problem) or words.startswith(_LEFT_OUT))
+        ]
+        return list(dict.fromkeys(words.replace("{}: ", "").replace("{}", of) for of, words in found))
+
+    def of(self, problem: AnyProblem) -> None:
+        """All that there is to say of a problem."""
+        if not isinstance(problem, TaskProblem):
+            return
+        instance, name = problem.instance, problem.name
+        what = f"{KINDS[problem.kinds[0]]}s" if len(problem.kinds) == 1 else "tasks"
+        count = len(problem.tasks)
+        if not count:
+            self.add(
+                "nothing",
+                instance,
+                f"{{}}: no {what.removesuffix('s')} is pending: there is nothing to place",
+                name,
+            )
+            return
+        if problem.offered and problem.due < count:
+            self.add("waits", instance, f"{{}}: {count - problem.due} of {count} {what} wait: no slot is idle", name)
+        if problem.by_replicas:
+            maps = instance.workload.kind[problem.tasks] == MAP
+            bare = int(np.count_nonzero(maps & (instance.workload.replicas.lengths[problem.tasks] == 0)))
+            if bare:
+                self.add(
+                    "bare",
+                    instance,
+                    f"{{}}: {bare} of {int(maps.sum())} maps have no replica, and are remote everywhere",
+                    name,
+                )
+        arrival = np.append(instance.workload.arrival, np.nan)[instance.workload.job[problem.tasks]]
+        later = int(np.count_nonzero(arrival > instance.time))
+        if later and problem.decided is not Schedule:  # over time no policy runs what has not arrived
+            words = (
+                f"{{}}: {later} of {count} {what} arrive after the snapshot; the optimum and batch heuristics know them"
+            )
+            self.add("later", instance, words, name)
+        if problem.remark is not None:
+            self.add("remark", instance, problem.remark)
+        large = _large_size(instance)
+        if large and _MEGABYTE not in instance.labels.get("size", ""):
+            self.add("bytes", instance, f"sizes look like bytes ({large}); they are read as MB")
+
+    def of_labels(self, noun: Instance | FlowNetwork) -> None:
+        """The notes on assumed or inferred labels; generated instances had that note when they were drawn."""
+        if assumed := assumed_in_words([noun]):
+            self.add("assumed", noun, f"{assumed}; {_HOW}")
+
+    def left_out(self, instance: Instance, problem: str, error: InputError) -> None:
+        """A problem that was not asked for by name and cannot be posed, unless its fields just are not there."""
+        if isinstance(error, MissingField) and not _nearly(instance, error):
+            return
+        shown, more = error.faults[0], len(error.faults) - 1
+        reason = str(shown).replace(f"{problem} needs", "needs") + (f"; and {more} more" if more else "")
+        self.add(f"left out: {_INDEX.sub('', reason)}", instance, f"{_LEFT_OUT}{reason}", problem)
+
+    def tell(self) -> None:
+        """Put it all on stderr."""
+        for found in self._found.values():
+            lines = [f"{name}: {words.replace('{}', ', '.join(problems))}" for (name, words), problems in found.items()]
+            others = len({name for name, _ in found}) - 1
+            if others >= _MOST_SHOWN:
+                lines = [f"{lines[0]}; likewise in {others} other instances"]
+            for line in lines:
+                arguments.note(line)
+        self._found.clear()
+
+
+def pose(argument: str, problem_name: str, params: Sequence[str]) -> tuple[AnyProblem, list[str]]:
+    """The problem on the instance or network that is named, and the notes on it, which are printed here: for records.
+
+    Wrong usage is found before the file is read.
+    """
+    values = arguments.parameters_of([problem_name], params)[problem_name]
+    posed = problem(problem_name, arguments.load_any(argument), **values)
+    notes = Notes()
+    notes.of(posed)
+    notes.of_labels(posed.instance)
+    notes.tell()
+    return posed, notes.recorded(posed.instance.name, posed.name)
+
+
+def _nearly(instance: Instance, error: MissingField) -> bool:
+    """Whether a field is missing in some records only, or belongs to groups that there are: the problem was meant."""
+    sizes = {
+        "nodes": len(instance.cluster),
+        "tasks": len(instance.workload),
+        "jobs": len(instance.workload.job_ids),
+        "groups": len(instance.workload.group_ids),
+    }
+    counts: dict[tuple[str, str], int] = {}
+    for fault in error.faults:
+        match = _INDEXED.match(fault.place)
+        if fault.place.startswith("groups") and sizes["groups"]:
+            continue
+        if match is None:
+            return False
+        key = (match[1], fault.place[match.end() :])
+        counts[key] = counts.get(key, 0) + 1
+    return all(count < sizes[collection] for (collection, _), count in counts.items())
+
+
+def _large_size(instance: Instance) -> str:
+    """The first size that is rather one in bytes than in MB, with its place; empty where there is none."""
+    shuffle = instance.workload.shuffle
+    columns = {
+        "tasks[{}].size": instance.workload.size,
+        "tasks[{}].bytes_read": instance.state.bytes_read,
+        "shuffle[{}].size": np.zeros(0) if shuffle is None else shuffle.size,
+    }
+    for place, sizes in columns.items():
+        rows = np.flatnonzero(sizes >= _LARGE)
+        if len(rows):
+            return f"{place.format(rows[0])} is {sizes[rows[0]]:.0f}"
+    return ""
+
+
+def tell_assumed(nouns: Iterable[Instance | FlowNetwork]) -> None:
+    """A line for what is labelled as assumed or inferred in what was made."""
+    found = dict.fromkeys(name for noun in nouns for name in assumed(noun))
+    if found:
+        arguments.note(f"assumed or inferred: {', '.join(found)}; {_HOW}")

@@ -1,0 +1,493 @@
+"""Results come as they are ready, and none is lost; notes are one line each, each once, and no more."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from command_line import ENVIRONMENT, PROGRAM, run, small
+
+from optsched.instances.files import save
+from optsched.instances.generate import generate
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: A scheduler that never ends, and says when it has begun.
+OWN = '''
+import pathlib
+
+def waits(problem, rng):
+    pathlib.Path("begun").touch()
+    while True:
+        pass
+
+def third(problem, rng, calls=[]):
+    """Ends twice, then waits."""
+    calls.append(1)
+    return waits(problem, rng) if len(calls) > 2 else list(range(len(problem.tasks)))
+'''
+
+
+#: One that hears no signal, in a call into C that holds Python's lock.
+DEAF = """
+def deaf(problem, rng):
+    import ctypes, os, signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    pathlib.Path("pid").write_text(str(os.getpid()))
+    pathlib.Path("begun").touch()
+    ctypes.PyDLL(None).sleep(600)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a small instance, and a scheduler that never ends."""
+    small(tmp_path / "small.json")
+    (tmp_path / "own.py").write_text(OWN)
+    return tmp_path
+
+
+def interrupted(folder: Path, *args: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command that gets a real SIGINT once the scheduler `waits` has begun."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "PYTEST_"))}
+    process = subprocess.Popen(
+        [*PROGRAM, *args],
+        cwd=folder,
+        env=environment | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (folder / "begun").exists() and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, told = process.communicate(timeout=60)
+    return process.returncode, out, told
+
+
+LSAP = ["small.json", "--problem", "lsap", "--heuristic"]
+
+
+@pytest.mark.parametrize(
+    "form", ["json", *(pytest.param(form, marks=pytest.mark.thorough) for form in ("table", "csv"))]
+)
+def test_ctrl_c_keeps_what_was_finished(folder: Path, form: str) -> None:
+    """Tests that Ctrl-C within the second heuristic leaves the first one's row, valid, and exit code 130."""
+    code, out, told = interrupted(
+        folder, "gap", *LSAP, "dl", "--heuristic", "own:waits", "--seed", "0", "--format", form
+    )
+    assert code == 130
+    if form == "json":
+        assert [record["heuristic"] for record in json.loads(out)] == ["dl"]
+    elif form == "csv":
+        assert [record["heuristic"] for record in csv.DictReader(out.splitlines())] == ["dl"]
+    else:
+        assert out.startswith("small, lsap: ")
+        assert [line.split()[0] for line in out.splitlines()[3:]] == ["dl"]
+    assert "warning: interrupted after 1 of 2 runs" in told
+    assert "Traceback" not in told
+
+
+@pytest.mark.thorough
+def test_ctrl_c_between_seeds_is_a_row_that_says_so(folder: Path) -> None:
+    """Tests that of a heuristic some of whose seeds ran there is a row of these, and it says how many."""
+    code, out, _ = interrupted(folder, "gap", *LSAP, "own:third", "--repeats", "5")
+    assert code == 130
+    _, _, _, row, *further = out.splitlines()
+    assert " ".join([row, *further]).endswith("only 2 of 5 seeds")
+
+
+@pytest.mark.parametrize("name", ["gaps.csv", pytest.param("gaps.json", marks=pytest.mark.thorough)])
+def test_ctrl_c_does_not_replace_an_older_file(folder: Path, name: str) -> None:
+    """Tests that a complete file of an earlier run stays, and what was finished is beside it, marked, and told."""
+    target = folder / name
+    target.write_text("complete")
+    args = [*LSAP, "dl", "--heuristic", "own:waits", "--seed", "0", "--output", name]
+    code, out, told = interrupted(folder, "gap", *args)
+    assert (code, out) == (130, "")
+    assert target.read_text() == "complete"
+    partial = (folder / f"{name}.partial").read_text()
+    records = json.loads(partial) if name.endswith("json") else list(csv.DictReader(partial.splitlines()))
+    assert [record["heuristic"] for record in records] == ["dl"]
+    assert f"{name} is not written; what was finished is in {name}.partial" in told
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals there")
+def test_ctrl_c_ends_a_process_that_ignores_it(folder: Path) -> None:
+    """Tests that a run in a process of its own, which would not hear Ctrl-C, ends with the command, at once."""
+    with (folder / "own.py").open("a") as file:
+        file.write(DEAF)
+    target = folder / "gaps.json"
+    target.write_text("complete")
+    args = [*LSAP, "dl", "--heuristic", "own:deaf", "--run-limit", "600", "--seed", "0", "--output", "gaps.json"]
+    code, out, told = interrupted(folder, "gap", *args)
+    assert (code, out) == (130, "")
+    assert "warning: interrupted after 1 of 2 runs" in told
+    assert target.read_text() == "complete"
+    assert [record["heuristic"] for record in json.loads((folder / "gaps.json.partial").read_text())] == ["dl"]
+    assert not psutil.pid_exists(int((folder / "pid").read_text()))
+
+
+@pytest.mark.thorough
+def test_ctrl_c_keeps_the_cells_of_a_matrix(folder: Path) -> None:
+    """Tests that the rows of a matrix that are there by then are shown."""
+    code, out, told = interrupted(folder, "matrix", *LSAP, "dl", "--heuristic", "own:waits")
+    assert code == 130
+    assert [line.split()[0] for line in out.splitlines()[2:]] == ["dl"]
+    assert "interrupted after 1 of 2 cells" in told
+
+
+@pytest.mark.thorough
+def test_rows_come_as_they_are_ready(folder: Path) -> None:
+    """Tests that the row of a heuristic is on stdout while the next one runs, though stdout is no terminal."""
+    args = [*PROGRAM, "gap", *LSAP, "dl", "--heuristic", "own:waits", "--seed", "0", "--time-limit", "none"]
+    process = subprocess.Popen(args, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(4)]
+        assert lines[3].split()[0] == "dl"
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.communicate()
+
+
+# Out of time ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The folder, as the working one, with its module to be imported from."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    yield folder
+    sys.modules.pop("own", None)
+
+
+@pytest.mark.usefixtures("here")
+def test_out_of_time_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a run that did not end is a row that says so, told on stderr, and no failure unless a gap is asked."""
+    args = ["gap", *LSAP, "dl", "--heuristic", "own:waits", "--seed", "0", "--time-limit", "0.2"]
+    result = run(*args)
+    assert result.exit_code == 0
+    first, second = result.stdout.splitlines()[3:]
+    assert first.split()[-1] == "%"
+    assert second.endswith("-  out of time after 0.2 s")
+    assert "1 run of a heuristic was out of time after 0.2 s; --time-limit S gives more" in result.stderr
+    result = run(*args, "--max-gap", "900%", "--format", "json")
+    assert result.exit_code == 4
+    assert "out of time after 0.2 s" in json.loads(result.stdout)[1]["error"]
+    assert "out of time after 0.2 s" in result.stderr
+
+
+@pytest.mark.usefixtures("here")
+def test_out_of_time_is_a_cell() -> None:
+    """Tests that in a matrix a run that did not end is one word, also where it is carried over."""
+    args = ["matrix", "small.json", "--problem", "lsap", "--problem", "latency", "--heuristic", "own:waits"]
+    result = run(*args, "--time-limit", "0.2")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[2].split() == ["own:waits", "out-of-time", "out-of-time"]
+    assert "2 runs of heuristics were out of time after 0.2 s" in result.stderr
+
+
+# Faults while writing ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize(
+    "form", [pytest.param("table", marks=pytest.mark.thorough), pytest.param("json", marks=pytest.mark.thorough), "csv"]
+)
+def test_full_device(form: str) -> None:
+    """Tests that a device that takes nothing is bad input, exit code 3, also as stdout."""
+    args = ["papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl", "--format", form]
+    result = run("gap", *args, "--output", "/dev/full")
+    assert result.exit_code == 3
+    assert "/dev/full: cannot be written: No space left on device" in result.stderr
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*PROGRAM, "gap", *args], stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    assert done.returncode == 3
+    assert "stdout: cannot be written: No space left on device" in done.stderr
+
+
+def test_output_that_cannot_be_written_is_told_before_the_work(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Tests that nothing is solved where the result could not be written."""
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("solved")
+
+    monkeypatch.setattr("optsched.routes.solve", never)
+    monkeypatch.setattr("optsched.measuring.gaps.solve", never)
+    missing = str(folder / "no" / "such" / "out.json")
+    for command in (["gap"], ["matrix"], ["solve", "--problem", "lsap"]):
+        result = run(*command, str(folder / "small.json"), "--output", missing)
+        assert result.exit_code == 3
+        assert "cannot be written: there is no folder " in result.stderr
+
+
+def test_interrupted_solve_leaves_the_older_solution(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C within a solver leaves an older solution file, with what is held beside it, marked."""
+
+    def press(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("optsched.routes.assignment.solve_assignment", press)
+    target = folder / "solution.json"
+    target.write_text("older")
+    result = run("solve", str(folder / "small.json"), "--problem", "lsap", "--output", str(target))
+    assert result.exit_code == 130
+    assert target.read_text() == "older"
+    held = json.loads((folder / "solution.json.partial").read_text())
+    assert (held["termination"], held["limit"]) == ("FEASIBLE", "INTERRUPTED")
+    assert "solution.json.partial" in result.stderr
+    assert "INTERRUPTED" in result.stdout
+
+
+def noted(*args: str, code: int = 0) -> list[str]:
+    """The notes of a command, without what stands before each."""
+    result = run(*args)
+    assert result.exit_code == code, result.stderr
+    lines = result.stderr.splitlines()
+    assert all(line.startswith("optsched: note: ") for line in lines)
+    return [line.removeprefix("optsched: note: ") for line in lines]
+
+
+def write(path: Path, **changes: Any) -> str:
+    """A small instance, of which nothing is to be noted, with changes."""
+    document: dict[str, Any] = {
+        "format": "optsched/1",
+        "name": path.stem,
+        "nodes": [{"id": "a"}, {"id": "b"}],
+        "tasks": [{"id": "t1", "replicas": ["a"]}, {"id": "t2", "replicas": ["a", "b"]}],
+    }
+    path.write_text(json.dumps({**document, **changes}))
+    return str(path)
+
+
+RACKS = [{"id": "a", "rack": "r1"}, {"id": "b", "rack": "r2"}]
+RACKS_TOLD = "small: racks are given but do not affect the cost (levels 0,1,1); --param lsap.levels=0,1,2 does"
+
+
+def test_nothing_to_tell(tmp_path: Path) -> None:
+    """Tests that an instance without oddities has no notes, missing fields of other problems included."""
+    small = write(tmp_path / "small.json")
+    for command in (["gap", small], ["matrix", small], ["solve", small, "--problem", "lsap"]):
+        assert noted(*command) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [("solve", "lsap"), ("frontier", "latency"), ("explain", "lsap"), ("gap", "lsap"), ("matrix", "lsap")],
+)
+def test_records_have_the_notes(command: str, problem: str, tmp_path: Path) -> None:
+    """Tests that what was assumed of an instance, and waits in its problem, is in every record and on stderr."""
+    labels = {"slots": "inferred from a trace"}
+    nodes = [{"id": "a", "idle_slots": 1}, {"id": "b", "slots": 1, "idle_slots": 0}]
+    small = write(tmp_path / "small.json", nodes=nodes, labels=labels)
+    heuristic = ["--heuristic", "dl"] if command in ("explain", "gap", "matrix") else []
+    result = run(command, small, "--problem", problem, *heuristic, "--format", "json")
+    assert result.exit_code == 0, result.stderr
+    answered = json.loads(result.stdout)
+    for record in answered if isinstance(answered, list) else [answered]:
+        assumed = "assumed or inferred: slots; the labels say how (optsched describe)"
+        waits = [] if problem == "latency" else ["1 of 2 maps wait: no slot is idle"]
+        assert record["notes"] == [*waits, assumed]
+        assert list(record)[-1] == "notes"
+        noted = [f"small: {problem}: {line}" for line in waits] + [f"small: {assumed}"]
+        assert [line.removeprefix("optsched: note: ") for line in result.stderr.splitlines()] == noted
+
+
+def test_racks_that_default_levels_do_not_count(tmp_path: Path) -> None:
+    """Tests that `lsap` with racks and levels by default says so, and not where levels were chosen or come with it."""
+    small = write(tmp_path / "small.json", nodes=RACKS)
+    for command in (["gap", small], ["matrix", small], ["solve", small, "--problem", "lsap"]):
+        assert noted(*command) == [RACKS_TOLD]
+    assert noted("gap", small, "--problem", "latency") == []
+    assert noted("gap", small, "--param", "lsap.levels=0,1,1") == []
+    assert noted("gap", small, "--param", "lsap.levels=0,1,2") == []
+    own = write(tmp_path / "small.json", nodes=RACKS, parameters={"lsap": {"levels": [0, 1, 1]}})
+    assert noted("gap", own) == []
+    one = write(tmp_path / "small.json", nodes=[{"id": "a", "rack": "r"}, {"id": "b", "rack": "r"}])
+    assert noted("gap", one) == []
+
+
+def test_a_load_of_2_5_tells_why_latency_is_left_out(tmp_path: Path) -> None:
+    """Tests that a problem that was meant and cannot be posed is noted with its reason, unless named others only."""
+    small = write(tmp_path / "small.json", nodes=[{"id": "a", "load": 2.5}, {"id": "b"}])
+    for command in ("gap", "matrix"):
+        (line,) = noted(command, small)
+        assert line.startswith("small: latency left out: nodes[0].load: needs whole units of work, not 2.5; multiply")
+    assert noted("gap", small, "--problem", "lsap") == []
+
+
+def test_groups_without_weights_tell_what_is_left_out(tmp_path: Path) -> None:
+    """Tests that groups which no problem can use are noted, problems with one reason in one line."""
+    jobs = [{"id": "j", "group": "g"}]
+    tasks = [{"id": "t1", "job": "j", "replicas": ["a"]}, {"id": "t2", "job": "j", "replicas": ["b"]}]
+    small = write(tmp_path / "small.json", groups=[{"id": "g"}], jobs=jobs, tasks=tasks)
+    assert noted("gap", small) == [
+        "small: fair-lsap, lsap-fairness left out: groups[0].weight: needs the group's share; and 1 more"
+    ]
+
+
+def test_a_wrong_parameter_in_the_file_is_told(tmp_path: Path) -> None:
+    """Tests that a problem whose own parameters are wrong is left out with its reason."""
+    small = write(tmp_path / "small.json", parameters={"latency": {"w_loc": -1}})
+    (line,) = noted("gap", small)
+    assert line.startswith("small: latency left out: parameters.latency: ")
+
+
+def test_tasks_that_wait(tmp_path: Path) -> None:
+    """Tests that tasks beyond the idle slots are counted, for all problems in one line."""
+    tasks = [{"id": f"t{i}", "replicas": ["a"]} for i in range(5)]
+    small = write(tmp_path / "small.json", tasks=tasks)
+    assert noted("gap", small) == ["small: lsap: 3 of 5 maps wait: no slot is idle"]
+    mixed = str(tmp_path / "mixed.json")
+    save(generate("mixed", seed=0, nodes=4, tasks=20, reduces=12, jobs=2), mixed)
+    lines = noted(
+        "gap", mixed, "--problem", "lsap", "--problem", "flow", "--problem", "transmission", "--heuristic", "fifo"
+    )
+    waiting = [line.split(": ", 1)[1] for line in lines if "wait" in line]
+    assert waiting[0] == "lsap, flow: 12 of 20 maps wait: no slot is idle"
+    assert waiting[1].startswith("transmission: ")
+    assert " of 32 tasks wait" in waiting[1]
+
+
+def test_maps_without_replicas(tmp_path: Path) -> None:
+    """Tests that maps whose data are nowhere are counted, once for all problems to which it matters."""
+    small = write(tmp_path / "small.json", tasks=[{"id": "t1", "replicas": ["a"]}, {"id": "t2"}])
+    assert noted("gap", small) == ["small: lsap, latency: 1 of 2 maps have no replica, and are remote everywhere"]
+
+
+def test_nothing_is_pending(tmp_path: Path) -> None:
+    """Tests that an instance all of whose maps run says that there is nothing to place."""
+    tasks = [{"id": "t1", "state": "running", "node": "a"}]
+    small = write(tmp_path / "small.json", tasks=tasks)
+    (line,) = noted("solve", small, "--problem", "lsap")
+    assert line == "small: lsap: no map is pending: there is nothing to place"
+
+
+def test_jobs_that_arrive_later(tmp_path: Path) -> None:
+    """Tests that what arrives after the snapshot is counted: the optimum knows it, a policy does not."""
+    jobs = [{"id": "j", "arrival": 50}]
+    tasks = [{"id": "t1", "job": "j", "replicas": ["a"]}, {"id": "t2", "replicas": ["a"]}]
+    small = write(tmp_path / "small.json", jobs=jobs, tasks=tasks)
+    lines = noted("gap", small)
+    assert lines == [
+        "small: lsap, latency: 1 of 2 maps arrive after the snapshot; the optimum and batch heuristics know them"
+    ]
+
+
+def test_observed_in_part(tmp_path: Path) -> None:
+    """Tests that records of some tasks only are noted, where the heuristics were not chosen."""
+    tasks = [{"id": "t1", "replicas": ["a"], "observed": "a"}, {"id": "t2", "replicas": ["b"]}]
+    small = write(tmp_path / "small.json", tasks=tasks)
+    assert noted("gap", small) == [
+        "small: observed is not run in lsap, latency: 1 of 2 tasks have no record of where they ran"
+    ]
+    assert noted("gap", small, "--heuristic", "dl") == []
+
+
+def test_problem_that_no_heuristic_serves(tmp_path: Path) -> None:
+    """Tests that a problem which is posed but has no row says why."""
+    assert "knapsacks: generalized-assignment: no heuristic of the list serves it" in noted("gap", "examples/knapsacks")
+
+
+def test_assumed_fields(tmp_path: Path) -> None:
+    """Tests that what is labelled as assumed is noted where it is made and where figures rest on it."""
+    mixed = str(tmp_path / "mixed.json")
+    assert noted("generate", "mixed", "--output", mixed) == [
+        "assumed or inferred: shuffle, fields; the labels say how (optsched describe)"
+    ]
+    assert not any("assumed" in line for line in noted("gap", mixed, "--problem", "flow", "--heuristic", "fifo"))
+    small = write(tmp_path / "small.json", labels={"slots": "inferred from the most at once", "rack": "as recorded"})
+    assert noted("gap", small) == ["small: assumed or inferred: slots; the labels say how (optsched describe)"]
+    assert noted("generate", "lsap", "--output", mixed) == []
+
+
+def test_many_instances_are_one_line(tmp_path: Path) -> None:
+    """Tests that what is so in more than three instances is one line, whatever the numbers in it."""
+    files = [
+        write(tmp_path / f"i{count}.json", tasks=[{"id": f"t{i}", "replicas": ["a"]} for i in range(count)])
+        for count in (3, 4, 5, 6)
+    ]
+    args = ["--problem", "lsap", "--heuristic", "dl"]
+    assert noted("gap", *files[:3], *args)[2] == "i5: lsap: 3 of 5 maps wait: no slot is idle"
+    (line,) = noted("gap", *files, *args)
+    assert line == "i3: lsap: 1 of 3 maps wait: no slot is idle; likewise in 3 other instances"
+
+
+def test_library_by_default_has_no_notes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the shipped instances, where none is named, are taken as they are meant."""
+    monkeypatch.setattr("optsched.cli.gaps._shipped", lambda: ["generated/lsap-n20-t15-seed0"])
+    assert noted("gap") == []
+
+
+def test_notes_are_told_before_the_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the notes are there though what follows is broken off."""
+
+    def press(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("optsched.measuring.gaps.Reference.solved", press)
+    result = run("gap", write(tmp_path / "small.json", nodes=RACKS))
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[0] == f"optsched: note: {RACKS_TOLD}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"tasks": [{"id": "t1"}, {"id": "t2", "size": 134217728}]}, "tasks[1].size is 134217728"),
+        ({"tasks": [{"id": "t1", "size": 64, "bytes_read": 64000000}]}, "tasks[0].bytes_read is 64000000"),
+        (
+            {
+                "tasks": [{"id": "t1"}, {"id": "r1", "kind": "reduce"}],
+                "shuffle": [{"map": "t1", "reduce": "r1", "size": 1e6}],
+            },
+            "shuffle[0].size is 1000000",
+        ),
+    ],
+)
+def test_sizes_that_look_like_bytes(tmp_path: Path, changes: dict[str, Any], place: str) -> None:
+    """Tests that a size of a terabyte and more is noted once, with its place, whatever the problem."""
+    found = noted("solve", write(tmp_path / "small.json", **changes), "--problem", "lsap")
+    assert f"small: sizes look like bytes ({place}); they are read as MB" in found
+    usual = write(tmp_path / "small.json", tasks=[{"id": "t1", "size": 999999, "replicas": ["a"]}])
+    assert noted("solve", usual, "--problem", "lsap") == []
+
+
+def test_imported_sizes_are_megabytes(tmp_path: Path) -> None:
+    """Tests that a reduce of eight terabytes, as a SWIM workload of 2009 has one, is not taken for bytes."""
+    (tmp_path / "large.tsv").write_text("job0\t0\t0\t134217728\t8822022000000\t1048576\n")
+    file = str(tmp_path / "large.json")
+    noted("import", "swim", str(tmp_path / "large.tsv"), "--nodes", "3", "--output", file)
+    found = noted("solve", file, "--problem", "lsap")
+    assert not any("look like bytes" in line for line in found)
+
+
+def test_notes_are_in_records(tmp_path: Path) -> None:
+    """Tests that records tell what stderr does: of their own problem, of the instance, and of what was left out."""
+    tasks = [{"id": f"t{row}", "replicas": ["a"]} for row in range(3)]
+    nodes = [{"id": "a", "rack": "r1"}, {"id": "b", "rack": "r2", "load": 0.5}]
+    small = write(tmp_path / "small.json", nodes=nodes, tasks=tasks)
+    for command in ("gap", "matrix"):
+        record = json.loads(run(command, small, "--format", "json").stdout)[0]
+        left, waits, racks = record["notes"]
+        assert left.startswith("latency left out: nodes[1].load: ")
+        assert waits == "1 of 3 maps wait: no slot is idle"
+        assert racks == RACKS_TOLD.removeprefix("small: ")
+    result = run("gap", small, "--problem", "lsap", "--format", "csv")
+    assert "wait: no slot is idle" in result.stdout
+    clean = run("gap", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl", "--format", "json")
+    assert json.loads(clean.stdout)[0]["notes"] == []
