@@ -21,7 +21,6 @@ from optsched.core.instance import Ints
 from optsched.instances.generate import generate
 from optsched.problems import Transmission
 from optsched.problems import transmission_bounds as bounds
-from optsched.problems import transmission_tables as tables
 from optsched.searches import transmission as search
 from optsched.solvers.profiles import Profile
 
@@ -42,7 +41,7 @@ CONSTANTS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "_SHORTER": (search, (0.3, 0.5, 0.7, 0.85, 1.0)),
     "_MOST_WAITING": (search, (0, 10, 100, 100_000)),
     "_PAIRED": (bounds, (-1, 2**20, 2**24, 2**28)),
-    "_PARTS": (tables, (1, 8, 64, 512)),
+    "_PARTS": (bounds, (1, 8, 64, 512)),
 }
 
 

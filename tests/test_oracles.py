@@ -33,7 +33,7 @@ from optsched.core.schedule import Schedule
 from optsched.instances.files import parse
 from optsched.problems import PROBLEMS
 from optsched.problems.base import AnyProblem
-from optsched.problems.job_ends import JobEnds
+from optsched.problems.time_prices import JobEnds
 from optsched.routes import frontier, has_frontier, routes_of, solve
 from optsched.searches.job_ends import EndTree
 

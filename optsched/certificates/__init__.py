@@ -1,10 +1,11 @@
 """Proofs of bounds, checked in integers and fractions, without the solver that found them.
 
-The checker and the producers of solutions share only the nouns and `problems`. So a wrong price can make a bound
-weak, never wrong. There is one module a problem: `<problem>_certificate` makes a certificate (`<component>_certificate`
-one of a later component, where it has its own), and `<problem>_proof` recomputes its bound. `reading` takes their data
-apart, and `checking` has `certify`. `dual` certificates hold prices or potentials, `combinatorial` ones a cover, a tree
-or the like. `enumeration` is tried again where the instance is small. `solver` is a solver's claim, never a proof.
+The checker and the producers of solutions share only the nouns and `problems`. So a wrong price can make a bound weak,
+never wrong. There is one module a problem, or for several that are alike: `<problem>_certificate` makes a certificate
+(`<component>_certificate` one of a later component, where it has its own), and `<problem>_proof` recomputes its bound.
+`reading` takes their data apart, and `checking` has `certify`. `dual` certificates hold prices or potentials,
+`combinatorial` ones a cover, a tree or the like. `enumeration` is tried again where the instance is small. `solver` is
+a solver's claim, never a proof.
 """
 
 from __future__ import annotations
@@ -15,19 +16,16 @@ from typing import TYPE_CHECKING
 from optsched.certificates.checking import Claim, Enumerated, Finding, Verdict, certify, proved_bound
 
 if TYPE_CHECKING:
-    from optsched.certificates.assignment import assignment_certificate
-    from optsched.certificates.flow_congestion import flow_congestion_certificate
+    from optsched.certificates.assignment import assignment_certificate, lsap_fairness_certificate
+    from optsched.certificates.flows import flow_congestion_certificate, min_cost_flow_certificate, no_flow_certificate
     from optsched.certificates.generalized_assignment import (
         capacity_tree_certificate,
         generalized_assignment_certificate,
         no_packing_certificate,
     )
     from optsched.certificates.latency import latency_certificate, latency_prices
-    from optsched.certificates.lsap_fairness import lsap_fairness_certificate
-    from optsched.certificates.min_cost_flow import min_cost_flow_certificate, no_flow_certificate
     from optsched.certificates.traffic import load_certificate, no_room_certificate, traffic_certificate
-    from optsched.certificates.transmission import transmission_certificate
-    from optsched.certificates.transmission_reduces import transmission_reduces_certificate
+    from optsched.certificates.transmission import transmission_certificate, transmission_reduces_certificate
     from optsched.certificates.utility import utilisation_certificate, utility_certificate
 
 __all__ = [
@@ -60,19 +58,19 @@ __all__ = [
 _FUNCTIONS = (
     "assignment:assignment_certificate",
     "generalized_assignment:capacity_tree_certificate",
-    "flow_congestion:flow_congestion_certificate",
+    "flows:flow_congestion_certificate",
     "generalized_assignment:generalized_assignment_certificate",
     "latency:latency_certificate",
     "latency:latency_prices",
     "traffic:load_certificate",
-    "lsap_fairness:lsap_fairness_certificate",
-    "min_cost_flow:min_cost_flow_certificate",
-    "min_cost_flow:no_flow_certificate",
+    "assignment:lsap_fairness_certificate",
+    "flows:min_cost_flow_certificate",
+    "flows:no_flow_certificate",
     "generalized_assignment:no_packing_certificate",
     "traffic:no_room_certificate",
     "traffic:traffic_certificate",
     "transmission:transmission_certificate",
-    "transmission_reduces:transmission_reduces_certificate",
+    "transmission:transmission_reduces_certificate",
     "utility:utilisation_certificate",
     "utility:utility_certificate",
 )

@@ -16,7 +16,7 @@ from optsched.core.instance import Ints
 from optsched.core.results import FEASIBLE, Certificate, Number, Proof, Value
 from optsched.problems import GeneralizedAssignment
 from optsched.problems.base import exact
-from optsched.problems.capacity_knapsacks import CapacityKnapsacks, NodePrices
+from optsched.problems.generalized_assignment import CapacityKnapsacks, NodePrices
 
 __all__ = [
     "capacity_tree_certificate",

@@ -18,14 +18,13 @@ from optsched.core.instance import KINDS, MAP, Ints
 from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.core.schedule import seconds
 from optsched.problems.base import exact
-from optsched.problems.job_ends import MOST_WORK, JobEnds
 from optsched.problems.job_times import JobTimes
 from optsched.problems.jobs_alone import JobAlone, JobsAlone
 from optsched.problems.makespan import Makespan
+from optsched.problems.schedule_bounds import Window, ruled_out, too_short
 from optsched.problems.schedule_program import TimedProblem
-from optsched.problems.schedule_windows import Window, ruled_out, too_short
 from optsched.problems.schedules import ScheduleProblem
-from optsched.problems.time_prices import PricedTime, TimePrices
+from optsched.problems.time_prices import MOST_WORK, JobEnds, PricedTime, TimePrices
 
 __all__ = [
     "alone_entry",

@@ -1,7 +1,9 @@
-"""`combinatorial` certificates of `transmission`: the tree of a branch and bound over the reduces.
+"""Certificates of `transmission` and `transmission-reduces`.
 
-The checker bounds every choice of every state that the tree names, so nothing can be left out. A state that is missing
-makes the bound weaker, never wrong. `ReduceBounds` computes anew what the prices prove.
+A `combinatorial` one of `transmission` is the tree of a branch and bound over the reduces. The checker bounds every
+choice of every state that the tree names, so nothing can be left out. A state that is missing makes the bound weaker,
+never wrong. `ReduceBounds` computes anew what the prices prove. A `dual` one of `transmission-reduces` holds prices of
+places, or a tree over its program.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.certificates.programs import program_proof
 from optsched.certificates.reading import as_mapping, integer, items, mapping, price_table, priced, prices_of, shown
 from optsched.core.deadline import check
 from optsched.core.errors import CertificateInvalid
@@ -20,8 +23,14 @@ from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems.base import exact
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import Branching, ReduceBounds, ReduceCharges
+from optsched.problems.transmission_reduces import TransmissionReduces
 
-__all__ = ["transmission_certificate", "transmission_proof"]
+__all__ = [
+    "transmission_certificate",
+    "transmission_proof",
+    "transmission_reduces_certificate",
+    "transmission_reduces_proof",
+]
 
 
 def transmission_certificate(bounds: ReduceBounds, branching: Branching, claim: int) -> Certificate:
@@ -107,3 +116,29 @@ def _charges(problem: Transmission, data: Mapping[str, Any]) -> ReduceCharges:
     slots = prices_of(data, "nodes", index, place="charges.nodes")
     places = price_table(data, "jobs", jobs, "job", index, "charges.jobs")
     return ReduceCharges(np.append(slots, integer(data, "unplaced")), np.pad(places, ((0, 1), (0, 0))))
+
+
+def transmission_reduces_certificate(problem: TransmissionReduces, task: int, nodes: Ints, pairs: Ints) -> Certificate:
+    """The certificate that prices make (see `TransmissionReduces.price_bound`). It claims exactly what they prove."""
+    jobs, ids = problem.instance.workload.job_ids.tolist(), problem.instance.cluster.node_ids
+    data = {
+        "task_price": int(task),
+        "node_prices": priced(ids, nodes),
+        "job_prices": {jobs[job]: priced(ids, pairs[job]) for job in np.flatnonzero(pairs[:-1].any(axis=1)).tolist()},
+        "unit": f"1/{problem.grid}" if problem.grid > 1 else "1",
+    }
+    claim = exact(problem.price_bound(task, nodes, pairs), problem.grid)
+    return Certificate(problem.components[0].name, Proof.DUAL, claim, data)
+
+
+def transmission_reduces_proof(
+    problem: TransmissionReduces, certificate: Certificate, objective: Value | None
+) -> Number:
+    """The bound that the certificate's prices, or its tree over the program, prove."""
+    if "before" in certificate.data:
+        return program_proof(problem, certificate, objective)
+    data, index = certificate.data, problem.instance.node_index
+    task, nodes = integer(data, "task_price"), prices_of(data, "node_prices", index)
+    jobs = price_table(data, "job_prices", problem.instance.workload.job_ids.tolist(), "job", index)
+    pairs = np.pad(jobs, ((0, 1), (0, 0)))  # the last row is for reduces without a job
+    return exact(problem.price_bound(task, nodes, pairs), problem.grid)

@@ -1,6 +1,6 @@
 """Certificates of `utility`: prices of tasks for either component (`dual`), and trees of cases (`combinatorial`).
 
-A tree is over what prices leave of patterns and of jobs' counts (`optsched.problems.utility_columns`), which the
+A tree is over what prices leave of patterns and of jobs' counts (`optsched.problems.utility_program`), which the
 checker lists anew. It proves a utilisation; in files of version 0.1 also that not all jobs have a utility that is asked
 for, which a tree over the program shows today.
 """
@@ -25,7 +25,7 @@ from optsched.core.instance import Ints
 from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems.base import GRID, exact
 from optsched.problems.utility import Utility
-from optsched.problems.utility_columns import Columns, TaskPrices, columns_at
+from optsched.problems.utility_program import Columns, TaskPrices, columns_at
 
 __all__ = [
     "utilisation_certificate",

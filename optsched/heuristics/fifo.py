@@ -16,9 +16,8 @@ from optsched.heuristics.running.base import Heuristic
 from optsched.heuristics.seen_costs import all_stored, missing_sizes, sizes_parameter
 from optsched.problems.base import Problem
 from optsched.problems.distances import cluster_places
-from optsched.problems.reduce_slots import ReduceSlots
 from optsched.problems.transmission import Transmission
-from optsched.problems.transmission_reduces import TransmissionReduces
+from optsched.problems.transmission_reduces import ReduceSlots, TransmissionReduces
 from optsched.searches.first_fit import first_fit
 
 __all__ = ["HEURISTICS", "fifo", "job_order", "larts", "maps_in_order", "positions_of", "with_reduces"]

@@ -29,8 +29,7 @@ from optsched.core.placement import NONE
 from optsched.heuristics.running.base import View
 from optsched.problems.base import Parameter, TaskProblem, choice
 from optsched.problems.distances import NestedAreas, cluster_areas, cluster_places, missing_topology
-from optsched.problems.shuffle_sizes import SIZES, estimated_sizes, seen_sizes
-from optsched.problems.transmission_costs import map_costs
+from optsched.problems.transmission_costs import SIZES, estimated_sizes, map_costs, seen_sizes
 
 __all__ = [
     "AreaCosts",
@@ -164,7 +163,7 @@ class SeenCosts:
     Parameters
     ----------
     sizes
-        As for `optsched.problems.shuffle_sizes.estimated_sizes`.
+        As for `optsched.problems.transmission_costs.estimated_sizes`.
     """
 
     def __init__(self, sizes: str = "extrapolated") -> None:

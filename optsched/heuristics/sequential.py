@@ -21,8 +21,8 @@ from optsched.heuristics.seen_costs import missing_sizes, sizes_parameter
 from optsched.problems.base import Parameter, Problem, choice, number
 from optsched.problems.counted_places import TaskClasses
 from optsched.problems.distances import distances
-from optsched.problems.shuffle_sizes import estimated_sizes
 from optsched.problems.transmission import Transmission
+from optsched.problems.transmission_costs import estimated_sizes
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.searches.assignment import optimal_placement

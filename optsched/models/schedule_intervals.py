@@ -39,9 +39,8 @@ from optsched.core.schedule import Schedule
 from optsched.models.base import MAX_VARIABLES, ModelSize, int_of, linear, refuse_too_large
 from optsched.models.schedules import well_placed
 from optsched.models.starts import Entries
-from optsched.problems.left_shift import as_early
 from optsched.problems.schedule_program import TimedProblem, job_labels
-from optsched.problems.schedules import NEVER
+from optsched.problems.schedules import NEVER, as_early
 from optsched.problems.timetable import Timetable
 from optsched.solvers.algebraic import injective_names
 

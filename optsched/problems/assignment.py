@@ -35,7 +35,7 @@ from optsched.problems.counted_places import (
     enter_steps,
     filled,
 )
-from optsched.problems.nearest_areas import NearestAreas
+from optsched.problems.distances import NearestAreas
 from optsched.problems.programs import Builder, Program
 from optsched.processes.memory import refuse_beyond
 

@@ -21,7 +21,7 @@ from optsched.core.results import Component, Proof, Sense
 from optsched.problems.assignment import TabledProblem
 from optsched.problems.base import GRID, Parameter, either, number, on_grid, pending_of, sequence, switch
 from optsched.problems.counted_places import TaskClasses
-from optsched.problems.input_rates import task_rates
+from optsched.problems.demands import task_rates
 from optsched.problems.programs import Programmed
 
 __all__ = [

@@ -35,8 +35,8 @@ from optsched.problems.base import (
     switch,
 )
 from optsched.problems.counted_places import TaskClasses
+from optsched.problems.demands import task_rates
 from optsched.problems.flow import F_C, SCALE, rate_faults, running_rates, source_faults, source_terms
-from optsched.problems.input_rates import task_rates
 from optsched.problems.programs import Builder, Members, Program, Programmed
 
 __all__ = ["FlowCongestion"]

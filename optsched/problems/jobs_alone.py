@@ -14,7 +14,7 @@ import numpy as np
 from optsched.core.arrays import contains
 from optsched.core.instance import KINDS, MAP, Bools, Cluster, Instance, Ints, Ragged, Workload
 from optsched.problems.latency import Latency
-from optsched.problems.schedule_windows import all_waited_for, tails
+from optsched.problems.schedule_bounds import all_waited_for, tails
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import NEVER
 

@@ -21,7 +21,7 @@ from optsched.core.instance import LARGEST, Bools, Floats, Instance, Ints, Ragge
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.base import OwnCosts, Parameter, Problem, exact_sum, number, resolve
-from optsched.problems.counted_room import count_limits
+from optsched.problems.demands import count_limits
 from optsched.problems.programs import Builder, Program, Programmed, labelled
 
 __all__ = ["Latency", "LatencyPrices"]
@@ -30,7 +30,7 @@ __all__ = ["Latency", "LatencyPrices"]
 #: The most mixes of local and remote tasks that are tried in search of one that fills a server best.
 _MOST_MIXES = 1000
 
-#: From this weight of a remote task on, limits on numbers of tasks express the room of a server (`counted_room`).
+#: From this weight of a remote task on, limits on numbers of tasks express the room of a server (`count_limits`).
 _LARGE_WEIGHT = 10_000
 
 

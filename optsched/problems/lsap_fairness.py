@@ -22,7 +22,7 @@ from optsched.core.results import Bound, Component, Number, Proof, Sense, Value
 from optsched.problems.assignment import LevelledProblem, Pool, minimum_by_row
 from optsched.problems.base import OwnCosts, Parameter, choice, exact, exact_product
 from optsched.problems.counted_places import enter_places, enter_steps, filled
-from optsched.problems.groups import Groups, missing_groups
+from optsched.problems.fair_lsap import Groups, missing_groups
 from optsched.problems.programs import Builder, Program, Programmed
 
 __all__ = ["LsapFairness"]

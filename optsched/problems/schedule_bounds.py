@@ -1,16 +1,36 @@
-"""Lower bounds of schedules by counting alone: the area of all slots, and one machine as quick as all of them."""
+"""Lower bounds of schedules by counting alone, in integers: the area of all slots, one quick machine, windows of time.
+
+Tasks that are released at the beginning of a window or later, and end within it, fit into it side by side. What they
+take of the slots is measured by a price for each node, and by a function of their lengths that no slot can beat.
+"""
 
 from __future__ import annotations
 
 import heapq
+from typing import NamedTuple
 
 import numpy as np
 
-from optsched.core.instance import KINDS, Ints
-from optsched.problems.base import exact_sum
+from optsched.core.instance import KINDS, MAP, REDUCE, Bools, Ints
+from optsched.problems.base import exact_product, exact_sum
 from optsched.problems.schedules import ScheduleProblem
+from optsched.problems.service_times import NEVER
 
-__all__ = ["area_makespan", "fluid_completions", "fluid_ends", "work_by_job"]
+__all__ = [
+    "Window",
+    "all_waited_for",
+    "area_makespan",
+    "counted",
+    "demand",
+    "first_maps",
+    "fluid_completions",
+    "fluid_ends",
+    "lengths",
+    "ruled_out",
+    "tails",
+    "too_short",
+    "work_by_job",
+]
 
 
 def area_makespan(problem: ScheduleProblem, kind: int) -> int:
@@ -90,3 +110,118 @@ def fluid_ends(work: Ints, release: Ints, slots: int) -> list[int]:
         else:
             heapq.heappush(left, (amount - done, job))
     return ends
+
+
+class Window(NamedTuple):
+    """A time in which tasks of a kind run, and how what they take is measured.
+
+    Attributes
+    ----------
+    kind
+        `MAP` or `REDUCE`.
+    begin, end
+        Microseconds; tasks count that may not start before `begin`, and must end by `end`, which is later.
+    tail
+        0: all tasks of a job count. More: of the jobs whose reduces take as long after the maps that they wait for,
+        only the maps that must end before reduces start count, those that take least. With a tail no reduce counts.
+    function
+        0: tasks count as long as they are. k of 1 or more: by `lengths`.
+    prices
+        int64, shape (nodes,), 0 or more: what a node's time costs; None: 1 everywhere.
+    """
+
+    kind: int
+    begin: int
+    end: int
+    tail: int = 0
+    function: int = 0
+    prices: Ints | None = None
+
+
+def lengths(times: Ints, window: int | Ints, function: int) -> Ints:
+    """The lengths of tasks on a slot that has `window` microseconds: `lengths(window)` or less together.
+
+    With function 0 it is their time. With k it is u^(k) of Fekete and Schepers (2001), a dual feasible function, times
+    k times the window: the time itself where (k + 1) of it fill windows without a rest, else what is rounded down to
+    such times. So of tasks that fit just twice one counts as half a slot, for any time that they leave. What is longer
+    than the window counts as 2^60.
+
+    >>> lengths(np.array([4, 5, 6, 10, 11]), 10, 1).tolist()
+    [0, 5, 10, 10, 1152921504606846976]
+    >>> lengths(np.array([4, 5]), 10, 2).tolist()
+    [10, 10]
+    """
+    within = np.minimum(times, window)
+    if function:
+        more = (function + 1) * within
+        whole = more // window
+        within = np.where(more == whole * window, function * within, window * whole)
+    return np.where(times <= window, within, NEVER)
+
+
+def too_short(problem: ScheduleProblem, window: Window) -> str | None:
+    """Why a window cannot be measured in 64 bits, or None: the count of a task that fits must be below 2^60."""
+    price = 1 if window.prices is None else max(1, int(window.prices.max(initial=0)))
+    if (window.function + 1) * (window.end - window.begin) * price < NEVER:
+        return None
+    return "prices, function and length of the window multiply to 2^60 or more"
+
+
+def tails(problem: ScheduleProblem) -> Ints:
+    """Microseconds that the reduces of each job take at least, after the maps that they wait for; shape (jobs,)."""
+    found = np.zeros(len(problem.jobs), dtype=np.int64)
+    reduces = problem.kind == REDUCE
+    np.maximum.at(found, problem.jobs.of_task[problem.tasks[reduces]], problem.least_times[reduces])
+    found[problem.maps_before_reduces == 0] = 0
+    return found
+
+
+def all_waited_for(problem: ScheduleProblem) -> Bools:
+    """Whether the reduces of each job wait for all its maps that are left, if any is; shape (jobs,)."""
+    left = np.concatenate([problem.tasks, problem.running])
+    maps = left[problem.instance.workload.kind[left] == MAP]
+    count = np.bincount(problem.jobs.of_task[maps], minlength=len(problem.jobs))
+    return np.asarray((problem.maps_before_reduces == count) & (count > 0))
+
+
+def counted(problem: ScheduleProblem, window: Window) -> Bools:
+    """Which of `tasks` a window is about, but for its tail; shape (tasks,)."""
+    found: Bools = (problem.kind == window.kind) & (problem.earliest_starts >= window.begin)
+    if window.tail:
+        found &= (problem.kind == MAP) & (tails(problem)[problem.jobs.of_task[problem.tasks]] >= window.tail)
+    return found
+
+
+def demand(problem: ScheduleProblem, window: Window) -> tuple[int | None, int]:
+    """The demand of tasks in a window, None if one does not fit, and its supply; it is not `too_short` for its prices.
+
+    The tasks of jobs that all end by `end` (with a tail: whose reduces end a tail later) need no more than there is.
+    Proof: the tasks that count run side by side within the window, so that those on a slot of node n, with a running
+    task before them, have `lengths` of no more than a slot's. Each costs its node's price for that at least.
+    """
+    long, room = window.end - window.begin, problem.room[KINDS[window.kind]]
+    prices = np.ones(len(room), dtype=np.int64) if window.prices is None else window.prices
+    whole = int(lengths(np.array([long]), long, window.function)[0])
+    nodes, until, _ = problem.running_of(window.kind)
+    held = lengths(np.clip(until - window.begin, 0, long), long, window.function)
+    there = whole * exact_product(prices, room) - exact_product(prices[nodes], held)
+    tasks = np.flatnonzero(counted(problem, window))
+    taken = problem.times.cheapest(prices, room > 0, lambda times: lengths(times, long, window.function))[tasks]
+    if window.tail:
+        taken = taken[first_maps(problem, tasks, taken)]
+    return None if (taken >= NEVER).any() else exact_sum(taken), there
+
+
+def first_maps(problem: ScheduleProblem, tasks: Ints, taken: Ints) -> Ints:
+    """Those of pending maps (`tasks`) that their job's reduces wait for, if these are the quickest."""
+    job = problem.jobs.of_task[problem.tasks[tasks]]
+    started = np.bincount(problem.running_of(MAP)[2], minlength=len(problem.jobs))
+    order = np.lexsort((taken, job))
+    place = np.arange(len(order)) - np.searchsorted(job[order], job[order])
+    return np.asarray(order[place < (problem.maps_before_reduces - started)[job[order]]])
+
+
+def ruled_out(problem: ScheduleProblem, window: Window) -> bool:
+    """Whether no schedule ends by the end of a window and its tail: the tasks need more than there is."""
+    need, room = demand(problem, window)
+    return need is None or need > room

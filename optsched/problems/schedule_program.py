@@ -27,9 +27,8 @@ from optsched.core.placement import NONE
 from optsched.core.results import Number
 from optsched.core.schedule import MICRO, Schedule
 from optsched.problems.base import exact
-from optsched.problems.left_shift import as_early, slots_by_node
 from optsched.problems.programs import Builder, Label, Program, Programmed
-from optsched.problems.schedules import NEVER, ScheduleProblem
+from optsched.problems.schedules import NEVER, ScheduleProblem, as_early, slots_by_node
 from optsched.problems.timetable import Timetable
 
 __all__ = ["Goal", "Span", "TimedProblem", "job_labels"]

@@ -1,7 +1,8 @@
 """Base of the problems over time: which schedules are feasible, when tasks and jobs end, and bounds on that.
 
 A task runs without a break on one slot of its kind, from its start on. Everything is in whole microseconds; values are
-exact seconds. Problems get what they sum or compare from `ends` and `completions` of this module.
+exact seconds. Problems get what they sum or compare from `ends` and `completions` of this module. `as_early` shifts a
+schedule to the left; `schedule_enumeration` says why no task starts later there.
 """
 
 from __future__ import annotations
@@ -24,10 +25,9 @@ from optsched.core.results import Number, Violation
 from optsched.core.schedule import Schedule, microseconds, seconds
 from optsched.problems.base import Parameter, TaskProblem, choice, number, sequence
 from optsched.problems.distances import missing_topology
-from optsched.problems.service_times import ServiceTimes, level_times, untimed
-from optsched.problems.transfer_times import missing_times, transfer_times
+from optsched.problems.service_times import ServiceTimes, level_times, missing_times, transfer_times, untimed
 
-__all__ = ["Jobs", "ScheduleProblem"]
+__all__ = ["Jobs", "ScheduleProblem", "as_early", "slots_by_node"]
 
 #: What to do where something else stands for a schedule.
 HOW_TO_SCHEDULE = "make one first: problem.schedule(nodes, starts), with a node index and microseconds for each task"
@@ -436,3 +436,55 @@ def _most_at_once(nodes: Ints, begin: Ints, end: Ints, count: int) -> Ints:
     peak = np.zeros(count, dtype=np.int64)
     np.maximum.at(peak, node[last], running[last])  # each node's intervals all end, so that every sum starts from 0
     return peak
+
+
+def as_early(problem: ScheduleProblem, schedule: Schedule) -> Schedule:
+    """The same tasks on the same nodes in the order of their starts, each as early as it can be, maps first.
+
+    A reduce that would end before its job's last map starts later, so that it ends with that. The schedule is feasible,
+    but may leave tasks out.
+
+    Examples
+    --------
+    >>> from optsched.core.instance import Cluster, Instance, Workload
+    >>> from optsched.problems.makespan import Makespan
+    >>> problem = Makespan(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[10, 20])))
+    >>> as_early(problem, problem.schedule([0, 0], [50_000_000, 1_000_000])).starts.tolist()
+    [20000000, 0]
+    """
+    nodes = schedule.nodes[problem.tasks]
+    starts = schedule.starts[problem.tasks].copy()
+    begin = last = np.full(len(problem.jobs), -NEVER, dtype=np.int64)
+    job = problem.jobs.of_task[problem.tasks]
+    for kind in (MAP, REDUCE):
+        slots = slots_by_node(problem, kind, last)
+        runs = np.flatnonzero((problem.kind == kind) & (nodes != NONE) & (begin[job] < NEVER))
+        times = problem.times.on(runs, nodes[runs])
+        for row in np.lexsort((runs, starts[runs])).tolist():
+            position, time = int(runs[row]), int(times[row])
+            until, node = int(last[job[position]]), int(nodes[position])
+            start = max(int(problem.release[position]), int(begin[job[position]]))
+            if not time:  # no slot is needed
+                starts[position] = max(start, until)
+                continue
+            start = max(start, slots[node][0], until - time)
+            starts[position] = start
+            slots[node] = sorted([*slots[node][1:], start + time])
+        ends = problem.ends(problem.schedule(nodes, starts))
+        begin, last = problem.reduces_from(ends), problem.last_maps(ends)
+    return problem.schedule(nodes, starts)
+
+
+def slots_by_node(problem: ScheduleProblem, kind: int, last: Ints) -> list[list[int]]:
+    """When the slots of each node become free, the first first; of running reduces not before their job's last map.
+
+    `last` is when the last map of each job ends (microseconds, shape (jobs,)); of no matter for maps.
+    """
+    nodes, until, job = problem.slots(kind)
+    if kind == REDUCE:
+        runs = job >= 0
+        until[runs] = np.maximum(until[runs], last[job[runs]])
+    slots: list[list[int]] = [[] for _ in problem.instance.cluster.node_ids]
+    for node, end in zip(nodes.tolist(), until.tolist(), strict=True):
+        slots[node].append(end)
+    return [sorted(held) for held in slots]

@@ -23,7 +23,6 @@ from optsched.problems.base import Problem, exact, exact_sum, overfull
 from optsched.problems.counted_places import TaskClasses
 from optsched.problems.distances import distances
 from optsched.problems.programs import Builder, Label, Program, Programmed, labelled, summed
-from optsched.problems.reduce_slots import ReduceSlots
 from optsched.problems.relaxations import UNBOUNDED
 from optsched.problems.transmission_costs import (
     Scale,
@@ -33,7 +32,7 @@ from optsched.problems.transmission_costs import (
     summed_units,
     too_much,
 )
-from optsched.problems.transmission_reduces import DISTINCT, least_sum
+from optsched.problems.transmission_reduces import DISTINCT, ReduceSlots, least_sum
 
 __all__ = ["Entries", "Transmission"]
 

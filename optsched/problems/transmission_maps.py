@@ -13,8 +13,7 @@ from optsched.core.instance import Instance, Ints
 from optsched.core.results import Component, Proof, Sense
 from optsched.problems.assignment import TabledProblem
 from optsched.problems.counted_places import Level, Places, TaskClasses
-from optsched.problems.distances import missing_topology
-from optsched.problems.nearest_areas import NearestAreas
+from optsched.problems.distances import NearestAreas, missing_topology
 from optsched.problems.programs import Programmed
 from optsched.problems.transmission_costs import Scale, map_costs, missing_of_maps
 

@@ -1,8 +1,17 @@
 """`utility`: maps and reduces on trackers within their resources, so that the lowest utility of a job is highest.
 
 Sharmilarani et al.'s resource-aware scheduling (RAS): utility (6), (7), objectives (8) and then (9), constraint (10).
-What a count of tasks is worth to a job is tabulated in `optsched.problems.utility_tables`; where RAS puts the reduces
-before it places any map is `spread_reduces`. Nothing here solves.
+What a count of tasks is worth to a job is tabulated from none to all of the pending tasks (`map_table`,
+`reduce_table`). Where RAS puts the reduces before it places any map is `spread_reduces`. Nothing here solves.
+
+(7) divides by zero in several places, and its logarithm of no task at all is minus infinity. There it is read so:
+
+- no map pending: the maps are worth 1, as where all of them are served;
+- required 0 (no goal, or nothing to do): the first branch alone holds;
+- required 1: the second branch holds for no map at all only, which is minus infinity;
+- required = pending = allocated: 1, not 0/0: the job is saturated;
+- required > pending (the goal is out of reach): the second branch throughout, below 0;
+- no reduce pending: the reduces are worth 0; one pending: 0 with it, minus infinity without.
 """
 
 from __future__ import annotations
@@ -16,19 +25,98 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from optsched.core.decimals import whole_units
+from optsched.core.decimals import decimal, whole_units
 from optsched.core.errors import Fault, InputError
 from optsched.core.instance import LARGEST, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.base import GRID, Parameter, Problem, choice, exact, exact_product, number, on_grid
+from optsched.problems.demands import capacity_units, demand_fault, demands_of
 from optsched.problems.knapsack import knapsacks
 from optsched.problems.programs import Limited, Program
-from optsched.problems.resource_units import capacity_units, demand_fault, demands_of
 from optsched.problems.utility_program import LEAST_FINITE, Hosts, UtilityProgram
-from optsched.problems.utility_tables import map_table, reduce_table, required_maps
 
-__all__ = ["LEAST_FINITE", "Allocation", "Utility", "spread_reduces"]
+__all__ = ["LEAST_FINITE", "Allocation", "Utility", "map_table", "reduce_table", "required_maps", "spread_reduces"]
+
+
+def required_maps(pending: int, map_time: float, goal: float, now: float) -> int:
+    """How many maps a job must run at once to meet its goal (s_req; Sharmilarani et al., section III.G).
+
+    The pending maps run in waves of that many, each as long as a mean map. They end in time if the time left is a whole
+    number of maps, else perhaps a wave later (`sharmilarani/3-required-maps`). Numbers count as the
+    decimals that they are written as, so that 10 maps of 0.1 s within 1 s need one at a time.
+
+    Parameters
+    ----------
+    pending
+        Pending maps (s_pend).
+    map_time
+        Mean length of a map in seconds (mu_j).
+    goal
+        Instant of the completion goal in seconds (T_goal), NaN where there is none: nothing is required.
+    now
+        Instant of the decision. A goal that has passed requires every pending map at once.
+
+    Returns
+    -------
+    int
+        At most 2^53, however short the time that is left.
+
+    Examples
+    --------
+    >>> required_maps(10, 30, 130, 50), required_maps(10, 30, 40, 50), required_maps(10, 30, math.nan, 50)
+    (4, 10, 0)
+    """
+    if not pending or math.isnan(goal):
+        return 0
+    if goal <= now:
+        return pending
+    at_once = math.ceil(pending * decimal(map_time) / (decimal(goal) - decimal(now)))
+    return min(at_once, LARGEST)
+
+
+def map_table(required: int, pending: int, smoothed: bool = False) -> list[float]:
+    """Worth of 0, 1, ..., `pending` maps (u^M; Sharmilarani et al., (7) with the edge rules above); not decreasing.
+
+    Parameters
+    ----------
+    required, pending
+        s_req and s_pend.
+    smoothed
+        Logarithms are of one more than the counts, so that no map at all is worth -1 and not minus infinity.
+
+    Examples
+    --------
+    >>> [round(worth, 4) for worth in map_table(4, 10)]
+    [-inf, -1.0, -0.5, -0.2075, 0.0, 0.1667, 0.3333, 0.5, 0.6667, 0.8333, 1.0]
+    """
+
+    def worth(count: int) -> float:
+        if count >= required:
+            return 1.0 if count == pending else (count - required) / (pending - required)
+        return _logarithmic(count, required, smoothed)
+
+    return [worth(count) for count in range(pending + 1)]
+
+
+def reduce_table(pending: int, smoothed: bool = False) -> list[float]:
+    """Worth of 0, 1, ..., `pending` reduces (u^R; Sharmilarani et al., (7) with the edge rules above); not decreasing.
+
+    Examples
+    --------
+    >>> [round(worth, 4) for worth in reduce_table(5)]
+    [-inf, -1.0, -0.5693, -0.3174, -0.1386, 0.0]
+    """
+    return [_logarithmic(count, pending, smoothed) for count in range(pending + 1)]
+
+
+def _logarithmic(count: int, full: int, smoothed: bool) -> float:
+    """log(count)/log(full) - 1, which is 0 where `count` is `full`."""
+    if count == full:
+        return 0.0
+    if smoothed:
+        return math.log(1 + count) / math.log(1 + full) - 1
+    return math.log(count) / math.log(full) - 1 if count else -math.inf
 
 
 class Allocation(NamedTuple):

@@ -21,8 +21,8 @@ from optsched.core.results import Bound, Component, Number, Proof, Sense, Value
 from optsched.problems.assignment import LevelledProblem, Pool
 from optsched.problems.base import OwnCosts, exact, exact_product
 from optsched.problems.counted_places import enter_places
-from optsched.problems.counted_room import count_limits
-from optsched.problems.groups import missing_group_of_tasks
+from optsched.problems.demands import count_limits
+from optsched.problems.fair_lsap import missing_group_of_tasks
 from optsched.problems.lsap import LEVELS
 from optsched.problems.programs import Builder, Limited, Program
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.certificates.flow_congestion import flow_congestion_certificate, plain_prices
+from optsched.certificates.flows import flow_congestion_certificate, plain_prices
 from optsched.core.deadline import unhurried
 from optsched.heuristics.flow_sched import flow_greedy
 from optsched.problems import FlowCongestion

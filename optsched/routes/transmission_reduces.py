@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.certificates.transmission_reduces import transmission_reduces_certificate
+from optsched.certificates.transmission import transmission_reduces_certificate
 from optsched.core.deadline import unhurried
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Certificate, Solution

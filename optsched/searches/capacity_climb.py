@@ -17,8 +17,7 @@ import numpy as np
 from optsched.certificates.trees import Tree
 from optsched.core.deadline import check
 from optsched.core.instance import Bools, Floats, Ints
-from optsched.problems.capacity_knapsacks import CapacityKnapsacks, NodePrices
-from optsched.problems.generalized_assignment import GeneralizedAssignment
+from optsched.problems.generalized_assignment import CapacityKnapsacks, GeneralizedAssignment, NodePrices
 from optsched.searches.capacity_tree import MOST_ENTRIES, CapacityTree
 
 __all__ = [

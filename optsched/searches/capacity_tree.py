@@ -1,8 +1,8 @@
 """Branch and bound for `generalized-assignment`: prices of tasks by subgradients, knapsacks, pairs that cost too much.
 
-The relaxation and what it leaves out are those of `problems.capacity_knapsacks` (Posta, Ferland and Michelon 2012). At
-each case prices are improved by deflected subgradients (Camerini, Fratta and Maffioli 1975), what the knapsacks hold is
-repaired into a placement, and it branches on the pair of task and node whose two parts cost most. All arithmetic
+The relaxation and what it leaves out are those of `problems.generalized_assignment` (Posta, Ferland and Michelon 2012).
+At each case prices are improved by deflected subgradients (Camerini, Fratta and Maffioli 1975), what the knapsacks hold
+is repaired into a placement, and it branches on the pair of task and node whose two parts cost most. All arithmetic
 that decides is in integers, so that the tree is a proof, and the same with and without compiled loops.
 """
 
@@ -17,8 +17,14 @@ import numpy as np
 from optsched.certificates.trees import Branch, Step, Tree
 from optsched.core.deadline import check
 from optsched.core.instance import LARGEST, Bools, Floats, Ints
-from optsched.problems.capacity_knapsacks import CapacityKnapsacks, Filled, NodePrices, Priced, fill
-from optsched.problems.generalized_assignment import GeneralizedAssignment
+from optsched.problems.generalized_assignment import (
+    CapacityKnapsacks,
+    Filled,
+    GeneralizedAssignment,
+    NodePrices,
+    Priced,
+    fill,
+)
 from optsched.problems.relaxations import Box
 from optsched.solvers.compiled import compiles, ready
 
@@ -57,7 +63,7 @@ _STEP, _PATIENCE = 1.5, 6
 
 
 def fill_compiled(cost: Ints, weight: Ints, free: Bools, room: Ints) -> Filled:
-    """Fill knapsacks like `capacity_knapsacks.fill`, by a compiled loop, for int64."""
+    """Fill knapsacks like `generalized_assignment.fill`, by a compiled loop, for int64."""
     from optsched.solvers.knapsack_kernels import fill_one
 
     filled = Filled(np.zeros(len(room), dtype=np.int64), np.zeros_like(cost), np.zeros_like(cost))

@@ -9,7 +9,7 @@ import numpy as np
 from optsched.core.deadline import check
 from optsched.core.instance import Floats, Ints
 from optsched.core.placement import NONE
-from optsched.problems.reduce_slots import ReduceSlots
+from optsched.problems.transmission_reduces import ReduceSlots
 
 __all__ = ["filled", "first_fit"]
 

@@ -22,8 +22,7 @@ from optsched.core.errors import SolverDisagreement
 from optsched.core.instance import LARGEST, Floats, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Value
-from optsched.problems.capacity_knapsacks import NodePrices
-from optsched.problems.generalized_assignment import GeneralizedAssignment
+from optsched.problems.generalized_assignment import GeneralizedAssignment, NodePrices
 from optsched.searches.program_tree import as_arrays
 from optsched.searches.tabled_assignment import seconds_at_worst, slot_prices, table_fits
 from optsched.solvers.answers import rounded_prices

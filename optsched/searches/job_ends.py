@@ -18,10 +18,9 @@ from optsched.certificates.trees import Branch, Step, Tree
 from optsched.core.deadline import check
 from optsched.core.instance import Floats, Ints
 from optsched.core.schedule import Schedule
-from optsched.problems.job_ends import MOST_WORK, JobEnds
 from optsched.problems.job_times import JobTimes
 from optsched.problems.relaxations import Box
-from optsched.problems.time_prices import TimePrices
+from optsched.problems.time_prices import MOST_WORK, JobEnds, TimePrices
 from optsched.searches.program_tree import as_arrays
 from optsched.searches.start_program import Late, StartProgram
 from optsched.solvers.answers import whole_numbers

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from optsched.core.deadline import check
 from optsched.core.instance import KINDS, Floats, Ints
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedule_windows import Window, counted, ruled_out, too_short
+from optsched.problems.schedule_bounds import Window, counted, ruled_out, too_short
 from optsched.problems.schedules import ScheduleProblem
 from optsched.solvers.highs import LinearProgram, solve_uninterrupted
 from optsched.solvers.profiles import Profile

@@ -24,11 +24,11 @@ from optsched.core.errors import TooLarge
 from optsched.core.instance import Bools, Ints
 from optsched.core.results import Certificate, Number
 from optsched.core.schedule import MICRO, Schedule
-from optsched.problems.job_ends import JobEnds
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedule_windows import tails
+from optsched.problems.schedule_bounds import tails
 from optsched.problems.schedules import ScheduleProblem
+from optsched.problems.time_prices import JobEnds
 from optsched.searches.job_ends import EndTree, ended_by
 from optsched.searches.job_placing import JobPlacing, job_orders
 from optsched.searches.jobs_alone import AloneSearch

@@ -46,7 +46,7 @@ found before the tree (`searches.transmission_start`).
 `ReduceBounds.proved` computes all bounds again in integers, for every child of every state, so that nothing can be left
 out. `certificates.transmission` checks it that way.
 
-**Tuned constants** here, in `problems.transmission_bounds` and `problems.transmission_tables` decide how long a search
+**Tuned constants** here and in `problems.transmission_bounds` decide how long a search
 takes and how near it comes to a proof within a limit. What it proves is true with any values. The comment at each
 constant says what it trades. Counts are by `python benchmarks/transmission_constants.py NAME`, over 24 instances of up
 to 300 states each, or with `--large` over 12 instances of 10 states each, with first placements that moves had
@@ -70,11 +70,11 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import (
     IMPOSSIBLE,
     MOST_PRODUCTS,
+    OPEN,
     Branching,
     ReduceBounds,
     ReduceCharges,
 )
-from optsched.problems.transmission_tables import OPEN
 from optsched.searches.transmission_stages import cheapest_reduces, slot_prices, stepped_prices
 from optsched.searches.transmission_start import FirstPlacements, Incumbent
 from optsched.solvers.outcome import STOPPED, stopped

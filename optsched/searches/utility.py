@@ -20,8 +20,7 @@ from optsched.core.placement import Placement
 from optsched.core.results import Certificate, Limit
 from optsched.problems.base import GRID
 from optsched.problems.utility import LEAST_FINITE, Utility
-from optsched.problems.utility_columns import TaskPrices
-from optsched.problems.utility_program import Hosts, Items
+from optsched.problems.utility_program import Hosts, Items, TaskPrices
 from optsched.searches.utility_columns import (
     is_too_large,
     most_utilisation,

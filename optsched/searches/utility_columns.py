@@ -2,7 +2,7 @@
 
 The program is that of `optsched.problems.utility_program`. With only some patterns of a host what it finds is a
 placement, but what it rules out means nothing. The patterns and counts that can be in a better placement
-(`optsched.problems.utility_columns`) are few where prices nearly close: a program over them is small, and so is the
+(`optsched.problems.utility_program`) are few where prices nearly close: a program over them is small, and so is the
 tree of cases of its linear programs.
 
 Column generation leaves few patterns, and whole numbers of these seldom add up to what jobs need. Where many patterns
@@ -26,8 +26,7 @@ from optsched.core.instance import Floats, Ints
 from optsched.core.results import Certificate, Termination
 from optsched.problems.knapsack import MOST_STATES
 from optsched.problems.utility import Utility
-from optsched.problems.utility_columns import Columns, TaskPrices, columns_at
-from optsched.problems.utility_program import Hosts, UtilityProgram
+from optsched.problems.utility_program import Columns, Hosts, TaskPrices, UtilityProgram, columns_at
 from optsched.searches.program_tree import as_arrays, settling_tree
 from optsched.searches.utility_patterns import Packing, Patterns, best_patterns
 from optsched.solvers.answers import whole_numbers

@@ -12,7 +12,7 @@ from optsched.core.decimals import decimal
 from optsched.core.errors import Fault, MissingField
 from optsched.core.instance import MAP, RUNNING, Cluster, Floats, Instance
 from optsched.heuristics.running.course import Ends
-from optsched.problems.resource_units import demands_of
+from optsched.problems.demands import demands_of
 from optsched.simulating.services import Levels, Shuffling, place_of
 
 __all__ = ["Overload"]

@@ -19,7 +19,7 @@ from optsched.core.instance import FINISHED, MAP, RUNNING, Floats, Instance, Int
 from optsched.core.schedule import MICRO, microseconds
 from optsched.heuristics.running.course import WAKE, Ends, Progress, Service
 from optsched.problems.base import choice
-from optsched.problems.input_rates import task_rates
+from optsched.problems.demands import task_rates
 from optsched.simulating.services import Shuffling, place_of, unplaced
 from optsched.solvers.max_min import Shares
 

@@ -18,8 +18,7 @@ from optsched.core.placement import NONE
 from optsched.core.schedule import microseconds
 from optsched.heuristics.running.course import Ends, Progress, Service
 from optsched.problems.base import choice, number, sequence
-from optsched.problems.service_times import level_times, untimed
-from optsched.problems.transfer_times import Apart, computing, missing_times, moved, transfer_times
+from optsched.problems.service_times import Apart, computing, level_times, missing_times, moved, transfer_times, untimed
 
 __all__ = [
     "Levels",
@@ -279,7 +278,7 @@ class Transfer(Service):
     """A map computes and fetches its block; a reduce copies from its maps while these run, and computes then.
 
     A map takes its `duration` (or else its `times` on a node with its block: that is assumed to be computing alone) and
-    for each MB the distance to the nearest replica (`optsched.problems.transfer_times`, as the problems over time with
+    for each MB the distance to the nearest replica (`optsched.problems.service_times`, as the problems over time with
     `service=transfer`). A map without replicas fetches nothing. A reduce copies what its
     maps send it, one after another, each MB for the distance from where the map ran, and computes for its `duration`
     once it has all. What is copied before the last map ends costs no time of its own.

@@ -1,24 +1,30 @@
-"""Prices of assignment problems: corrupted ones are told, and none prove more than the optimum."""
+"""Prices of assignment problems: corrupted ones are told, none prove more than the optimum, and each is needed."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lsap_fairness_instances import SMALL
 from proved_solutions import LSAP, SOLVED, with_data
 from strategies import problems
 
 from optsched.certificates import certify, proved_bound
 from optsched.core.errors import CertificateInvalid
-from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.results import Certificate, Proof
-from optsched.problems import FairLsap, Flow
+from optsched.instances.claim_files import read_solution, write_claim
+from optsched.instances.generate import generate
+from optsched.problems import FairLsap, Flow, LsapFairness
 from optsched.problems.assignment import AssignmentProblem
-from optsched.routes import solve
+from optsched.routes import frontier, solve
 from optsched.searches.enumeration import best_placement
 
 
@@ -97,3 +103,90 @@ def test_every_assignment_problem_has_its_own_pools() -> None:
         value = proved_bound(problem, other.certificates[0])
         assert value <= solution.bound[0]  # type: ignore[operator]
     assert np.array_equal(Flow(instance).idle_nodes, [0])
+
+
+@pytest.mark.parametrize("distance", ["absolute", "relative"])
+def test_solution_files_keep_the_proof(tmp_path: Path, distance: str) -> None:
+    """Tests that values and prices with many digits survive a solution file, and certify there."""
+    instance = generate("fair-lsap", weights=(0.1, 0.3, 0.7, 1.1, 1.3, 1.7))
+    problem = LsapFairness(instance, distance=distance)
+    solution = solve(problem)
+    assert certify(problem, solution).proved
+    path = tmp_path / "solution.json"
+    write_claim(solution, problem.instance, path)
+    assert certify(problem, read_solution(path, problem.instance)).proved
+
+
+@pytest.mark.parametrize("weights", [np.random.default_rng(0).uniform(0.1, 1, 100), [1, 1e-300, 0.3]])
+def test_bug_prices_and_values_were_written_that_no_reader_takes(tmp_path: Path, weights: Any) -> None:
+    """Tests that shares of many weights, and of tiny ones, come back from both kinds of files and certify there.
+
+    A hundred weights of 16 digits take fractions of 1,400 digits, a tiny weight prices of 301 digits.
+    """
+    groups = len(weights)
+    workload = Workload(
+        [f"t{row}" for row in range(groups)],
+        replicas=Ragged.from_rows([[row % 2] for row in range(groups)]),
+        job=np.arange(groups),
+        job_ids=[f"j{row}" for row in range(groups)],
+        job_group=list(range(groups)),
+        group_ids=[f"g{row}" for row in range(groups)],
+        group_weight=weights,
+    )
+    running = {"group_running_tasks": [row % 3 for row in range(groups)]}
+    instance = Instance.initial(Cluster(["a", "b"], slots=[groups // 3 + 1] * 2), workload, **running)
+    problem = LsapFairness(instance, distance="relative")
+    solution = solve(problem)
+    for suffix in (".json", ".npz"):
+        path = tmp_path / f"solution{suffix}"
+        write_claim(solution, instance, path)
+        again = read_solution(path, instance)
+        assert again.objective == solution.objective
+        assert certify(problem, again).proved
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"locality_cost": 1}, "a proof for up to 1 tasks off their data says nothing of this placement"),
+        ({"locality_cost": 2.0}, "locality_cost: must be an integer"),
+        ({"locality_price": 0.5}, "locality_price: must be an integer"),
+        ({"task_price": "1.5"}, "task_price: must be an integer or a fraction \"p/q\", not '1.5'"),
+        ({"task_price": "1/0"}, "must be an integer or a fraction"),
+        ({"task_price": "9" * 80 + "x"}, f'task_price: must be an integer or a fraction "p/q", not \'{"9" * 50}'),
+        ({"task_price": "9" * 4001 + "/7"}, "must be an integer or a fraction"),
+        ({"task_price": "٣/7"}, "must be an integer or a fraction"),
+        ({"task_price": None}, "task_price: must be an integer"),
+        ({"node_prices": {"Z": 1}}, 'node_prices: there is no node "Z"'),
+        ({"node_prices": [1]}, "node_prices: must be an object"),
+        ({"group_prices": {"g9": 1}}, 'group_prices: there is no group "g9"'),
+        ({"group_prices": {"g1": "x"}}, "g1: must be an integer or a fraction"),
+    ],
+)
+def test_faulty_certificates(changes: dict[str, Any], message: str) -> None:
+    """Tests that data that is not what the proof needs is told."""
+    point = frontier(SMALL)[2]
+    certificate = replace(point.certificates[1], data={**point.certificates[1].data, **changes})
+    with pytest.raises(CertificateInvalid) as caught:
+        proved_bound(SMALL, certificate, point.objective)
+    assert message in str(caught.value)
+
+
+def test_a_proof_needs_its_placement() -> None:
+    """Tests that a distance is proved within a locality cost only."""
+    with pytest.raises(CertificateInvalid, match="says nothing of this placement"):
+        proved_bound(SMALL, frontier(SMALL)[0].certificates[1])
+
+
+@pytest.mark.parametrize("key", ["locality_price", "task_price", "node_prices", "group_prices"])
+def test_changed_prices_prove_less(key: str) -> None:
+    """Tests that each of the prices is needed: without it a true claim is caught."""
+    point = frontier(SMALL)[1]
+    certificate = point.certificates[1]
+    other = {"node_prices": {"A": 1, "B": 1}} if key == "node_prices" else {key: {} if key == "group_prices" else 0}
+    changed = replace(certificate, data={**certificate.data, **other})
+    assert proved_bound(SMALL, changed, point.objective) < certificate.claim
+    solution = replace(
+        solve(SMALL), certificates=(solve(SMALL).certificates[0], replace(changed, claim=Fraction(11, 30)))
+    )
+    assert not certify(SMALL, solution).valid

@@ -27,12 +27,11 @@ from optsched.core.instance import KINDS, MAP, Cluster, Instance, Workload
 from optsched.core.results import Certificate, Proof, Termination
 from optsched.instances.claim_files import read_solution, write_claim
 from optsched.problems import schedule_program
-from optsched.problems.job_ends import JobEnds
 from optsched.problems.job_times import JobTimes
 from optsched.problems.jobs_alone import JobsAlone
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedule_windows import Window, ruled_out
-from optsched.problems.time_prices import PricedTime, TimePrices
+from optsched.problems.schedule_bounds import Window, ruled_out
+from optsched.problems.time_prices import JobEnds, PricedTime, TimePrices
 from optsched.routes import solve
 from optsched.routes.latency import latency_search
 from optsched.searches.enumeration import best_decision

@@ -20,9 +20,9 @@ from optsched.certificates.trees import over_rows
 from optsched.core.errors import CertificateInvalid
 from optsched.core.results import Certificate, Proof
 from optsched.instances.generate import generate
-from optsched.problems import Utility, utility_columns
+from optsched.problems import Utility, utility_program
 from optsched.problems.base import GRID
-from optsched.problems.utility_columns import TaskPrices
+from optsched.problems.utility_program import TaskPrices
 from optsched.routes import bounds, solve
 from optsched.searches.enumeration import best_placement
 from optsched.searches.program_tree import settling_tree
@@ -114,7 +114,7 @@ def _lowest(problem: Utility) -> Certificate:
     value = solve(problem).bound[0]
     assert value is not None
     threshold, none = int(value * GRID) + 1, TaskPrices.none(problem)
-    columns = utility_columns.columns_at(problem, threshold, none, None)
+    columns = utility_program.columns_at(problem, threshold, none, None)
     assert columns is not None
     tree = settling_tree(columns.program, 1, load_profile("exact"), 2_000)
     assert tree is not None
@@ -185,7 +185,7 @@ def test_trees_of_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CertificateInvalid, match="needs a lowest utility that is given"):
         proved_bound(tree_certificates()[0][0], tree_certificates()[0][1], None)
     problem, certificate, given_values = tree_certificates()[1]
-    monkeypatch.setattr(utility_columns, "MOST_PATTERNS", 0)
+    monkeypatch.setattr(utility_program, "MOST_PATTERNS", 0)
     with pytest.raises(CertificateInvalid, match="map_prices: too many patterns are left at these prices"):
         proved_bound(problem, certificate, given_values)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from small_problems import small_problem
 
-from optsched.certificates.flow_congestion import flow_congestion_certificate
+from optsched.certificates.flows import flow_congestion_certificate
 from optsched.core.errors import InputError
 from optsched.core.instance import Cluster, Instance, Pairs, Ragged, Topology, Workload
 from optsched.core.registry import records
@@ -31,7 +31,7 @@ from optsched.problems import (
 )
 from optsched.problems.base import GRID, table_row
 from optsched.problems.lsap import parse_levels
-from optsched.problems.utility_tables import required_maps
+from optsched.problems.utility import required_maps
 from optsched.routes import bounds, solve
 
 #: Of each problem: paper; components with sense and unit; parameters with their defaults; what it needs; kind of proof.

@@ -1,4 +1,4 @@
-"""The problems over time against an oracle that looks at every instant."""
+"""The problems over time against an oracle that looks at every instant; and schedules as early as can be."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from oracles import schedules as oracles
-from over_time import document, two_jobs
+from over_time import both, document, two_jobs
 
 from optsched.core.errors import InputError, MissingField, UsageError
 from optsched.core.instance import Cluster, Instance, State, Workload
@@ -19,6 +19,8 @@ from optsched.core.schedule import MICRO, Schedule
 from optsched.instances.files import parse
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
+from optsched.problems.schedules import as_early
+from optsched.searches.job_placing import placed_schedules
 
 FACTORS = ((1, 1, 1), (1, 1.5, 3), (0.3, 1, 0.1))
 
@@ -100,3 +102,33 @@ def test_wrong_decisions() -> None:
     ended = instance.with_state(State.initial(cluster, workload, status=[2, 0, 0], node=[0, -1, -1]))
     names = {broken.constraint for broken in Makespan(ended).violations(Schedule.of([(0, 0), (0, 0), (0, 0)]))}
     assert names == {"pending-task"}
+
+
+def test_nothing_ends_later() -> None:
+    """Tests that a schedule that is late by some seconds is feasible as early as can be, and no worse than before."""
+    for problem, best in both(range(12)):
+        for schedule in placed_schedules(problem):
+            late = Schedule(schedule.nodes, schedule.starts + 3 * MICRO * (schedule.nodes >= 0))
+            early = as_early(problem, late)
+            assert best <= problem.evaluate(early)[0] <= problem.evaluate(schedule)[0]
+            assert (problem.ends(early) <= problem.ends(schedule)).all()
+
+
+def test_order_stays() -> None:
+    """Tests that a second time changes nothing."""
+    for problem, _ in both(range(6)):
+        for schedule in placed_schedules(problem):
+            early = as_early(problem, schedule)
+            assert as_early(problem, early) == early
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_tasks_that_do_not_run_are_passed_over(left: int) -> None:
+    """Tests that a schedule without some of its tasks is still one without them, with reduces that cannot start."""
+    for problem, _ in both(range(6)):
+        for schedule in placed_schedules(problem):
+            kept = Schedule(schedule.nodes.copy(), schedule.starts)
+            nodes = schedule.nodes.copy()
+            nodes[left::2] = -1
+            kept = Schedule(nodes, schedule.starts)
+            assert (as_early(problem, kept).nodes == nodes).all()

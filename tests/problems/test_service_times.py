@@ -1,15 +1,29 @@
-"""How long tasks take, by locality, against what the format says and against all nodes."""
+"""How long tasks take, by locality or by computing and fetching, against the format and against all nodes."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
+import pytest
+from hypothesis import given, settings
 from over_time import FORMS, document, fetching, two_jobs
 
+from optsched.core.errors import InputError, MissingField, TooLarge, UsageError
+from optsched.core.instance import Cluster, Instance, Ragged, Shuffle, Topology, Workload
 from optsched.core.schedule import MICRO
-from optsched.instances.files import parse
+from optsched.instances.files import from_document, parse, to_document
+from optsched.problems.distances import distances
+from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
+from optsched.problems.schedule_bounds import lengths
+from optsched.problems.service_times import NEVER, Apart, level_times, moved, transfer_times
+from optsched.processes import memory
+from optsched.routes import solve
+from optsched.searches.enumeration import best_decision
+from optsched.testing.strategies import problems
 
 
 def test_times_by_level() -> None:
@@ -80,3 +94,192 @@ def test_near_and_far_against_all_nodes() -> None:
             assert far[row] <= others
             exact += far[row] == others
     assert exact > 200
+
+
+def table(instance: Instance, scale: float) -> list[list[int]]:
+    """What each task takes on each node, by the words of the paper and one sum after another."""
+    found = []
+    for task, holders in enumerate(instance.replicas):
+        workload = instance.workload
+        given = workload.duration[task]
+        computes = round(Fraction(repr(float(workload.times[task, 0] if np.isnan(given) else given))) * MICRO)
+        away = distances(instance)[holders].min(axis=0) if len(holders) else np.zeros(len(instance.cluster))
+        size = 0 if workload.kind[task] or not len(holders) else float(workload.size[task])
+        found.append([computes + round(size * far * scale * MICRO) for far in away.tolist()])
+    return found
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_task_on_each_node(form: str) -> None:
+    """Tests all times against those of a table, one by one and all at once, and what is said of all nodes."""
+    levels = set()
+    for seed in range(8):
+        instance = fetching(seed, form, nodes=3 + seed, tasks=12, reduces=1)
+        tasks, nodes = np.arange(len(instance.workload)), len(instance.cluster)
+        times, truth = transfer_times(instance, tasks, 0.37), table(instance, 0.37)
+        assert len(times) == len(tasks)
+        rows, columns = np.repeat(tasks, nodes), np.tile(np.arange(nodes), len(tasks))
+        assert times.on(rows, columns).reshape(-1, nodes).tolist() == truth
+        assert [times.row(task).tolist() for task in tasks.tolist()] == truth
+        for task, row in enumerate(truth):
+            assert times.by_level[task, 0] <= min(row)
+            assert max(row) <= times.longest[task]
+            assert set(row) <= set(times.distinct.tolist())
+            assert {row[node] for node in times.homes(task)} <= {min(row)}
+            near = [dict(level.of(task)) for level in times.near]
+            areas = [level.area.tolist() for level in times.near]
+            for node, time in enumerate(row):
+                assert time == next(held[areas[n][node]] for n, held in enumerate(near) if areas[n][node] in held)
+        alike = {times.alike(task): row for task, row in enumerate(truth)}
+        assert all(alike[times.alike(task)] == row for task, row in enumerate(truth))
+        levels.add(len(times.areas))
+    assert levels == {"hops": {3}, "switches": {3, 4, 5}}.get(form, levels)
+    assert times.even == (form in ("hops", "switches"))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_cheapest_fetching_is_the_least_of_all_nodes(form: str) -> None:
+    """Tests the cheapest node by times, or what counts in their place, and prices against all nodes."""
+    chance = np.random.default_rng(3)
+    for seed in range(12):
+        instance = fetching(seed, form, nodes=4 + seed % 3, tasks=8)
+        nodes, tasks = len(instance.cluster), np.arange(len(instance.workload))
+        times, truth = transfer_times(instance, tasks, 1), np.array(table(instance, 1))
+        prices, usable = chance.integers(0, 5, nodes), chance.random(nodes) < 0.7
+        plain = np.where(usable, truth * prices, NEVER).min(axis=1)
+        assert times.cheapest(prices, usable).tolist() == plain.tolist()
+        counts = lengths(truth, 9 * MICRO, 2)
+        costs = np.where(usable & (counts < NEVER), np.where(counts < NEVER, counts, 0) * prices, NEVER).min(axis=1)
+        found = times.cheapest(prices, usable, lambda given: lengths(given, 9 * MICRO, 2))
+        assert found.tolist() == costs.tolist()
+
+
+def test_a_cluster_of_one_node_and_of_none() -> None:
+    """Tests that on a node alone a map still reads over its distance from itself, and that nothing runs nowhere."""
+    hops = Topology("hops", hops={"node": 2, "rack": 3, "off_rack": 4})
+    workload = Workload(["m", "bare"], size=[10, 10], duration=[1, 1], replicas=Ragged.from_rows([[0], []]))
+    alone = transfer_times(Instance(Cluster(["a"], topology=hops), workload), np.arange(2), 0.5)
+    assert [alone.row(task).tolist() for task in (0, 1)] == [[11 * MICRO], [MICRO]]
+    assert [level.name for level in alone.near] == ["anywhere"]
+    bare = Instance(Cluster([], topology=hops), Workload(["m"], duration=[1]))
+    for topology in (hops, Topology("distance", np.zeros((0, 0)))):
+        none = transfer_times(replace(bare, cluster=Cluster([], topology=topology)), np.arange(1), 1)
+        assert (none.row(0).tolist(), none.longest.tolist(), none.homes(0)) == ([], [MICRO], [])
+        assert none.cheapest(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)).tolist() == [NEVER]
+
+
+def test_pairs_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that times over uneven distances are refused before they are made; one after another they can be had."""
+    for name, value in {"_ALWAYS": 0, "available_mb": lambda: 0}.items():
+        monkeypatch.setattr(memory, name, value)
+    told = (
+        r"^some: over uneven distances there would be times for 3 pairs of tasks and nodes, and take about .* by racks"
+    )
+    topology = Topology("distance", [[0, 2, 5], [2, 0, 1], [5, 1, 0]])
+    workload = Workload(["m", "n"], size=[100, 1], duration=[10, 1], replicas=Ragged.from_rows([[0], []]))
+    instance = Instance(Cluster(["a", "b", "c"], topology=topology), workload, name="some")
+    times = transfer_times(instance, np.array([0, 1]), 0.01)
+    assert (times.row(0) // MICRO).tolist() == [10, 12, 15]
+    with pytest.raises(TooLarge, match=told):
+        _ = times.near
+    even = Instance(
+        Cluster(["a", "b"], topology=Topology("hops", hops={"node": 0, "rack": 2, "off_rack": 4})), workload
+    )
+    assert len(transfer_times(even, np.array([0, 1]), 0.01).near) > 0
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_pairs_of_nodes(form: str) -> None:
+    """Tests the distance of each pair of nodes, from the one to the other."""
+    instance = fetching(1, form, nodes=5)
+    one, other = np.divmod(np.arange(25), 5)
+    assert Apart(instance).pairs(one, other).reshape(5, 5).tolist() == distances(instance).tolist()
+
+
+def test_what_is_moved_is_rounded_once() -> None:
+    """Tests halves of a microsecond, and amounts past all times."""
+    assert moved(np.array([0.5, 1.5, 2.5]), np.array([1.0] * 3), 1e-6).tolist() == [0, 2, 2]
+    assert moved(np.array([2.0**53]), np.array([2.0**53]), 2**53).tolist() == [2**54]
+
+
+def pair(**columns: object) -> Instance:
+    """A map and a reduce on two nodes at a distance of 1."""
+    cluster = Cluster(["a", "b"], topology=Topology("distance", [[0, 1], [1, 0]]))
+    rows = Ragged.from_rows([[0], []])
+    given = {"size": [4, np.nan], "duration": [1, 2]} | columns
+    workload = Workload(["m", "r"], kind=[0, 1], job=[0, 0], job_ids=["j"], replicas=rows, **given)  # type: ignore[arg-type]
+    return Instance(cluster, workload, name="pair")
+
+
+@pytest.mark.parametrize("kind", [Makespan, JobTimes])
+def test_what_is_missing(kind: type[Makespan]) -> None:
+    """Tests that each field that is missing is told with its place and what to do, and values that are none."""
+    asked = {"service": "transfer"}
+    bare = replace(pair(size=[np.nan] * 2, duration=[np.nan, 2]), cluster=Cluster(["a", "b"]))
+    with pytest.raises(MissingField) as told:
+        kind(bare, **asked)
+    assert [(fault.place, fault.message) for fault in told.value.faults] == [
+        ("topology", f"{kind.name} with service=transfer needs it: give one of distance, hops, rate and links"),
+        ("tasks[0].duration", "say for how many seconds it computes"),
+        ("tasks[0].size", "say how many MB it reads from its replicas"),
+    ]
+    kind(pair(size=[np.nan] * 2), service="levels")
+    with pytest.raises(UsageError, match="scale=-1: give a number that is 0 or more"):
+        kind(pair(), scale=-1)
+    with pytest.raises(UsageError, match="service='foo': known: levels, transfer"):
+        kind(pair(), service="foo")
+    with pytest.raises(InputError, match=r"times may add up past 2.*, or give a smaller scale"):
+        kind(pair(), scale=2**52, **asked)
+    stuck = replace(pair(), cluster=Cluster(["a", "b"], topology=Topology("rate", [[1, 0], [1, 1]])))
+    with pytest.raises(InputError, match=r"topology\.rate\[0\]\[1\]"):
+        kind(stuck, **asked)
+
+
+def test_remarks() -> None:
+    """Tests what a user is told: that reduces copy nothing, what is taken for computing, what does not count."""
+    instance = pair()
+    sends = replace(instance, workload=replace(instance.workload, shuffle=Shuffle([0], [1], size=[3.0])))
+    told = "service=transfer: what reduces copy costs no time, since it depends on where their maps ran"
+    assert Makespan(sends, service="transfer").remark == told
+    counts = f"{told}; factors counts with service=levels alone"
+    assert Makespan(sends, service="transfer", factors=(1, 1, 2)).remark == counts
+    workload = instance.workload
+    timed = replace(
+        workload, times=np.repeat(workload.duration[:, None], 3, axis=1), duration=np.full(len(workload), np.nan)
+    )
+    assumed = "service=transfer: tasks without a duration compute for as long as they take on their data"
+    assert Makespan(replace(instance, workload=timed), service="transfer").remark == assumed
+    assert Makespan(replace(instance, workload=timed)).remark is None
+    assert (
+        Makespan(instance, service="transfer", factors=(1, 1, 2)).remark == "factors counts with service=levels alone"
+    )
+    assert Makespan(sends, scale=2).remark == "scale counts with service=transfer alone"
+    assert Makespan(instance, service="transfer", scale=2).remark is Makespan(sends, factors=(1, 1, 2)).remark is None
+
+
+def test_parameters_of_a_file() -> None:
+    """Tests that an instance brings its parameters, also when it is written and read again."""
+    instance = replace(pair(), parameters={"makespan": {"service": "transfer", "scale": 0.5}})
+    again = from_document(json.loads(json.dumps(to_document(instance))))
+    assert isinstance(again, Instance)
+    problem = Makespan(again)
+    assert (problem.times.row(0) / MICRO).tolist() == [1, 3]
+    assert (
+        Makespan(again, service="levels").times.row(0).tolist()
+        == level_times(again, problem.tasks, (1,) * 3).row(0).tolist()
+    )
+
+
+@settings(max_examples=25)
+@given(problems("job-times", most_nodes=3, most_tasks=4, sizes={"distances": 5}, service="transfer", scale=0.5))
+def test_drawn_problems(problem: JobTimes) -> None:
+    """Tests the table of times, and that no cheap bound is above the best of all schedules."""
+    instance = problem.instance
+    truth = table(instance, 0.5)
+    assert [problem.times.row(row).tolist() for row in range(len(problem.tasks))] == [
+        truth[task] for task in problem.tasks.tolist()
+    ]
+    best = best_decision(problem)
+    if best is not None:
+        assert all(bound.value <= best[0][0] for bound in problem.cheap_bounds())
+        assert solve(problem).objective == best[0]

@@ -1,17 +1,21 @@
-"""The exact programs of `utility`: hosts, patterns, values of decisions, and rows that read as they should."""
+"""The exact programs of `utility`: hosts, patterns, values of decisions, readable rows, and what prices leave."""
 
 from __future__ import annotations
 
+import itertools
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from utility_instances import SWAPS, posed, problems
 
+from optsched.core.instance import Ints
 from optsched.core.placement import Placement
-from optsched.problems import Utility
+from optsched.problems import Utility, knapsack, utility_program
 from optsched.problems.base import GRID
-from optsched.problems.utility_program import Hosts, Items, deal, maximal_patterns
+from optsched.problems.utility_program import Columns, Hosts, Items, TaskPrices, columns_at, deal, maximal_patterns
 from optsched.searches.enumeration import judged
 
 
@@ -93,3 +97,112 @@ def test_the_next_value_is_above_and_skips_none(problem: Utility) -> None:
     values = sorted({value[0] for value, _ in judged(problem)})
     for value, after in pairwise(values):
         assert value < problem.value_above(value) <= after
+
+
+def is_among(problem: Utility, columns: Columns, counts: Ints, maximal: bool) -> bool:
+    """Whether each node's tasks are a pattern of its type (or within one), and each job has a pair of its counts."""
+    for node, kind in enumerate(problem.node_type.tolist()):
+        listed = columns.counts[columns.kind == kind]
+        held = (listed >= counts[:, node]) if maximal else (listed == counts[:, node])
+        if not held.all(axis=1).any():
+            return False
+    enough = (columns.pair <= counts.sum(axis=1)[:, None]).all(axis=0)
+    return set(columns.owner[enough].tolist()) == set(range(len(problem.jobs)))
+
+
+def every_placement(problem: Utility) -> list[tuple[list[int], int, Ints]]:
+    """Utilities in units, ascending, utilisation without fixed reduces, and counts, of each feasible placement."""
+    items, found = Items.of(problem), []
+    for hosts in itertools.product(range(-1, len(problem.node_type)), repeat=len(problem.tasks)):
+        placement = problem.placement(list(hosts))
+        if problem.violations(placement):
+            continue
+        maps, reduces = problem.allocated(placement)
+        utilities = sorted(problem.utility_units(maps.sum(axis=1), reduces.sum(axis=1)).tolist())
+        counts = np.concatenate([maps, reduces if problem.fixed is None else np.zeros_like(reduces)])
+        found.append((utilities, int((counts * items.share[:, problem.node_type]).sum()), counts))
+    return found
+
+
+@given(
+    problems(tasks=4).filter(lambda problem: len(problem.jobs) > 0),
+    st.integers(1, 5),
+    st.lists(st.integers(-(2**21), 2**21), min_size=6, max_size=6),
+)
+@settings(max_examples=12)
+def test_no_better_placement_is_lost(problem: Utility, scale: int, prices: list[int]) -> None:
+    """Tests that whatever uses more than is held, or has the utilities, is among the columns; against enumeration."""
+    given_prices = TaskPrices(np.array(prices[: 2 * len(problem.jobs)], dtype=np.int64), scale)
+    every = every_placement(problem)
+    for utilities, held, _ in every[:: max(1, len(every) // 5)]:
+        columns = columns_at(problem, utilities[0], given_prices, -held)
+        assert columns is not None
+        for others, used, counts in every:
+            if others[0] >= utilities[0] and used > held:
+                assert is_among(problem, columns, counts, maximal=False)
+        columns = columns_at(problem, utilities[0], TaskPrices.none(problem), None)
+        assert columns is not None
+        for others, _, counts in every:
+            if others[0] >= utilities[0]:
+                assert is_among(problem, columns, counts, maximal=True)
+
+
+def test_maximal_patterns() -> None:
+    """Tests that without prices, and without a utilisation, the columns are the maximal patterns of each type."""
+    columns = columns_at(SWAPS, -(2**20), TaskPrices.none(SWAPS), None)
+    assert columns is not None
+    for kind, room in enumerate(SWAPS.type_room):
+        listed = columns.counts[columns.kind == kind]
+        every = maximal_patterns(room, Items.of(SWAPS), 1000)
+        assert every is not None
+        assert sorted(map(tuple, listed.tolist())) == sorted(map(tuple, every.tolist()))
+    assert not columns.program.objective.any()
+
+
+def test_close_prices_leave_little() -> None:
+    """Tests that prices that prove nearly what is held leave fewer patterns than none, and no placement but better."""
+    none = columns_at(SWAPS, -(2**19), TaskPrices.none(SWAPS), 0)
+    held = int(SWAPS.objective(SWAPS.placement([0, -1, -1, 1, 1, -1, -1, -1]))[1] * 2**20)
+    few = columns_at(SWAPS, -(2**19), TaskPrices.none(SWAPS), -held)
+    assert none is not None
+    assert few is not None
+    assert len(few.kind) < len(none.kind)
+    beyond = columns_at(SWAPS, -(2**19), TaskPrices.none(SWAPS), -100 * 2**20)
+    assert beyond is not None
+    assert not len(beyond.kind)
+
+
+def test_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that more patterns than may be checked are refused, of one type, on the way, and of all types together."""
+    for most in (0, 1, 3):
+        monkeypatch.setattr(utility_program, "MOST_PATTERNS", most)
+        assert columns_at(SWAPS, -(2**20), TaskPrices.none(SWAPS), 0) is None
+    many = posed({"cpu": [40.0]}, [{"maps": 30, "map": {"cpu": 1.0}}])
+    monkeypatch.setattr(utility_program, "MOST_PATTERNS", 1)
+    assert columns_at(many, 0, TaskPrices.none(many), 0) is None
+
+
+def test_divided_amounts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that where the room has too many states no pattern is lost, and that numbers past 2^62 are exact."""
+    exact = columns_at(SWAPS, -(2**20), TaskPrices.none(SWAPS), 0)
+    large = TaskPrices(np.full(4, 2**52), 2**50)
+    whole = columns_at(SWAPS, -(2**20), large, None)
+    monkeypatch.setattr(knapsack, "_PACKER_STATES", 4)
+    coarse = columns_at(SWAPS, -(2**20), TaskPrices.none(SWAPS), 0)
+    assert exact is not None
+    assert coarse is not None
+    assert whole is not None
+    known = {(int(kind), *counts) for kind, counts in zip(coarse.kind, coarse.counts.tolist(), strict=True)}
+    assert {(int(kind), *counts) for kind, counts in zip(exact.kind, exact.counts.tolist(), strict=True)} <= known
+
+
+def test_tasks_that_take_nothing() -> None:
+    """Tests patterns where tasks take nothing of any resource, and where no task fits."""
+    free = posed({"cpu": [2.0]}, [{"maps": 2, "map": {"cpu": 0.0}}])
+    columns = columns_at(free, free.lowest_units, TaskPrices.none(free), None)
+    assert columns is not None
+    assert columns.counts.tolist() == [[2, 0]]
+    none = posed({"cpu": [2.0]}, [{"maps": 2, "map": {"cpu": 9.0}}])
+    columns = columns_at(none, none.lowest_units, TaskPrices.none(none), 0)
+    assert columns is not None
+    assert columns.counts.tolist() == []

@@ -9,7 +9,7 @@ from generalized_assignment_instances import enumerated, posed
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime
 from optsched.problems import GeneralizedAssignment
-from optsched.problems.capacity_knapsacks import CapacityKnapsacks
+from optsched.problems.generalized_assignment import CapacityKnapsacks
 from optsched.searches import capacity_tree
 from optsched.searches.capacity_climb import CapacityClimb
 from optsched.searches.enumeration import best_placement

@@ -12,7 +12,7 @@ from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime
 from optsched.core.instance import Ints
 from optsched.problems import GeneralizedAssignment
-from optsched.problems.capacity_knapsacks import NodePrices
+from optsched.problems.generalized_assignment import NodePrices
 from optsched.searches import capacity_climb, capacity_tree
 from optsched.searches.capacity_climb import CapacityNeighbourhoods
 from optsched.searches.enumeration import best_placement

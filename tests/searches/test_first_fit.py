@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from optsched.core.instance import REDUCE, Cluster, Instance, State, Workload
 from optsched.core.placement import NONE
-from optsched.problems.reduce_slots import ReduceSlots
+from optsched.problems.transmission_reduces import ReduceSlots
 from optsched.searches.first_fit import filled, first_fit
 
 

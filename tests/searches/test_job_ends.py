@@ -11,8 +11,8 @@ from over_time import batch, proved
 from optsched.certificates import proved_bound, schedules
 from optsched.certificates.schedules import cases_certificate
 from optsched.core.errors import CertificateInvalid
-from optsched.problems.job_ends import JobEnds
 from optsched.problems.job_times import JobTimes
+from optsched.problems.time_prices import JobEnds
 from optsched.searches import job_ends
 from optsched.searches.job_ends import EndTree
 from optsched.searches.schedules import ScheduleSearch

@@ -13,7 +13,7 @@ from optsched.certificates.schedules import makespan_certificate
 from optsched.core.instance import MAP, Cluster, Instance, Ragged, Workload
 from optsched.instances.files import from_document
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedule_windows import Window, ruled_out
+from optsched.problems.schedule_bounds import Window, ruled_out
 from optsched.searches import schedule_windows as module
 from optsched.searches.job_placing import JobPlacing
 from optsched.searches.schedule_windows import latest_window, node_prices

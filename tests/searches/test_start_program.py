@@ -10,9 +10,9 @@ from optsched.certificates.schedules import end_certificate, makespan_certificat
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.results import Termination
 from optsched.instances.files import from_document
-from optsched.problems.job_ends import JobEnds
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
+from optsched.problems.time_prices import JobEnds
 from optsched.searches import start_program
 from optsched.searches.job_placing import best_placed
 from optsched.searches.start_program import StartProgram, fine_enough, latest_priced

@@ -23,7 +23,7 @@ from optsched.routes import solve
 def test_bug_first_placement_did_not_look_at_the_clock(held: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests a deadline at the first, second, ... look at the clock: always a placement and a bound that is proved."""
     problem = Transmission(drawn(0, 4, 3, 5, slots=1))
-    monkeypatch.setattr("optsched.problems.transmission_tables._HELD", 2**24 if held else 0)
+    monkeypatch.setattr("optsched.problems.transmission_bounds._HELD", 2**24 if held else 0)
     cut = []
     for looks in (0, 1, 2, 3, 5, 8, 13, 20, 30, 45, 70):
         with clock_of_looks(), deadline(looks):

@@ -14,8 +14,7 @@ from optsched.core.results import Limit, Proof
 from optsched.instances.generate import generate
 from optsched.problems import Utility
 from optsched.problems.base import GRID
-from optsched.problems.utility_columns import TaskPrices
-from optsched.problems.utility_program import Hosts
+from optsched.problems.utility_program import Hosts, TaskPrices
 from optsched.routes import solve
 from optsched.searches import utility_columns
 from optsched.searches.enumeration import best_placement, judged

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optsched.problems.capacity_knapsacks import fill
+from optsched.problems.generalized_assignment import fill
 from optsched.solvers import knapsack_kernels
 from optsched.solvers.compiled import compiles
 

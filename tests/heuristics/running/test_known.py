@@ -25,8 +25,8 @@ from optsched.heuristics.running.base import Event
 from optsched.heuristics.running.known import Known
 from optsched.instances.files import from_document, load, save, to_document
 from optsched.problems import Lsap
+from optsched.problems.fair_lsap import Groups
 from optsched.problems.flow import Flow
-from optsched.problems.groups import Groups
 from optsched.problems.lsap_fairness import LsapFairness
 from optsched.problems.transmission import Transmission
 from optsched.testing.policies import History, drawn_snapshot

@@ -1,10 +1,12 @@
-"""Demands and capacities of resources in integer units, so that what fits is compared exactly.
+"""What tasks take of nodes: resources in whole units, input rates, and limits in numbers of tasks.
 
-The unit is 1 over the common denominator of the demands as decimals: three demands of 0.1 fill a capacity of 0.3.
+The unit of a resource is 1 over the common denominator of the demands as decimals: three demands of 0.1 fill a capacity
+of 0.3, and what fits is compared exactly.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -14,7 +16,7 @@ from optsched.core.arrays import LARGEST, Floats, Ints
 from optsched.core.decimals import common_denominator, for_each
 from optsched.core.instance import REDUCE, Instance
 
-__all__ = ["TOO_FINE", "capacity_units", "demand_fault", "demands_of"]
+__all__ = ["TOO_FINE", "capacity_units", "count_limits", "demand_fault", "demands_of", "task_rates"]
 
 #: The warning about demands without a common unit.
 TOO_FINE = "must have a common denominator of at most 2^20, as decimals of up to six places do; round or scale them"
@@ -77,3 +79,47 @@ def demands_of(instance: Instance, tasks: Ints, phase: str) -> dict[str, Any]:
         )
         for resource in [*workload.demand, *(name for name in workload.demand_shuffle if name not in workload.demand)]
     }
+
+
+def task_rates(instance: Instance, tasks: np.ndarray) -> Floats:
+    """Input rate of each task on each node type, shape (tasks, types + 1); the last column is "no type".
+
+    A node without a type has type -1, which picks the last column.
+    """
+    workload = instance.workload
+    types = len(instance.cluster.type_ids)
+    rates = np.repeat(workload.rate_in[tasks, None], types + 1, axis=1)
+    if workload.rate_in_by_type is not None:
+        by_type = workload.rate_in_by_type[tasks]
+        rates[:, :types] = np.where(np.isnan(by_type), rates[:, :types], by_type)
+    return rates
+
+
+def count_limits(size: int, near: int, far: int, most: int) -> list[tuple[int, int, int]]:
+    """Limits on how many of `size` tasks pay `near`, and how many `far`, so that they pay no more than `most` together.
+
+    Each is (a, b, c) for a x near + b x far <= c, in numbers of tasks. Pairs of whole numbers keep them all just where
+    they keep the limit on what is paid: they are the sides of the convex hull of these pairs. However large `near` and
+    `far` are, a and b are no more than `size`: a solver keeps whole numbers to a millionth, and refuses coefficients of
+    10^15, so that it would take what is beyond a large limit for something within it.
+
+    >>> count_limits(4, 2, 3, 7)
+    [(1, 0, 3), (1, 1, 3), (1, 2, 4), (0, 1, 2)]
+    """
+    if most < 0:
+        return [(0, 0, -1)]
+    highest = min(size, most // far) if far else size
+    pairs = [
+        (min(size - count, (most - far * count) // near) if near else size - count, count)
+        for count in range(highest + 1)
+    ]
+    hull: list[tuple[int, int]] = []
+    for x, y in pairs:
+        while len(hull) > 1 and (hull[-1][0] - hull[-2][0]) * (y - hull[-1][1]) <= (x - hull[-1][0]) * (
+            hull[-1][1] - hull[-2][1]
+        ):
+            hull.pop()
+        hull.append((x, y))
+    sides = [(y - before_y, before_x - x) for (before_x, before_y), (x, y) in itertools.pairwise(hull)]
+    limits = [(a, b, a * x + b * y) for (a, b), (x, y) in zip(sides, hull[1:], strict=True)]
+    return [(1, 0, hull[0][0]), *limits, (0, 1, hull[-1][1])]

@@ -1,0 +1,179 @@
+"""Certificates of `flow-congestion` (a tree of cases over its program, or prices of tasks) and of `min-cost-flow`.
+
+Those of `min-cost-flow` are potentials for its cost (`dual`), cuts if it is infeasible, cycles if unbounded.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from optsched.certificates.programs import program_proof
+from optsched.certificates.reading import column_of, denominator, integer, mapping, prices_of
+from optsched.certificates.trees import rows_bound
+from optsched.core.by_id import ById
+from optsched.core.errors import CertificateInvalid, TooLarge
+from optsched.core.instance import KINDS, LARGEST, Ints
+from optsched.core.network import UNBOUNDED
+from optsched.core.results import FEASIBLE, Certificate, Number, Proof, Value
+from optsched.problems.base import exact
+
+if TYPE_CHECKING:
+    from optsched.problems.flow_congestion import FlowCongestion
+    from optsched.problems.min_cost_flow import MinCostFlow
+
+__all__ = [
+    "flow_congestion_certificate",
+    "flow_congestion_proof",
+    "limitless_cycle",
+    "min_cost_flow_certificate",
+    "min_cost_flow_proof",
+    "no_flow_certificate",
+    "no_flow_proof",
+    "plain_prices",
+]
+
+#: More than any penalty: totals are at most 2^53.
+_BEYOND = 2**54
+
+
+def plain_prices(problem: FlowCongestion) -> tuple[Ints, Ints, int]:
+    """Prices that need no solver. They prove the bound of `cheap_bounds`: each task on its best node without load.
+
+    Returns
+    -------
+    tuple
+        Of one more task of each kind; of a task of each class; the scale, as `FlowCongestion.price_bound` takes them.
+    """
+    least, kind = problem.least_units(), problem.type_kind[problem.class_type]
+    counts = np.zeros(len(problem.counts), dtype=np.int64)
+    for which, count in enumerate(problem.counts.tolist()):
+        if count:
+            ordered = np.sort(np.repeat(least[kind == which], problem.classes.size[kind == which]))
+            counts[which] = ordered[count - 1]
+    return counts, np.maximum(counts[kind] - least, 0), 1
+
+
+def flow_congestion_certificate(problem: FlowCongestion, counts: Ints, classes: Ints, scale: int) -> Certificate:
+    """The certificate that prices make (`FlowCongestion.price_bound`). It claims exactly what they prove.
+
+    A class is named by its first task.
+    """
+    first = problem.instance.workload.task_ids[problem.tasks[problem.classes.first]].tolist()
+    data = {
+        "count_prices": {kind: int(price) for kind, price in zip(KINDS, counts.tolist(), strict=True)},
+        "class_prices": {task: int(price) for task, price in zip(first, classes.tolist(), strict=True) if price},
+        "scale": int(scale),
+        "unit": f"1/{problem.grid * scale}",
+    }
+    claim = exact(problem.price_bound(counts, classes, scale), problem.grid)
+    return Certificate("penalty", Proof.DUAL, claim, data)
+
+
+def flow_congestion_proof(problem: FlowCongestion, certificate: Certificate, objective: Value | None) -> Number:
+    """The bound that the certificate's tree, or its prices, prove."""
+    data = certificate.data
+    try:
+        if "before" in data:
+            return program_proof(problem, certificate, objective)
+        if "steps" in data:  # as version 0.1 wrote trees
+            program, limit = problem.program(), min(math.ceil(certificate.claim * problem.grid), _BEYOND)
+            return exact(rows_bound(data, program.numbers, limit, _first_names(problem)), problem.grid)
+        scale = denominator(data)
+        given = mapping(data, "count_prices")
+        counts = np.array([integer(given, kind) for kind in KINDS], dtype=np.int64)
+        first = problem.instance.workload.task_ids[problem.tasks[problem.classes.first]].tolist()
+        classes = prices_of(data, "class_prices", first, "class of tasks that begins with")
+        return exact(problem.price_bound(counts, classes, scale), problem.grid)
+    except TooLarge as error:
+        raise CertificateInvalid(str(error)) from None
+
+
+def _first_names(problem: FlowCongestion) -> list[list[Any]]:
+    """The names of variables in version 0.1: a pattern by its host and numbers of tasks, a pair by class and host."""
+    choose, place = problem.program().variables
+    hosts = problem.instance.cluster.node_ids[problem.idle_nodes[problem.hosts.first]].tolist()
+    patterns = {name: problem.patterns(host).tolist() for host, name in enumerate(hosts)}
+    return [*([host, patterns[host][int(number)]] for host, number in choose.labels), *map(list, place.labels)]
+
+
+def min_cost_flow_certificate(problem: MinCostFlow, potentials: Ints) -> Certificate | None:
+    """The certificate that potentials make (`MinCostFlow.potential_bound`).
+
+    Only their differences count: where one is past 2^53, which no certificate may hold, the least and the largest are
+    put equally far from 0. None where one is past it even so, or they prove nothing.
+    """
+    held = np.asarray(potentials)
+    if _past(held):
+        held = held - (int(held.min()) + int(held.max())) // 2
+    claim = None if _past(held) else problem.potential_bound(held)
+    if claim is None:
+        return None
+    data = {"potentials": ById.nonzero(problem.instance.node_ids, held)}
+    return Certificate("cost", Proof.DUAL, claim, data)
+
+
+def _past(potentials: Ints) -> bool:
+    """Whether a potential is past 2^53, exactly."""
+    return any(abs(value) > LARGEST for value in potentials.tolist())
+
+
+def min_cost_flow_proof(problem: MinCostFlow, certificate: Certificate, objective: Value | None) -> Number:
+    """The bound that the certificate's potentials prove."""
+    bound = problem.potential_bound(_potentials(problem, certificate))
+    if bound is None:
+        raise CertificateInvalid("potentials: an arc without limit has a negative reduced cost, so they prove nothing")
+    return bound
+
+
+def _potentials(problem: MinCostFlow, certificate: Certificate) -> Ints:
+    """The certificate's potentials, one a node."""
+    network = problem.instance
+    return column_of(certificate.data, "potentials", network.node_ids, lambda: network.node_index)
+
+
+def no_flow_certificate(problem: MinCostFlow, potentials: Ints) -> Certificate | None:
+    """The certificate that there is no flow, by potentials at which a flow without costs would cost more than 0.
+
+    None where it would not. Potentials of 0 and 1 are a cut (Gale 1957, Hoffman 1960).
+    """
+    bound = _free(problem).potential_bound(potentials)
+    if bound is None or bound <= 0:
+        return None
+    data = {"potentials": ById.nonzero(problem.instance.node_ids, np.asarray(potentials))}
+    return Certificate(FEASIBLE, Proof.DUAL, 0, data)
+
+
+def no_flow_proof(problem: MinCostFlow, certificate: Certificate) -> str:
+    """The sentence that the certificate's potentials prove; CertificateInvalid where they leave room for a flow."""
+    potentials = _potentials(problem, certificate)
+    bound = _free(problem).potential_bound(potentials)
+    if bound is None or bound <= 0:
+        raise CertificateInvalid("potentials: they do not show that nodes must send more than arcs can take")
+    return f"at these potentials nodes must send {bound} more than arcs can take"
+
+
+def _free(problem: MinCostFlow) -> MinCostFlow:
+    """The problem without costs: every flow costs 0."""
+    network = problem.instance
+    return type(problem)(replace(network, cost=np.zeros_like(network.cost)))
+
+
+def limitless_cycle(problem: MinCostFlow) -> str | None:
+    """The proof that a feasible flow can get cheaper for ever; None where there is none.
+
+    It is the cycle that `MinCostFlow.unlimited_cycle` names. Its arcs are checked one by one: each begins where the one
+    before it ends, none has a limit, and the costs add up to less than 0.
+    """
+    network, cycle = problem.instance, problem.unlimited_cycle
+    if not cycle:
+        return None
+    arcs = list(cycle)
+    costs = sum(network.cost[arcs].tolist())
+    closed = network.head[arcs].tolist() == network.tail[[*arcs[1:], arcs[0]]].tolist()
+    if costs >= 0 or not closed or (network.capacity[arcs] != UNBOUNDED).any():
+        raise CertificateInvalid("the arcs that should be a cycle of negative cost without limit are none")
+    return f"{len(arcs)} arcs without limit form a cycle of cost {costs}"
