@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 import pytest
 
 if TYPE_CHECKING:
-    from optsched.measuring.studies.baselines import Baseline
     from optsched.measuring.studies.checks import CheckArguments, Outcome
+    from optsched.measuring.studies.limits import Baseline
     from optsched.measuring.studies.tables import GapReports
 
 __all__ = ["GapCheck", "own_name"]
@@ -132,8 +132,8 @@ class GapCheck:
     def _outcome(
         self, heuristic: Any, instances: Any, problem: str | Sequence[str], arguments: CheckArguments
     ) -> Outcome:
-        from optsched.measuring.studies.baselines import Baseline
         from optsched.measuring.studies.checks import Check
+        from optsched.measuring.studies.limits import Baseline
 
         baseline = arguments.get("baseline")
         path = self._own_baseline() if baseline is True else self._node.config.rootpath / baseline if baseline else None

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from optsched.core.errors import InputError, UsageError
-from optsched.measuring.studies.baselines import Baseline
+from optsched.measuring.studies.limits import Baseline
 from optsched.pytest_plugin import GapCheck, own_name
 
 #: The name of the instance in its folder.

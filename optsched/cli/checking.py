@@ -211,7 +211,7 @@ def _append(path: str, text: bytes) -> None:
 
 def _record(results: Sequence[Result]) -> None:
     """Write the baselines; what else is recorded in their files, by other checks and tests, stays."""
-    from optsched.measuring.studies.baselines import Baseline
+    from optsched.measuring.studies.limits import Baseline
 
     by_path: dict[str, list[Run]] = {}
     for result in results:
@@ -289,9 +289,8 @@ def mine(
 
     Exit code 5: nothing was found. Ctrl-C keeps the best so far.
     """
-    from optsched.measuring.mining import statement
-    from optsched.measuring.mining.search import check_free, default_name
-    from optsched.measuring.mining.search import mine as mined
+    from optsched.measuring.mining import check_free, default_name, statement
+    from optsched.measuring.mining import mine as mined
     from optsched.measuring.printing import progress
     from optsched.measuring.studies.choices import assignments, chosen
 

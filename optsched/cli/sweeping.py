@@ -22,7 +22,7 @@ from optsched.core.errors import Fault, HeuristicFailed, InputError, UsageError
 if TYPE_CHECKING:
     from optsched.cli.output import Notes
     from optsched.measuring.studies.choices import Source
-    from optsched.measuring.sweeping.executing import Agenda
+    from optsched.measuring.sweeping import Agenda
     from optsched.measuring.sweeping.plans import Plan, SweepFile
     from optsched.processes import Limits
     from optsched.solvers.profiles import Profile
@@ -208,7 +208,7 @@ def _tell(plan: Plan, notes: Notes, chosen: bool) -> None:
 
 def _dry(plan: Plan, path: str, retry: str | None) -> None:
     """Print what there would be to do."""
-    from optsched.measuring.sweeping.executing import to_do
+    from optsched.measuring.sweeping import to_do
 
     agenda = to_do(plan, path, retry)
     arguments.emit(f"{_counts(agenda)}\n")
@@ -248,7 +248,7 @@ def _carried_out(
 ) -> Agenda:
     """The sweep itself: its progress goes to stderr, as a bar, or as a line now and then without a terminal."""
     from optsched.measuring.printing import Progress, progress, time_left
-    from optsched.measuring.sweeping.executing import Steps, carry_out, executor_of
+    from optsched.measuring.sweeping import Steps, carry_out, executor_of
 
     class Noted(Steps):
         agenda: Agenda | None = None

@@ -14,7 +14,7 @@ __all__ = ["FORMER", "Renamed", "deprecated", "find_former_modules", "former_nam
 
 _CORE = ["by_id", "deadline", "errors", "fronts", "instance", "network", "placement", "registry", "resources"]
 _CORE += ["results", "schedule"]
-_MEASURING = ["decomposing", "explaining", "gaps", "matrix", "mining", "printing", "regrets", "studies"]
+_MEASURING = ["decomposing", "explaining", "gaps", "matrix", "mining", "printing", "studies"]
 _MEASURING += ["sweeping", "timelines"]
 
 #: Modules that there are no more, and where their names are now. What was inside a package is inside the present one.
@@ -33,6 +33,8 @@ FORMER = {
     "optsched.instances.schedule_files": "optsched.instances.claim_files",
     "optsched.instances.solution_files": "optsched.instances.claim_files",
     "optsched.instances.table_files": "optsched.instances.frames",
+    "optsched.measuring.regrets": "optsched.measuring.timelines",
+    "optsched.regrets": "optsched.measuring.timelines",
     "optsched.reporting": "optsched.showing",
     "optsched.running": "optsched.heuristics.running",
     "optsched.running.service": "optsched.heuristics.running.course",

@@ -1,7 +1,9 @@
 """When each task ran where, of runs over time and of schedules, as pandas frames: the numbers behind the pictures.
 
 Times are in seconds on the clock of the instance. Functions take what `timeline` takes, one or several. Distributions
-put runs of one name together, so that policies are compared over many seeds and instances.
+put runs of one name together, so that policies are compared over many seeds and instances. `regret` says what each
+decision cost, in the snapshot in which it was taken. Regrets are no parts of a run's gap, since decisions that are
+optimal one by one need not add up to a good run.
 """
 
 from __future__ import annotations
@@ -14,14 +16,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from optsched.core.brief import brief, counted, labelled
+from optsched.core.deadline import check
 from optsched.core.errors import UsageError, described
 from optsched.core.instance import FINISHED, KINDS, MAP, RUNNING, Bools, Instance, Ints
 from optsched.core.placement import NONE, Placement
-from optsched.core.results import Solution
+from optsched.core.results import Number, Solution
 from optsched.core.schedule import MICRO, Schedule
 from optsched.measuring.gaps import GapReport
+from optsched.problems import Problem, problem_class
 from optsched.problems.locality_counts import CLASSES, locality
 from optsched.problems.schedules import NEVER, Jobs, ScheduleProblem
+from optsched.routes import solve
 from optsched.simulating import Simulation
 
 if TYPE_CHECKING:
@@ -31,6 +36,7 @@ __all__ = [
     "Timeline",
     "job_reductions",
     "locality_by_size",
+    "regret",
     "running_tasks",
     "spans",
     "time_distribution",
@@ -468,3 +474,108 @@ def _localities(one: Timeline, unit: str) -> list[tuple[float, Ints]]:
     weights = workload.size[maps] if unit == "MB" else None
     size = np.bincount(workload.job[maps], weights=weights, minlength=count)
     return [(float(size[job]), counts[job]) for job in np.flatnonzero(counts.sum(axis=1)).tolist()]
+
+
+# What each decision of a run cost, in the snapshot in which it was taken ----------------------------------------------
+
+
+def regret(
+    run: Simulation,
+    problem: str,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    profile: str = "exact",
+    time_limit: float | None = None,
+) -> pd.DataFrame:
+    """The gap of each decision of a run in the snapshot in which it was taken.
+
+    A decision is what a node started at one instant. It is compared with the optimum of the snapshot: its tasks stay
+    where they were started, and all others are placed as well as that allows. So a decision without regret is part of
+    an optimum; later decisions do not matter.
+
+    Parameters
+    ----------
+    run
+        What came of `optsched.simulate`.
+    problem
+        Name of the problem that is posed on each snapshot. Decisions without a task that it places are left out.
+    parameters, profile, time_limit
+        Of the problem, and of each solve.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each decision: `time` (seconds), `node`, `tasks` (their ids), `optimum` and `taken` (the first
+        component of the snapshot's optimum, and of the best that the decision allows), `regret` (how much worse that
+        is), `proved` (whether both are proved). `taken` and `regret` are missing where no feasible placement of the
+        problem has the decision in it.
+
+    Raises
+    ------
+    UsageError
+        If the problem does not place tasks.
+    MissingField
+        If an instance lacks what the problem needs.
+
+    Examples
+    --------
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.simulating import Following, simulate
+    >>> from optsched.core.schedule import Schedule
+    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]), times=[[10, 15, 15]] * 2)
+    >>> instance = Instance(Cluster(["a", "b"]), workload)
+    >>> run = simulate(instance, Following(instance, Schedule.of([(0, 0), (1, 0)])), service="levels")
+    >>> regret(run, "lsap")[["tasks", "optimum", "taken", "regret"]].to_numpy().tolist()
+    [['t1', 0, 1, 1], ['t2', 1, 1, 0]]
+    """
+    if run.rules.losses:
+        raise UsageError("regret: nodes were lost in this run, and a snapshot does not say which replicas were away")
+    import pandas as pd
+
+    kind: Any = problem_class(problem)
+    if not issubclass(kind, Problem):
+        raise UsageError(f"{problem} does not place tasks on a snapshot; name a problem that does")
+    kinds = np.array(kind.kinds)
+    rows: list[dict[str, Any]] = []
+    held: tuple[tuple[int, int], Solution] | None = None  # the last optimum, and its snapshot
+    for position, time, node, tasks in run.decisions():
+        check()
+        if not np.isin(run.instance.workload.kind[tasks], kinds).all():
+            continue
+        before, after = (position, time), (position + len(tasks), time)
+        posed, then = (kind(run.snapshot(*where), **(parameters or {})) for where in (before, after))
+        solved = held[1] if held is not None and held[0] == before else solve(posed, profile, time_limit=time_limit)
+        held = after, solve(then, profile, time_limit=time_limit)
+        names = run.instance.workload.task_ids[tasks].tolist()
+        own = np.array([posed.instance.task_index[name] for name in names], dtype=np.int64)
+        taken = _taken(posed, held[1], own, node)
+        optimum = None if solved.objective is None else solved.objective[0]
+        rows.append(
+            {
+                "time": posed.instance.time,
+                "node": str(run.instance.cluster.node_ids[node]),
+                "tasks": " ".join(names),
+                "optimum": optimum,
+                "taken": taken,
+                "regret": _worse(posed, taken, optimum),
+                "proved": solved.optimal and held[1].optimal,
+            }
+        )
+    return pd.DataFrame(rows, columns=["time", "node", "tasks", "optimum", "taken", "regret", "proved"], dtype=object)
+
+
+def _taken(posed: Problem, rest: Solution, tasks: Ints, node: int) -> Number | None:
+    """The first component of the best placement of a snapshot in which these tasks are on a node; None: there is none.
+
+    `rest` is the optimum of the snapshot in which they run.
+    """
+    others = rest.decision if isinstance(rest.decision, Placement) else Placement.empty(len(posed.instance.workload))
+    placement = others.with_tasks(tasks, np.full(len(tasks), node))
+    return None if posed.violations(placement) else posed.evaluate(placement)[0]
+
+
+def _worse(posed: Problem, taken: Number | None, optimum: Number | None) -> Number | None:
+    """How much worse a value is than another."""
+    if taken is None or optimum is None:
+        return None
+    return posed.minimised((taken,) * len(posed.components))[0] - posed.minimised((optimum,) * len(posed.components))[0]

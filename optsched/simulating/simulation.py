@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 #: Measures the decisions of a run, by the exact routes.
-_REGRETS = "optsched.measuring.regrets"
+_TIMELINES = "optsched.measuring.timelines"
 
 
 @dataclass(frozen=True, eq=False)
@@ -410,8 +410,8 @@ class Simulation:
             yield int(part[0]), int(when[part[0]]), int(at[part[0]]), task[part]
 
     def regret(self, problem: str, **options: Any) -> pd.DataFrame:
-        """The gap of each decision in the snapshot in which it was taken; see `optsched.measuring.regrets.regret`."""
-        frame: pd.DataFrame = import_module(_REGRETS).regret(self, problem, **options)
+        """The gap of each decision in the snapshot in which it was taken; see `optsched.measuring.timelines.regret`."""
+        frame: pd.DataFrame = import_module(_TIMELINES).regret(self, problem, **options)
         return frame
 
 

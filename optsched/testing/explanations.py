@@ -12,7 +12,7 @@ from optsched.core.registry import Record
 from optsched.core.results import Number, Value
 from optsched.measuring.explaining import explain
 from optsched.measuring.explaining.chains import better_by, difference, own_costs_of
-from optsched.measuring.explaining.conflict import only_with
+from optsched.measuring.explaining.changes import only_with
 from optsched.problems import Problem
 from optsched.problems.assignment import AssignmentProblem
 from optsched.routes import solve

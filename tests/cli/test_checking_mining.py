@@ -29,7 +29,7 @@ def test_words_and_files(tmp_path: Path) -> None:
 
 def test_help_tells_the_defaults() -> None:
     """Tests that the help, which does not load the search, has the budget and the sizes that hold."""
-    from optsched.measuring.mining.search import BUDGET, MOST
+    from optsched.measuring.mining import BUDGET, MOST
 
     told = " ".join(run("mine", "--help").stdout.split())
     assert f"by default {BUDGET}, or all that --time-limit allows" in told

@@ -18,7 +18,7 @@ from click.testing import Result
 from command_line import ENVIRONMENT, PROGRAM, run
 from sweeps import InProcess, count
 
-from optsched.measuring.sweeping import executing
+from optsched.measuring import sweeping as executing
 from optsched.measuring.sweeping.store import locked
 from optsched.processes import Outcome, Status
 

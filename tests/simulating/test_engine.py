@@ -32,7 +32,7 @@ from optsched.heuristics import HEURISTICS
 from optsched.heuristics.running.base import Event, Offer, Policy, View
 from optsched.heuristics.running.course import NEVER, WAKE, Progress, Service
 from optsched.heuristics.running.known import posed_on
-from optsched.measuring.regrets import regret
+from optsched.measuring.timelines import regret
 from optsched.problems.makespan import Makespan
 from optsched.simulating import EveryRound, simulate
 from optsched.simulating.engine import RELEASED, Beats, Engine, Rules, Stage

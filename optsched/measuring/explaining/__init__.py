@@ -20,10 +20,9 @@ from optsched.core.schedule import Schedule
 from optsched.heuristics import HeuristicRun
 from optsched.heuristics.running.answers import placement_from
 from optsched.measuring.explaining.chains import Chain, Difference, better_by, difference
-from optsched.measuring.explaining.conflict import Conflict, conflict_of
+from optsched.measuring.explaining.changes import Conflict, Worth, conflict_of, worths
 from optsched.measuring.explaining.explanation import Explanation, Move
 from optsched.measuring.explaining.schedules import JobTold, Link, ScheduleExplanation, TaskTold
-from optsched.measuring.explaining.worth import Worth, worths
 from optsched.measuring.gaps import GapReport, Reference, gap, gap_of
 from optsched.problems import Problem
 from optsched.problems.base import TaskProblem, expect_problem

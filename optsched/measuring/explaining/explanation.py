@@ -19,8 +19,7 @@ from optsched.core.instance import Ints
 from optsched.core.placement import NONE
 from optsched.core.results import Number, Sense, Termination, Value
 from optsched.measuring.explaining.chains import Chain, Difference, own_costs_of, total_gain
-from optsched.measuring.explaining.conflict import Conflict
-from optsched.measuring.explaining.worth import Worth
+from optsched.measuring.explaining.changes import Conflict, Worth
 from optsched.measuring.printing import number, value
 from optsched.problems import Problem
 from optsched.problems.base import OwnCosts, exact

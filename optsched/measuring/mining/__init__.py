@@ -1,14 +1,520 @@
 """Mining: the worst instance for a heuristic, or one that breaks a claim, shrunk to a minimal one.
 
 Instances are plain documents while they are changed and made smaller (`documents`). `walking` says how bad each is and
-looks for the worst; `search` tells and saves what was found; `statements` are claims of the papers. Values and optima
-come from `gaps` alone.
+looks for the worst; `statements` are claims of the papers. Here is what was found: in words, as a file with its proved
+optimum, and as a test. Values and optima come from `gaps` alone.
 """
 
 from __future__ import annotations
 
-from optsched.measuring.mining.search import Find, mine
-from optsched.measuring.mining.statements import Statement, statement
-from optsched.measuring.mining.walking import is_broken
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
-__all__ = ["Find", "Statement", "is_broken", "mine", "statement"]
+from optsched.certificates import certify
+from optsched.core.brief import brief, counted
+from optsched.core.by_id import plain
+from optsched.core.deadline import deadline
+from optsched.core.errors import Fault, InputError, OutOfTime, UsageError
+from optsched.core.instance import Instance
+from optsched.heuristics import AnyHeuristic
+from optsched.instances.documents.writing import write_whole
+from optsched.instances.families.base import optimum_label
+from optsched.instances.files import from_document, to_json
+from optsched.measuring.gaps import GapReport
+from optsched.measuring.mining.documents import MINIMAL, Document
+from optsched.measuring.mining.statements import Statement, statement
+from optsched.measuring.mining.walking import (
+    OVER_ZERO,
+    SEARCHED,
+    Aim,
+    Judge,
+    Judged,
+    Score,
+    Search,
+    Starts,
+    is_broken,
+    starts_of,
+)
+from optsched.measuring.studies.choices import Choice, chosen, seeds_of, users_function
+from optsched.measuring.studies.limits import differing
+from optsched.measuring.studies.runs import check_served
+from optsched.problems import problem_class
+from optsched.problems.base import resolve
+from optsched.processes.containing import in_force
+from optsched.processes.outcomes import Limits
+from optsched.solvers.profiles import Profile, load_profile
+
+__all__ = ["Find", "Statement", "check_free", "default_name", "is_broken", "mine", "statement"]
+
+
+def default_name(choice: Choice, problem: str) -> str:
+    """The name of a find, by default.
+
+    >>> from optsched.measuring.studies.choices import chosen
+    >>> default_name(chosen("dl,reading=heartbeat"), "lsap")
+    'mined-lsap-dl-reading-heartbeat'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", f"mined-{problem}-{choice.label}".lower()).strip("-")
+
+
+def _files(folder: str | Path, name: str) -> tuple[Path, Path]:
+    """Where the instance and the test go."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
+        raise UsageError(f'"{name}" is no name for files; take letters, digits, "-", "_" and "."')
+    return Path(folder) / f"{name}.json", Path(folder) / f"test_{_identifier(name)}.py"
+
+
+def _identifier(name: str) -> str:
+    return re.sub(r"\W+", "_", name)
+
+
+def check_free(folder: str | Path, name: str) -> None:
+    """Raise UsageError where a find of that name is in the folder already, since what was mined is not replaced."""
+    for path in _files(folder, name):
+        if path.exists():
+            raise UsageError(f"{path} is there already; choose another --name")
+
+
+@dataclass(frozen=True)
+class Find:
+    """The worst instance that was found.
+
+    Attributes
+    ----------
+    problem, parameters, choice
+        The problem posed, and the heuristic.
+    found
+        The instance, and what each of its runs comes to.
+    aim, claim
+        What was looked for; the name of the broken claim, where it was given by name.
+    profile, limits
+        Of the solver, and of each run, which had a process of its own where there are any.
+    tried, command
+        How many instances were tried, with those of shrinking, and what finds it again.
+    minimal
+        Whether no single step of `optsched.measuring.mining.documents.smaller` leaves it as bad. Not so where the
+        search was cut short.
+    interrupted
+        Whether it was cut short by an interrupt.
+    """
+
+    problem: str
+    parameters: Mapping[str, Any]
+    choice: Choice
+    found: Judged
+    aim: Aim
+    claim: str | None
+    profile: str | Path | Profile
+    limits: Limits
+    tried: int
+    command: str
+    minimal: bool
+    interrupted: bool
+
+    def __repr__(self) -> str:
+        return brief(f"Find: {self}")
+
+    @property
+    def report(self) -> GapReport:
+        """What it comes to, in the worst of its runs."""
+        return self.found.report
+
+    @property
+    def runs(self) -> tuple[GapReport, ...]:
+        """What each of its runs comes to."""
+        return self.found.runs
+
+    @property
+    def document(self) -> Document:
+        """The instance."""
+        return self.found.document
+
+    @property
+    def score(self) -> Score:
+        """How bad it is: the sort of failure, and the gap."""
+        return self.found.score
+
+    @cached_property
+    def rests_on(self) -> tuple[str, ...]:
+        """What the optimum rests on without a proof, as `optsched certify` finds: `solver`, `enumeration`, nothing."""
+        report = certify(self.report.problem, self.report.reference.solution)
+        return tuple(sorted({str(claim.kind) for claim in report.claims}))
+
+    def __str__(self) -> str:
+        tasks, nodes = (len(self.document[table]) for table in ("tasks", "nodes"))
+        sizes = f"{counted(tasks, 'task')} and {counted(nodes, 'node')}"
+        return f"{self.choice.label} on {self.problem}: {self.found.compared}, on {sizes}"
+
+    def words(self) -> str:
+        """What was found, for people: a line on the heuristic, where it differs from an optimum, what was done."""
+        claim = "" if self.aim.claim is None else "the claim is broken: "
+        lines = [f"{claim}{self}"]
+        if self.report.feasible and self.aim.claim is None:
+            lines.append(f"gap: {self._shown()}")
+        if isinstance(self.aim.claim, Statement):
+            region = f"; the claim is about: {self.aim.claim.region}" * bool(self.aim.claim.region)
+            lines.append(f"false here: {self.aim.claim.check.says}{region}")
+        lines += differing(self.report)
+        lines.append(
+            f"minimal: less {MINIMAL}" if self.minimal else "not minimal: it was cut short before it was shrunk"
+        )
+        lines.append(f"the optimum {_proof(self.rests_on)}")
+        lines.append(f"{self.tried} instances were tried; the same again: {self.command}")
+        return "\n".join(lines) + "\n"
+
+    def _shown(self) -> str:
+        sort, gap = self.score
+        over = "" if len(self.runs) == 1 else f" ({self.aim.limit.over} of {len(self.runs)} runs)"
+        beyond = self.aim.worst == "absolute" or sort == OVER_ZERO
+        return (f"{gap} beyond the optimum" if beyond else f"{100 * float(gap):.4g} % of the optimum") + over
+
+    def to_dict(self) -> dict[str, Any]:
+        """What JSON holds: the gap's record, what was done, and the instance."""
+        gap = self.score[1] if self.aim.claim is None and self.report.feasible else self.aim.gap(self.report)
+        return {
+            "found": True,
+            "broken": self.aim.claim is not None,
+            "claim": self.claim,
+            "gap": None if gap is None else str(Fraction(gap)),
+            "over": str(self.aim.limit.over),
+            "seeds": [run.seed for run in self.runs],
+            "rests_on": list(self.rests_on),
+            "minimal": self.minimal,
+            "interrupted": self.interrupted,
+            "tried": self.tried,
+            "command": self.command,
+            "report": self.report.record(),
+            "instance": json.loads(to_json(self.instance())),
+        }
+
+    def instance(self, name: str | None = None) -> Instance:
+        """The instance with a name, what it shows, where it is from, the problem's parameters and the optimum."""
+        optimum = self.report.reference.solution.objective
+        assert optimum is not None
+        broken = "" if self.aim.claim is None else f" The claim {self.claim or 'that was given'} is broken."
+        parameters = {
+            name: str(value) if isinstance(value, Fraction) else plain(value) for name, value in self.parameters.items()
+        }
+        loaded = from_document(
+            {
+                **self.document,
+                "name": name or default_name(self.choice, self.problem),
+                "description": f"{self}.{broken}",
+                "source": f"mined by {self.command}",
+                "labels": {
+                    "mined": "; ".join(
+                        (
+                            f"by {self.command}",
+                            "minimal" if self.minimal else "not shrunk to the end",
+                            f"the optimum {_proof(self.rests_on)}",
+                        )
+                    ),
+                    f"optimum.{self.problem}": optimum_label(*optimum),
+                },
+                **({"parameters": {self.problem: parameters}} if parameters else {}),
+            }
+        )
+        assert isinstance(loaded, Instance)
+        return loaded
+
+    def save(self, folder: str | Path, name: str | None = None) -> tuple[Path, Path]:
+        """Write the instance, `NAME.json`, and `test_NAME.py`, which holds the heuristic to what it is today.
+
+        The folder is made where it is not there.
+
+        Raises
+        ------
+        UsageError
+            If one of them is there already, or the heuristic or the claim has no name by which a test could find it.
+        InputError
+            If they cannot be written.
+        """
+        name = name or default_name(self.choice, self.problem)
+        check_free(folder, name)
+        files = _files(folder, name)
+        unnamed = "<" in self.choice.label or (self.aim.claim is not None and self.claim is None)
+        if unnamed:
+            raise UsageError("a test finds heuristic and claim by name: give them as package.module:function")
+        test = self.test(name)
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError([Fault("", f"cannot be made: {error.strerror}")], str(folder)) from None
+        write_whole(str(files[0]), to_json(self.instance(name)))
+        write_whole(str(files[1]), test.encode())
+        return files
+
+    def test(self, name: str) -> str:
+        """The text of a test: the gap must not grow; a broken claim stays broken, and a failure a failure."""
+        claim, seeds = "the gap is no larger than when the instance was mined", f"seeds=[{self.report.seed}]"
+        imports, mark = ["from pathlib import Path"], []
+        if self.aim.claim is not None:
+            claim = "the claim is still broken; where it holds by now, take this test away"
+            of_paper = isinstance(self.aim.claim, Statement)
+            imports += ["", f"from optsched.measuring.mining import is_broken{', statement' * of_paper}"]
+            imports += [] if of_paper else ["from optsched.measuring.studies.choices import users_function"]
+            named, of = json.dumps(self.claim), json.dumps(self.choice.label)
+            lines = [
+                f"reports = {self._call(name, seeds)}",
+                f"claim = statement({named}, {of})" if of_paper else f'claim = users_function({named}, "claim")',
+                "assert is_broken(claim(reports.measured[0].report))",
+            ]
+        elif not self.report.feasible:
+            claim = "there is a feasible placement: once there is, take the mark away"
+            imports += ["", "import pytest"]
+            mark = ['@pytest.mark.xfail(strict=True, raises=AssertionError, reason="there is a feasible placement")']
+            lines = [self._call(name, seeds)]
+        else:
+            lines = [self._call(name, self._limit())]
+        text = [f'"""Mined: {_quoted(str(self))}."""', "", *imports, "", "", *mark]
+        text += [f"def test_{_identifier(name)}(optsched_gap):", f'    """Tests that {claim}."""']
+        return "\n".join([*text, *(f"    {line}" for line in lines)]) + "\n"
+
+    def _call(self, name: str, arguments: str) -> str:
+        options = [f"certify={list(self.rests_on) or True}"]
+        if self.profile != "exact":
+            options.append(f'profile="{self.profile}"')
+        for option, limit in (("run_limit", self.limits.seconds), ("memory_limit", self.limits.memory_mb)):
+            if limit is not None:
+                options.append(f"{option}={limit:g}")
+        called = f'{json.dumps(self.choice.label)}, Path(__file__).with_name("{name}.json"), "{self.problem}"'
+        return f"optsched_gap({called}, {arguments}, {', '.join(options)})"
+
+    def _limit(self) -> str:
+        """The limit that holds today, as arguments of `optsched_gap`."""
+        sort, gap = self.score
+        component = self.aim.component
+        runs = f"seeds=[{self.report.seed}]"
+        if sort == OVER_ZERO:
+            # Other runs may differ from the optimum in another component: the worst alone is held to what it is.
+            names = [part.name for part in self.report.problem.components]
+            deciding = next(at for at, beyond in enumerate(self.report.absolute_gap or ()) if beyond)
+            limit, component = f'max_absolute="{self.aim.gap(self.report)}"', component or names[deciding]
+        else:
+            relative = self.aim.worst == "relative"
+            limit_text = f"{100 * gap}%" if relative and gap.denominator == 1 else f"{gap}"
+            limit = f'{"max_gap" if relative else "max_absolute"}="{limit_text}"'
+            runs = self._seeds()
+        return ", ".join([limit, *([] if component is None else [f'component="{component}"']), runs])
+
+    def _seeds(self) -> str:
+        """All runs, as arguments of `optsched_gap`."""
+        arguments = [f"seeds={[run.seed for run in self.runs]}"]
+        if len(self.runs) > 1 and self.aim.over != "worst":
+            arguments.insert(0, f'over="{self.aim.limit.over}"')
+        if not all(run.feasible for run in self.runs):
+            arguments.append("feasible=False")
+        return ", ".join(arguments)
+
+
+def _proof(kinds: Sequence[str]) -> str:
+    return f"rests on {' and '.join(kinds)}" if kinds else "is proved, as optsched certify shows"
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"""', "'''")
+
+
+# Looking for it ----------------------------------------------------------------------------------------------------
+
+
+#: How many instances are tried, by default.
+BUDGET = 2000
+
+#: How large instances may become, by default.
+MOST = {"tasks": 12, "nodes": 6}
+
+#: Defaults that the command line need not repeat.
+DEFAULTS = {
+    "worst": "relative",
+    "over": "worst",
+    "run-seeds": "0",
+    "most-tasks": MOST["tasks"],
+    "most-nodes": MOST["nodes"],
+    "profile": "exact",
+}
+
+
+def mine(
+    heuristic: AnyHeuristic | Choice | None = None,
+    problem: str | None = None,
+    *,
+    budget: int | None = None,
+    seed: int = 0,
+    run_seeds: int | str | Iterable[int] = (0,),
+    over: Any = "worst",
+    worst: str = "relative",
+    component: str | None = None,
+    claim: str | Callable[..., Any] | None = None,
+    failures: bool = True,
+    parameters: Mapping[str, Any] | None = None,
+    family: str | None = None,
+    family_parameters: Mapping[str, Any] | None = None,
+    most_tasks: int = MOST["tasks"],
+    most_nodes: int = MOST["nodes"],
+    profile: str | Path | Profile = "exact",
+    time_limit: float | None = None,
+    step: Callable[[str], None] = lambda text: None,
+) -> Find | None:
+    """Look for the instance on which a heuristic is worst, or on which a claim is broken, and shrink it.
+
+    Parameters
+    ----------
+    heuristic
+        As `optsched.gap` takes it, or a text with parameters (`"dl,reading=heartbeat"`).
+    problem
+        Its name. A claim's id says heuristic and problem, so that neither need be given.
+    budget
+        The instances to try, by default 2000, or where there is a `time_limit` as many as it allows. Shrinking,
+        which comes to an end by itself, is not counted.
+    seed
+        Of the search: the same arguments find the same instance, unless `time_limit` cuts the search short.
+    run_seeds
+        Of the heuristic's runs on each instance, as `optsched.study` takes seeds.
+    over
+        Which gap of these runs counts: `worst`, `mean`, `median`, or a quantile between 0 and 1.
+    worst
+        `relative` gaps, where any gap over 0 (the optimum is 0) is worse than every share, or `absolute` ones.
+    component
+        Of the objective; by default the first that differs.
+    claim
+        In place of a gap: a function, or `package.module:function`, called with the `GapReport` of each feasible
+        placement. True or False says whether the claim holds; a number how far it is from being broken, which it is
+        below 0. A number guides the search; a large one is for instances that the claim says nothing of. One run that
+        breaks it is enough. Or the id of a claim of a paper (`agosta/3.4-theorem-1`), whose check is to be made false.
+    failures
+        Whether a run that fails or has no feasible placement is worse than every gap.
+    parameters
+        Of the problem.
+    family, family_parameters
+        Where the search starts; by default at the problem's own family, at small sizes, or, where the heuristic needs
+        what its instances lack, at `mixed`. Numbers stay within the range that the family draws, or 0 to 10.
+    most_tasks, most_nodes
+        How large the instances may become.
+    profile
+        Of the solver.
+    time_limit
+        Seconds in all; three tenths are kept for shrinking; what was found until then is the answer.
+    step
+        Called with each instance that is tried.
+
+    Returns
+    -------
+    Find or None
+        The worst instance; None where every instance is solved to the optimum, or keeps the claim. An interrupt
+        (KeyboardInterrupt) gives the best so far, `Find.interrupted`, if there is any.
+
+    Raises
+    ------
+    UsageError
+        For an unknown problem, heuristic, family, parameter or component, where no instance of the family can be posed,
+        and where none of those that were tried could be judged.
+
+    Examples
+    --------
+    >>> found = mine("dl,reading=heartbeat", "lsap", claim=lambda report: report.absolute_gap == (0,))
+    >>> print(found)
+    dl,reading=heartbeat on lsap: 1 locality-cost against the optimum 0, on 1 task and 2 nodes
+    """
+    function: Any = claim
+    named = claim if isinstance(claim, str) else None
+    if named is not None and "/" in named:
+        function = stated = statement(named, None if heuristic is None else chosen(heuristic).label)
+        heuristic = stated.heuristic
+        problem, parameters = _stated(stated, problem), parameters or stated.parameters
+    elif named is not None:
+        function = users_function(named, "claim")
+    if heuristic is None or problem is None:
+        raise UsageError("give a heuristic and a problem, or the id of a claim")
+    choice, name = chosen(heuristic), problem_class(problem).name
+    check_served([choice], [name])
+    resolved = resolve(name, problem_class(name).parameter_table, parameters or {})
+    given = {key: resolved[key] for key in parameters or {}}
+    aim = Aim(worst, component, function, failures, over)
+    aim.check(name)
+    if budget is None and time_limit is None:
+        budget = BUDGET
+    _check_counts(budget=budget, most_tasks=most_tasks, most_nodes=most_nodes)
+    most = {"tasks": most_tasks, "nodes": most_nodes}
+    judge = Judge(name, given, choice, seeds_of(run_seeds), aim, load_profile(profile))
+    starts = starts_of(judge, family, family_parameters or {}, most)
+    search = Search(judge, starts, most, budget, seed, step)
+    interrupted = _spent(search, time_limit)
+    if search.best is None:
+        _check_posed(search, judge, starts)
+        return None
+    spent = search.searched if budget is None or time_limit is not None else budget
+    start = {"family": family, "most-tasks": most_tasks, "most-nodes": most_nodes, "profile": profile}
+    command = _command(judge, claim, family_parameters or {}, {**start, "budget": spent, "seed": seed})
+    state = (search.tried, command, search.minimal, interrupted)
+    return Find(name, given, choice, search.best, aim, named, profile, in_force() or Limits(), *state)
+
+
+def _stated(of: Statement, problem: str | None) -> str:
+    """The problem of a claim; UsageError where another one is given."""
+    if problem not in (None, of.problem):
+        raise UsageError(f"{of.claim} is about {of.problem}, not {problem}")
+    return of.problem
+
+
+def _check_counts(**counts: int | None) -> None:
+    """Raise UsageError unless each is a whole number, 1 or more, or not given."""
+    for what, number in counts.items():
+        if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 1):
+            raise UsageError(f"{what}={number!r}: give a whole number, 1 or more")
+
+
+def _spent(search: Search, time_limit: float | None) -> bool:
+    """Search and shrink as long as budget and time allow; whether an interrupt cut it short after a find."""
+    try:
+        with suppress(OutOfTime), deadline(time_limit):
+            with suppress(OutOfTime), deadline(None if time_limit is None else SEARCHED * time_limit):
+                search.run()
+            search.shrink()
+    except KeyboardInterrupt:
+        if search.best is None:
+            raise
+        return True
+    return False
+
+
+def _check_posed(search: Search, judge: Judge, starts: Starts) -> None:
+    """Raise UsageError where nothing was found since nothing could be judged."""
+    why = judge.passed or judge.refused
+    if search.tried and not search.posed and why is not None:
+        raise UsageError(
+            f"none of {search.tried} instances from family {starts.family} could be judged: {str(why).splitlines()[0]}"
+        )
+
+
+def _command(judge: Judge, claim: Any, drawn_with: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+    """The command line of a search: what differs from the defaults, with `options` last."""
+    aim, limits = judge.aim, in_force() or Limits()
+    named = claim if isinstance(claim, str) else getattr(claim, "__qualname__", "claim")
+    options = {
+        "claim": None if claim is None else named,
+        "worst": aim.worst,
+        "component": aim.component,
+        "over": aim.over,
+        "run-seeds": ",".join(map(str, judge.seeds)),
+        "no-failures": not aim.failures,
+        "run-limit": limits.seconds,
+        "memory-limit": limits.memory_mb,
+        **options,
+    }
+    words = ["optsched", "mine", "--problem", judge.name, "--heuristic", judge.choice.label]
+    for option, values in (("--param", judge.parameters), ("--set", drawn_with)):
+        for key, value in values.items():
+            words += [option, f"{key}={','.join(map(str, value)) if isinstance(value, list | tuple) else value}"]
+    for key, value in options.items():
+        if value is not None and value is not False and value != DEFAULTS.get(key):
+            words += [f"--{key}"] + ([] if value is True else [str(value)])
+    return shlex.join(words)

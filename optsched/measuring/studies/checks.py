@@ -22,7 +22,6 @@ from optsched.core.kinds import CHECKS
 from optsched.heuristics import AnyHeuristic
 from optsched.measuring.gaps import gap_limit
 from optsched.measuring.records import Run
-from optsched.measuring.studies.baselines import Baseline, Comparison
 from optsched.measuring.studies.choices import (
     MEASURED,
     TRUTH,
@@ -43,7 +42,7 @@ from optsched.measuring.studies.choices import (
     seeds_of,
     tables_of,
 )
-from optsched.measuring.studies.limits import Breach, GapLimit, breaches, difference, lines
+from optsched.measuring.studies.limits import Baseline, Breach, GapLimit, breaches, difference, lines
 from optsched.measuring.studies.runs import Work, measure, plan
 from optsched.measuring.studies.tables import GapReports
 from optsched.problems import problem_class
@@ -319,16 +318,14 @@ class Planned:
         broken = breaches(reports.measured, check.limit, check.feasible)
         if check.allowed is not None:
             broken += list(_uncertified(reports.measured, check.allowed))
-        compared = None if check.baseline is None or self.record else self._compared(reports, check.baseline)
-        if compared is not None:
-            broken += compared.breaches
-        return Outcome(check, reports, tuple(broken), 0 if compared is None else compared.improved)
-
-    def _compared(self, reports: GapReports, path: Path) -> Comparison:
+        improved = 0
         if self.recorded is not None:
-            return self.recorded.compare(reports.measured, self.recorder, every=self.check.seeds is not None)
-        message = f"there is no baseline {path}; {self.recorder}"
-        return Comparison((Breach(message, reports.measured[0], reports.measured),), 0, 0)
+            worse, improved = self.recorded.compare(reports.measured, self.recorder, every=check.seeds is not None)
+            broken += worse
+        elif check.baseline is not None and not self.record:
+            message = f"there is no baseline {check.baseline}; {self.recorder}"
+            broken.append(Breach(message, reports.measured[0], reports.measured))
+        return Outcome(check, reports, tuple(broken), improved)
 
 
 #: The words of a check that asks for nothing but feasible placements.

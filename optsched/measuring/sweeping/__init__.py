@@ -1,12 +1,638 @@
 """Sweeps: many gaps, each in a process of its own, into a store in which what is finished is never lost.
 
-`plans` says what is to be computed, and by what it is found again; `executing` is a sweep from beginning to end, with
-what its processes do; `store` is the file, what is read from it, and whether it is sound.
+`plans` says what is to be computed, and by what it is found again. `store` is the file, what is read from it, and
+whether it is sound. Here a sweep runs from beginning to end: jobs in processes of their own, outcomes into the store.
+
+A job solves one problem, or runs one heuristic and judges it; jobs and what they answer can be pickled. A process keeps
+what several jobs in a row share: the problem as it is posed, and the reference with what was asked of it. Runs wait for
+the optimum that they share; a run that can begin goes before the next optimum, so that results come from the beginning
+on. Only the process that sweeps writes. A row has the whole record, and columns of its own for some fields.
 """
 
 from __future__ import annotations
 
-from optsched.measuring.sweeping.executing import sweep
-from optsched.measuring.sweeping.store import Sweep, load_sweep
+import contextlib
+import gzip
+import json
+import os
+import pickle
+import platform
+import shlex
+import socket
+import sys
+import warnings
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from tempfile import TemporaryDirectory
+from typing import Any
 
-__all__ = ["Sweep", "load_sweep", "sweep"]
+from optsched.core.errors import InputError, OptschedError, UsageError, nearest
+from optsched.core.fingerprint import code_version
+from optsched.core.results import Limit, Solution
+from optsched.heuristics import AnyHeuristic, run
+from optsched.heuristics.running.run import ENDED, ended_run
+from optsched.instances.claim_files import claim_content, parse_claim, versions
+from optsched.instances.files import to_json
+from optsched.measuring.gaps import Reference, gap_of, unanswered
+from optsched.measuring.printing import to_json as json_of
+from optsched.measuring.records import Record, Run
+from optsched.measuring.studies.choices import Choice, Source
+from optsched.measuring.sweeping.plans import (
+    Parameters,
+    Plan,
+    Planned,
+    Posed,
+    canonical,
+    heuristic_parameters,
+    look_anew,
+    named,
+    optimum_key,
+    planned,
+    problem_source,
+    solver_options,
+    source_digest,
+)
+from optsched.measuring.sweeping.store import Store, Sweep, load_sweep, locked
+from optsched.problems import problem_class
+from optsched.problems.base import TaskProblem
+from optsched.processes import DaskExecutor, Executor, Limits, LocalExecutor, Outcome, Status
+from optsched.processes.memory import refused
+from optsched.solvers.profiles import AnyProfile, Profile, load_profile
+
+__all__ = [
+    "Agenda",
+    "Job",
+    "PRELOADED",
+    "RETRIED",
+    "Steps",
+    "Sweep",
+    "carry_out",
+    "execute",
+    "executor_of",
+    "load_sweep",
+    "optimum_row",
+    "run_row",
+    "sweep",
+    "to_do",
+]
+
+code_version()  # it reads all sources: a worker loads this module before the time of its first job counts
+
+
+@dataclass(frozen=True)
+class Job:
+    """Solve a problem within the time limit of its profile; or run a heuristic on a solved one, and judge it.
+
+    The problem and the solution that a run is measured against are pickled, and only read where they are not held.
+    """
+
+    optimum: str
+    posed: bytes = field(repr=False)
+    heuristic: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    source: str = ""
+    seed: int = 0
+    solution: bytes = field(default=b"", repr=False)
+
+    @classmethod
+    def solving(cls, posed: Posed) -> Job:
+        """Solve a problem as it is posed."""
+        problem = posed.problem
+        content = problem.name, dict(problem.parameters), problem.instance, posed.profile
+        return cls(posed.key, pickle.dumps(content))
+
+    def solved(self, solution: Solution) -> Job:
+        """This problem with its solution; the data of its proofs need not go along."""
+        bare = replace(solution, certificates=tuple(replace(entry, data={}) for entry in solution.certificates))
+        return replace(self, solution=pickle.dumps(bare))
+
+    def of_run(self, choice: Choice, seed: int) -> Job:
+        """Run a heuristic on this problem."""
+        name = named(choice.entry)
+        digest = source_digest(name)
+        return replace(self, heuristic=name, parameters=dict(choice.parameters), source=digest, seed=seed)
+
+
+def execute(job: Job) -> Solution | dict[str, Any] | str:
+    """The solution of a problem, or the record of a run; a text says why it is not what it is to be kept as.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> (run,) = planned("papers/guo-fig2", "lsap", "dl").runs
+    >>> job = Job.solving(run.posed)
+    >>> solution = execute(job)
+    >>> solution.objective
+    (0,)
+    >>> record = execute(job.solved(solution).of_run(run.choice, 0))
+    >>> record["objective"], record["reference"], record["certificate"]
+    (1, 0, 'dual')
+    """
+    with redirect_stdout(sys.stderr):  # what a heuristic or solver prints is no data
+        problem, profile = _posed(job.posed)
+        if optimum_key(problem, profile) != job.optimum:
+            return f"optsched {code_version()} runs there, or a package of another version that brings a problem"
+        if not job.heuristic:
+            return Reference.solved(problem, profile).solution
+        if source_digest(job.heuristic) != job.source:
+            return f"heuristic {job.heuristic} has another source there than when the sweep began"
+        ran = run(problem, job.heuristic, job.seed, time_limit=profile.time_limit, **job.parameters)
+        if ran.cause is not None and refused(ran.cause):
+            raise ran.cause  # there was not memory enough: this is no answer of the heuristic
+        return gap_of(problem, ran, job.seed, _reference(job.posed, job.solution)).record()
+
+
+@lru_cache(maxsize=4)
+def _posed(content: bytes) -> tuple[TaskProblem[Any], Profile]:
+    name, parameters, instance, profile = pickle.loads(content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it has warned where it was posed first
+        problem = problem_class(name)(instance, **parameters)
+    assert isinstance(problem, TaskProblem)  # flow networks have no heuristics, and so no place in a plan
+    return problem, profile
+
+
+@lru_cache(maxsize=4)
+def _reference(content: bytes, solution: bytes) -> Reference:
+    problem, profile = _posed(content)
+    return Reference(problem, profile, solution=pickle.loads(solution))
+
+
+# What is left of a plan, and how outcomes are stored ---------------------------------------------------------------
+
+
+#: How runs and optima ended that are computed again, by what is asked for.
+RETRIED = {
+    "failed": frozenset({"failed", "crashed", "out-of-memory"}),
+    "timed-out": frozenset({"out-of-time"}),
+    "all": frozenset({"failed", "crashed", "out-of-memory", "out-of-time"}),
+}
+
+
+#: Makes the notes on a run, next to its figures: on a problem on an instance, both by name.
+Notes = Callable[[str, str], list[str]]
+
+
+#: What is asked for by a run, whichever code computes it; and the runs of other code.
+_ASKED = ("instance_sha256", "problem", "parameters", "heuristic", "heuristic_parameters", "seed", "profile")
+_OTHERS = f"SELECT {', '.join(_ASKED)}, version FROM runs WHERE version != ? ORDER BY ended"
+
+
+def _asked(run: Planned) -> tuple[Any, ...]:
+    """The values of `_ASKED`, as the table of runs has them."""
+    problem, name = run.posed.problem, named(run.choice.entry)
+    values = canonical(dict(problem.parameters)), name, canonical(heuristic_parameters(run.choice))
+    return problem.instance.sha256, problem.name, *values, run.seed, run.posed.profile.name
+
+
+class Agenda:
+    """The part of a plan that is left to do; parameters as for `carry_out`."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        store: Store,
+        retry: str | None = None,
+        limits: Limits | None = None,
+        notes: Notes = lambda instance, problem: [],
+    ) -> None:
+        self.plan, self._store = plan, store
+        self._limits, self._notes = limits or Limits(), notes
+        again = RETRIED[retry] if retry else frozenset()
+        solved = {row["key"]: row["status"] not in again for row in store.rows("SELECT key, status FROM optima")}
+        ran = {row["key"]: row for row in store.rows("SELECT key, status, stale FROM runs")}
+        #: Runs by the optimum that they wait for, first those that are not on the way.
+        self._waiting: dict[str, list[Planned]] = {}
+        self._ready: deque[Planned] = deque()
+        #: How many runs are there already.
+        self.there = 0
+        #: How many that are there were cut short, and are not computed again.
+        self.kept: Counter[str] = Counter()
+        for key, wanted in plan.unique.items():
+            found, is_solved = ran.get(key), solved.get(wanted.posed.key, False)
+            if is_solved and found and not found["stale"] and found["status"] not in again:
+                self.there += 1
+                self.kept[found["status"]] += 1
+            elif is_solved:
+                self._ready.append(wanted)
+            else:
+                self._waiting.setdefault(wanted.posed.key, []).append(wanted)
+        #: How many of those to be computed are there as other code computed them, by its version.
+        self.stale = self._of_other_code() if self.there < len(plan.unique) else Counter()
+        #: How many runs and optima are to be computed.
+        self.runs, self.optima = len(plan.unique) - self.there, len(self._waiting)
+        #: The number of the sweep in the store.
+        self.sweep = 0
+        #: How the runs and optima of this time ended.
+        self.ended: Counter[str] = Counter()
+        self.solved: Counter[str] = Counter()
+        self._unsolved = deque(self._waiting)
+        #: Solved problems, for as long as runs on them are left.
+        self._held: dict[str, Job] = {}
+        self._left = Counter(run.posed.key for run in self._ready)
+        self._left.update({key: len(runs) for key, runs in self._waiting.items()})
+
+    def _of_other_code(self) -> Counter[str]:
+        rows = list(self._store.rows(_OTHERS, code_version()))
+        others = {tuple(row[name] for name in _ASKED): row["version"] for row in rows}
+        if not others:
+            return Counter()
+        left = [*self._ready, *(run for runs in self._waiting.values() for run in runs)]
+        return Counter(others[asked] for run in left if (asked := _asked(run)) in others)
+
+    @property
+    def left(self) -> int:
+        """How many runs are still to be computed."""
+        return self.runs - self.ended.total()
+
+    def jobs(self) -> Iterator[tuple[str, Job]]:
+        """Each job that can begin, by its key; when there is none, others have to end first."""
+        while self._ready or self._unsolved:
+            if self._ready:
+                run = self._ready.popleft()
+                yield run.key, self._hold(run.posed).of_run(run.choice, run.seed)
+            else:
+                key = self._unsolved.popleft()
+                yield key, Job.solving(self._waiting[key][0].posed)
+
+    def _hold(self, posed: Posed, solution: Solution | None = None) -> Job:
+        """A problem with its solution, which comes out of the store where it is not given or held."""
+        if posed.key not in self._held:
+            if solution is None:
+                (row,) = self._store.rows("SELECT solution FROM optima WHERE key = ?", posed.key)
+                source = f"{self._store.path}: {posed.key}"
+                solution = parse_claim(row["solution"].encode(), posed.problem.instance, source)
+            self._held[posed.key] = Job.solving(posed).solved(solution)
+        return self._held[posed.key]
+
+    def take(self, key: str, outcome: Outcome) -> str:
+        """Put an outcome into the store, and tell in words what it is of.
+
+        Raises
+        ------
+        UsageError
+            If the process that computed it has other code than this one.
+        KeyboardInterrupt
+            If it was cut short from without.
+        InputError
+            If it cannot be stored.
+        """
+        if isinstance(outcome.value, str):
+            raise UsageError(f"a worker cannot take part: {outcome.value}; end this sweep, and begin it again")
+        if key in self._waiting:
+            return self._take_optimum(self._waiting[key][0].posed, outcome)
+        return self._take_run(self.plan.unique[key], outcome)
+
+    def _take_optimum(self, posed: Posed, outcome: Outcome) -> str:
+        solution = outcome.value if outcome.done else _unanswered(posed, outcome)
+        if solution.limit is Limit.INTERRUPTED:
+            raise KeyboardInterrupt
+        row, instance = optimum_row(posed, solution, outcome), posed.problem.instance
+        with self._store.transaction():
+            if not list(self._store.rows("SELECT 1 FROM instances WHERE sha256 = ?", instance.sha256)):
+                tasks, nodes = len(instance.workload), len(instance.cluster)
+                content = gzip.compress(to_json(instance), mtime=0)  # what `optsched.load` reads
+                counts = {"name": instance.name, "tasks": tasks, "nodes": nodes, "content": content}
+                self._store.put("instances", {"sha256": instance.sha256, **counts})
+            self._store.put("optima", {**row, **self._shared(posed, outcome)})
+            self._store.execute("UPDATE runs SET stale = 1 WHERE optimum = ?", posed.key)
+        self.solved[row["status"]] += 1
+        self._hold(posed, solution)
+        self._ready.extend(self._waiting.pop(posed.key))
+        return f"{instance.name}, {posed.problem.name}, optimum"
+
+    def _take_run(self, run: Planned, outcome: Outcome) -> str:
+        posed, problem = run.posed, run.posed.problem
+        record = outcome.value if outcome.done else _broken_off(run, outcome, self._hold(posed).solution)
+        notes = self._notes(problem.instance.name, problem.name)
+        record = json.loads(json_of({"version": code_version(), **record, "notes": notes}))
+        with self._store.transaction():
+            self._store.put("runs", {**run_row(run, record), **self._shared(posed, outcome)})
+        self.ended[record["status"]] += 1
+        self._left[posed.key] -= 1
+        if not self._left[posed.key]:
+            self._held.pop(posed.key, None)
+        return run.label
+
+    def _shared(self, posed: Posed, outcome: Outcome) -> dict[str, Any]:
+        """The columns that optima and runs have of the same names."""
+        return {
+            "instance_sha256": posed.problem.instance.sha256,
+            "problem": posed.problem.name,
+            "parameters": canonical(dict(posed.problem.parameters)),
+            "profile": posed.profile.name,
+            "version": code_version(),
+            "time_limit": posed.profile.time_limit,
+            "run_limit": self._limits.seconds,
+            "memory_limit": self._limits.memory_mb,
+            "seconds": outcome.seconds,
+            "peak_mb": outcome.peak_mb,
+            "sweep": self.sweep,
+            "ended": now(),
+        }
+
+
+def now() -> str:
+    """This instant, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _unanswered(posed: Posed, outcome: Outcome) -> Solution:
+    """What is known where the process of a solver did not end by itself: nothing."""
+    limit = {Status.TIMED_OUT: Limit.TIME, Status.OUT_OF_MEMORY: Limit.MEMORY}.get(outcome.status)
+    return unanswered(posed.problem, limit, str(outcome))
+
+
+def _broken_off(run: Planned, outcome: Outcome, solution: bytes) -> dict[str, Any]:
+    """The record of a run whose process did not end by itself, or raised what is no fault of the heuristic alone."""
+    ran = ended_run(named(run.choice.entry), heuristic_parameters(run.choice), outcome)
+    reference = Reference(run.posed.problem, run.posed.profile, solution=pickle.loads(solution))
+    return gap_of(run.posed.problem, ran, run.seed, reference).record()
+
+
+# Rows of the store, without what `Agenda._shared` has -----------------------------------------------------------------
+
+
+def optimum_row(posed: Posed, solution: Solution, outcome: Outcome) -> dict[str, Any]:
+    """The row of an optimum: of its solution, and of how the process ended that looked for it."""
+    status = ENDED.get(outcome.status, str(outcome.status))
+    if outcome.done and solution.limit is Limit.TIME:
+        status = ENDED[Status.TIMED_OUT]
+    objective, bound = solution.objective, solution.bound
+    return {
+        "key": posed.key,
+        "source_sha256": problem_source(posed.problem),
+        "solver": canonical(solver_options(posed.profile)),
+        "status": status,
+        "message": outcome.message,
+        "termination": str(solution.termination),
+        "objective": None if objective is None else float(objective[0]),
+        "bound": None if bound[0] is None else float(bound[0]),
+        "certificate": None if solution.certificate is None else str(solution.certificate),
+        "solution": claim_content(solution, posed.problem.instance).decode(),
+    }
+
+
+def run_row(run: Planned, record: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of a run: what its record says, a column each."""
+    name, kept = named(run.choice.entry), Record.of(record)
+    absolute, relative = Run(kept).gap
+    alike = ("status", "instance", "heuristic", "seed", "reference_kind", "certificate", "heuristic_seconds")
+    return {
+        "key": run.key,
+        "optimum": run.posed.key,
+        **{column: record[column] for column in alike},
+        "message": record["error"],
+        "heuristic_parameters": canonical(record["heuristic_parameters"]),
+        "source_sha256": source_digest(name),
+        "objective": kept.of_each("objective")[0],
+        "reference": kept.of_each("reference")[0],
+        "gap": relative,
+        "absolute_gap": absolute,
+        "stale": 0,
+        "record": record,
+    }
+
+
+# From beginning to end ---------------------------------------------------------------------------------------------
+
+
+#: The modules that every worker needs and that take long to import.
+PRELOADED = ("optsched.measuring.sweeping", "optsched.routes.call", "scipy.optimize", "highspy")
+
+
+class Steps:
+    """Called as a sweep goes on; this one does nothing."""
+
+    def waits(self, message: str) -> None:
+        """Another sweep is on in the store, or another program holds it, and this one waits for its end."""
+
+    def begins(self, agenda: Agenda) -> None:
+        """The plan is complete, and jobs begin."""
+
+    def ended(self, run: str, agenda: Agenda) -> None:
+        """A run or an optimum has ended."""
+
+
+def executor_of(workers: int = 1, limits: Limits | None = None, dask: str | None = None) -> Executor:
+    """What runs the jobs: processes of this machine, or with `dask` those of the cluster whose scheduler is there.
+
+    Raises
+    ------
+    UsageError
+        If Dask is not installed, or no scheduler answers at the address.
+    """
+    if dask is None:
+        return LocalExecutor(workers, limits, preload=PRELOADED)
+    return DaskExecutor(dask, limits, preload=PRELOADED)
+
+
+def sweep(
+    store: str | os.PathLike[str],
+    instances: Source | Iterable[Source],
+    problems: str | Sequence[str] = (),
+    heuristics: AnyHeuristic | Sequence[AnyHeuristic | Choice] = (),
+    seeds: int | str | Iterable[int] = 1,
+    *,
+    parameters: Parameters | Sequence[Parameters] = (),
+    profile: AnyProfile = "exact",
+    time_limit: float | None = None,
+    run_limit: float | None = None,
+    memory_limit: int | None = None,
+    workers: int = 1,
+    dask: str | None = None,
+    retry: str | None = None,
+) -> Sweep:
+    """Measure many gaps into a store: instances x problems x heuristics x seeds x parameters.
+
+    What is in the store is not computed again. Each result is stored as soon as it is there, and stays, for any end of
+    the call: the same call goes on where an earlier one was interrupted or killed. Every run is a process's that can be
+    killed; a heuristic that fails, hangs or crashes costs its own run.
+
+    Parameters
+    ----------
+    store
+        An SQLite file, which is made where there is none.
+    instances, problems, heuristics, seeds, profile
+        As for `optsched.study`. Heuristics are such as other processes can import: of the list, or of a module.
+    parameters
+        Of the problems, as for `optsched.study`; or a list of several such; each is tried.
+    time_limit
+        Seconds for each reference, and for each run, which look at the clock themselves; by default the profile's.
+    run_limit, memory_limit
+        Seconds and MiB after which the process of a run, or of solving, is killed.
+    workers
+        How many processes of this machine work at once.
+    dask
+        Address of the scheduler of a Dask cluster, to work there instead: `tcp://host:8786`.
+    retry
+        Compute again what is there and ended badly: `"failed"` (also crashed, or out of memory), `"timed-out"`, or
+        `"all"` of these.
+
+    Returns
+    -------
+    Sweep
+        The results, with `frame()` and `summary()`.
+
+    Raises
+    ------
+    UsageError
+        For what does not exist or does not go together; before anything runs.
+    InputError
+        For instances that are wrong, and a store that cannot be used.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = sweep(f"{folder}/gaps.sqlite", "papers/guo-table2", "fair-lsap", ["dl", "lsap-fair-sched"])
+    ...     print(found.frame()[["heuristic", "gap", "status"]].to_string(index=False))
+          heuristic   gap status
+                 dl 0.125   done
+    lsap-fair-sched 0.000   done
+    """
+    look_anew()
+    limited = load_profile(profile).with_limits(time_limit=time_limit)
+    plan = planned(instances, problems, heuristics, seeds, parameters=parameters, profile=limited)
+    limits = Limits.of_runs(run_limit, memory_limit)
+    with executor_of(workers, limits, dask) as executor:
+        agenda = carry_out(plan, store, executor, retry=retry, limits=limits)
+    return load_sweep(store, agenda.sweep)
+
+
+def to_do(plan: Plan, store: str | os.PathLike[str], retry: str | None = None) -> Agenda:
+    """The work of a sweep; nothing is made or changed.
+
+    Raises
+    ------
+    InputError
+        If there is a file of that name that is no store, or cannot be read.
+    """
+    _check_retry(retry)
+    if _begun(store):
+        with Store(store) as held:
+            return Agenda(plan, held, retry)
+    with TemporaryDirectory() as folder, Store(os.path.join(folder, "empty.sqlite"), write=True) as held:
+        return Agenda(plan, held, retry)
+
+
+def _begun(store: str | os.PathLike[str]) -> bool:
+    """Whether there is something other than an empty file, as one is where a sweep was killed at its very beginning."""
+    return os.path.exists(store) and not (os.path.isfile(store) and os.path.getsize(store) == 0)
+
+
+def carry_out(
+    plan: Plan,
+    store: str | os.PathLike[str],
+    executor: Executor,
+    *,
+    retry: str | None = None,
+    limits: Limits | None = None,
+    notes: Notes = lambda instance, problem: [],
+    steps: Steps | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Agenda:
+    """Compute what of a plan is not in a store, and put it there.
+
+    Parameters
+    ----------
+    plan, store, executor, retry
+        The runs, the file, what runs the jobs, and what is computed again.
+    limits, notes, options
+        What is kept with the results: the limits of the executor, what records say next to their figures, and what was
+        asked for.
+    steps
+        Called as it goes on.
+
+    Raises
+    ------
+    UsageError
+        If workers have other code than this process.
+    InputError
+        If the store cannot be used.
+    KeyboardInterrupt
+        What ended before is in the store.
+    """
+    _check_retry(retry)
+    steps = steps or Steps()
+    if _begun(store):
+        Store(store).__exit__(None, None, None)  # what is no store gets no lock file
+    with (
+        locked(store, lambda: steps.waits(_other(store))),
+        Store(store, write=True, waits=lambda: steps.waits("another program holds it")) as opened,
+    ):
+        agenda = Agenda(plan, opened, retry, limits, notes)
+        steps.begins(agenda)
+        with _listed(opened, plan, options or {}) as agenda.sweep:
+            _work(agenda, executor, steps)
+    return agenda
+
+
+def _check_retry(retry: str | None) -> None:
+    if retry is not None and retry not in RETRIED:
+        raise UsageError(f"retry={retry!r}: {nearest(retry, list(RETRIED))}")
+
+
+def _work(agenda: Agenda, executor: Executor, steps: Steps) -> None:
+    while agenda.left:
+        # Where no job can begin before others have ended, the executor has drawn the last one: it is asked again.
+        for key, outcome in executor.map(execute, agenda.jobs()):
+            steps.ended(agenda.take(key, outcome), agenda)
+
+
+def _other(store: str | os.PathLike[str]) -> str:
+    """Who else sweeps into a store, as far as it says."""
+    with contextlib.suppress(InputError), Store(store) as opened:
+        for row in opened.rows("SELECT machine, begun FROM sweeps WHERE ended IS NULL ORDER BY id DESC LIMIT 1"):
+            machine = json.loads(row["machine"])
+            return f"process {machine['process']} on {machine['host']} sweeps into it since {row['begun']}"
+    return "another process sweeps into it"
+
+
+@contextmanager
+def _listed(store: Store, plan: Plan, options: Mapping[str, Any]) -> Iterator[int]:
+    """Enter a sweep in the store, and how it ended; gives its number."""
+    row = {
+        "plan": plan.digest,
+        "command": shlex.join(sys.argv),
+        "options": dict(options),
+        "version": code_version(),
+        "versions": versions(),
+        "machine": _machine(),
+        "runs": len(plan),
+        "begun": now(),
+    }
+    with store.transaction():
+        if not list(store.rows("SELECT 1 FROM planned WHERE plan = ? LIMIT 1", plan.digest)):
+            for position, run in enumerate(plan.runs):
+                names = dict(zip(("group", "instance", "label", "variant"), run.called, strict=True))
+                store.put("planned", {"plan": plan.digest, "position": position, "run": run.key, **names})
+        number = store.put("sweeps", row)
+    outcome = "interrupted"
+    try:
+        yield number
+        outcome = "finished"
+    except Exception as error:
+        outcome = str(error) if isinstance(error, OptschedError) else f"{type(error).__name__}: {error}"
+        raise
+    finally:
+        ending = "UPDATE sweeps SET ended = ?, outcome = ? WHERE id = ?"
+        # If the disk is full, the message should say so.
+        with (
+            contextlib.suppress(InputError) if outcome != "finished" else contextlib.nullcontext(),
+            store.transaction(),
+        ):
+            store.execute(ending, now(), outcome, number)
+
+
+def _machine() -> dict[str, Any]:
+    return {
+        "host": socket.gethostname(),
+        "process": os.getpid(),
+        "system": platform.platform(),
+        "cores": os.cpu_count(),
+    }

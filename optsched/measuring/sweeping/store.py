@@ -503,7 +503,7 @@ def load_sweep(path: str | os.PathLike[str], sweep: int | str = "last") -> Sweep
     Examples
     --------
     >>> import tempfile
-    >>> from optsched.measuring.sweeping.executing import sweep
+    >>> from optsched.measuring.sweeping import sweep
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = sweep(f"{folder}/gaps.sqlite", "papers/guo-table2", "fair-lsap", "dl")
     ...     found = load_sweep(f"{folder}/gaps.sqlite")

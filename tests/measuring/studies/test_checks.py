@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from optsched.core.errors import InputError, UsageError
-from optsched.measuring.studies.baselines import Baseline
 from optsched.measuring.studies.checks import _RULES, Check, CheckArguments, CheckFile, Planned, kinds_of
 from optsched.measuring.studies.choices import Family
+from optsched.measuring.studies.limits import Baseline
 from optsched.solvers.profiles import load_profile
 
 

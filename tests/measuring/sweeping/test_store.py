@@ -28,8 +28,8 @@ from optsched.core.errors import InputError, UsageError
 from optsched.core.fingerprint import code_version
 from optsched.core.instance import Instance
 from optsched.measuring.printing import to_json
+from optsched.measuring.sweeping import carry_out
 from optsched.measuring.sweeping import store as module
-from optsched.measuring.sweeping.executing import carry_out
 from optsched.measuring.sweeping.plans import planned
 from optsched.measuring.sweeping.store import APPLICATION, VERSION, Store, check_store, load_sweep, locked
 

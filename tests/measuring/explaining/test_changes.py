@@ -1,4 +1,4 @@
-"""What one more slot or replica is worth: solved again by another route on a file that was changed by hand."""
+"""Why nothing is feasible: conflicts are infeasible, and none of their tasks can be left out, by trying everything."""
 
 from __future__ import annotations
 
@@ -10,21 +10,156 @@ from typing import Any
 
 import numpy as np
 import pytest
+from generalized_assignment_instances import posed
 
 import optsched
 from optsched.core.errors import UsageError
 from optsched.core.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, Pairs, Ragged, State, Workload
 from optsched.core.placement import Placement
 from optsched.core.registry import Record, records
-from optsched.core.results import Limit, Solution, Termination, Value
+from optsched.core.results import Limit, Solution, Termination, Value, Violation
 from optsched.instances.generate import generate
-from optsched.measuring.explaining import explain
+from optsched.measuring.explaining import Conflict, changes, explain
 from optsched.measuring.explaining.chains import better_by
-from optsched.measuring.explaining.conflict import with_room
-from optsched.measuring.explaining.worth import Worth, rooms, with_replica
+from optsched.measuring.explaining.changes import Worth, conflict_of, only_with, rooms, with_replica, with_room
 from optsched.measuring.gaps import Reference
-from optsched.problems import Lsap, Problem, problem
+from optsched.problems import GeneralizedAssignment, Lsap, Problem, Traffic, problem
 from optsched.routes import solve
+from optsched.solvers.profiles import load_profile
+from optsched.testing.explanations import _conflicting
+
+EXACT = load_profile("exact")
+
+
+def in_conflict(problem: Problem) -> Conflict:
+    """Hold the conflict of an infeasible problem against trying everything; gives it back."""
+    _conflicting(problem, "here", counted=False)
+    found = explain(problem)
+    assert found.conflict is not None
+    assert str(found).splitlines()[1]
+    return found.conflict
+
+
+def traffic(by_job: list[int], reduce_slots: list[int], maps: int = 1, slots: int = 1, **parameters: Any) -> Traffic:
+    """Jobs with so many reduces each, on nodes with so many slots, each a datacenter."""
+    kind = [MAP] * maps + [REDUCE] * sum(by_job)
+    job = [0] * maps + [job for job, number in enumerate(by_job) for _ in range(number)]
+    nodes = len(reduce_slots)
+    cluster = Cluster(
+        [f"n{node}" for node in range(nodes)],
+        datacenter=list(range(nodes)),
+        datacenter_ids=[f"d{node}" for node in range(nodes)],
+        slots=[slots] * nodes,
+        reduce_slots=reduce_slots,
+    )
+    workload = Workload(
+        [f"t{task}" for task in range(len(kind))],
+        kind=kind,
+        job=job,
+        job_ids=[f"j{job}" for job in range(len(by_job))],
+        size=[1.0 if which == MAP else 0.0 for which in kind],
+        filter_ratio=[1.0] * len(by_job),
+    )
+    return Traffic(Instance(cluster, workload), capacity="slots", **parameters)
+
+
+def test_too_many_reduces_for_their_slots() -> None:
+    """Tests that of more reduces than slots one more than the slots is the conflict."""
+    found = in_conflict(traffic([3, 2], [2, 1], reduces="free"))
+    assert (len(found.tasks), found.slots, found.nodes) == (4, 3, ("n0", "n1"))
+
+
+def test_reduces_that_must_be_together() -> None:
+    """Tests that a job whose reduces fit no datacenter together is a conflict of as many reduces as do not fit."""
+    found = in_conflict(traffic([1, 3], [2, 2]))
+    assert found.tasks == ("t2", "t3", "t4")
+    assert (found.slots, found.nodes) == (None, ("n0", "n1"))
+
+
+def test_reduces_of_several_jobs() -> None:
+    """Tests that three jobs of two reduces each, in two datacenters with three slots each, are in conflict."""
+    assert len(in_conflict(traffic([2, 2, 2], [3, 3])).tasks) == 6
+
+
+def test_too_many_maps() -> None:
+    """Tests that maps and reduces are counted apart."""
+    found = in_conflict(traffic([1], [1, 1], maps=3))
+    assert (found.tasks, found.slots) == (("t0", "t1", "t2"), 2)
+
+
+def test_a_task_alone() -> None:
+    """Tests the words for a task that fits nowhere, by counting and by its demand."""
+    nowhere = posed([[1, 1]], {"w": [[1, 1]]}, {"w": [0, 0]})
+    assert str(explain(nowhere)).endswith("There is no room for t0 on any node.")
+    too_large = posed([[1, 1]] * 3, {"w": [[1, 2], [9, 8], [2, 2]]}, {"w": [3, 3]})
+    assert in_conflict(too_large).tasks == ("t1",)
+    assert "One task cannot be placed: t1." in str(explain(too_large))
+
+
+class Never(GeneralizedAssignment):
+    """A problem that nothing satisfies, not even no task at all. No record names it."""
+
+    name = "never"
+
+    def violations(self, placement: Any, /) -> list[Violation]:
+        return [*super().violations(placement), Violation("never", (), 1)]
+
+
+def test_what_no_tasks_explain() -> None:
+    """Tests that a constraint that is not about tasks gives the tasks without which nobody asks, and that words fit."""
+    problem = posed([[1, 1]] * 2, {"w": [[1, 2], [2, 1]]}, {"w": [9, 9]})
+    found = explain(Never(problem.instance))
+    assert found.infeasible
+    assert found.conflict is not None
+    assert len(found.conflict.tasks) == 1
+    assert found.conflict.nodes == ()
+
+
+def test_questions_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that with too few questions the conflict still is one, and is said to be perhaps not the smallest."""
+    monkeypatch.setattr(changes, "MOST_SOLVES", 2)
+    problem = posed([[1, 1]] * 5, {"w": [[3, 3], [2, 2], [2, 2], [1, 1], [1, 1]]}, {"w": [3, 3]})
+    found = conflict_of(problem, EXACT)
+    assert found is not None
+    assert not found.irreducible
+    assert "A smaller set may suffice" in str(explain(problem))
+    monkeypatch.setattr(changes, "MOST_SOLVES", 0)
+    assert conflict_of(problem, EXACT) is None
+    assert str(explain(problem)).endswith("No set of tasks was found that explains it.")
+
+
+def test_feasible_problems_have_no_conflict() -> None:
+    """Tests that a feasible problem asks for a heuristic, and that a conflict is not looked for."""
+    problem = posed([[1, 1]] * 2, {"w": [[1, 1]] * 2}, {"w": [1, 1]})
+    with pytest.raises(UsageError, match="give a heuristic or a placement: there are feasible ones"):
+        explain(problem)
+    assert conflict_of(problem, EXACT) is None
+
+
+def test_a_part_of_the_tasks() -> None:
+    """Tests that the problem of some tasks has these alone, and no limits on the nodes named."""
+    problem = posed([[1, 1]] * 3, {"w": [[1, 2], [2, 2], [2, 2]]}, {"w": [2, 2]})
+    assert isinstance(only_with(problem, [0, 2]), GeneralizedAssignment)
+    assert only_with(problem, [0, 2]).tasks.tolist() == [0, 2]
+    assert solve(only_with(problem, [0, 1, 2])).decision is None
+    assert solve(only_with(problem, [0, 1, 2], [0])).decision is not None
+
+
+def test_a_conflict_needs_no_heuristic_to_run() -> None:
+    """Tests that where nothing is feasible the heuristic is not asked, and the dictionary has the conflict."""
+    problem = posed([[1]] * 2, {"w": [[1]] * 2}, {"w": [1]})
+
+    def asked(problem: Problem, rng: np.random.Generator) -> list[int]:
+        raise AssertionError("it was asked")
+
+    found = explain(problem, asked)
+    assert found.to_dict()["conflict"] == {"tasks": ("t0", "t1"), "nodes": ("n0",), "slots": 1, "irreducible": True}
+    assert found.to_dict()["reference_kind"] == "infeasible"
+    assert "infeasible" in repr(found)
+
+
+# What changes are worth -----------------------------------------------------------------------------------------------
+
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 
@@ -188,7 +323,7 @@ def test_nothing_to_try_is_told() -> None:
     assert str(found).endswith(f"No change of the cluster was tried: {told}.")
 
 
-def posed(cost: list[list[int]], capacity: list[float], allowed: list[list[bool]] | None = None) -> Problem:
+def packed(cost: list[list[int]], capacity: list[float], allowed: list[list[bool]] | None = None) -> Problem:
     """`generalized-assignment` of tasks that weigh 0.2 each, with these capacities."""
     width = len(capacity)
     nodes, tasks = [f"n{node}" for node in range(width)], [f"t{task}" for task in range(len(cost))]
@@ -203,7 +338,7 @@ def posed(cost: list[list[int]], capacity: list[float], allowed: list[list[bool]
 
 def test_the_task_that_gains_most() -> None:
     """Tests that of each node the task that gains most there is told, the dearest node first, with what it lacks."""
-    asked = posed([[0, 9, 9], [1, 7, 3], [0, 2, 6]], [0.2, 0.0, 0.4])
+    asked = packed([[0, 9, 9], [1, 7, 3], [0, 2, 6]], [0.2, 0.0, 0.4])
     found = rooms(asked, np.array([0, 2, 2]))
     told = [(room.node, room.of, room.more, room.promised) for room, _ in found]
     assert told == [("n0", "t2", {"weight": Fraction(1, 5)}, (6,)), ("n1", "t2", {"weight": Fraction(1, 5)}, (4,))]
@@ -212,9 +347,9 @@ def test_the_task_that_gains_most() -> None:
 
 def test_what_room_does_not_help() -> None:
     """Tests that a task which may not go to a node, and one which saves nothing there, make no room."""
-    barred = posed([[1, 2], [1, 2]], [0.2, 0.2], [[True, True], [False, True]])
+    barred = packed([[1, 2], [1, 2]], [0.2, 0.2], [[True, True], [False, True]])
     assert rooms(barred, np.array([0, 1])) == []
-    assert rooms(posed([[1, 1], [1, 1]], [0.2, 0.2]), np.array([0, 1])) == []
+    assert rooms(packed([[1, 1], [1, 1]], [0.2, 0.2]), np.array([0, 1])) == []
 
 
 def test_no_capacities_no_room() -> None:
@@ -243,7 +378,7 @@ def test_waiting_tasks(held: float, told: dict[str, int] | None) -> None:
 
 def test_words_and_numbers_of_room() -> None:
     """Tests the sentence and the record of one more unit of a capacity."""
-    found = explain(posed([[1, 9], [1, 5]], [0.2, 0.2]), [0, 1], worth=1)
+    found = explain(packed([[1, 9], [1, 5]], [0.2, 0.2]), [0, 1], worth=1)
     assert str(found).endswith("  -  0.2 more weight on n0, room for t1: 4 less cost (optimum 2)")
     (worth,) = found.to_dict()["worths"]
     assert (worth["change"], worth["node"], worth["of"], worth["more"]) == ("capacity", "n0", "t1", {"weight": "1/5"})
@@ -252,6 +387,6 @@ def test_words_and_numbers_of_room() -> None:
 
 def test_room_is_exact() -> None:
     """Tests that capacities grow as decimals do: 0.1 and 0.2 make 0.3."""
-    held = posed([[1]], [0.1]).instance
+    held = packed([[1]], [0.1]).instance
     grown = with_room(held, [0], capacity={"weight": Fraction(1, 5)})
     assert grown.cluster.capacity["weight"].tolist() == [0.3]

@@ -28,10 +28,10 @@ from optsched.core.errors import InputError, UsageError
 from optsched.core.fingerprint import code_version
 from optsched.core.results import Limit, Solution
 from optsched.heuristics import HeuristicRun
+from optsched.measuring import sweeping as executing
 from optsched.measuring.gaps import unanswered
 from optsched.measuring.studies.choices import Family
-from optsched.measuring.sweeping import executing
-from optsched.measuring.sweeping.executing import (
+from optsched.measuring.sweeping import (
     RETRIED,
     Agenda,
     Job,
