@@ -226,10 +226,7 @@ Rng = np.random.Generator
 class Changes:
     """Random changes that keep within sizes, and numbers within the range that a family draws.
 
-    Parameters
-    ----------
-    most
-        How many records a table may have.
+    `most`: how many records a table may have.
     """
 
     def __init__(self, most: Mapping[str, int]) -> None:

@@ -61,10 +61,7 @@ BROKEN: Score = (2, Fraction(0))
 def is_broken(answer: Any) -> bool:
     """Whether an answer of a claim says that it does not hold: False, nothing, or a number below 0.
 
-    Raises
-    ------
-    UsageError
-        If it is neither a truth value nor a number.
+    UsageError if it is neither a truth value nor a number.
 
     Examples
     --------
@@ -378,10 +375,7 @@ def _document(family: str, drawn: Any) -> Document:
 def starts_of(judge: Judge, family: str | None, settings: Mapping[str, Any], most: Mapping[str, int]) -> Starts:
     """The instances of a family; where none is named, of the problem's own or else of the one with all fields.
 
-    Raises
-    ------
-    UsageError
-        If there is no such family or parameter, or its instances cannot be posed for the heuristic.
+    UsageError if there is no such family or parameter, or its instances cannot be posed for the heuristic.
     """
     own = record(judge.name)
     if family is not None and family not in FAMILIES:

@@ -94,10 +94,7 @@ def chosen(named: AnyHeuristic | Choice) -> Choice:
     In a text, commas part the parameters, so that a list is written with colons (`f_c=0:0.1:1`). A module of the
     current folder is found, too.
 
-    Raises
-    ------
-    UsageError
-        If there is no such heuristic or parameter, or it does not take the value.
+    UsageError if there is no such heuristic or parameter, or it does not take the value.
 
     Examples
     --------
@@ -207,10 +204,7 @@ def literal(text: str) -> Any:
 def seeds_of(seeds: int | str | Iterable[int]) -> list[int]:
     """Seeds from how many there are, from 0, or from which: a list, or a text such as `0-29` or `1,4,7-9`.
 
-    Raises
-    ------
-    UsageError
-        If they are none, or more than a million.
+    UsageError if they are none, or more than a million.
 
     Examples
     --------
@@ -306,12 +300,8 @@ def groups_of(sources: Source | Iterable[Source]) -> list[Group]:
 
     A name that two of the instances bear gives way to the path or name by which each was asked for.
 
-    Raises
-    ------
-    UsageError
-        If a source is none.
-    InputError
-        With the faults of all files, if there are any, and for folders and patterns without instances.
+    UsageError if a source is none. InputError with the faults of all files, if there are any, and for folders and
+    patterns without instances.
     """
     if isinstance(sources, str | os.PathLike | Instance | Family | Group):
         sources = [sources]

@@ -215,24 +215,12 @@ def measure(
 ) -> Iterator[Run]:
     """Every report as soon as it is there; a problem is solved once, for all heuristics and seeds.
 
-    Parameters
-    ----------
-    work
-        From `plan`.
-    seeds
-        As `seeds_of` takes them. None: ten of a heuristic that draws random numbers, one of another. Code from outside
-        then runs twice with the first, and a warning says where its two answers differ.
-    profile, time_limit
-        As for `optsched.gap`: of each reference, and of each run of a heuristic.
-    step
-        Called with each run before it begins; without `seeds` once for all seeds.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        Also where the interrupt cut short a solver, which tells of it in its solution.
-    ProblemFailed
-        At the end, with a line for each instance on which the problem of another package raised.
+    `work`: from `plan`. `seeds`: as `seeds_of` takes them. None: ten of a heuristic that draws random numbers, one of
+    another. Code from outside then runs twice with the first, and a warning says where its two answers differ.
+    `profile`, `time_limit`: as for `optsched.gap`: of each reference, and of each run of a heuristic. `step`: called
+    with each run before it begins; without `seeds` once for all seeds. KeyboardInterrupt also where the interrupt cut
+    short a solver, which tells of it in its solution. ProblemFailed at the end, with a line for each instance on which
+    the problem of another package raised.
     """
     loaded = load_profile(profile)
     limits = loaded.with_limits(time_limit=time_limit)

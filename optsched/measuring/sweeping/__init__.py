@@ -272,14 +272,8 @@ class Agenda:
     def take(self, key: str, outcome: Outcome) -> str:
         """Put an outcome into the store, and tell in words what it is of.
 
-        Raises
-        ------
-        UsageError
-            If the process that computed it has other code than this one.
-        KeyboardInterrupt
-            If it was cut short from without.
-        InputError
-            If it cannot be stored.
+        UsageError if the process that computed it has other code than this one. KeyboardInterrupt if it was cut short
+        from without. InputError if it cannot be stored.
         """
         if isinstance(outcome.value, str):
             raise UsageError(f"a worker cannot take part: {outcome.value}; end this sweep, and begin it again")
@@ -421,10 +415,7 @@ class Steps:
 def executor_of(workers: int = 1, limits: Limits | None = None, dask: str | None = None) -> Executor:
     """What runs the jobs: processes of this machine, or with `dask` those of the cluster whose scheduler is there.
 
-    Raises
-    ------
-    UsageError
-        If Dask is not installed, or no scheduler answers at the address.
+    UsageError if Dask is not installed, or no scheduler answers at the address.
     """
     if dask is None:
         return LocalExecutor(workers, limits, preload=PRELOADED)
@@ -507,10 +498,7 @@ def sweep(
 def to_do(plan: Plan, store: str | os.PathLike[str], retry: str | None = None) -> Agenda:
     """The work of a sweep; nothing is made or changed.
 
-    Raises
-    ------
-    InputError
-        If there is a file of that name that is no store, or cannot be read.
+    InputError if there is a file of that name that is no store, or cannot be read.
     """
     _check_retry(retry)
     if _begun(store):
@@ -538,24 +526,10 @@ def carry_out(
 ) -> Agenda:
     """Compute what of a plan is not in a store, and put it there.
 
-    Parameters
-    ----------
-    plan, store, executor, retry
-        The runs, the file, what runs the jobs, and what is computed again.
-    limits, notes, options
-        What is kept with the results: the limits of the executor, what records say next to their figures, and what was
-        asked for.
-    steps
-        Called as it goes on.
-
-    Raises
-    ------
-    UsageError
-        If workers have other code than this process.
-    InputError
-        If the store cannot be used.
-    KeyboardInterrupt
-        What ended before is in the store.
+    `plan`, `store`, `executor`, `retry`: the runs, the file, what runs the jobs, and what is computed again. `limits`,
+    `notes`, `options`: what is kept with the results: the limits of the executor, what records say next to their
+    figures, and what was asked for. `steps`: called as it goes on. UsageError if workers have other code than this
+    process. InputError if the store cannot be used. KeyboardInterrupt: what ended before is in the store.
     """
     _check_retry(retry)
     steps = steps or Steps()

@@ -80,10 +80,8 @@ _OURS = __name__.partition(".")[0]
 def named(entry: Heuristic) -> str:
     """The name by which another process finds a heuristic: that of the list, or `package.module:function`.
 
-    Raises
-    ------
-    UsageError
-        If no name leads to it, as to a lambda, a function within a function, or one that was typed into a notebook.
+    UsageError if no name leads to it, as to a lambda, a function within a function, or one that was typed into a
+    notebook.
 
     Examples
     --------
@@ -114,10 +112,7 @@ def source_digest(name: str) -> str:
 
     It is of what lies on the disk. A process looks once for each sweep.
 
-    Raises
-    ------
-    UsageError
-        If there is no such heuristic.
+    UsageError if there is no such heuristic.
     """
     defined = getattr(_callable(heuristic(name)), "__module__", None) or ""
     return digest_of(name.partition(":")[0] if ":" in name else defined)
@@ -285,10 +280,7 @@ def heuristic_parameters(choice: Choice) -> dict[str, Any]:
 def run_key(optimum: str, choice: Choice, seed: int) -> str:
     """The key of a run of a heuristic on the problem whose optimum has the key `optimum`.
 
-    Raises
-    ------
-    UsageError
-        If no name leads to the heuristic.
+    UsageError if no name leads to the heuristic.
     """
     name = named(choice.entry)
     return key_of("run", optimum, name, source_digest(name), heuristic_parameters(choice), seed)
@@ -381,21 +373,10 @@ def planned(
 ) -> Plan:
     """The runs of instances x problems x heuristics x seeds x parameters; every fault is found here.
 
-    Parameters
-    ----------
-    instances, problems, heuristics, seeds, profile
-        As for `optsched.study`.
-    parameters
-        Of the problems, as for `optsched.study`; or several such; each is tried.
-    refused
-        Called with problems that were not asked for by name and cannot be posed.
-
-    Raises
-    ------
-    UsageError
-        For what does not exist or does not go together, and for a heuristic that other processes cannot import.
-    InputError
-        For instances that are wrong or lack a field.
+    `instances`, `problems`, `heuristics`, `seeds`, `profile`: as for `optsched.study`. `parameters`: of the problems,
+    as for `optsched.study`; or several such; each is tried. `refused`: called with problems that were not asked for by
+    name and cannot be posed. UsageError for what does not exist or does not go together, and for a heuristic that other
+    processes cannot import. InputError for instances that are wrong or lack a field.
 
     Examples
     --------
@@ -475,20 +456,9 @@ _WHOLE: dict[str, Rule] = {
 class SweepFile:
     """A file of a sweep. Its relative paths and modules are looked for from the current folder.
 
-    Parameters
-    ----------
-    path
-        The file, as it is called in messages.
-
-    Attributes
-    ----------
-    options
-        What it says of the whole: `store`, `time_limit`, `run_limit`, `memory_limit`, `jobs`, `dask`.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, is no TOML, or has a key or value that there is not; lists every fault.
+    `path`: the file, as it is called in messages. `options`: what it says of the whole: `store`, `time_limit`,
+    `run_limit`, `memory_limit`, `jobs`, `dask`. InputError if it cannot be read, is no TOML, or has a key or value that
+    there is not; lists every fault.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -507,17 +477,8 @@ class SweepFile:
     ) -> Plan:
         """The runs of all parts.
 
-        Parameters
-        ----------
-        refused
-            As for `planned`.
-        limited
-            The profile, with its time limit, by the name that a part gives it, if any.
-
-        Raises
-        ------
-        InputError
-            With all that is wrong with what the file names.
+        `refused`: as for `planned`. `limited`: the profile, with its time limit, by the name that a part gives it, if
+        any. InputError with all that is wrong with what the file names.
         """
         faults: list[Fault] = []
         plan = Plan(())

@@ -168,20 +168,10 @@ _PATIENCE, _PAUSE = 60.0, 0.5
 class Store:
     """An open store.
 
-    Parameters
-    ----------
-    path
-        The file.
-    write
-        Whether results are to be put in; then the file is made where there is none.
-    waits
-        Called where another program holds the store for long, once for each time; then there is no end to the wait.
-        Without it that is an error, as it is when the store is opened.
-
-    Raises
-    ------
-    InputError
-        If it cannot be opened, is no store or a damaged one, or is of a newer version of optsched.
+    `path`: the file. `write`: whether results are to be put in; then the file is made where there is none. `waits`:
+    called where another program holds the store for long, once for each time; then there is no end to the wait. Without
+    it that is an error, as it is when the store is opened. InputError if it cannot be opened, is no store or a damaged
+    one, or is of a newer version of optsched.
     """
 
     def __init__(
@@ -342,17 +332,8 @@ def locked(path: str | os.PathLike[str], waits: Callable[[], None] = lambda: Non
 
     The lock is on a file next to the store, FILE-lock, which stays. It goes with the process that holds it.
 
-    Parameters
-    ----------
-    path
-        The store.
-    waits
-        Called once, if there is need to wait.
-
-    Raises
-    ------
-    InputError
-        If the file next to it cannot be written.
+    `path`: the store. `waits`: called once, if there is need to wait. InputError if the file next to it cannot be
+    written.
     """
     lock_file = f"{os.path.realpath(path)}-lock"  # the same by whichever name the store is called
     connection = None
@@ -465,10 +446,7 @@ OPTIMA = (
 def optimum_of(row: Mapping[str, Any], path: str) -> tuple[AnyProblem, Solution]:
     """The problem and the solution of a row of `OPTIMA`.
 
-    Raises
-    ------
-    InputError
-        If the row is damaged.
+    InputError if the row is damaged.
     """
     source = f"{path}: {row['name']}"
     try:
@@ -547,17 +525,8 @@ class Checked:
 def check_store(path: str | os.PathLike[str], step: Callable[[str], None] = lambda text: None) -> Checked:
     """Check a store: SQLite's own check, each row against its key and record, each optimum against its proof.
 
-    Parameters
-    ----------
-    path
-        The store of a sweep.
-    step
-        Called with each optimum before it is checked.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read at all.
+    `path`: the store of a sweep. `step`: called with each optimum before it is checked. InputError if it cannot be read
+    at all.
     """
     with Store(path) as store:
         faults = store.faults()
