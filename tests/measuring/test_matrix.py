@@ -107,18 +107,6 @@ def test_too_large_a_problem_has_a_word(monkeypatch: pytest.MonkeyPatch) -> None
     assert "too many to list" in matrix["flow-sched", "flow-congestion"].report.reference.solution.raw_status
 
 
-def test_gap_of_a_lexicographic_problem_is_of_the_first_difference() -> None:
-    """Tests that a cell shows the work where the makespans are equal."""
-    instance = Instance(Cluster(["a", "b"]), Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]])))
-
-    def spread(problem: Any, rng: np.random.Generator) -> list[int]:
-        return [0, 1]
-
-    cell = gap_matrix([Latency(instance, w_rem=2)], {"spread": (spread, {})})["spread", "latency"]
-    assert cell.report.objective == (2, 3)
-    assert cell.deciding == (1, 1, 0.5)
-
-
 @pytest.mark.parametrize("name", [name for name, kind in PROBLEMS.items() if len(getattr(kind, "components", ())) > 1])
 def test_bug_gaps_of_several_components_were_mixed_in_one_column(name: str) -> None:
     """Tests that in each problem with several components a gap of a later one is marked wherever a matrix is shown."""

@@ -5,8 +5,6 @@ That it is so for every problem is a check of the contract suite, `explanation`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from fractions import Fraction
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -15,21 +13,13 @@ import pytest
 from optsched.core.instance import Cluster, Instance, Pairs, Ragged, State, Workload
 from optsched.core.placement import Placement
 from optsched.core.results import Value
-from optsched.heuristics import applicable, run
+from optsched.heuristics import run
 from optsched.instances.generate import generate
 from optsched.measuring.explaining.chains import Difference, alike_kept, better_by, chains_of, difference, total_gain
 from optsched.problems import Lsap, Problem, problem
 from optsched.routes import solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
-
-
-def made_by_heuristics(posed: Problem, seed: int) -> Iterator[Placement]:
-    """The feasible placements of every heuristic that can be run."""
-    for entry in applicable(posed):
-        placement = run(posed, entry, seed).placement
-        if placement is not None and not posed.violations(placement):
-            yield placement
 
 
 def check(posed: Problem, here: Placement, there: Placement) -> Difference:
@@ -54,17 +44,6 @@ def test_moves_that_gain_nothing_are_left_out() -> None:
     assert [(chain.positions, chain.gain) for chain in found.chains] == [((0, 1), (1,))]
     found = check(posed, posed.placement([0, 1, 2]), posed.placement([0, 2, 1]))
     assert (found.chains, found.there.tolist()) == ((), [0, 1, 2])
-
-
-def test_a_free_slot_ends_a_chain() -> None:
-    """Tests that two moves through a node with a free slot are two chains, and one where it is full."""
-    roomy = line([1, 2, 1], [[1], [2]])
-    here, there = [0, 1], [1, 2]
-    found = check(roomy, roomy.placement(here), roomy.placement(there))
-    assert sorted(chain.positions for chain in found.chains) == [(0,), (1,)]
-    full = line([1, 1, 1], [[1], [2]])
-    found = check(full, full.placement(here), full.placement(there))
-    assert [chain.positions for chain in found.chains] == [(0, 1)]
 
 
 def test_largest_gain_first() -> None:
@@ -139,15 +118,6 @@ def test_a_step_too_many_is_made_with_the_others(monkeypatch: pytest.MonkeyPatch
     posed = Uneven(line([1] * 4, [[0], [1], [2], [3]]).instance)
     found = check(posed, posed.placement([1, 0, 3, 2]), posed.placement([0, 1, 2, 3]))
     assert sum(chain.gain[0] for chain in found.chains) == 16
-
-
-def test_fractions_are_exact() -> None:
-    """Tests that gains of costs on a grid are fractions, which add up without rounding."""
-    posed = problem("flow", generate("flow", 3, nodes=6, tasks=9, slots=2))
-    best = solve(posed).decision
-    assert isinstance(best, Placement)
-    gains = [chain.gain[0] for here in made_by_heuristics(posed, 1) for chain in check(posed, here, best).chains]
-    assert any(isinstance(gain, Fraction) for gain in gains)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from over_time import arriving, whole
+from over_time import whole
 
 import optsched
 from optsched.core.errors import HeuristicFailed, UsageError
@@ -21,7 +21,6 @@ from optsched.measuring.gaps import gap
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedules import ScheduleProblem
 from optsched.searches.job_placing import placed_schedules
-from optsched.simulating import simulate
 
 
 @pytest.fixture(scope="module")
@@ -170,21 +169,6 @@ def test_every_second_has_its_cause(slowstart: float) -> None:
     assert (seen[1:] > 0).all()
     assert {"arrival", "slot", "runs"} <= whys
     assert ("maps" in whys) == (slowstart > 0)
-
-
-def test_chains_of_simulations() -> None:
-    """Tests the chain of what policies do over time, in which heartbeats pass by free slots."""
-    idle = 0
-    for seed in range(6):
-        instance = arriving(seed)
-        problem = Makespan(instance)
-        schedule = simulate(instance, "fair", seed=seed).schedule
-        waits = Waits(problem, schedule)
-        check_chain(waits, problem, schedule)
-        idle += sum(link.idle for link in waits.chain)
-        total = waits.starts - problem.release
-        assert (waits.maps + waits.slots + waits.passed == total).all()
-    assert idle > 0
 
 
 def test_a_reduce_that_waits_for_the_last_map() -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from optsched.core.errors import InputError
-from optsched.core.instance import Instance
 from optsched.instances.files import from_document, to_document
 from optsched.instances.generate import generate
 from optsched.measuring.mining.documents import (
@@ -212,17 +211,3 @@ def test_every_sort_of_step() -> None:
     lowered = {"format": "optsched/1", "nodes": [{"id": "a", "load": 7.5}], "tasks": []}
     loads = {place.number for step in smaller(lowered) for place in numbers(step)}
     assert loads == {0, 1, 3, 7, 6.5}
-
-
-def test_shrinking_to_the_end_leaves_little() -> None:
-    """Tests that by taking every legal step an instance loses all: it cannot go on for ever."""
-    drawn = generate("utility", 1, jobs=2, nodes=2, maps=2, reduces=1)
-    assert isinstance(drawn, Instance)
-    document = to_document(drawn)
-    document = {key: document[key] for key in document if key not in ("labels", "description", "source", "name")}
-    while True:
-        step = next((step for step in smaller(document) if legal(step)), None)
-        if step is None:
-            break
-        document = step
-    assert document["tasks"] == []

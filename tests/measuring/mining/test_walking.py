@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.core.deadline import deadline
-from optsched.core.errors import OutOfTime, UsageError
+from optsched.core.errors import UsageError
 from optsched.core.placement import Placement
 from optsched.core.registry import records
 from optsched.heuristics import HEURISTICS
@@ -109,14 +108,6 @@ def test_a_broken_claim_ends_the_search() -> None:
     search.run()
     assert search.best is not None
     assert search.searched < 10
-
-
-def test_out_of_time() -> None:
-    """Tests that a search without a budget goes on until the time is up."""
-    search, _ = search_of("labl", None)
-    with pytest.raises(OutOfTime), deadline(0.05):
-        search.run()
-    assert search.searched == search.tried
 
 
 #: Two tasks whose data is on `a`, and one slot there, so that the optimum is 1.
@@ -312,21 +303,6 @@ def test_the_smaller_of_equals_is_worse() -> None:
     assert small is not None
     assert large is not None
     assert small.key > large.key
-
-
-def test_wrong_aims() -> None:
-    """Tests that another sort of gap, a claim that is none, and a component that there is not are wrong usage."""
-    with pytest.raises(UsageError, match="give relative or absolute"):
-        Aim(worst="largest")
-    with pytest.raises(UsageError, match="give a function"):
-        Aim(claim=3)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="no component"):
-        Aim(component="speed").check("latency")
-    with pytest.raises(UsageError, match="makespan and work"):
-        Aim(worst="absolute").check("latency")
-    with pytest.raises(UsageError, match="give worst, mean, median"):
-        Aim(over="best")
-    Aim(claim=lambda report: True, worst="absolute").check("latency")
 
 
 #: What may be mined: every shipped heuristic in every problem that it serves.

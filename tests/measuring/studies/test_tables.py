@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -21,9 +20,7 @@ from optsched.instances.generate import generate
 from optsched.measuring.gaps import GapReport, Reference, gap
 from optsched.measuring.printing import render
 from optsched.measuring.records import Record, Run, record_fields
-from optsched.measuring.studies.choices import Family
 from optsched.measuring.studies.limits import GapLimit
-from optsched.measuring.studies.runs import measure, plan
 from optsched.measuring.studies.tables import GapPage, GapReports, Row, gap_row, summaries
 from optsched.problems import Latency, Lsap, Problem
 from optsched.routes import frontier, solve
@@ -142,33 +139,6 @@ def test_seeds_of_an_instance_are_one_draw() -> None:
     assert (often["instances"][0], often["runs"][0]) == (3, 15)
 
 
-def test_every_sort_of_run_is_counted_once() -> None:
-    """Tests that failed, infeasible, starved runs and those out of time are told apart, and add up with the others."""
-
-    def broken(problem: Any, rng: Any) -> list[str]:
-        raise KeyError("lost")
-
-    def idle(problem: Any, rng: Any) -> list[None]:
-        return [None] * len(problem.tasks)
-
-    class Idle:
-        """Takes no offer."""
-
-        def offer(self, offer: Any, view: Any) -> list[int]:
-            return []
-
-    rows = study(ROWS[0], "lsap", [broken, idle, Idle, turned]).summary()
-    assert rows[["failed", "infeasible", "starved", "out_of_time"]].to_numpy().tolist() == [
-        [1, 0, 0, 0],
-        [0, 1, 0, 0],
-        [0, 0, 1, 0],
-        [0, 0, 0, 0],
-    ]
-    assert rows["mean"].isna().tolist() == [True, True, True, False]
-    late = GapReports(measure(plan(Family("lsap", [0], {"nodes": 300, "tasks": 300}), "lsap", "dl"), time_limit=0))
-    assert late.summary()["out_of_time"].tolist() == [1]
-
-
 def test_summary_as_text() -> None:
     """Tests the tables that are printed: a heading with what is the same, then a row a heuristic in 80 columns."""
     (part,) = summaries(study(ROWS, "lsap", ["dl", "lsap-sched", turned]).measured)
@@ -208,12 +178,6 @@ def test_told() -> None:
     assert ":turned in lsap, latency, 2 runs: " in text
 
 
-def test_frames_are_plain() -> None:
-    """Tests that frames go through files, as people keep them."""
-    frame = study(ROWS[0], "lsap", "dl").frame()
-    pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(frame)), frame)
-
-
 def kept(heuristic: str, instance: str, outcome: str, gap: float | None = None, problem: str = "lsap") -> Run:
     """A run against the optimum of an instance: 2, or 0 where a gap has no share."""
     status = "done" if outcome in ("optimal", "above", "over_zero", "unknown") else outcome.replace("_", "-")
@@ -248,14 +212,6 @@ def test_seeds_above_an_optimum_of_0_keep_the_instance_out() -> None:
     (part,) = summaries(runs)
     (row,) = part.rows
     assert (row.instances, row.counted, row.mean, row.optimal, row.over_zero) == (2, 1, 0.5, 1, 1)
-
-
-def test_interval_over_instances() -> None:
-    """Tests the interval of three instances by hand: Student's t with two degrees of freedom."""
-    runs = [kept("dl", str(gap), "above", gap) for gap in (1.0, 2.0, 3.0)]
-    (part,) = summaries(runs)
-    assert part.rows[0].half_width == pytest.approx(4.302653 / math.sqrt(3))
-    assert part.heading() == "lsap: 3 instances; optima by proof: 3 dual; gaps in cost"
 
 
 def test_problems_in_order_of_appearance() -> None:

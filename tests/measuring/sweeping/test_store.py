@@ -31,7 +31,7 @@ from optsched.measuring.printing import to_json
 from optsched.measuring.sweeping import carry_out
 from optsched.measuring.sweeping import store as module
 from optsched.measuring.sweeping.plans import planned
-from optsched.measuring.sweeping.store import APPLICATION, VERSION, Store, check_store, load_sweep, locked
+from optsched.measuring.sweeping.store import VERSION, Store, check_store, load_sweep, locked
 
 INSTANCE = {"sha256": "a", "name": "small", "tasks": 1, "nodes": 2, "content": b""}
 
@@ -98,16 +98,12 @@ def test_reading_changes_nothing(path: Path, tmp_path: Path) -> None:
     empty.touch()
     assert "there is no such store" in told(missing)
     assert not missing.exists()
+    with pytest.raises(InputError, match="there is no such store"):
+        check_store(missing)
     assert "is empty" in told(empty)
     assert empty.read_bytes() == b""
-
-
-def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
-    """Tests that a file of no bytes, as is left by a kill at the very beginning, is begun anew."""
-    file = tmp_path / "a.sqlite"
-    file.touch()
-    with Store(file, write=True) as store:
-        assert list(store.rows("SELECT * FROM runs")) == []
+    with Store(empty, write=True) as store:
+        assert list(store.rows("SELECT * FROM runs")) == [], "what a kill at the very beginning leaves is begun anew"
 
 
 def test_a_newer_version(path: Path) -> None:
@@ -332,11 +328,6 @@ def test_one_at_a_time_by_any_name(path: Path, monkeypatch: pytest.MonkeyPatch) 
         pass
 
 
-def test_application() -> None:
-    """Tests that the file says what it is: the number that stands in its header is text."""
-    assert APPLICATION.to_bytes(4, "big") == b"opsw"
-
-
 def test_pandas_reads_it(tmp_path: Path) -> None:
     """Tests that pandas reads runs and gaps with columns of one type, and nothing of this package."""
     carry_out(small_plan(), tmp_path / "a.sqlite", InProcess())
@@ -363,13 +354,18 @@ def seconds(frame: pd.DataFrame) -> list[str]:
 
 
 def test_the_same_as_a_study(tmp_path: Path) -> None:
-    """Tests that records, frame and summary are those of `optsched.study`, to the type of each column."""
+    """Tests that records, frame, summary and columns are those of `optsched.study`, to the type of each column."""
     carry_out(planned(SOURCES, PROBLEMS, HEURISTICS, 2), tmp_path / "a.sqlite", InProcess())
     found, study = load_sweep(tmp_path / "a.sqlite"), optsched.study(SOURCES, PROBLEMS, HEURISTICS, 2)
     expected = study.frame()
     frame = found.frame()
     pd.testing.assert_frame_equal(frame.drop(columns=seconds(frame)), expected.drop(columns=seconds(expected)))
     pd.testing.assert_frame_equal(found.summary(), study.summary())
+    connection = sqlite3.connect(tmp_path / "a.sqlite")
+    query = "SELECT gap, absolute_gap, objective AS objective_1, reference AS reference_1 FROM runs ORDER BY rowid"
+    columns = pd.read_sql(query, connection).astype(float)
+    connection.close()
+    pd.testing.assert_frame_equal(columns, expected[list(columns)])
     written = json.loads(to_json(study.records()))
     for record, other in zip(found.records(), written, strict=True):
         told = {"version": code_version(), **other, "notes": []}
@@ -525,9 +521,3 @@ def test_a_false_proof_is_found(copied: Path) -> None:
     solution["objective"] = [solution["objective"][0] + 1]
     faults = found_after(copied, "UPDATE optima SET solution = ? WHERE key = ?", json.dumps(solution), key)
     assert faults[0].startswith(f"optimum {key[:12]} (guo-fig2, lsap): objective: the placement's value is")
-
-
-def test_what_is_no_store(tmp_path: Path) -> None:
-    """Tests that a file that is none cannot be checked."""
-    with pytest.raises(InputError, match="there is no such store"):
-        check_store(tmp_path / "a.sqlite")

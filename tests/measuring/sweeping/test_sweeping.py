@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import pickle
 import random
@@ -40,10 +39,9 @@ from optsched.measuring.sweeping import (
     execute,
     executor_of,
     optimum_row,
-    run_row,
     to_do,
 )
-from optsched.measuring.sweeping.plans import Plan, Planned, digest_of, planned
+from optsched.measuring.sweeping.plans import Plan, planned
 from optsched.measuring.sweeping.store import Store, check_store, load_sweep
 from optsched.processes import Limits, LocalExecutor, Outcome, Status
 
@@ -195,6 +193,10 @@ def test_every_end_of_a_run_is_a_row(path: Path) -> None:
         assert record["error"].endswith(message)
         assert record["reference"] is not None
         assert record["objective"] is record["absolute_gap"] is None
+    with Store(path) as store:
+        rows = list(store.rows("SELECT objective, gap, message FROM runs WHERE status != 'done'"))
+    assert [(row["objective"], row["gap"]) for row in rows] == [(None, None)] * 4
+    assert all(row["message"].startswith("heuristic") for row in rows)
 
 
 @pytest.mark.parametrize(("retry", "again"), [("failed", [0, 2, 3]), ("timed-out", [1]), ("all", [0, 1, 2, 3])])
@@ -310,46 +312,9 @@ def test_limits_and_notes_are_kept(path: Path) -> None:
     assert next(iter(first)) == "version"
 
 
-def test_the_same_whatever_the_order(tmp_path: Path) -> None:
-    """Tests that two sweeps of one plan, begun differently, have the same results."""
-    one, two = tmp_path / "1.sqlite", tmp_path / "2.sqlite"
-    swept(one)
-    carry_out(small_plan(seeds=1), two, InProcess())
-    swept(two)
-    assert contents(one) == contents(two)
-
-
-def of(instance: str, problem: str, heuristic: str) -> tuple[Planned, dict[str, object]]:
-    """A run and its record, as it is stored."""
-    (run,) = planned(instance, problem, heuristic).runs
-    record = optsched.gap(run.posed.problem, heuristic).record()
-    return run, {"version": "1", **json.loads(json.dumps(record))}
-
-
-def test_gaps() -> None:
-    """Tests that a row has the gap of the component that decides, infinite beside 0, and first components."""
-    for instance, problem, heuristic, gap, absolute, objective in (
-        ("papers/guo-table2", "fair-lsap", "dl", 0.125, None, 50),
-        ("papers/guo-fig2", "lsap", "dl", math.inf, 1, 1),
-        ("papers/guo-fig2", "latency", "round-robin", 2, 2, 3),
-    ):
-        row = run_row(*of(instance, problem, heuristic))
-        assert (row["gap"], row["objective"]) == (pytest.approx(gap), objective)
-        assert absolute in (None, row["absolute_gap"])
-        assert (row["status"], row["reference_kind"], row["message"]) == ("done", "optimum", None)
-
-
-def test_a_run_without_a_value() -> None:
-    """Tests that what is unknown is null."""
-    run, record = of("papers/guo-fig2", "lsap", "dl")
-    record |= {"status": "failed", "error": "raised", "objective": None, "absolute_gap": None, "relative_gap": None}
-    row = run_row(run, record)
-    assert (row["status"], row["message"], row["objective"], row["gap"]) == ("failed", "raised", None, None)
-
-
 def test_optima() -> None:
     """Tests the figures of an optimum, and that one that was cut short is told so."""
-    run, _ = of("papers/guo-fig2", "latency", "labl")
+    (run,) = planned("papers/guo-fig2", "latency", "labl").runs
     solution = optsched.solve(run.posed.problem)
     row = optimum_row(run.posed, solution, Outcome(Status.DONE))
     assert (row["status"], row["objective"], row["bound"], row["certificate"]) == ("done", 1, 1, "combinatorial")
@@ -451,38 +416,6 @@ def test_executors(monkeypatch: pytest.MonkeyPatch) -> None:
     assert executor_of(2, limits, "tcp://a:1") == (("tcp://a:1", limits), {"preload": executing.PRELOADED})
 
 
-@pytest.mark.thorough
-def test_on_a_cluster(tmp_path: Path) -> None:
-    """Tests that a Dask cluster of three worker processes, one of which is killed mid-way, gives the results of this
-    process.
-    """
-    distributed = pytest.importorskip("distributed")
-    plan = small_plan(seeds=60)
-    seen: list[str] = []
-
-    class Told(Steps):
-        def waits(self, told: str) -> None: ...
-
-        def ended(self, told: str, agenda: Agenda) -> None:
-            seen.append(told)
-            if len(seen) == 40:
-                os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-
-    with (
-        memory_folder(tmp_path) as folder,
-        distributed.LocalCluster(
-            n_workers=3, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="CRITICAL"
-        ) as cluster,
-        distributed.Client(cluster.scheduler_address, set_as_default=False) as client,
-    ):
-        with executor_of(1, None, cluster.scheduler_address) as executor:
-            agenda = carry_out(plan, folder / "cluster.sqlite", executor, steps=Told())
-        carry_out(plan, folder / "here.sqlite", InProcess())
-        assert agenda.ended == {"done": 240}
-        assert contents(folder / "cluster.sqlite") == contents(folder / "here.sqlite")
-        assert not check_store(folder / "cluster.sqlite").faults
-
-
 def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a sweep whose disk becomes full ends with what to do, and goes on when there is room."""
     path = tmp_path / "a.sqlite"
@@ -545,92 +478,6 @@ def test_two_sweeps_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert (len(executor.keys), count(path)) == (4, 8)
     assert len(waited) == 1
     assert waited[0].startswith(f"process {os.getpid()} on ")
-
-
-#: Heuristics that misbehave, and one that does not.
-HOSTILE = """
-import os, time
-
-def sleeps(problem, rng):
-    while True:
-        time.sleep(1)
-
-def grows(problem, rng):
-    held = []
-    while True:
-        held.append(bytearray(10_000_000))
-
-def leaves(problem, rng):
-    os._exit(3)
-
-def raises(problem, rng):
-    return {}["lost"]
-
-def sound(problem, rng):
-    nodes = problem.instance.cluster.node_ids
-    return [nodes[index % len(nodes)] for index in range(len(problem.tasks))]
-"""
-
-
-@pytest.fixture
-def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with heuristics that misbehave, which is the current one."""
-    (tmp_path / "hostile.py").write_text(HOSTILE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    yield tmp_path
-    sys.modules.pop("hostile", None)
-
-
-@pytest.mark.thorough
-def test_each_costs_one_row(hostile: Path) -> None:
-    """Tests that a heuristic that sleeps for ever, one that takes all memory, one that ends its process and one that
-    raises cost one row each, and that all other runs are there.
-    """
-    names = [f"hostile:{name}" for name in ("sleeps", "grows", "leaves", "raises", "sound")]
-    found = optsched.sweep(
-        hostile / "a.sqlite",
-        Family("latency", [0], {"nodes": 4, "tasks": 4}),
-        "latency",
-        [*names, "labl"],
-        run_limit=5,
-        memory_limit=700,
-        workers=2,
-    )
-    status = {record["heuristic"]: record["status"] for record in found.records()}
-    assert status == {
-        "hostile:sleeps": "out-of-time",
-        "hostile:grows": "out-of-memory",
-        "hostile:leaves": "crashed",
-        "hostile:raises": "failed",
-        "hostile:sound": "done",
-        "labl": "done",
-    }
-    assert count(hostile / "a.sqlite") == 6
-    assert not check_store(hostile / "a.sqlite").faults
-
-
-def test_an_edited_heuristic_is_computed_again(hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that an edit of a user's heuristic is another run, that the other runs stay, and that the old one does."""
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-
-    def swept() -> list[float]:
-        """What another process finds."""
-        digest_of.cache_clear()
-        sys.modules.pop("hostile", None)
-        plan = planned(Family("latency", [0], {"nodes": 4, "tasks": 8}), "latency", ["hostile:sound", "labl"])
-        carry_out(plan, "a.sqlite", InProcess())
-        return list(load_sweep("a.sqlite").frame()["objective_1"])
-
-    before = swept()
-    assert swept() == before
-    assert count(hostile / "a.sqlite") == 2
-    (hostile / "hostile.py").write_text(HOSTILE.replace("index % len(nodes)", "0"))
-    after = swept()
-    assert after[0] > before[0], "all tasks on one node"
-    assert after[1] == before[1]
-    assert count(hostile / "a.sqlite") == 3
-    digest_of.cache_clear()
 
 
 #: A sweep of 2000 runs and 20 optima that the kills and the resumptions are of.
