@@ -37,8 +37,7 @@ from in_blocks import add_options, blocks, done_in_blocks, given_options, made_b
 from optsched.core.deadline import deadline
 from optsched.core.errors import HeuristicFailed, InputError, OutOfTime, UsageError
 from optsched.core.instance import PENDING, RUNNING, Instance, State
-from optsched.core.placement import NONE
-from optsched.core.schedule import MICRO, microseconds
+from optsched.core.placement import MICRO, NONE, microseconds
 from optsched.heuristics import HEURISTICS
 from optsched.instances.generate import generate
 from optsched.problems import PROBLEMS, JobTimes, Makespan, Problem

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from optsched.core.instance import MAP, REDUCE, Instance
-from optsched.core.schedule import MICRO, microseconds
+from optsched.core.placement import MICRO, microseconds
 from optsched.instances.files import from_document
 from optsched.instances.importers.rumen import import_rumen
 from optsched.problems.locality_counts import locality

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from optsched.certificates import certify
-from optsched.core.fingerprint import code_version
 from optsched.core.network import FlowNetwork
-from optsched.core.resources import folder
+from optsched.core.resources import code_version, folder
 from optsched.core.results import Value
 from optsched.instances.files import SUFFIXES, load
 from optsched.instances.library import NETWORK

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from optsched.core.errors import InputError, OptschedError, UsageError
     from optsched.core.instance import Instance, State
     from optsched.core.network import FlowNetwork
-    from optsched.core.placement import Placement
+    from optsched.core.placement import Placement, Schedule
     from optsched.core.results import Certificate, Limit, Proof, Solution, Termination
-    from optsched.core.schedule import Schedule
     from optsched.instances.files import load, save
     from optsched.instances.generate import generate
     from optsched.measuring.decomposing import Decomposition, decompose
@@ -106,12 +105,11 @@ _MODULES = {
         "measuring.judging": ["claims"],
         "measuring.mining": ["Find", "mine"],
         "core.network": ["FlowNetwork"],
-        "core.placement": ["Placement"],
+        "core.placement": ["Placement", "Schedule"],
         "problems": ["problem"],
         "measuring.reproducing": ["figure", "figures"],
         "core.results": ["Certificate", "Limit", "Proof", "Solution", "Termination"],
         "routes": ["bounds", "frontier", "solve"],
-        "core.schedule": ["Schedule"],
         "showing": ["draw", "write_report"],
         "simulating": ["Simulation", "simulate"],
         "measuring.studies.choices": ["Family"],

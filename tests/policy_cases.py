@@ -21,7 +21,7 @@ from optsched.core.instance import (
 )
 from optsched.heuristics.running.base import Event, Offer, View
 from optsched.heuristics.running.driver import drive
-from optsched.instances.families.sampling import distinct_nodes, idle_slots
+from optsched.instances.families.base import distinct_nodes, idle_slots
 from optsched.problems import Lsap, Problem
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces

@@ -16,7 +16,7 @@ from optsched.core.registry import records
 #: instance, and the default of some that are large enough for loops that are compiled.
 TELL = """
 import json, warnings
-from optsched.core.by_id import plain
+from optsched.core.arrays import plain
 from optsched.instances.generate import generate
 from optsched.core.registry import record, records
 from optsched.routes import frontier, has_frontier, routes_of, solve

@@ -15,12 +15,11 @@ from instance_documents import FULL, NETWORK
 
 from optsched.core.errors import printable
 from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.placement import Schedule
 from optsched.core.results import Limit, Solution, Termination
-from optsched.core.schedule import Schedule
 from optsched.instances.claim_files import claim_document, read_schedule, read_solution
 from optsched.instances.files import from_document, load, parse
-from optsched.instances.importers.dimacs import import_dimacs
-from optsched.instances.importers.orlib import import_orlib_assign, import_orlib_gap
+from optsched.instances.importers.libraries import import_dimacs, import_orlib_assign, import_orlib_gap
 from optsched.instances.importers.rumen import import_rumen
 from optsched.instances.importers.sls import import_sls
 from optsched.instances.importers.swim import import_swim

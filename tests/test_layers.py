@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from optsched.core.registry import _BY_CLASS, SHIPPED
-from optsched.core.shipped import FAMILIES
+from optsched.core.resources import FAMILIES
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -104,7 +104,7 @@ _ALLOWED = {
     ("simulating/simulation.py", "makespan"): "the same",
     ("instances/generate.py", "min-cost-flow"): "the family of networks, for type checkers",
     ("measuring/judging/cases/guo.py", "lsap"): "what one paper's waves are solved as",
-    **{("core/shipped.py", name): "a family of instances" for names in FAMILIES.values() for name in names},
+    **{("core/resources.py", name): "a family of instances" for names in FAMILIES.values() for name in names},
 }
 
 

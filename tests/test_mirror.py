@@ -26,9 +26,6 @@ NAMED = {"contract": "testing"}
 #: Modules without a file of their own: the file that tests each, and why it has none.
 COVERED = {
     "testing/__main__": "contract/test_contract.py",  # the report on the checks that the file is about
-    # Families of our own making: their instances are pinned there, with each parameter changed.
-    "instances/families/joss": "instances/test_generate.py",
-    "instances/families/ras": "instances/test_generate.py",
     # Checks are tests themselves: this file runs them on every problem, and `test_seeded_faults` sees each fail.
     **{
         check.function.__module__.removeprefix("optsched.").replace(".", "/"): "contract/test_contract.py"

@@ -27,9 +27,8 @@ from optsched.certificates import proved_bound
 from optsched.certificates.schedules import cases_certificate
 from optsched.core.decimals import decimal
 from optsched.core.errors import CertificateInvalid, MissingField
-from optsched.core.placement import NetworkFlow
+from optsched.core.placement import NetworkFlow, Schedule
 from optsched.core.results import Solution, Termination
-from optsched.core.schedule import Schedule
 from optsched.instances.files import parse
 from optsched.problems import PROBLEMS
 from optsched.problems.base import AnyProblem

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from optsched.certificates.reading import column_of, entries, integer, number, priced, prices_of, written
-from optsched.core.by_id import ById
+from optsched.core.arrays import ById
 from optsched.core.errors import CertificateInvalid
 from optsched.core.instance import Ints
 from optsched.core.results import Certificate, Number, Proof, Value

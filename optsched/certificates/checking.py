@@ -10,7 +10,6 @@ from typing import Any
 
 from optsched.core.brief import several
 from optsched.core.errors import CertificateInvalid, OutOfTime, expect
-from optsched.core.fronts import Frontier
 from optsched.core.registry import imported, record_of
 from optsched.core.results import (
     FEASIBLE,
@@ -18,6 +17,7 @@ from optsched.core.results import (
     Certificate,
     Component,
     Decision,
+    Frontier,
     Number,
     Proof,
     Sense,

@@ -14,7 +14,7 @@ import numpy as np
 from optsched.certificates.programs import program_proof
 from optsched.certificates.reading import column_of, denominator, integer, mapping, prices_of
 from optsched.certificates.trees import rows_bound
-from optsched.core.by_id import ById
+from optsched.core.arrays import ById
 from optsched.core.errors import CertificateInvalid, TooLarge
 from optsched.core.instance import KINDS, LARGEST, Ints
 from optsched.core.network import UNBOUNDED

@@ -22,9 +22,8 @@ from optsched.certificates.checking import (
     show,
 )
 from optsched.core.brief import counted
-from optsched.core.fronts import Frontier
 from optsched.core.placement import Placement
-from optsched.core.results import Certificate, Component, Decision, FrontierPoint, Number, Sense, Value
+from optsched.core.results import Certificate, Component, Decision, Frontier, FrontierPoint, Number, Sense, Value
 from optsched.problems import AnyProblem
 from optsched.problems.base import stated
 

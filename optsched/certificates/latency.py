@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.certificates.reading import column_of, integer, shown
-from optsched.core.by_id import ById, Chosen
+from optsched.core.arrays import ById, Chosen
 from optsched.core.errors import CertificateInvalid
 from optsched.core.instance import Bools, Ints
 from optsched.core.results import Certificate, Number, Proof, Value

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from optsched.core.by_id import ById
+from optsched.core.arrays import ById
 from optsched.core.decimals import rational, spelled
 from optsched.core.errors import CertificateInvalid
 from optsched.core.instance import LARGEST, Ints, Strings

@@ -11,12 +11,12 @@ import numpy as np
 from optsched.certificates.latency import latency_proof
 from optsched.certificates.reading import as_mapping, denominator, integer, items, mapping, prices_of, shown
 from optsched.certificates.trees import Tree, rows_bound
-from optsched.core.by_id import Chosen, plain
+from optsched.core.arrays import Chosen, plain
 from optsched.core.deadline import check
 from optsched.core.errors import CertificateInvalid, TooLarge
 from optsched.core.instance import KINDS, MAP, Ints
+from optsched.core.placement import seconds
 from optsched.core.results import Certificate, Number, Proof, Value
-from optsched.core.schedule import seconds
 from optsched.problems.base import exact
 from optsched.problems.job_times import JobTimes
 from optsched.problems.jobs_alone import JobAlone, JobsAlone

@@ -61,13 +61,13 @@ def _listed(group: str, kind: str, place: str) -> Callable[[str], Iterable[str]]
     def names(incomplete: str) -> Iterable[str]:
         from importlib.metadata import entry_points
 
-        from optsched.core import shipped
+        from optsched.core import resources
 
         module, name = place.split(":")
         with suppress(UsageError):
             if entry_points(group=group):
                 return list(getattr(import_module(module), name))
-        return [name for names in getattr(shipped, kind).values() for name in names]
+        return [name for names in getattr(resources, kind).values() for name in names]
 
     return names
 
@@ -404,7 +404,7 @@ def emit(text: str, output: str | None = None) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    from optsched.instances.documents.writing import write_whole
+    from optsched.instances.documents.storing import write_whole
 
     write_whole(output, text.encode("utf-8", "backslashreplace"))
 

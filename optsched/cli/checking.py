@@ -14,7 +14,7 @@ import click
 
 from optsched.cli import arguments
 from optsched.core.errors import ExitCode, Fault, HeuristicFailed, InputError, OptschedError, UsageError, printable
-from optsched.core.fingerprint import code_version
+from optsched.core.resources import code_version
 
 if TYPE_CHECKING:
     from optsched.cli.output import Write
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from optsched.measuring.records import Run
     from optsched.measuring.studies.check_reports import Result
     from optsched.measuring.studies.checks import Planned
-    from optsched.processes.outcomes import Outcome
+    from optsched.processes.limits import Outcome
 
 __all__ = ["check", "mine"]
 

@@ -148,7 +148,7 @@ class _Families(arguments.Commands):
         return list(FAMILIES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        from optsched.core.papers import cited
+        from optsched.core.brief import cited
         from optsched.instances.generate import FAMILIES
 
         if cmd_name not in FAMILIES:

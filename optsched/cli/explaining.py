@@ -12,15 +12,15 @@ import click
 
 from optsched.cli import arguments
 from optsched.core.errors import ExitCode, HeuristicFailed, UsageError, printable
-from optsched.core.fingerprint import code_version
+from optsched.core.resources import code_version
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from optsched.core.instance import Instance
     from optsched.core.network import FlowNetwork
+    from optsched.core.placement import Schedule
     from optsched.core.results import Solution
-    from optsched.core.schedule import Schedule
     from optsched.measuring.explaining import Explanation, ScheduleExplanation
     from optsched.measuring.gaps import GapReport, Reference
     from optsched.measuring.printing import Table
@@ -288,7 +288,7 @@ def show(
 
 def decision_file(loaded: Instance | FlowNetwork, path: str) -> Solution | Schedule:
     """A solution file that holds a decision on this instance, or a schedule file."""
-    from optsched.core.schedule import Schedule
+    from optsched.core.placement import Schedule
     from optsched.instances.claim_files import read_held
 
     held = read_held(path, loaded)
@@ -299,7 +299,7 @@ def decision_file(loaded: Instance | FlowNetwork, path: str) -> Solution | Sched
 
 def _check_same_noun(posed: AnyProblem | None, decisions: Sequence[tuple[str, Solution | Schedule]]) -> None:
     """Raise UsageError where a file holds another noun than the problem decides."""
-    from optsched.core.schedule import Schedule
+    from optsched.core.placement import Schedule
 
     for path, given in decisions:
         decision = given if isinstance(given, Schedule) else given.decision
@@ -319,7 +319,7 @@ def _posed(
 ) -> AnyProblem | None:
     """The problem that judges the placements; None where nothing is to be judged."""
     from optsched.core.instance import Instance
-    from optsched.core.schedule import Schedule
+    from optsched.core.placement import Schedule
     from optsched.measuring.matrix import posable
     from optsched.problems import PROBLEMS, problem
     from optsched.problems.schedules import ScheduleProblem

@@ -184,7 +184,7 @@ def _decided(
 ) -> tuple[list[Source], list[Choice], dict[str, dict[str, Any]]]:
     """The one instance, what files decide on it, and of each problem that they name the parameters."""
     from optsched.cli.explaining import decision_file
-    from optsched.core.schedule import Schedule
+    from optsched.core.placement import Schedule
     from optsched.heuristics.running.base import over_time
     from optsched.heuristics.running.run import custom
     from optsched.measuring.studies.choices import Choice, groups_of

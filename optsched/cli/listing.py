@@ -169,7 +169,7 @@ def list_(what: str, name: str | None, form: str) -> None:
 
     With the NAME of one, all that is known of it: parameters with their defaults, papers, required fields.
     """
-    from optsched.core.papers import cited
+    from optsched.core.brief import cited
 
     find, key = LISTS[what]
     found = find()
@@ -207,7 +207,7 @@ def _all_of(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _read(column: str, content: Any) -> str:
     """A cell as people read it: papers by authors and year where it is prose or a list of tags."""
-    from optsched.core.papers import cited
+    from optsched.core.brief import cited
 
     if column == "tags":
         return ", ".join(map(cited, content))
@@ -298,9 +298,9 @@ def _by_routes(posed: AnyProblem, known: Value, routes: tuple[str, ...]) -> Iter
 @arguments.format_option("table", "json")
 def versions(form: str) -> None:
     """Versions of this package, of Python, and of what computes."""
-    from optsched.core import fingerprint
+    from optsched.core.resources import versions
 
-    found = {**fingerprint.versions(PACKAGES), "platform": platform.platform()}
+    found = {**versions(PACKAGES), "platform": platform.platform()}
     if form == "json":
         arguments.emit_json(found)
         return

@@ -17,17 +17,17 @@ import numpy as np
 from optsched.cli import arguments
 from optsched.core.brief import assumed, assumed_in_words
 from optsched.core.errors import InputError, MissingField
-from optsched.core.fingerprint import code_version
 from optsched.core.instance import KINDS, MAP, Instance
 from optsched.core.network import FlowNetwork
-from optsched.core.schedule import Schedule
+from optsched.core.placement import Schedule
+from optsched.core.resources import code_version
 from optsched.measuring.printing import Progress, progress, to_csv, to_json
 from optsched.problems import AnyProblem, problem
 from optsched.problems.base import TaskProblem
 
 if TYPE_CHECKING:
     from optsched.heuristics import Heuristic
-    from optsched.instances.documents.writing import GrowingFile
+    from optsched.instances.documents.storing import GrowingFile
 
 Entry = TypeVar("Entry", contravariant=True)
 Measured = TypeVar("Measured")
@@ -63,7 +63,7 @@ def replacing(output: str) -> Iterator[GrowingFile]:
 
     InputError if the file cannot be written: before anything is done, or when it is.
     """
-    from optsched.instances.documents.writing import GrowingFile
+    from optsched.instances.documents.storing import GrowingFile
 
     file = GrowingFile(output)
     try:

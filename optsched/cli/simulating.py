@@ -12,7 +12,7 @@ import click
 
 from optsched.cli import arguments
 from optsched.core.errors import HeuristicFailed, UsageError
-from optsched.core.fingerprint import code_version
+from optsched.core.resources import code_version
 
 if TYPE_CHECKING:
     from optsched.cli.output import Notes, Sink, Write

@@ -17,10 +17,9 @@ from optsched.core.errors import ExitCode, Fault, InputError, OutOfTime, UsageEr
 
 if TYPE_CHECKING:
     from optsched.certificates import Finding, Verdict
-    from optsched.core.fronts import Frontier
     from optsched.core.instance import Instance
     from optsched.core.network import FlowNetwork
-    from optsched.core.results import Certificate, Solution, Value
+    from optsched.core.results import Certificate, Frontier, Solution, Value
     from optsched.problems import AnyProblem
 
     #: The job of a check: the problem, the claim, and how many seconds it may take.
@@ -116,7 +115,7 @@ def _show(problem: AnyProblem, solution: Solution, form: str, notes: list[str]) 
 def _show_routes(problem: AnyProblem, route: str | None, form: str) -> None:
     """The routes of a problem, the default first, and what each would build."""
     from optsched.measuring.printing import Table
-    from optsched.processes.memory import available_mb
+    from optsched.processes.limits import available_mb
     from optsched.routes import chosen_route, routes_of
     from optsched.routes.sizes import route_sizes
 
@@ -148,9 +147,8 @@ def _record(problem: AnyProblem, solution: Solution) -> dict[str, Any]:
 
 
 def _solution_table(problem: AnyProblem, solution: Solution) -> Any:
-    from optsched.core.placement import Placement
+    from optsched.core.placement import Placement, Schedule
     from optsched.core.results import FEASIBLE, Termination
-    from optsched.core.schedule import Schedule
     from optsched.measuring.printing import Table, number, value
     from optsched.problems import Problem
     from optsched.problems.base import TaskProblem, stated
@@ -308,7 +306,7 @@ def frontier(
 
 def _emit_result(problem: AnyProblem, **result: Any) -> None:
     """Put out as JSON what was found of a problem, after what it was found of."""
-    from optsched.core.fingerprint import code_version
+    from optsched.core.resources import code_version
 
     asked = {"instance": problem.instance.name, "problem": problem.name, "parameters": problem.parameters}
     arguments.emit_json({"version": code_version(), **asked, **result})
@@ -373,7 +371,7 @@ def export(
     file is always a minimum: the objective of a maximum is negated. Comments in a program say so, and its units.
     """
     from optsched.core.network import FlowNetwork
-    from optsched.instances.documents.writing import write_whole
+    from optsched.instances.documents.storing import write_whole
     from optsched.problems import PROBLEMS, network_problem, problem_class
 
     suffix = Path(target).suffix
@@ -415,7 +413,7 @@ def _write_program(problem: AnyProblem, target: str, kind: str, limit: str | Non
     """The LP or MPS file of a model; what one must know to read its optimum is in the file and on stderr."""
     from optsched import models
     from optsched.core.results import Sense
-    from optsched.instances.documents.writing import write_whole
+    from optsched.instances.documents.storing import write_whole
     from optsched.models.export import about, write_lp, write_mps
     from optsched.routes.sizes import refuse_beyond_memory
 
@@ -643,7 +641,7 @@ def _elsewhere(job: _Job, source: str, memory_mb: int) -> Verdict:
     from optsched.certificates.checking import unchecked
     from optsched.processes import Limits
     from optsched.processes.containing import RunFailed, call, value_of
-    from optsched.processes.outcomes import Status
+    from optsched.processes.limits import Status
 
     outcome = call(_examined, job, Limits(memory_mb=memory_mb))
     found: Verdict | None = value_of(outcome)

@@ -1,4 +1,8 @@
-"""One-line representations (`repr`) of instances, solutions and others, and the labels of assumed data."""
+"""How texts for users name things: one-line representations (`repr`), counts, labels of assumed data, papers.
+
+Texts are written with the authors of a paper. Only the field `paper` of problems and heuristics and the tags of
+instances have the short names (000 to 004), which programs may select by. `docs/papers.md` has the titles.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,17 @@ if TYPE_CHECKING:
     from optsched.core.instance import Instance
     from optsched.core.network import FlowNetwork
 
-__all__ = ["LONGEST", "assumed", "assumed_in_words", "brief", "counted", "labelled", "several"]
+__all__ = [
+    "LONGEST",
+    "PAPERS",
+    "assumed",
+    "assumed_in_words",
+    "brief",
+    "cited",
+    "counted",
+    "labelled",
+    "several",
+]
 
 #: No `repr` is longer, even with long names in it.
 LONGEST = 199
@@ -76,3 +90,40 @@ def assumed_in_words(nouns: Iterable[Instance | FlowNetwork]) -> str:
     """
     found = dict.fromkeys(name for noun in nouns if _DRAWN not in noun.labels for name in assumed(noun))
     return f"assumed or inferred: {', '.join(found)}" if found else ""
+
+
+#: The name of each paper, by its short name.
+PAPERS = {
+    "000": "Shen et al. 2016",
+    "001": "Sharmilarani et al.",
+    "002": "Hsu and Freeh",
+    "003": "Guo et al. 2012",
+    "004": "Agosta et al.",
+    "FSY": "Fischer et al. 2010",
+}
+
+#: A short name, a possessive and its authors where they follow in brackets; no part of a number such as 0.001 or 1,000.
+_SHORT = re.compile(r"(?<![\w.,])(00[0-4]|FSY)(?!\w|[.,]\d)('s)?(?: \(([A-Z]\w+)[^()]*\))?")
+
+
+def cited(text: str) -> str:
+    """A text with the papers by authors and year.
+
+    Examples
+    --------
+    >>> cited("003, section IV.A; 000 (Shen, Sarker, Yu, Deng), Table II; a step of 0.001")
+    'Guo et al. 2012, section IV.A; Shen et al. 2016, Table II; a step of 0.001'
+    >>> cited("003's costs")
+    "Guo et al.'s costs"
+    """
+
+    def named(match: re.Match[str]) -> str:
+        short, possessive, author = match.groups()
+        name = PAPERS[short]
+        if possessive:
+            name = re.sub(r" \d{4}$", "", name) + possessive
+        if author and not name.startswith(author):  # brackets that say something else
+            return name + match[0][len(short) + len(possessive or "") :]
+        return name
+
+    return _SHORT.sub(named, text)

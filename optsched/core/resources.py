@@ -1,27 +1,32 @@
-"""Where the folders `models`, `instances`, `solvers` and `docs` lie: in the checkout, else in the installed wheel.
+"""The package as it is installed: its data folders, the names of what it ships, and which code it is.
 
-Only finding them lives here; what is in them is read by the package of the same name.
+`optsched --help` and a shell's completion load this module, so nothing here computes, and it imports what takes long
+where it is needed.
 """
 
 from __future__ import annotations
 
-import tomllib
+import os
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from optsched import __version__
 from optsched.core.errors import UsageError, nearest
 
-__all__ = ["FOLDERS", "folder"]
+__all__ = ["FAMILIES", "FOLDERS", "HEURISTICS", "code_version", "commit", "folder", "versions"]
 
 #: The folders at the top of the project that ship in the wheel.
 FOLDERS = ("models", "instances", "solvers", "docs")
 
-_PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE = Path(__file__).resolve().parents[1]
 
 
 @cache
 def _is_checkout(root: Path) -> bool:
     """Whether `root` is this project's own source tree, not just any folder that holds the package; looked at once."""
+    import tomllib
+
     try:
         project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -29,7 +34,7 @@ def _is_checkout(root: Path) -> bool:
     return bool(project.get("project", {}).get("name") == "optsched")
 
 
-def folder(name: str, package: Path = _PACKAGE) -> Path:
+def folder(name: str, package: Path = PACKAGE) -> Path:
     """Path of one of the project's data folders (`FOLDERS`); UsageError if there is none, or the installation has lost
     it.
 
@@ -45,3 +50,111 @@ def folder(name: str, package: Path = _PACKAGE) -> Path:
     if not path.is_dir():
         raise UsageError(f"the data folder {path} is missing: reinstall optsched, or restore the checkout")
     return path
+
+
+#: Modules of `optsched.heuristics`, each with its heuristics, in the order in which they are listed.
+HEURISTICS = {
+    "dl": ("dl", "rand"),
+    "lsap_sched": ("lsap-sched", "lsap-fair-sched"),
+    "flow_sched": ("flow-sched", "flow-greedy", "balancing"),
+    "fifo": ("fifo", "larts"),
+    "fair": ("delay", "fair", "capacity"),
+    "probabilistic": ("probabilistic", "least-cost", "coupling"),
+    "quincy": ("quincy",),
+    "sequential": ("sequential",),
+    "flow_based": ("round-robin", "flow-based"),
+    "labl": ("labl",),
+    "joss": ("joss-t", "joss-j"),
+    "ras": ("ras", "fair-sharing"),
+    "observed": ("observed",),
+}
+
+#: Modules of `optsched.instances.families`, each with its families of instances, those of a paper's model first.
+FAMILIES = {
+    "guo": (
+        "lsap",
+        "fair-lsap",
+        "lsap-fairness",
+        "worst-group",
+        "skewed-lsap",
+        "guo-fig4",
+        "guo-table3",
+        "guo-table3-delay",
+        "guo-fairness",
+    ),
+    "hsu": ("flow", "hsu-table3", "hsu-run"),
+    "labl": ("latency", "labl", "skewed-latency", "hot-server"),
+    "shen": ("transmission", "shen-table2", "shen-run"),
+    "jobs": ("utility", "ras-run", "traffic", "mixed"),
+    "over_time": ("makespan", "job-times", "day"),
+    "others": ("generalized-assignment", "min-cost-flow"),
+    "planted": ("planted-lsap", "planted-fair-lsap", "planted-latency", "planted-flow"),
+}
+
+
+#: Packages whose versions stand in a file of claims.
+_PACKAGES = ("numpy", "scipy", "networkx", "highspy", "pyomo", "pulp")
+
+#: The first characters of the digest that a version shows.
+_SHOWN = 12
+
+
+@cache
+def code_version() -> str:
+    """The version with a digest of the text of every module (PEP 440: `0.2.0+src1a2b3c4d5e6f`); a process looks once.
+
+    It is the same for a clone and for a wheel that was built from it. An edit of any module changes it. Keys of sweeps,
+    records and files of solutions hold it.
+    """
+    return f"{__version__}+src{_digest(PACKAGE)[:_SHOWN]}"
+
+
+def _digest(folder: Path) -> str:
+    """SHA-256 (hexadecimal) of the paths and texts of the modules in a folder."""
+    import hashlib
+
+    found = hashlib.sha256()
+    for name, path in sorted((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*.py")):
+        found.update(f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return found.hexdigest()
+
+
+@cache
+def commit(folder: Path = PACKAGE.parent) -> str | None:
+    """The commit of the clone at `folder`, with `-dirty` after local changes; None outside of a clone.
+
+    Untracked files are no local changes; `code_version` covers those of the package.
+    """
+    import subprocess
+
+    if not (folder / ".git").exists():  # a repository further up belongs to another project
+        return None
+    # A hook of git that calls us must not lead git to another repository.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    words = ["git", "--no-optional-locks", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):  # no git here
+        return None
+    return done.stdout.strip() or None
+
+
+def versions(packages: Sequence[str] = _PACKAGES) -> dict[str, str]:
+    """The versions of this package (and the commit of a clone), Python and packages, as files of claims have them."""
+    import platform
+
+    known = commit()
+    found = {"optsched": code_version(), **({"commit": known} if known else {}), "python": platform.python_version()}
+    installed = {package: _installed(package) for package in packages}
+    return found | {package: version for package, version in installed.items() if version is not None}
+
+
+@cache
+def _installed(package: str) -> str | None:
+    """The version of an installed package, which is looked up once; None where it is absent, as a solver may be."""
+    from importlib import metadata
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None

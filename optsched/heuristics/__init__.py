@@ -16,7 +16,7 @@ from typing import Any
 
 from optsched.core.errors import UsageError, nearest
 from optsched.core.outside import Listed
-from optsched.core.shipped import HEURISTICS as SHIPPED
+from optsched.core.resources import HEURISTICS as SHIPPED
 from optsched.heuristics.running.base import BatchHeuristic, Event, Heuristic, Offer, Policy, View
 from optsched.heuristics.running.driver import Answer, Observer
 from optsched.heuristics.running.run import AnyHeuristic, HeuristicRun, custom, imported, run_heuristic

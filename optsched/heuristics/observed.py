@@ -9,8 +9,7 @@ import numpy as np
 
 from optsched.core.errors import Fault, MissingField
 from optsched.core.instance import PENDING, Instance, Ints
-from optsched.core.placement import NONE
-from optsched.core.schedule import Schedule, microseconds
+from optsched.core.placement import NONE, Schedule, microseconds
 from optsched.heuristics.running.base import Heuristic, over_time
 from optsched.problems.base import TaskProblem
 

@@ -16,8 +16,7 @@ import numpy.typing as npt
 from optsched.core.deadline import check
 from optsched.core.errors import UsageError
 from optsched.core.instance import MAP, REDUCE, Floats, Ints
-from optsched.core.placement import NONE, Placement
-from optsched.core.schedule import MICRO, microseconds
+from optsched.core.placement import MICRO, NONE, Placement, microseconds
 from optsched.heuristics.running.course import WOKEN, Course, Ends, Service
 from optsched.problems.utility import Utility
 from optsched.problems.utility_rooms import Rooms

@@ -21,16 +21,14 @@ from msgspec import UNSET, Struct
 from optsched.core import kinds
 from optsched.core.decimals import spelled
 from optsched.core.errors import Fault, InputError, UsageError, expect
-from optsched.core.fingerprint import versions
-from optsched.core.fronts import Frontier
 from optsched.core.instance import Instance
 from optsched.core.network import FlowNetwork
-from optsched.core.placement import NetworkFlow, Placement
-from optsched.core.results import Decision, FrontierPoint, Limit, Number, Solution, Termination
-from optsched.core.schedule import Schedule
+from optsched.core.placement import NetworkFlow, Placement, Schedule
+from optsched.core.resources import versions
+from optsched.core.results import Decision, Frontier, FrontierPoint, Limit, Number, Solution, Termination
 from optsched.instances.documents.claims import CertificateDocument, Reading, Text, Writing, opened
 from optsched.instances.documents.diagnosis import Diagnosis
-from optsched.instances.documents.writing import write_whole
+from optsched.instances.documents.storing import write_whole
 from optsched.instances.files import LARGEST_FILE, content
 
 __all__ = [

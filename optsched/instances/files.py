@@ -25,11 +25,11 @@ from optsched.core.arrays import LARGEST
 from optsched.core.errors import Fault, InputError, expect, nearest
 from optsched.core.instance import Instance
 from optsched.core.network import FlowNetwork
-from optsched.instances.documents import archive
+from optsched.instances.documents import storing
 from optsched.instances.documents.columns import Reading, header_of, to_arrays, to_document, to_noun
 from optsched.instances.documents.diagnosis import Diagnosis, decode, key_places
 from optsched.instances.documents.format import HEADER, INSTANCE, NETWORK, InstanceDocument, NetworkDocument
-from optsched.instances.documents.writing import write_whole
+from optsched.instances.documents.storing import write_whole
 
 __all__ = [
     "LARGEST_FILE",
@@ -196,7 +196,7 @@ def save(noun: Instance | FlowNetwork, path: str | os.PathLike[str]) -> None:
     source = os.fspath(path)
     suffix = _suffix(source)
     if suffix == ".npz":
-        data = archive.pack(_ENCODER.encode(header_of(noun)), to_arrays(noun))
+        data = storing.pack(_ENCODER.encode(header_of(noun)), to_arrays(noun))
     else:
         data = to_json(noun)
         if suffix == ".json.gz":
@@ -300,8 +300,8 @@ def _laid_out(value: Any) -> bytes:
 
 
 def _from_archive(data: bytes) -> Instance | FlowNetwork:
-    arrays = archive.read_arrays(data, most_unpacked(data))
-    document = decode(archive.header_text(arrays, INSTANCE))
+    arrays = storing.read_arrays(data, most_unpacked(data))
+    document = decode(storing.header_text(arrays, INSTANCE))
     if isinstance(document, dict):
         for table in ("nodes", "arcs" if document.get("format") == NETWORK else "tasks"):
             document.setdefault(table, [])

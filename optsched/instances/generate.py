@@ -18,7 +18,7 @@ from optsched.core.errors import UsageError, expect, nearest
 from optsched.core.instance import Instance
 from optsched.core.network import FlowNetwork
 from optsched.core.outside import Listed
-from optsched.core.shipped import FAMILIES as SHIPPED
+from optsched.core.resources import FAMILIES as SHIPPED
 from optsched.instances.families.base import Family, Setting
 
 __all__ = ["FAMILIES", "GROUP", "Family", "Setting", "generate", "known_optimum"]

@@ -20,10 +20,9 @@ from optsched.core.brief import brief, several
 from optsched.core.deadline import check, deadline
 from optsched.core.deprecated import Renamed, former_names
 from optsched.core.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError, expect
-from optsched.core.placement import Placement
+from optsched.core.placement import Placement, Schedule
 from optsched.core.registry import record_of
 from optsched.core.results import Bound, Limit, Number, Proof, Sense, Solution, Termination, Value, Violation
-from optsched.core.schedule import Schedule
 from optsched.heuristics import HeuristicRun, run
 from optsched.measuring.printing import number, percent
 from optsched.measuring.printing import value as values

@@ -17,8 +17,8 @@ from optsched.core.brief import brief, counted
 from optsched.core.deprecated import former_names
 from optsched.core.errors import InputError, UsageError, expect
 from optsched.core.instance import Instance
+from optsched.core.placement import Schedule
 from optsched.core.results import Limit
-from optsched.core.schedule import Schedule
 from optsched.heuristics import AnyHeuristic, Heuristic, HeuristicRun, applicable, heuristic, run
 from optsched.measuring.gaps import Reference, gap_of
 from optsched.measuring.records import Run, legend

@@ -14,7 +14,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from optsched.core.brief import brief
 from optsched.core.instance import KINDS
-from optsched.core.schedule import Schedule
+from optsched.core.placement import Schedule
 from optsched.measuring.gaps import GapReport, differing, frontier_gap_fields
 from optsched.measuring.printing import Cell, Table, number, share
 from optsched.problems.base import TaskProblem

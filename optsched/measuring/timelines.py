@@ -19,9 +19,8 @@ from optsched.core.brief import brief, counted, labelled
 from optsched.core.deadline import check
 from optsched.core.errors import UsageError, described
 from optsched.core.instance import FINISHED, KINDS, MAP, RUNNING, Bools, Instance, Ints
-from optsched.core.placement import NONE, Placement
+from optsched.core.placement import MICRO, NONE, Placement, Schedule
 from optsched.core.results import Number, Solution
-from optsched.core.schedule import MICRO, Schedule
 from optsched.measuring.gaps import GapReport
 from optsched.problems import Problem, problem_class
 from optsched.problems.locality_counts import CLASSES, locality
@@ -521,7 +520,7 @@ def regret(
     --------
     >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.simulating import Following, simulate
-    >>> from optsched.core.schedule import Schedule
+    >>> from optsched.core.placement import Schedule
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]), times=[[10, 15, 15]] * 2)
     >>> instance = Instance(Cluster(["a", "b"]), workload)
     >>> run = simulate(instance, Following(instance, Schedule.of([(0, 0), (1, 0)])), service="levels")

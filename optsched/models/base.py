@@ -15,8 +15,7 @@ import pyomo.environ as pyo
 
 from optsched.core.errors import TooLarge, UsageError, described
 from optsched.core.instance import Ints
-from optsched.core.placement import NetworkFlow, Placement
-from optsched.core.schedule import Schedule
+from optsched.core.placement import NetworkFlow, Placement, Schedule
 from optsched.models.own_rows import Shared, members_of, refuse_outside, refuse_unkept, remember
 from optsched.problems.base import AnyProblem, Problem, expect_problem, expect_recorded, stated
 

@@ -34,8 +34,7 @@ import pulp
 
 from optsched.core.arrays import Ints
 from optsched.core.instance import KINDS, MAP, REDUCE
-from optsched.core.placement import NONE
-from optsched.core.schedule import Schedule
+from optsched.core.placement import NONE, Schedule
 from optsched.models.base import MAX_VARIABLES, ModelSize, int_of, linear, refuse_too_large
 from optsched.models.schedules import well_placed
 from optsched.models.starts import Entries

@@ -37,7 +37,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from optsched.core.schedule import MICRO, Schedule
+from optsched.core.placement import MICRO, Schedule
 from optsched.models.base import ModelSize
 from optsched.models.programs import decode_program, size_of, started_program, variables_of, whole_pyomo
 from optsched.models.starts import Entries

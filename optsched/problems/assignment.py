@@ -37,7 +37,7 @@ from optsched.problems.counted_places import (
 )
 from optsched.problems.distances import NearestAreas
 from optsched.problems.programs import Builder, Program
-from optsched.processes.memory import refuse_beyond
+from optsched.processes.limits import refuse_beyond
 
 __all__ = [
     "BYTES_A_PAIR",

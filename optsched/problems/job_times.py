@@ -13,8 +13,8 @@ from optsched.core.brief import counted
 from optsched.core.decimals import decimal
 from optsched.core.errors import Fault
 from optsched.core.instance import FINISHED, KINDS, Instance, Ints
+from optsched.core.placement import MICRO, Schedule
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value
-from optsched.core.schedule import MICRO, Schedule
 from optsched.problems.base import Parameter, choice, exact, exact_sum
 from optsched.problems.schedule_bounds import fluid_completions, fluid_ends, work_by_job
 from optsched.problems.schedule_program import Goal, TimedProblem, job_labels

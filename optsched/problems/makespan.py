@@ -7,8 +7,8 @@ from math import floor
 import numpy as np
 
 from optsched.core.instance import KINDS, Ints
+from optsched.core.placement import MICRO, Schedule, seconds
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value
-from optsched.core.schedule import MICRO, Schedule, seconds
 from optsched.problems.schedule_bounds import area_makespan
 from optsched.problems.schedule_program import Goal, TimedProblem
 from optsched.problems.schedules import NEVER

@@ -23,9 +23,8 @@ from optsched.core.arrays import Ints
 from optsched.core.deadline import check
 from optsched.core.errors import TooLarge
 from optsched.core.instance import KINDS, MAP, REDUCE
-from optsched.core.placement import NONE
+from optsched.core.placement import MICRO, NONE, Schedule
 from optsched.core.results import Number
-from optsched.core.schedule import MICRO, Schedule
 from optsched.problems.base import exact
 from optsched.problems.programs import Builder, Label, Program, Programmed
 from optsched.problems.schedules import NEVER, ScheduleProblem, as_early, slots_by_node

@@ -20,9 +20,8 @@ import numpy as np
 from optsched.core.decimals import decimal
 from optsched.core.errors import Fault, InputError, expect
 from optsched.core.instance import FINISHED, KINDS, LARGEST, MAP, PENDING, REDUCE, RUNNING, Bools, Instance, Ints
-from optsched.core.placement import NONE
+from optsched.core.placement import NONE, Schedule, microseconds, seconds
 from optsched.core.results import Number, Violation
-from optsched.core.schedule import Schedule, microseconds, seconds
 from optsched.problems.base import Parameter, TaskProblem, choice, number, sequence
 from optsched.problems.distances import missing_topology
 from optsched.problems.service_times import ServiceTimes, level_times, missing_times, transfer_times, untimed

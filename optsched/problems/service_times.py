@@ -21,9 +21,9 @@ from optsched.core.arrays import Bools, Floats, Ints, Ragged
 from optsched.core.decimals import decimal, for_each
 from optsched.core.errors import Fault
 from optsched.core.instance import LARGEST, MAP, Instance
-from optsched.core.schedule import MICRO, microseconds
+from optsched.core.placement import MICRO, microseconds
 from optsched.problems.distances import NestedAreas, Places, cluster_places, nested_areas
-from optsched.processes.memory import refuse_beyond
+from optsched.processes.limits import refuse_beyond
 
 __all__ = [
     "LEVELS",

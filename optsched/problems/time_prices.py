@@ -20,8 +20,8 @@ import numpy as np
 
 from optsched.core.deadline import check
 from optsched.core.instance import KINDS, MAP, Ints
+from optsched.core.placement import MICRO
 from optsched.core.results import Number
-from optsched.core.schedule import MICRO
 from optsched.problems.base import exact
 from optsched.problems.job_times import JobTimes, common_unit
 from optsched.problems.relaxations import Box

@@ -22,8 +22,8 @@ import numpy as np
 from optsched.core.arrays import Ints
 from optsched.core.errors import TooLarge
 from optsched.core.instance import KINDS, MAP, REDUCE
+from optsched.core.placement import MICRO
 from optsched.core.results import Number
-from optsched.core.schedule import MICRO
 from optsched.problems.schedules import NEVER, ScheduleProblem
 
 __all__ = ["Group", "Maps", "Pool", "TaskClass", "Timetable", "tick_of"]

@@ -22,7 +22,7 @@ from optsched.problems.base import OwnCosts, Parameter, exact, exact_product, ex
 from optsched.problems.counted_places import CountedPlaces, Places, TaskClasses, enter_places
 from optsched.problems.programs import Builder, Program, Programmed
 from optsched.problems.transmission_costs import Scale, missing_of_shuffle, summed_units, too_much
-from optsched.processes.memory import refuse_beyond
+from optsched.processes.limits import refuse_beyond
 
 __all__ = ["DISTINCT", "ReduceSlots", "TransmissionReduces"]
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from optsched.processes.cluster import DaskExecutor
     from optsched.processes.containing import contained
+    from optsched.processes.limits import Limits, Outcome, Status
     from optsched.processes.local import Executor, LocalExecutor, run
-    from optsched.processes.outcomes import Limits, Outcome, Status
 
 __all__ = ["DaskExecutor", "Executor", "Limits", "LocalExecutor", "Outcome", "Status", "contained", "run"]
 
@@ -25,10 +25,10 @@ __all__ = ["DaskExecutor", "Executor", "Limits", "LocalExecutor", "Outcome", "St
 _MODULES = {
     "DaskExecutor": "cluster",
     "Executor": "local",
-    "Limits": "outcomes",
+    "Limits": "limits",
     "LocalExecutor": "local",
-    "Outcome": "outcomes",
-    "Status": "outcomes",
+    "Outcome": "limits",
+    "Status": "limits",
     "contained": "containing",
     "run": "local",
 }

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from optsched.core.errors import OptschedError, UsageError
+from optsched.processes.limits import Limits, Outcome, Status
 from optsched.processes.local import Executor, answer_to, outcome_of
-from optsched.processes.outcomes import Limits, Outcome, Status
 from optsched.processes.supervisor import Answer, Surroundings
 
 if TYPE_CHECKING:

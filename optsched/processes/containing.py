@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from optsched.core.deadline import check, deadline, remaining
 from optsched.core.errors import OptschedError
 from optsched.processes.handing import Latest, handing
-from optsched.processes.memory import allowed_mb
-from optsched.processes.outcomes import Limits, Outcome, Status
+from optsched.processes.limits import Limits, Outcome, Status, allowed_mb
 
 if TYPE_CHECKING:
     from optsched.processes.local import LocalExecutor

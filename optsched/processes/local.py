@@ -21,7 +21,7 @@ from uuid import uuid4
 
 from optsched.core.errors import OptschedError, UsageError
 from optsched.processes.handing import CannotSend, Latest, Receiver, pack, send, unpack
-from optsched.processes.outcomes import Limits, Outcome, Status
+from optsched.processes.limits import Limits, Outcome, Status
 from optsched.processes.supervisor import FORKS, STOP, Answer, Held, Surroundings, start
 
 __all__ = ["Executor", "LocalExecutor", "Unwanted", "answer_to", "outcome_of", "run"]

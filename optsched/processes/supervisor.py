@@ -31,8 +31,7 @@ import psutil
 
 from optsched.core.outside import raised
 from optsched.processes.handing import CannotSend, Receiver, pack, send, to, unpack
-from optsched.processes.memory import refused
-from optsched.processes.outcomes import Limits, Outcome, Status
+from optsched.processes.limits import Limits, Outcome, Status, refused
 
 __all__ = [
     "Answer",

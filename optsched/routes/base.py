@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-from optsched.core.fronts import Frontier
-from optsched.core.results import FrontierPoint, Limit, Solution
+from optsched.core.results import Frontier, FrontierPoint, Limit, Solution
 from optsched.problems import AnyProblem
 from optsched.solvers.profiles import Profile
 

@@ -19,8 +19,7 @@ from optsched.core.results import Limit, Solution, Termination
 from optsched.problems import AnyProblem
 from optsched.processes.containing import RunFailed, call, in_force, value_of
 from optsched.processes.handing import Latest
-from optsched.processes.memory import available_mb
-from optsched.processes.outcomes import Limits, Outcome, Status
+from optsched.processes.limits import Limits, Outcome, Status, available_mb
 from optsched.routes.base import Frontier, cut_short
 from optsched.routes.call import Call
 from optsched.solvers.outcome import STOPPED, stopped

@@ -15,11 +15,10 @@ import numpy as np
 
 from optsched.certificates import Enumerated, Verdict, certify
 from optsched.core.errors import InputError, OutOfTime, TooLarge, UsageError
-from optsched.core.fronts import Frontier
 from optsched.core.instance import Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.registry import imported, record_of
-from optsched.core.results import Decision, Solution
+from optsched.core.results import Decision, Frontier, Solution
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import TaskProblem, expect_problem
 

@@ -12,8 +12,8 @@ import numpy as np
 from optsched.certificates.programs import program_certificate
 from optsched.core.arrays import Floats
 from optsched.core.errors import TooLarge
+from optsched.core.placement import MICRO, Schedule
 from optsched.core.results import Bound, Certificate, Number, Proof, Solution
-from optsched.core.schedule import MICRO, Schedule
 from optsched.problems.schedule_program import TimedProblem
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from optsched.core.registry import imported, record_of
 from optsched.problems import AnyProblem
-from optsched.processes.memory import refuse_beyond
+from optsched.processes.limits import refuse_beyond
 from optsched.routes.base import MODELS, RouteSize
 from optsched.solvers.networks import bytes_an_arc
 

@@ -29,7 +29,7 @@ from optsched.problems.assignment import (
 )
 from optsched.problems.base import expect_recorded
 from optsched.problems.counted_places import Places
-from optsched.processes.memory import refuse_beyond
+from optsched.processes.limits import refuse_beyond
 from optsched.searches.program_network import NetworkSolution, ProgramNetwork, unless_stopped
 from optsched.searches.tabled_assignment import (
     Prices,

@@ -17,7 +17,7 @@ from optsched.certificates.programs import without_costs
 from optsched.certificates.trees import Branch, Step, Tree
 from optsched.core.deadline import check
 from optsched.core.instance import Floats, Ints
-from optsched.core.schedule import Schedule
+from optsched.core.placement import Schedule
 from optsched.problems.job_times import JobTimes
 from optsched.problems.relaxations import Box
 from optsched.problems.time_prices import MOST_WORK, JobEnds, TimePrices

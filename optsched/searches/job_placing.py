@@ -13,7 +13,7 @@ import numpy as np
 
 from optsched.core.deadline import check
 from optsched.core.instance import MAP, REDUCE, Bools, Ints
-from optsched.core.schedule import Schedule
+from optsched.core.placement import Schedule
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import ServiceTimes
 

@@ -13,8 +13,8 @@ import numpy as np
 from optsched.certificates.schedules import alone_entry, end_alone
 from optsched.core.deadline import check
 from optsched.core.instance import Ints
+from optsched.core.placement import seconds
 from optsched.core.results import Bound, Certificate
-from optsched.core.schedule import seconds
 from optsched.problems.job_times import JobTimes
 from optsched.problems.jobs_alone import JobAlone, JobsAlone
 from optsched.problems.makespan import Makespan

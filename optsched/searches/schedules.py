@@ -22,8 +22,8 @@ from optsched.certificates.schedules import (
 from optsched.core.deadline import check
 from optsched.core.errors import TooLarge
 from optsched.core.instance import Bools, Ints
+from optsched.core.placement import MICRO, Schedule
 from optsched.core.results import Certificate, Number
-from optsched.core.schedule import MICRO, Schedule
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_bounds import tails

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from optsched.core.deadline import check
 from optsched.core.instance import KINDS, Floats, Ints
-from optsched.core.schedule import Schedule
+from optsched.core.placement import Schedule
 from optsched.problems.makespan import Makespan
 from optsched.problems.relaxations import Box
 from optsched.problems.schedules import NEVER, ScheduleProblem

@@ -17,7 +17,7 @@ from optsched.core.deadline import check
 from optsched.core.instance import LARGEST, Bools, Ints
 from optsched.core.placement import NONE
 from optsched.problems.assignment import BLOCK, TabledProblem
-from optsched.processes.memory import has_room
+from optsched.processes.limits import has_room
 from optsched.solvers.compiled import compiles
 from optsched.solvers.transport import assign_dense, transport, transport_fits
 

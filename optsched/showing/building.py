@@ -16,8 +16,8 @@ from typing import Any
 
 from optsched.core.brief import counted
 from optsched.core.errors import UsageError
-from optsched.core.fingerprint import code_version
-from optsched.instances.documents.writing import GrowingFile
+from optsched.core.resources import code_version
+from optsched.instances.documents.storing import GrowingFile
 from optsched.measuring.printing import Table, counts, percent
 from optsched.measuring.records import Run, frame_of
 from optsched.measuring.studies.tables import ProblemSummary, summaries

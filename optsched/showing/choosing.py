@@ -16,9 +16,8 @@ from optsched.core.brief import counted, several
 from optsched.core.errors import UsageError, described
 from optsched.core.instance import Instance
 from optsched.core.network import UNBOUNDED, FlowNetwork
-from optsched.core.placement import NetworkFlow, Placement
+from optsched.core.placement import NetworkFlow, Placement, Schedule
 from optsched.core.results import Sense, Solution
-from optsched.core.schedule import Schedule
 from optsched.measuring.decomposing import Decomposition, Decompositions
 from optsched.measuring.explaining import Explanation, ScheduleExplanation, decision_of
 from optsched.measuring.gaps import GapReport, Reference, gap

@@ -218,7 +218,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     ...     print(Path(folder, "gaps.svg").read_text()[:5])
     <?xml
     """
-    from optsched.instances.documents.writing import write_whole
+    from optsched.instances.documents.storing import write_whole
 
     kind = check_kind(path)
     write_whole(path, picture(figure, kind))

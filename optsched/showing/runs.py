@@ -15,7 +15,7 @@ import numpy as np
 from optsched.core.brief import assumed_in_words, counted
 from optsched.core.errors import UsageError
 from optsched.core.instance import KINDS, Ints
-from optsched.core.schedule import MICRO
+from optsched.core.placement import MICRO
 from optsched.measuring.printing import number
 from optsched.measuring.timelines import (
     Timeline,

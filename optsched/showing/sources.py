@@ -24,7 +24,7 @@ from msgspec import UNSET, Struct
 
 from optsched.core import kinds
 from optsched.core.errors import Fault, InputError, UsageError, described, nearest
-from optsched.core.fingerprint import code_version
+from optsched.core.resources import code_version
 from optsched.core.results import Proof, Value
 from optsched.measuring.printing import Cell
 from optsched.measuring.records import Record, Run

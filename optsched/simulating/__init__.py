@@ -17,7 +17,7 @@ import numpy as np
 from optsched.core.decimals import decimal
 from optsched.core.errors import HeuristicFailed, MissingField, UsageError, described, expect, nearest
 from optsched.core.instance import Instance
-from optsched.core.schedule import MICRO, microseconds
+from optsched.core.placement import MICRO, microseconds
 from optsched.heuristics import AnyHeuristic, heuristic
 from optsched.heuristics.observed import observed_schedule
 from optsched.heuristics.running.answers import attempt

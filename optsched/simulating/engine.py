@@ -20,7 +20,7 @@ import numpy as np
 from optsched.core.brief import brief, counted
 from optsched.core.errors import Fault, MissingField, UsageError, expect, nearest
 from optsched.core.instance import FINISHED, KINDS, LARGEST, MAP, REDUCE, RUNNING, Instance, Ints
-from optsched.core.schedule import MICRO, microseconds
+from optsched.core.placement import MICRO, microseconds
 from optsched.heuristics.running.base import Event, Offer, Policy
 from optsched.heuristics.running.course import END, NEVER, WOKEN, Course, Service
 from optsched.heuristics.running.driver import MAX_IDLE_ROUNDS, Asked, Observer, streams

@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from optsched.core.errors import HeuristicFailed, MissingField, UsageError, expect
 from optsched.core.instance import KINDS, MAP, PENDING, Instance, Ints, State, Workload
-from optsched.core.placement import NONE, Placement
-from optsched.core.schedule import MICRO, Schedule
+from optsched.core.placement import MICRO, NONE, Placement, Schedule
 from optsched.heuristics import AnyHeuristic, heuristic
 from optsched.heuristics.running.base import HELD, Event, Heuristic, Offer, Policy, View
 from optsched.heuristics.running.run import run_heuristic, values_in_force

@@ -16,7 +16,7 @@ import numpy as np
 from optsched.core.decimals import decimal
 from optsched.core.errors import Fault, MissingField, UsageError
 from optsched.core.instance import FINISHED, MAP, RUNNING, Floats, Instance, Ints
-from optsched.core.schedule import MICRO, microseconds
+from optsched.core.placement import MICRO, microseconds
 from optsched.heuristics.running.course import WAKE, Ends, Progress, Service
 from optsched.problems.base import choice
 from optsched.problems.demands import task_rates

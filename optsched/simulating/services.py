@@ -14,8 +14,7 @@ import numpy as np
 from optsched.core.arrays import Ragged
 from optsched.core.errors import Fault, MissingField, UsageError
 from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, Floats, Instance, Ints, Shuffle
-from optsched.core.placement import NONE
-from optsched.core.schedule import microseconds
+from optsched.core.placement import NONE, microseconds
 from optsched.heuristics.running.course import Ends, Progress, Service
 from optsched.problems.base import choice, number, sequence
 from optsched.problems.service_times import Apart, computing, level_times, missing_times, moved, transfer_times, untimed

@@ -14,8 +14,7 @@ import numpy.typing as npt
 from optsched.core.brief import brief, counted
 from optsched.core.errors import HeuristicFailed, UsageError
 from optsched.core.instance import FINISHED, KINDS, MAP, REDUCE, RUNNING, Bools, Floats, Instance, Ints
-from optsched.core.placement import NONE, Placement
-from optsched.core.schedule import MICRO, Schedule, microseconds
+from optsched.core.placement import MICRO, NONE, Placement, Schedule, microseconds
 from optsched.heuristics.running.course import NEVER, Course, Service
 from optsched.heuristics.running.known import Known
 from optsched.problems.locality_counts import CLASSES, locality

@@ -39,7 +39,7 @@ from optsched.core.deadline import remaining
 from optsched.core.errors import Fault, InputError, OutOfTime, SolverDisagreement, UsageError, nearest
 from optsched.core.results import Limit, Termination
 from optsched.processes.handing import taken
-from optsched.processes.memory import available_mb, has_room
+from optsched.processes.limits import available_mb, has_room
 from optsched.solvers.answers import check_duals, check_objective, check_values
 from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile

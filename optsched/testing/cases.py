@@ -16,10 +16,9 @@ import numpy as np
 from optsched.core.errors import Fault, InputError, TooLarge
 from optsched.core.instance import KINDS, MAP, REDUCE
 from optsched.core.network import UNBOUNDED, FlowNetwork
-from optsched.core.placement import NONE, NetworkFlow
+from optsched.core.placement import NONE, NetworkFlow, Schedule
 from optsched.core.registry import Record
 from optsched.core.results import Decision, Value
-from optsched.core.schedule import Schedule
 from optsched.instances.generate import FAMILIES, generate
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.schedules import NEVER, ScheduleProblem

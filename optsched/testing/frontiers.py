@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from optsched.certificates import Enumerated, certify, proved_bound
-from optsched.core.fronts import Frontier
 from optsched.core.placement import Placement
 from optsched.core.registry import Record
-from optsched.core.results import FrontierPoint, Value
+from optsched.core.results import Frontier, FrontierPoint, Value
 from optsched.heuristics import run
 from optsched.instances.claim_files import read_frontier, write_claim
 from optsched.measuring.gaps import Reference, frontier_gap_fields, gap_of

@@ -15,12 +15,11 @@ import numpy as np
 
 from optsched.core.errors import UsageError
 from optsched.core.network import FlowNetwork
-from optsched.core.placement import NONE, Placement
+from optsched.core.placement import NONE, Placement, Schedule
 from optsched.core.registry import Record, imported, records
 from optsched.core.results import Decision, Sense, Termination, Value
-from optsched.core.schedule import Schedule
 from optsched.instances.files import from_document
-from optsched.instances.importers.dimacs import import_dimacs
+from optsched.instances.importers.libraries import import_dimacs
 from optsched.problems import Problem, network_problem
 from optsched.routes import solve
 from optsched.testing.cases import Case, cases, columns, size_of

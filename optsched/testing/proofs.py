@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from optsched.certificates import Enumerated, certify, proved_bound
-from optsched.core.by_id import plain
+from optsched.core.arrays import plain
 from optsched.core.errors import CertificateInvalid
 from optsched.core.registry import Record
 from optsched.core.results import Certificate, Proof, Sense, Solution

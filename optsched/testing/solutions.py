@@ -12,9 +12,9 @@ from typing import Any
 
 from optsched.certificates import certify
 from optsched.core.decimals import MOST_DIGITS
+from optsched.core.placement import Schedule
 from optsched.core.registry import Record
 from optsched.core.results import Solution
-from optsched.core.schedule import Schedule
 from optsched.instances.claim_files import read_schedule, read_solution, write_claim
 from optsched.instances.files import load, save
 from optsched.instances.library import library

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.core.schedule import MICRO, Schedule
+from optsched.core.placement import MICRO, Schedule
 from optsched.simulating import Simulation
 
 ROOT = Path(__file__).parents[2]

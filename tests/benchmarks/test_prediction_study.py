@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from optsched.core.instance import REDUCE
-from optsched.core.schedule import MICRO
+from optsched.core.placement import MICRO
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,9 +13,8 @@ from traffic_instances import posed
 
 import optsched
 from optsched.certificates import Enumerated, certify
-from optsched.core.fronts import Frontier
 from optsched.core.registry import records
-from optsched.core.results import Certificate, Limit, Proof
+from optsched.core.results import Certificate, Frontier, Limit, Proof
 from optsched.instances.claim_files import write_claim
 from optsched.problems import Latency, Traffic
 from optsched.routes.doubts import examine

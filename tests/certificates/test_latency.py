@@ -19,7 +19,7 @@ from strategies import problems
 
 from optsched import save
 from optsched.certificates import Verdict, certify, proved_bound
-from optsched.core.by_id import Chosen
+from optsched.core.arrays import Chosen
 from optsched.core.errors import CertificateInvalid
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.results import Certificate, Proof

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from optsched.certificates import reading
-from optsched.core.by_id import ById, plain
+from optsched.core.arrays import ById, plain
 from optsched.core.errors import CertificateInvalid
 
 

@@ -18,10 +18,11 @@ from command_line import run
 
 from optsched.cli import arguments, cli
 from optsched.cli.output import pose
-from optsched.core import shipped
 from optsched.core.errors import InputError, UsageError
 from optsched.core.network import FlowNetwork
 from optsched.core.registry import SHIPPED
+from optsched.core.resources import FAMILIES as FAMILY_NAMES
+from optsched.core.resources import HEURISTICS as HEURISTIC_NAMES
 from optsched.core.resources import folder
 from optsched.measuring.studies.choices import load_instance
 
@@ -174,8 +175,8 @@ def test_hard_limits_of_other_commands(tmp_path: Path) -> None:
 
 
 LIBRARY = json.loads((folder("instances") / "optima.json").read_text(encoding="utf-8"))["instances"]
-HEURISTICS = [name for names in shipped.HEURISTICS.values() for name in names]
-FAMILIES = [name for names in shipped.FAMILIES.values() for name in names]
+HEURISTICS = [name for names in HEURISTIC_NAMES.values() for name in names]
+FAMILIES = [name for names in FAMILY_NAMES.values() for name in names]
 
 
 def offered(*words: str) -> list[CompletionItem]:

@@ -20,7 +20,7 @@ from report_records import record, written
 from traffic_instances import posed
 
 import optsched
-from optsched.core.fingerprint import code_version
+from optsched.core.resources import code_version
 from optsched.measuring.records import record_fields
 
 #: Of every record; what only some problems and heuristics say comes after them.

@@ -9,7 +9,7 @@ import pytest
 from command_line import answer, run
 from msgspec.structs import replace
 
-from optsched.core.fingerprint import code_version
+from optsched.core.resources import code_version
 from optsched.measuring import judging
 from optsched.measuring.judging import Check, claim
 from optsched.measuring.judging.kept import digest, shipped

@@ -15,7 +15,7 @@ from traffic_instances import posed
 import optsched
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.results import Limit, Solution, Termination
-from optsched.processes import memory
+from optsched.processes import limits
 
 pytestmark = pytest.mark.usefixtures("wide_page")
 
@@ -267,7 +267,7 @@ def test_exported_program(tmp_path: Path, problem: str, model: str, suffix: str)
 
 def test_export_beyond_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that `export` looks at the memory before it builds a program of either kind, and writes nothing then."""
-    monkeypatch.setattr(memory, "has_room", lambda size: False)
+    monkeypatch.setattr(limits, "has_room", lambda size: False)
     for model in ("compact", "literal"):
         target = tmp_path / f"{model}.lp"
         refused = run("export", "examples/running-tasks", "--problem", "lsap", "--model", model, "--to", str(target))

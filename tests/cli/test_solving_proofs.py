@@ -15,7 +15,7 @@ from optsched.core.errors import OutOfTime
 from optsched.core.registry import record, records
 from optsched.instances.files import save
 from optsched.instances.generate import generate
-from optsched.processes.outcomes import Outcome, Status
+from optsched.processes.limits import Outcome, Status
 
 pytestmark = pytest.mark.usefixtures("wide_page")
 

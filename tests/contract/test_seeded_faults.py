@@ -17,10 +17,9 @@ from pages import shows
 
 from optsched.certificates import fronts
 from optsched.core import registry
-from optsched.core.placement import NetworkFlow, Placement
+from optsched.core.placement import MICRO, NetworkFlow, Placement, Schedule
 from optsched.core.registry import KnownOptimum, ProgramLimit, Record, Scaling, imported, records
 from optsched.core.results import Certificate, Decision, Proof, Sense, Termination
-from optsched.core.schedule import MICRO, Schedule
 from optsched.heuristics import HEURISTICS
 from optsched.instances import claim_files
 from optsched.instances.files import from_document, to_document

@@ -1,15 +1,22 @@
-"""Finding the data folders, in a checkout and in an installed wheel."""
+"""The data folders of a checkout and of a wheel, the lists of what ships, and which code computed a result."""
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
+import sys
+from importlib import import_module, metadata
 from pathlib import Path
 
 import pytest
+from command_line import ENVIRONMENT, ROOT, answer
 
+import optsched
+from optsched.core import resources
 from optsched.core.errors import UsageError
-from optsched.core.resources import FOLDERS, folder
-
-ROOT = Path(__file__).resolve().parents[2]
+from optsched.core.resources import FOLDERS, code_version, commit, folder, versions
+from optsched.instances.claim_files import write_claim
 
 
 def make(root: Path, *, project: str | None, top: bool, stale: bool) -> Path:
@@ -64,3 +71,174 @@ def test_unknown_folder() -> None:
     """Tests that there is no other data folder."""
     with pytest.raises(UsageError, match='did you mean "models"'):
         folder("model")
+
+
+@pytest.mark.parametrize(
+    ("table", "package", "listed"),
+    [
+        (resources.HEURISTICS, "optsched.heuristics", "HEURISTICS"),
+        (resources.FAMILIES, "optsched.instances.families", "FAMILIES"),
+    ],
+)
+def test_tables_are_those_of_the_modules(table: dict[str, tuple[str, ...]], package: str, listed: str) -> None:
+    """Tests that a table has each module of a package that lists something, with its names in their order."""
+    folder = Path(import_module(package).__path__[0])
+    listing = {file.stem for file in folder.glob("[!_]*.py") if f"\n{listed}" in file.read_text(encoding="utf-8")}
+    assert listing == set(table)
+    for module, names in table.items():
+        assert tuple(entry.name for entry in getattr(import_module(f"{package}.{module}"), listed)) == names
+
+
+def test_telling_names_loads_nothing() -> None:
+    """Tests that the tables are read without numpy and without what they name."""
+    code = "import sys, optsched.core.resources; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "optsched.core.resources" in loaded
+    assert not {"numpy", "optsched.heuristics", "optsched.instances"} & set(loaded)
+
+
+def copied(folder: Path) -> Path:
+    """A copy of the package with the data of this checkout, as the top of a clone; gives the package."""
+    package = shutil.copytree(ROOT / "optsched", folder / "optsched", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("models", "instances", "solvers", "pyproject.toml"):
+        (folder / name).symlink_to(ROOT / name)
+    return package
+
+
+def edit(file: Path, old: str, new: str) -> None:
+    """Change a text that is there once."""
+    text = file.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """What the copy in a folder does with a command."""
+    environment = {**ENVIRONMENT, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    call = [sys.executable, "-m", "optsched", *words]
+    return subprocess.run(call, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+
+
+@pytest.mark.thorough
+def test_a_sweep_knows_that_the_code_is_another(tmp_path: Path) -> None:
+    """Tests that results of other code are no answer: the store says so, and the runs are computed again, once."""
+    package = copied(tmp_path)
+    asked = ("sweep", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl", "--store", "a.sqlite")
+    (before,) = json.loads(command(tmp_path, *asked, "--format", "json").stdout)
+    assert before["version"] == code_version(), "a copy of the sources has the fingerprint of the sources"
+    edit(package / "problems" / "assignment.py", "(exact(self.units(placement), ", "(exact(2 * self.units(placement), ")
+    planned = command(tmp_path, *asked, "--dry-run")
+    assert planned.stdout == "1 run: 0 there, 1 to be computed, with 1 optimum to solve\n"
+    told = (
+        f"optsched: note: a.sqlite has 1 run measured by other code (optsched {code_version()}): "
+        "to be computed again; the old results stay in the store\n"
+    )
+    assert planned.stderr.endswith(told)
+    done = command(tmp_path, *asked, "--format", "json")
+    (after,) = json.loads(done.stdout)
+    assert told in done.stderr
+    assert (before["objective"], after["objective"]) == (1, 2)
+    assert after["version"].startswith(f"{optsched.__version__}+src") != before["version"]
+    again = command(tmp_path, *asked, "--format", "json")
+    assert json.loads(again.stdout) == [after]
+    assert "other code" not in again.stderr
+    checked = command(tmp_path, "sweep", "--store", "a.sqlite", "--check")
+    assert checked.stdout.startswith("a.sqlite: 2 runs, 2 optima")
+    assert f"has 1 run measured by other code (optsched {code_version()})" in checked.stderr
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(tmp_path)
+        found = repr(optsched.load_sweep("a.sqlite"))
+    assert found.endswith(f"1 of 1 run done, 1 by other code (optsched {after['version']})>")
+
+
+def test_what_changes_it(tmp_path: Path) -> None:
+    """Tests that an edit, a new module, a name and a lost module count, each by itself, and that other files do not."""
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "a.py").write_text("a = 1\n")
+    (tmp_path / "inner" / "b.py").write_text("")
+    found = [resources._digest(tmp_path)]
+
+    def changed() -> bool:
+        found.append(resources._digest(tmp_path))
+        return len(set(found)) == len(found)
+
+    (tmp_path / "a.py").write_text("a = 2\n")
+    assert changed()
+    (tmp_path / "inner" / "c.py").write_text("")
+    assert changed()
+    (tmp_path / "inner" / "c.py").rename(tmp_path / "inner" / "d.py")
+    assert changed()
+    (tmp_path / "a.py").unlink()
+    assert changed()
+    (tmp_path / "inner" / "data.json").write_text("{}")
+    (tmp_path / "inner" / "b.pyc").write_bytes(b"")
+    assert not changed()
+
+
+def git(folder: Path, *words: str) -> None:
+    """A command of git in a folder."""
+    names = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", *names, *words], cwd=folder, check=True, capture_output=True)
+
+
+def test_the_commit_of_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests a clean and a changed clone, and that nobody else's repository is taken for one, nor git needed."""
+    assert commit(tmp_path) is None
+    git(tmp_path, "init", "-q")
+    (tmp_path / "a.py").write_text("a = 1\n")
+    git(tmp_path, "add", "a.py")
+    git(tmp_path, "commit", "-q", "-m", "one", "--no-gpg-sign")
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    monkeypatch.setenv("GIT_DIR", str(ROOT / ".git"))
+
+    def now(folder: Path = tmp_path) -> str | None:
+        commit.cache_clear()
+        return commit(folder)
+
+    assert now() == head.strip()
+    (tmp_path / "b.py").write_text("")
+    assert now() == head.strip()
+    (tmp_path / "a.py").write_text("a = 2\n")
+    assert now() == f"{head.strip()}-dirty"
+    (tmp_path / "site").mkdir()
+    assert now(tmp_path / "site") is None, "an installed package in a folder of a user's repository"
+    monkeypatch.setenv("PATH", "")
+    assert now() is None
+    commit.cache_clear()
+
+
+def test_results_carry_it(tmp_path: Path) -> None:
+    """Tests that records, files of solutions and `optsched versions` say which code computed."""
+    (record,) = answer("gap", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "lsap-sched")
+    assert record["version"] == code_version()
+    problem = optsched.problem("lsap", "papers/guo-fig2")
+    write_claim(optsched.solve(problem), problem.instance, tmp_path / "a.json")
+    held = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["versions"]
+    told = answer("versions")
+    assert held["optsched"] == told["optsched"] == code_version()
+    assert held.get("commit") == told.get("commit") == commit()
+
+
+def test_a_table_of_gaps_does_not_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that `optsched gap` without records reads no sources for it."""
+    code = (
+        "from optsched.core import resources; resources._digest = None\n"
+        "from optsched.cli import cli; cli(['gap', 'papers/guo-fig2', '--problem', 'lsap'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    assert "lsap" in done.stdout
+
+
+def test_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that packages that are not installed are left out."""
+    honest = metadata.version
+
+    def version(package: str) -> str:
+        if package == "pulp":
+            raise metadata.PackageNotFoundError(package)
+        return honest(package)
+
+    monkeypatch.setattr(metadata, "version", version)
+    monkeypatch.setattr(resources, "_installed", resources._installed.__wrapped__)
+    assert {"optsched", "python", "highspy"} <= set(versions())
+    assert "pulp" not in versions()

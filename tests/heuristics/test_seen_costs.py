@@ -13,7 +13,7 @@ from transmission_instances import DISTANCES, SENT, example
 from optsched.core.instance import FINISHED, PENDING, RUNNING, Cluster, Instance, Ragged, Shuffle, Topology, Workload
 from optsched.heuristics.running.base import View
 from optsched.heuristics.seen_costs import AreaCosts, SeenCosts, all_stored, missing_sizes, sizes_parameter, stored
-from optsched.instances.families.sampling import distinct_nodes
+from optsched.instances.families.base import distinct_nodes
 from optsched.problems.distances import NestedAreas, cluster_areas, cluster_places
 from optsched.problems.transmission_costs import map_costs
 from optsched.problems.transmission_maps import TransmissionMaps

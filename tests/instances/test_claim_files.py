@@ -13,15 +13,13 @@ import numpy as np
 import pytest
 
 import optsched
-from optsched.core.by_id import ById
+from optsched.core.arrays import ById
 from optsched.core.decimals import MOST_DIGITS
 from optsched.core.errors import InputError, TooLarge, UsageError
-from optsched.core.fronts import Frontier
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.network import FlowNetwork
-from optsched.core.placement import NetworkFlow, Placement
-from optsched.core.results import FEASIBLE, Certificate, FrontierPoint, Limit, Proof, Solution, Termination
-from optsched.core.schedule import Schedule
+from optsched.core.placement import NetworkFlow, Placement, Schedule
+from optsched.core.results import FEASIBLE, Certificate, Frontier, FrontierPoint, Limit, Proof, Solution, Termination
 from optsched.instances import claim_files
 from optsched.instances.claim_files import (
     FRONTIER,

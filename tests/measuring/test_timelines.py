@@ -12,7 +12,7 @@ from over_time import arriving, document
 import optsched
 from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
-from optsched.core.schedule import MICRO
+from optsched.core.placement import MICRO
 from optsched.instances.files import from_document
 from optsched.measuring.gaps import gap
 from optsched.measuring.timelines import (

@@ -7,7 +7,7 @@ from fractions import Fraction
 from over_time import batch, proved
 
 from optsched.core.instance import Cluster, Instance, Workload
-from optsched.core.schedule import Schedule
+from optsched.core.placement import Schedule
 from optsched.problems.job_times import JobTimes, common_unit
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedules import NEVER

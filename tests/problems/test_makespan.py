@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optsched.core.instance import Cluster, Instance, State, Workload
-from optsched.core.schedule import Schedule
+from optsched.core.placement import Schedule
 from optsched.problems.makespan import Makespan
 
 

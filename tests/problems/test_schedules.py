@@ -14,8 +14,7 @@ from over_time import both, document, two_jobs
 
 from optsched.core.errors import InputError, MissingField, UsageError
 from optsched.core.instance import Cluster, Instance, State, Workload
-from optsched.core.placement import Placement
-from optsched.core.schedule import MICRO, Schedule
+from optsched.core.placement import MICRO, Placement, Schedule
 from optsched.instances.files import parse
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan

@@ -13,14 +13,14 @@ from over_time import FORMS, document, fetching, two_jobs
 
 from optsched.core.errors import InputError, MissingField, TooLarge, UsageError
 from optsched.core.instance import Cluster, Instance, Ragged, Shuffle, Topology, Workload
-from optsched.core.schedule import MICRO
+from optsched.core.placement import MICRO
 from optsched.instances.files import from_document, parse, to_document
 from optsched.problems.distances import distances
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_bounds import lengths
 from optsched.problems.service_times import NEVER, Apart, level_times, moved, transfer_times
-from optsched.processes import memory
+from optsched.processes import limits
 from optsched.routes import solve
 from optsched.searches.enumeration import best_decision
 from optsched.testing.strategies import problems
@@ -171,7 +171,7 @@ def test_a_cluster_of_one_node_and_of_none() -> None:
 def test_pairs_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that times over uneven distances are refused before they are made; one after another they can be had."""
     for name, value in {"_ALWAYS": 0, "available_mb": lambda: 0}.items():
-        monkeypatch.setattr(memory, name, value)
+        monkeypatch.setattr(limits, name, value)
     told = (
         r"^some: over uneven distances there would be times for 3 pairs of tasks and nodes, and take about .* by racks"
     )

@@ -12,9 +12,8 @@ from small_problems import NAMES, small_problem
 from optsched.certificates import Enumerated, certify
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.network import FlowNetwork
-from optsched.core.placement import NetworkFlow
+from optsched.core.placement import NetworkFlow, Schedule
 from optsched.core.results import Certificate, Proof, Sense, Solution, Termination, Value
-from optsched.core.schedule import Schedule
 from optsched.instances.generate import generate
 from optsched.problems import AnyProblem, GeneralizedAssignment, Lsap, MinCostFlow, Problem, problem
 from optsched.routes import solve

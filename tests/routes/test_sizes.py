@@ -12,7 +12,7 @@ from optsched.core.registry import records
 from optsched.instances.generate import generate
 from optsched.models import lsap
 from optsched.problems import AnyProblem, Lsap
-from optsched.processes import Limits, contained, memory
+from optsched.processes import Limits, contained, limits
 from optsched.routes import routes_of, solve
 from optsched.routes.sizes import model_sizes, refuse_beyond_memory, route_sizes
 from optsched.searches import assignment
@@ -28,7 +28,7 @@ def large() -> AnyProblem:
 def test_model_beyond_the_memory_is_refused(large: AnyProblem, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that nothing is built where there is no memory for it, and that the message has sizes and the way out."""
     monkeypatch.setattr(lsap, "build_pulp", None)
-    monkeypatch.setattr(memory, "available_mb", lambda: 200)
+    monkeypatch.setattr(limits, "available_mb", lambda: 200)
     told = (
         r"lsap: the literal model would have 250,001 variables, 1,000 constraints and 750,001 coefficients, and take "
         r'about 608 MB where there are 200; take route "network", the default$'
@@ -46,7 +46,7 @@ def test_limit_of_memory_counts(large: AnyProblem) -> None:
 
 def test_default_route_has_no_other(monkeypatch: pytest.MonkeyPatch, large: AnyProblem) -> None:
     """Tests that no other route is named where the default one is a model, and nothing told where nothing is known."""
-    monkeypatch.setattr(memory, "available_mb", lambda: 200)
+    monkeypatch.setattr(limits, "available_mb", lambda: 200)
     monkeypatch.setattr("optsched.routes.routes_of", lambda problem: ("pulp",))
     with pytest.raises(TooLarge, match=r"take smaller instances$"):
         refuse_beyond_memory(large, "pulp")

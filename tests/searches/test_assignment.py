@@ -14,7 +14,7 @@ from optsched.core.results import Limit, Proof, Termination
 from optsched.instances.generate import generate, known_optimum
 from optsched.problems import FairLsap, Flow, Lsap, problem
 from optsched.problems.assignment import AssignmentProblem
-from optsched.processes import memory
+from optsched.processes import limits
 from optsched.routes import solve
 from optsched.searches import assignment as transport
 from optsched.searches.assignment import (
@@ -108,12 +108,12 @@ def test_bug_network_of_a_large_table_ran_out_of_memory(monkeypatch: pytest.Monk
     """Tests that a network, a matrix or a table that would not fit is told before it is built, by solve too."""
     posed = problem("flow", generate("flow", nodes=28, tasks=80))
     for name, size in {"_ALWAYS": 0, "available_mb": lambda: 0.1}.items():
-        monkeypatch.setattr(memory, name, size)
+        monkeypatch.setattr(limits, name, size)
     for route in ("arrays", "network-simplex"):
         with pytest.raises(TooLarge, match="a network of 51 kinds of tasks x 21 nodes would have 1,071 arcs, and"):
             solve(posed, route=route)
     assert solve(posed).optimal
-    monkeypatch.setattr(memory, "available_mb", lambda: 0.01)
+    monkeypatch.setattr(limits, "available_mb", lambda: 0.01)
     with pytest.raises(TooLarge, match="80 tasks x 44 slots, and take about 0 MB where there are "):
         solve(posed, route="dense")
     with pytest.raises(TooLarge, match=r"flow: a network of .*; take fewer tasks or nodes$"):

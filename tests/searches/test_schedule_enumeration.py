@@ -15,7 +15,7 @@ from over_time import Text, document, whole
 import optsched
 from optsched.core.errors import TooLarge, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
-from optsched.core.schedule import MICRO, Schedule
+from optsched.core.placement import MICRO, Schedule
 from optsched.instances.files import from_document, parse
 from optsched.problems import JobTimes, Makespan
 from optsched.problems.schedules import ScheduleProblem

@@ -10,8 +10,7 @@ from pictured import ODD, racked, texts
 import optsched
 from optsched.core.errors import UsageError
 from optsched.core.network import FlowNetwork
-from optsched.core.placement import NetworkFlow, Placement
-from optsched.core.schedule import Schedule
+from optsched.core.placement import NetworkFlow, Placement, Schedule
 from optsched.measuring.gaps import gap
 from optsched.measuring.timelines import Timeline
 from optsched.problems.schedules import ScheduleProblem

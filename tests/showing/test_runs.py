@@ -15,7 +15,7 @@ from optsched import showing
 from optsched.cli.simulating import PLOTS
 from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Workload
-from optsched.core.schedule import MICRO
+from optsched.core.placement import MICRO
 from optsched.measuring.timelines import (
     Timeline,
     job_reductions,

@@ -18,7 +18,7 @@ from report_records import Study, entries, record, written
 
 import optsched
 from optsched.core.errors import InputError, UsageError
-from optsched.core.fingerprint import code_version
+from optsched.core.resources import code_version
 from optsched.measuring.records import Record, frame_of
 from optsched.showing.building import built
 from optsched.showing.sources import FrontierRecord, again, argument, chosen, entries_of, parsed, read, study

@@ -27,7 +27,7 @@ from optsched.core.instance import (
     Topology,
     Workload,
 )
-from optsched.core.schedule import MICRO
+from optsched.core.placement import MICRO
 from optsched.heuristics import HEURISTICS
 from optsched.heuristics.running.base import Event, Offer, Policy, View
 from optsched.heuristics.running.course import NEVER, WAKE, Progress, Service

@@ -13,7 +13,7 @@ from over_time import arriving
 
 from optsched.core.errors import HeuristicFailed, MissingField, UsageError
 from optsched.core.instance import REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
-from optsched.core.schedule import microseconds
+from optsched.core.placement import microseconds
 from optsched.heuristics import HEURISTICS, heuristic
 from optsched.instances.files import load
 from optsched.instances.importers.rumen import import_rumen

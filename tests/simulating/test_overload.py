@@ -14,7 +14,7 @@ from driven_services import driven
 
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import RUNNING, Cluster, Instance, State, Workload
-from optsched.core.schedule import MICRO
+from optsched.core.placement import MICRO
 from optsched.instances.generate import generate
 from optsched.problems import JobTimes, Makespan
 from optsched.simulating import Levels, simulate

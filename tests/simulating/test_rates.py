@@ -17,7 +17,7 @@ from driven_services import driven
 
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import FINISHED, MAP, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Workload
-from optsched.core.schedule import MICRO
+from optsched.core.placement import MICRO
 from optsched.heuristics.running.base import Offer, Policy, View
 from optsched.problems import JobTimes, Makespan
 from optsched.routes import bounds, solve

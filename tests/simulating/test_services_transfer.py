@@ -16,7 +16,7 @@ from over_time import FORMS, fetching
 
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import FINISHED, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
-from optsched.core.schedule import MICRO
+from optsched.core.placement import MICRO
 from optsched.heuristics.running.base import Offer, Policy, View
 from optsched.problems.distances import distances
 from optsched.problems.job_times import JobTimes

@@ -12,7 +12,7 @@ from over_time import arriving
 
 from optsched.core.errors import HeuristicFailed, MissingField, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
-from optsched.core.schedule import MICRO
+from optsched.core.placement import MICRO
 from optsched.heuristics.running.base import Offer, View
 from optsched.instances.generate import generate
 from optsched.simulating import Levels, Recorded, simulate

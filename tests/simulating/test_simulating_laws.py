@@ -14,7 +14,7 @@ from oracles.locality_theory import expected_local_tasks
 from over_time import arriving
 
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
-from optsched.core.schedule import MICRO
+from optsched.core.placement import MICRO
 from optsched.heuristics import HEURISTICS
 from optsched.heuristics.running.base import Event, Offer, View
 from optsched.problems.job_times import JobTimes

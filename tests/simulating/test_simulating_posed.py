@@ -12,7 +12,7 @@ from over_time import FORMS, document, fetching
 import optsched
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
-from optsched.core.schedule import MICRO, Schedule
+from optsched.core.placement import MICRO, Schedule
 from optsched.heuristics import HEURISTICS, applicable, heuristic, run
 from optsched.heuristics.running.base import Offer, Policy, View, over_time
 from optsched.instances.files import from_document

@@ -14,7 +14,7 @@ from over_time import arriving
 
 from optsched.core.errors import UsageError
 from optsched.core.instance import FINISHED, PENDING, RUNNING, Cluster, Instance, Ragged, State, Workload
-from optsched.core.schedule import MICRO
+from optsched.core.placement import MICRO
 from optsched.heuristics.running.base import Offer, View
 from optsched.heuristics.running.course import NEVER, Service
 from optsched.instances.generate import generate

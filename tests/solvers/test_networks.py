@@ -14,7 +14,7 @@ from plain_kernels import plain
 
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime, SolverDisagreement, TooLarge, UsageError
-from optsched.processes import memory
+from optsched.processes import limits
 from optsched.solvers import networks
 from optsched.solvers.networks import (
     UNBOUNDED,
@@ -229,7 +229,7 @@ def test_what_cost_scaling_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_networkx_that_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a network that Python has no memory for is told before networkx builds it."""
-    monkeypatch.setattr(memory, "has_room", lambda size: size < 2 * 1000)
+    monkeypatch.setattr(limits, "has_room", lambda size: size < 2 * 1000)
     ends = np.array([0, 0]), np.array([1, 1])
     none = np.zeros(2, dtype=np.int64)
     told = r"^the network simplex of networkx would have 2 arcs as Python objects, and take .*; use route \"arrays\"$"

@@ -13,7 +13,7 @@ from plain_kernels import plain
 
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime, TooLarge, UsageError
-from optsched.processes import memory
+from optsched.processes import limits
 from optsched.solvers.transport import Transport, assign_dense, transport
 
 KERNELS = "optsched.solvers.simplex_kernels"
@@ -168,6 +168,6 @@ def test_dense_assignment_of_wrong_input(cost: list[list[int]], capacity: list[i
 
 def test_dense_assignment_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a matrix that would not fit is refused before it is built."""
-    monkeypatch.setattr(memory, "available_mb", lambda: 2047)
+    monkeypatch.setattr(limits, "available_mb", lambda: 2047)
     with pytest.raises(TooLarge, match="of 16,385 x 16,385, and take about 2,048 MB where there are 2,047; use a"):
         assign_dense(np.zeros((16_385, 1), dtype=np.int64), ints([16_385]), 16_385)

@@ -16,8 +16,7 @@ from optsched.core.brief import counted
 from optsched.core.errors import HeuristicFailed, OutOfTime, ProblemFailed
 from optsched.core.instance import Ints
 from optsched.core.outside import raised
-from optsched.core.placement import NONE, Placement
-from optsched.core.schedule import Schedule
+from optsched.core.placement import NONE, Placement, Schedule
 from optsched.problems.base import Problem, TaskProblem
 
 __all__ = ["attempt", "placement_from", "schedule_from", "tasks_from"]

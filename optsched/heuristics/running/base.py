@@ -207,7 +207,7 @@ class Heuristic:
     name, algorithm
         As `optsched list heuristics` shows them (`dl`, `III.A`).
     paper
-        What it is from, or short names of `optsched.core.papers`, which lists show as authors and year.
+        What it is from, or short names of `optsched.core.brief.PAPERS`, which lists show as authors and year.
     problems
         Names of the problems that it serves. A policy serves those, too, in which tasks run over time.
     named

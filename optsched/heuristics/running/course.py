@@ -19,7 +19,7 @@ from optsched.core.deprecated import Renamed, take_former
 from optsched.core.errors import HeuristicFailed, OptschedError
 from optsched.core.instance import LARGEST, RUNNING, Floats, Instance, Ints, State
 from optsched.core.outside import raised
-from optsched.core.schedule import microseconds
+from optsched.core.placement import microseconds
 
 __all__ = [
     "Course",

@@ -35,11 +35,10 @@ from optsched.core.errors import (
     nearest,
 )
 from optsched.core.outside import own_traceback, raised
-from optsched.core.placement import NONE, Placement
+from optsched.core.placement import NONE, Placement, Schedule
 from optsched.core.registry import imported as registered
 from optsched.core.registry import record_of
 from optsched.core.results import Solution
-from optsched.core.schedule import Schedule
 from optsched.heuristics.running.answers import attempt, placement_from, schedule_from
 from optsched.heuristics.running.base import Heuristic, Policy
 from optsched.heuristics.running.driver import MAX_IDLE_ROUNDS, Drive, Observer, drive, streams, watched_streams
@@ -47,7 +46,7 @@ from optsched.heuristics.running.known import posed_on
 from optsched.problems import PROBLEMS
 from optsched.problems.base import TaskProblem, number, resolve
 from optsched.processes.containing import TracedElsewhere, call
-from optsched.processes.outcomes import Outcome, Status
+from optsched.processes.limits import Outcome, Status
 
 __all__ = [
     "ENDED",
@@ -618,7 +617,7 @@ def _run(asked: _Asked) -> HeuristicRun:
     run = run_heuristic(problem, heuristic, seed, max_idle_rounds=max_idle_rounds, time_limit=time_limit, **parameters)
     if run.cause is None:
         return run
-    from optsched.processes.memory import refused  # which loads what sends things
+    from optsched.processes.limits import refused  # which loads what sends things
 
     if refused(run.cause):
         raise run.cause

@@ -23,17 +23,15 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Meta, Struct
 
-from optsched.core.arrays import LARGEST, Bools, Ints, Strings
-from optsched.core.by_id import ById, Chosen, plain
+from optsched.core.arrays import LARGEST, Bools, ById, Chosen, Ints, Strings, plain
 from optsched.core.decimals import spelled
 from optsched.core.errors import Fault, InputError
 from optsched.core.instance import Instance
 from optsched.core.instance_faults import key_in_place
 from optsched.core.network import FlowNetwork
-from optsched.core.placement import NONE, NetworkFlow, Placement
+from optsched.core.placement import NONE, NetworkFlow, Placement, Schedule
 from optsched.core.results import Certificate, Decision, Number, Proof
-from optsched.core.schedule import Schedule
-from optsched.instances.documents import archive
+from optsched.instances.documents import storing
 from optsched.instances.documents.diagnosis import decode
 from optsched.instances.files import most_unpacked
 
@@ -132,7 +130,7 @@ class Writing:
         """What a file of the document holds: an archive where arrays stand apart, else JSON text."""
         text = msgspec.json.encode(document)
         if self.arrays is not None:
-            return archive.pack(text, self.arrays)
+            return storing.pack(text, self.arrays)
         return msgspec.json.format(text, indent=1) + b"\n"
 
 
@@ -154,8 +152,8 @@ def opened(data: bytes, source: str = "") -> Any:
 
 def unpacked(data: bytes, largest: int) -> Any:
     """The document of an archive; InputError also where it says that it unpacks to more than `largest` bytes."""
-    arrays = archive.read_arrays(data, largest)
-    document = decode(archive.header_text(arrays, "optsched-solution/1"))
+    arrays = storing.read_arrays(data, largest)
+    document = decode(storing.header_text(arrays, "optsched-solution/1"))
     if isinstance(document, Mapping) and str(document.get("format")).startswith(_NOUNS):
         return document  # whose arrays are of another form; the reader says that it is no file of claims
     faults = [Fault(name, fault) for name, values in arrays.items() if (fault := _placed(document, name, values))]
@@ -222,8 +220,8 @@ class Reading:
         ids, values = _id_columns(self.on).get(rows.counted), rows.values
         if ids is None:
             raise ValueError(f"there are no {rows.counted} here")
-        if not archive.holds_integers(values) or values.ndim == 0 or values.shape[:-1] not in ((), (2,)):
-            raise ValueError(f"expected rows of positions and of whole numbers, got {archive.kind_of(values)}")
+        if not storing.holds_integers(values) or values.ndim == 0 or values.shape[:-1] not in ((), (2,)):
+            raise ValueError(f"expected rows of positions and of whole numbers, got {storing.kind_of(values)}")
         return Chosen(ids, values) if values.ndim == 1 else ById(ids, *values)
 
     def fault(self, place: str, message: str) -> None:
@@ -379,9 +377,9 @@ class Reading:
 
     def _numbers(self, values: npt.NDArray[Any], shape: tuple[int, ...], at: str, wanted: str) -> Ints | None:
         """An array of a file as int64; None, with a fault, where it is another one."""
-        if archive.holds_integers(values) and values.shape == shape:
+        if storing.holds_integers(values) and values.shape == shape:
             return np.asarray(values, dtype=np.int64)
-        self.fault(at, f"expected {wanted}, got {archive.kind_of(values)}")
+        self.fault(at, f"expected {wanted}, got {storing.kind_of(values)}")
         return None
 
     def _known(self, positions: Ints, least: int, count: int, noun: str, at: str) -> Bools:

@@ -12,13 +12,19 @@ from typing import Any
 import numpy as np
 
 from optsched.core.instance import Cluster, Ints, Ragged, State, Workload
-from optsched.instances.families.base import LOST, Drawn, Family, Setting, Value, require, require_distinct
-from optsched.instances.families.sampling import (
+from optsched.instances.families.base import (
+    LOST,
+    Drawn,
+    Family,
+    Setting,
+    Value,
     distinct_nodes,
     idle_slots,
     numbered,
     racked,
     replica_counts,
+    require,
+    require_distinct,
     zipf_weights,
 )
 

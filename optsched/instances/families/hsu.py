@@ -24,15 +24,20 @@ from optsched.core.instance import (
     Strings,
     Workload,
 )
-from optsched.instances.families.base import LOST, Drawn, Family, Setting, require, settings
-from optsched.instances.families.sampling import (
+from optsched.instances.families.base import (
     ASSUMED,
+    LOST,
+    Drawn,
+    Family,
+    Setting,
     distinct_nodes,
     idle_slots,
     numbered,
     on,
     proportional_shuffle,
     replica_counts,
+    require,
+    settings,
 )
 
 __all__ = ["FAMILIES", "JOB_TYPES", "MAP_RATES", "OUT_RATE", "PROCESS_RATES", "REDUCE_RATES", "SHUFFLE_RATIOS"]

@@ -9,8 +9,19 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.core.instance import Cluster, Floats, Ints, State, Workload
-from optsched.instances.families.base import LOST, Drawn, Family, Setting, optimum_label, require, require_distinct
-from optsched.instances.families.sampling import distinct_nodes, numbered, replica_counts, zipf_weights
+from optsched.instances.families.base import (
+    LOST,
+    Drawn,
+    Family,
+    Setting,
+    distinct_nodes,
+    numbered,
+    optimum_label,
+    replica_counts,
+    require,
+    require_distinct,
+    zipf_weights,
+)
 
 __all__ = ["FAMILIES", "LOADS", "W_REM", "hot_server_optimum", "initial_loads"]
 

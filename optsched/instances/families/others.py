@@ -14,8 +14,7 @@ import numpy as np
 
 from optsched.core.instance import Cluster, Ints, Pairs, State, Workload
 from optsched.core.network import UNBOUNDED, FlowNetwork
-from optsched.instances.families.base import Drawn, Family, Setting, settings, share
-from optsched.instances.families.sampling import numbered, some
+from optsched.instances.families.base import Drawn, Family, Setting, numbered, settings, share, some
 
 __all__ = ["FAMILIES"]
 

@@ -31,14 +31,21 @@ from optsched.core.instance import (
     Topology,
     Workload,
 )
-from optsched.instances.families.base import LOST, Drawn, Family, Setting, require, require_distinct, settings, share
-from optsched.instances.families.sampling import (
+from optsched.instances.families.base import (
+    LOST,
+    Drawn,
+    Family,
+    Setting,
     dealt,
     distinct_nodes,
     in_blocks,
     numbered,
     racked,
     replica_counts,
+    require,
+    require_distinct,
+    settings,
+    share,
     some,
     zipf_weights,
 )

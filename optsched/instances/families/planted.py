@@ -12,10 +12,20 @@ from fractions import Fraction
 import numpy as np
 
 from optsched.core.instance import Bools, Cluster, Ints, Ragged, State, Workload
-from optsched.instances.families.base import Drawn, Family, Setting, optimum_label, require, require_distinct
+from optsched.instances.families.base import (
+    Drawn,
+    Family,
+    Setting,
+    distinct_nodes,
+    in_blocks,
+    numbered,
+    optimum_label,
+    replica_counts,
+    require,
+    require_distinct,
+)
 from optsched.instances.families.guo import locality_cluster, locality_sizes
 from optsched.instances.families.labl import LOADS, W_REM, initial_loads
-from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered, replica_counts
 
 __all__ = ["FAMILIES"]
 

@@ -26,9 +26,11 @@ from optsched.core.instance import (
     Topology,
     Workload,
 )
-from optsched.instances.families.base import Drawn, Family, Setting, require, require_distinct, settings, share
-from optsched.instances.families.sampling import (
+from optsched.instances.families.base import (
     ASSUMED,
+    Drawn,
+    Family,
+    Setting,
     distinct_nodes,
     in_blocks,
     numbered,
@@ -36,6 +38,10 @@ from optsched.instances.families.sampling import (
     proportional_shuffle,
     racked,
     replica_counts,
+    require,
+    require_distinct,
+    settings,
+    share,
     some,
 )
 

@@ -203,12 +203,12 @@ _SHIPPED = {
         Importer(
             "dimacs",
             "Import a DIMACS minimum-cost-flow file as a flow network.",
-            "optsched.instances.importers.dimacs:import_dimacs",
+            "optsched.instances.importers.libraries:import_dimacs",
         ),
         Importer(
             "orlib-gap",
             "Import an OR-Library generalized-assignment file.",
-            "optsched.instances.importers.orlib:import_orlib_gap",
+            "optsched.instances.importers.libraries:import_orlib_gap",
             (
                 _SENSE,
                 Option("number", "Which set of a file with several.", lowest=1, flag="--set", metavar="N"),
@@ -217,7 +217,7 @@ _SHIPPED = {
         Importer(
             "orlib-assign",
             "Import an OR-Library assignment file: every item to a place of its own.",
-            "optsched.instances.importers.orlib:import_orlib_assign",
+            "optsched.instances.importers.libraries:import_orlib_assign",
             (_SENSE,),
         ),
         Importer(

@@ -31,7 +31,7 @@ from msgspec import field as stored
 
 from optsched.core.brief import counted
 from optsched.core.errors import Fault, InputError, UsageError, nearest
-from optsched.instances.families.sampling import ASSUMED, proportional_shuffle
+from optsched.instances.families.base import ASSUMED, proportional_shuffle
 from optsched.instances.importers import IMPORTERS
 from optsched.instances.importers.foreign import (
     BYTES_PER_MB,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from optsched.core.errors import Fault, InputError, UsageError
-from optsched.instances.families.sampling import distinct_nodes
+from optsched.instances.families.base import distinct_nodes
 from optsched.instances.importers import IMPORTERS
 from optsched.instances.importers.foreign import BYTES_PER_MB, Imported, Line, lines_of, shown, stem
 

@@ -18,9 +18,8 @@ from optsched.core.brief import brief, counted, labelled
 from optsched.core.deadline import check
 from optsched.core.errors import HeuristicFailed, UsageError, described
 from optsched.core.instance import FINISHED, MAP, Instance, Ints
-from optsched.core.placement import NONE
+from optsched.core.placement import MICRO, NONE, Schedule
 from optsched.core.results import Number, Proof, Solution
-from optsched.core.schedule import MICRO, Schedule
 from optsched.heuristics import AnyHeuristic
 from optsched.heuristics.running.known import Known, posed_on
 from optsched.measuring.decomposing.together import ORDERS, InOrder, Together

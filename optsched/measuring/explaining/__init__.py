@@ -14,9 +14,8 @@ import numpy as np
 
 from optsched.core.brief import several
 from optsched.core.errors import HeuristicFailed, UsageError, expect
-from optsched.core.placement import Placement
+from optsched.core.placement import Placement, Schedule
 from optsched.core.results import Solution, Termination
-from optsched.core.schedule import Schedule
 from optsched.heuristics import HeuristicRun
 from optsched.heuristics.running.answers import placement_from
 from optsched.measuring.explaining.chains import Chain, Difference, better_by, difference

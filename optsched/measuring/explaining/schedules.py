@@ -11,9 +11,8 @@ import numpy as np
 
 from optsched.core.brief import counted
 from optsched.core.instance import KINDS, MAP, REDUCE, Floats, Ints
-from optsched.core.placement import NONE
+from optsched.core.placement import MICRO, NONE, Schedule
 from optsched.core.results import Value
-from optsched.core.schedule import MICRO, Schedule
 from optsched.measuring.explaining.chains import better_by
 from optsched.measuring.explaining.explanation import MOST, ExplainedGap
 from optsched.measuring.printing import number

@@ -18,8 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from optsched.core.errors import Fault, InputError, OutOfTime
-from optsched.core.fingerprint import code_version
-from optsched.core.resources import folder
+from optsched.core.resources import code_version, folder
 from optsched.measuring.judging.findings import Check, Finding, Judgement
 
 if TYPE_CHECKING:
@@ -131,7 +130,7 @@ def judged_in_full(
 
 
 def _write(kept: dict[str, dict[str, Any]], file: Path) -> None:
-    from optsched.instances.documents.writing import write_whole  # what listing claims does not need
+    from optsched.instances.documents.storing import write_whole  # what listing claims does not need
 
     lines = [f"{json.dumps(name)}: {msgspec.json.encode(kept[name]).decode()}" for name in sorted(kept)]
     write_whole(file, ("{\n" + ",\n".join(lines) + "\n}\n").encode())

@@ -11,8 +11,8 @@ import numpy as np
 
 from optsched.core.errors import HeuristicFailed, OutOfTime
 from optsched.core.instance import KINDS, MAP, REDUCE
+from optsched.core.placement import MICRO
 from optsched.core.results import Number
-from optsched.core.schedule import MICRO
 from optsched.heuristics import run
 from optsched.measuring.studies.choices import parted
 from optsched.problems.locality_counts import locality_counts

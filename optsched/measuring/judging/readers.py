@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from optsched.core.instance import Cluster, Instance, Ints, Ragged, Workload
+from optsched.instances.families.base import numbered
 from optsched.instances.families.hsu import MAP_RATES, OUT_RATE
-from optsched.instances.families.sampling import numbered
 from optsched.measuring.judging.quantities import Answer
 
 __all__ = ["SETTINGS", "drawn_round", "excess", "with_readers"]

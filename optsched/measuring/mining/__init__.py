@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from optsched.certificates import certify
+from optsched.core.arrays import plain
 from optsched.core.brief import brief, counted
-from optsched.core.by_id import plain
 from optsched.core.deadline import deadline
 from optsched.core.errors import Fault, InputError, OutOfTime, UsageError
 from optsched.core.instance import Instance
 from optsched.heuristics import AnyHeuristic
-from optsched.instances.documents.writing import write_whole
+from optsched.instances.documents.storing import write_whole
 from optsched.instances.families.base import optimum_label
 from optsched.instances.files import from_document, to_json
 from optsched.measuring.gaps import GapReport
@@ -49,7 +49,7 @@ from optsched.measuring.studies.runs import check_served
 from optsched.problems import problem_class
 from optsched.problems.base import resolve
 from optsched.processes.containing import in_force
-from optsched.processes.outcomes import Limits
+from optsched.processes.limits import Limits
 from optsched.solvers.profiles import Profile, load_profile
 
 __all__ = ["Find", "Statement", "check_free", "default_name", "is_broken", "mine", "statement"]

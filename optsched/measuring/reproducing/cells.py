@@ -17,7 +17,7 @@ import numpy as np
 from optsched.core.deadline import check as check_deadline
 from optsched.core.deadline import deadline
 from optsched.core.errors import Fault, InputError, OutOfTime, UsageError
-from optsched.core.fingerprint import code_version
+from optsched.core.resources import code_version
 from optsched.measuring.judging.expressions import evaluated
 from optsched.measuring.judging.findings import Check
 from optsched.measuring.judging.judges import ASKED, drawn

@@ -47,7 +47,7 @@ from optsched.measuring.studies.runs import Work, measure, plan
 from optsched.measuring.studies.tables import GapReports
 from optsched.problems import problem_class
 from optsched.processes.containing import contained
-from optsched.processes.outcomes import Limits
+from optsched.processes.limits import Limits
 from optsched.solvers.profiles import AnyProfile
 
 __all__ = ["Check", "CheckArguments", "CheckFile", "Outcome", "Planned", "runs_of"]

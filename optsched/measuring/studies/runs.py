@@ -10,9 +10,8 @@ from warnings import warn
 
 from optsched.core.errors import Fault, InputError, MissingField, ProblemFailed, UsageError, nearest
 from optsched.core.instance import Instance
-from optsched.core.placement import Placement
+from optsched.core.placement import Placement, Schedule
 from optsched.core.results import Limit
-from optsched.core.schedule import Schedule
 from optsched.heuristics import HEURISTICS, AnyHeuristic, applicable, run
 from optsched.measuring.gaps import GapReport, Reference, gap_of
 from optsched.measuring.records import Run

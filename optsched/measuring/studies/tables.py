@@ -37,7 +37,7 @@ from optsched.measuring.records import WITHOUT, Run, frame_of
 from optsched.measuring.studies.choices import SEEDS, Choice, Source
 from optsched.measuring.studies.runs import measure, plan
 from optsched.processes.containing import contained
-from optsched.processes.outcomes import Limits
+from optsched.processes.limits import Limits
 from optsched.solvers.profiles import Profile
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from optsched.core.errors import InputError, OptschedError, UsageError, nearest
-from optsched.core.fingerprint import code_version
+from optsched.core.resources import code_version
 from optsched.core.results import Limit, Solution
 from optsched.heuristics import AnyHeuristic, run
 from optsched.heuristics.running.run import ENDED, ended_run
@@ -60,7 +60,7 @@ from optsched.measuring.sweeping.store import Store, Sweep, load_sweep, locked
 from optsched.problems import problem_class
 from optsched.problems.base import TaskProblem
 from optsched.processes import DaskExecutor, Executor, Limits, LocalExecutor, Outcome, Status
-from optsched.processes.memory import refused
+from optsched.processes.limits import refused
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
 __all__ = [

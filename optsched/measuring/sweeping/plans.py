@@ -33,9 +33,9 @@ from pathlib import Path
 from typing import Any
 
 from optsched.core.errors import Fault, InputError, UsageError
-from optsched.core.fingerprint import code_version
 from optsched.core.instance import Instance
 from optsched.core.kinds import SWEEP
+from optsched.core.resources import code_version
 from optsched.heuristics import HEURISTICS, AnyHeuristic, Heuristic, heuristic
 from optsched.heuristics.running.run import TIMING
 from optsched.measuring.studies.choices import (

@@ -28,7 +28,7 @@ from optsched.certificates import certify
 from optsched.core import kinds
 from optsched.core.brief import brief, counted
 from optsched.core.errors import Fault, InputError, OptschedError, UsageError
-from optsched.core.fingerprint import code_version
+from optsched.core.resources import code_version
 from optsched.core.results import Solution
 from optsched.instances.claim_files import SOLUTION, parse_claim
 from optsched.instances.files import LARGEST_FILE, parse

@@ -13,13 +13,12 @@ import pytest
 from hostile_files import told_of
 
 import optsched
-from optsched.core.by_id import ById, Chosen
+from optsched.core.arrays import ById, Chosen
 from optsched.core.errors import Fault, InputError
-from optsched.core.fronts import Frontier
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.network import FlowNetwork
 from optsched.core.placement import NetworkFlow, Placement
-from optsched.core.results import Certificate, Proof, Solution, Termination
+from optsched.core.results import Certificate, Frontier, Proof, Solution, Termination
 from optsched.instances.claim_files import read_claim, read_solution, write_claim
 from optsched.instances.documents.claims import Reading, Rows, Writing, unpacked
 

@@ -12,7 +12,6 @@ import pytest
 from foreign_files import NODES, SLS, faults
 
 from optsched.core.errors import Fault
-from optsched.instances.importers.dimacs import import_dimacs
 from optsched.instances.importers.foreign import (
     LARGEST,
     Amount,
@@ -26,7 +25,7 @@ from optsched.instances.importers.foreign import (
     read_record,
     stem,
 )
-from optsched.instances.importers.orlib import import_orlib_assign, import_orlib_gap
+from optsched.instances.importers.libraries import import_dimacs, import_orlib_assign, import_orlib_gap
 from optsched.instances.importers.sls import import_sls
 from optsched.instances.importers.swim import import_swim
 

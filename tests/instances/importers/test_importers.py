@@ -16,8 +16,7 @@ from optsched.certificates import certify
 from optsched.core.errors import OptschedError, UsageError
 from optsched.instances.files import from_document
 from optsched.instances.importers import IMPORTERS, Imported, Importer, Option
-from optsched.instances.importers.dimacs import import_dimacs
-from optsched.instances.importers.orlib import import_orlib_gap
+from optsched.instances.importers.libraries import import_dimacs, import_orlib_gap
 from optsched.instances.importers.sls import import_sls
 from optsched.instances.importers.swim import import_swim
 from optsched.problems import problem

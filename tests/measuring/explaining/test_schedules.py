@@ -12,8 +12,7 @@ from over_time import whole
 import optsched
 from optsched.core.errors import HeuristicFailed, UsageError
 from optsched.core.instance import KINDS, RUNNING
-from optsched.core.placement import Placement
-from optsched.core.schedule import MICRO, Schedule
+from optsched.core.placement import MICRO, Placement, Schedule
 from optsched.instances.files import from_document
 from optsched.measuring.explaining import ScheduleExplanation, explain, explained
 from optsched.measuring.explaining.schedules import Waits, schedule_sentences

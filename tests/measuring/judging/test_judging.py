@@ -13,8 +13,8 @@ import pytest
 
 from optsched import claims
 from optsched.cli.judging import claims as command
+from optsched.core.brief import PAPERS as CITED
 from optsched.core.errors import UsageError
-from optsched.core.papers import PAPERS as CITED
 from optsched.core.resources import folder
 from optsched.instances.library import library
 from optsched.measuring.judging import PAPERS, VERDICTS, WAYS, Claim, Paper, claim

@@ -27,7 +27,7 @@ from optsched.measuring.mining import statement
 from optsched.measuring.mining.documents import smaller
 from optsched.problems import problem_class
 from optsched.processes.containing import contained
-from optsched.processes.outcomes import Limits
+from optsched.processes.limits import Limits
 from optsched.routes import solve
 
 #: Problems that heuristics may serve, and that have a family to start from.

@@ -28,7 +28,7 @@ from optsched.measuring.mining.walking import (
 )
 from optsched.measuring.studies.choices import chosen
 from optsched.processes.containing import contained
-from optsched.processes.outcomes import Limits
+from optsched.processes.limits import Limits
 from optsched.solvers.profiles import load_profile
 
 MOST = {"tasks": 6, "nodes": 4}

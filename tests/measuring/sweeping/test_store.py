@@ -25,8 +25,8 @@ import optsched
 from optsched.certificates import certify
 from optsched.certificates.checking import Claim, Verdict
 from optsched.core.errors import InputError, UsageError
-from optsched.core.fingerprint import code_version
 from optsched.core.instance import Instance
+from optsched.core.resources import code_version
 from optsched.measuring.printing import to_json
 from optsched.measuring.sweeping import carry_out
 from optsched.measuring.sweeping import store as module

@@ -24,7 +24,7 @@ from sweeps import TIMES, InProcess, contents, count, memory_folder, small_plan
 
 import optsched
 from optsched.core.errors import InputError, UsageError
-from optsched.core.fingerprint import code_version
+from optsched.core.resources import code_version
 from optsched.core.results import Limit, Solution
 from optsched.heuristics import HeuristicRun
 from optsched.measuring import sweeping as executing

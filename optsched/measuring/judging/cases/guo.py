@@ -14,7 +14,7 @@ from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Ints, Ragged, Topology, Workload
 from optsched.core.placement import Placement
 from optsched.heuristics import run
-from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered
+from optsched.instances.families.base import distinct_nodes, in_blocks, numbered
 from optsched.instances.generate import generate
 from optsched.measuring.judging.quantities import Answer
 from optsched.measuring.studies.choices import parted

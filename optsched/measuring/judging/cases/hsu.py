@@ -9,11 +9,10 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from optsched.core.instance import FINISHED, MAP, Cluster, Instance, Ragged, Workload
-from optsched.core.placement import NONE
+from optsched.core.placement import MICRO, NONE
 from optsched.core.results import Proof
-from optsched.core.schedule import MICRO
+from optsched.instances.families.base import numbered
 from optsched.instances.families.hsu import JOB_TYPES, MAP_RATES, OUT_RATE, PROCESS_RATES
-from optsched.instances.families.sampling import numbered
 from optsched.instances.files import load
 from optsched.instances.generate import generate
 from optsched.measuring.judging.quantities import Answer

@@ -9,12 +9,11 @@ from itertools import pairwise
 import numpy as np
 
 from optsched.core.instance import MAP, Cluster, Instance, Workload
-from optsched.core.placement import NONE
-from optsched.core.schedule import MICRO
+from optsched.core.placement import MICRO, NONE
 from optsched.heuristics import run
 from optsched.heuristics.ras import map_rounds
 from optsched.heuristics.ras_enforcement import enforce
-from optsched.instances.families.sampling import numbered
+from optsched.instances.families.base import numbered
 from optsched.instances.generate import generate
 from optsched.measuring.judging.quantities import Answer
 from optsched.problems.base import GRID

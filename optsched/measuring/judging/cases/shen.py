@@ -24,7 +24,7 @@ from optsched.core.instance import (
     Workload,
 )
 from optsched.core.placement import NONE
-from optsched.instances.families.sampling import distinct_nodes, numbered
+from optsched.instances.families.base import distinct_nodes, numbered
 from optsched.instances.generate import generate
 from optsched.measuring.judging.findings import Check, Finding
 from optsched.measuring.judging.quantities import Answer

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from optsched.core.instance import MAP, Instance
-from optsched.core.schedule import MICRO
+from optsched.core.placement import MICRO
 from optsched.instances.generate import generate
 from optsched.measuring.judging.cases.hsu import (
     aggregate_rate,

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from optsched.certificates import certify
+from optsched.core.brief import PAPERS
 from optsched.core.instance import Instance
 from optsched.core.network import FlowNetwork
-from optsched.core.papers import PAPERS
 from optsched.core.registry import records
 from optsched.core.resources import folder
 from optsched.core.results import Value

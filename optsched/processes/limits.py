@@ -1,0 +1,245 @@
+"""Limits of a job (`Limits`), its outcome (`Outcome`), and how much memory there is."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from optsched.core.brief import brief
+from optsched.core.errors import TooLarge, UsageError
+
+__all__ = [
+    "Limits",
+    "Outcome",
+    "Status",
+    "allowed_mb",
+    "available_mb",
+    "has_room",
+    "refuse_beyond",
+    "refused",
+]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of one job.
+
+    Attributes
+    ----------
+    seconds
+        Wall-clock time until its process is killed; None: as long as it takes.
+    memory_mb
+        Resident memory of its process and all that it started, in MiB; Python and the package count, and take some 150
+        of them. None: what the machine has.
+
+    Raises
+    ------
+    UsageError
+        If one is no number above 0.
+
+    Examples
+    --------
+    >>> Limits(seconds=0.5)
+    Limits(seconds=0.5, memory_mb=None)
+    """
+
+    seconds: float | None = None
+    memory_mb: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what limits nothing."""
+        for name, unit in (("seconds", "seconds"), ("memory_mb", "MiB")):
+            given = getattr(self, name)
+            number = isinstance(given, int | float) and not isinstance(given, bool)
+            if given is not None and not (number and math.isfinite(given) and given > 0):
+                raise UsageError(f"{name}={given!r}: give a number of {unit} above 0, or None for no limit")
+
+    @classmethod
+    def of_runs(cls, run_limit: Any = None, memory_limit: Any = None) -> Limits | None:
+        """The limits that are called so where runs are asked for; None where neither is given.
+
+        Raises
+        ------
+        UsageError
+            If one is no number above 0, by these names.
+        """
+        try:
+            return cls(run_limit, memory_limit) or None
+        except UsageError as error:
+            message = str(error).replace("memory_mb=", "memory_limit=").replace("seconds=", "run_limit=")
+            raise UsageError(message) from None
+
+    @property
+    def options(self) -> list[str]:
+        """What sets them on the command line.
+
+        Examples
+        --------
+        >>> Limits(2.5, 800).options
+        ['--run-limit', '2.5', '--memory-limit', '800']
+        """
+        given = {"--run-limit": self.seconds, "--memory-limit": self.memory_mb}
+        return [word for name, limit in given.items() if limit is not None for word in (name, f"{limit:g}")]
+
+    def __bool__(self) -> bool:
+        return self.seconds is not None or self.memory_mb is not None
+
+
+class Status(StrEnum):
+    """How a job ended."""
+
+    DONE = "done"
+    FAILED = "failed"
+    TIMED_OUT = "timed-out"
+    OUT_OF_MEMORY = "out-of-memory"
+    CRASHED = "crashed"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of a job.
+
+    Attributes
+    ----------
+    status
+        `done`; `failed`: the function raised, or job or value could not be sent; `timed-out`; `out-of-memory`: over the
+        limit, or of what the machine has; `crashed`: its process ended before it answered.
+    value
+        What the function gave; None unless it is done.
+    message
+        What went wrong, in one line; empty where it is done.
+    seconds
+        Wall-clock time of the job.
+    peak_mb
+        Most resident memory that was seen, in MiB; None where it is unknown.
+    traceback
+        Of what the function raised, as Python prints it.
+    """
+
+    status: Status
+    value: Any = None
+    message: str = ""
+    seconds: float = 0.0
+    peak_mb: float | None = None
+    traceback: str = field(default="", repr=False)
+
+    @property
+    def done(self) -> bool:
+        """Whether there is a value."""
+        return self.status is Status.DONE
+
+    def __str__(self) -> str:
+        return str(self.status) if self.done else f"{self.status}: {self.message}"
+
+    def __repr__(self) -> str:
+        return brief(f"Outcome: {self}")
+
+
+#: What this process may take at most, in MiB, where its memory is limited.
+allowed_mb: ContextVar[float] = ContextVar("optsched memory allowed", default=math.inf)
+
+#: Where Linux tells of a group of processes what it may take and what it takes: control groups, version 2 and 1.
+_GROUPS = (
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat", "inactive_file"),
+    (
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        "/sys/fs/cgroup/memory/memory.stat",
+        "total_inactive_file",
+    ),
+)
+
+_MIB = 1 << 20
+
+#: Bytes that there always are: who asks for no more need not look.
+_ALWAYS = 64 * _MIB
+
+
+#: How libraries in other languages say in their messages that memory was refused.
+_REFUSED = ("bad_alloc", "bad_array_new_length", "cannot allocate memory", "out of memory")
+
+
+def available_mb() -> int:
+    """Memory that can be had without taking it from others, in MiB, within what is allowed; 1 at least.
+
+    >>> available_mb() >= 1
+    True
+    """
+    import psutil
+
+    left: list[int] = [psutil.virtual_memory().available]
+    for limit, used, statistics, files in _GROUPS:
+        with suppress(OSError, ValueError):  # ValueError: a word says that there is no limit
+            most, taken = int(Path(limit).read_text()), int(Path(used).read_text())
+            left.append(most - taken + _count(Path(statistics).read_text(), files))
+    allowed = allowed_mb.get()
+    if allowed < math.inf:
+        left.append(round(allowed * _MIB) - psutil.Process().memory_info().rss)
+    return max(1, min(left) // _MIB)
+
+
+def has_room(size: float) -> bool:
+    """Whether there is memory for `size` bytes.
+
+    >>> has_room(1000), has_room(1e18)
+    (True, False)
+    """
+    return size <= _ALWAYS or size <= available_mb() * _MIB
+
+
+def refuse_beyond(size: float, what: str, mend: str) -> None:
+    """Refuse what would take more memory than there is, before it is made.
+
+    Parameters
+    ----------
+    size
+        Bytes that it would take, about.
+    what
+        Where and what it is: `NAME: ... would have 1,000,000 entries`.
+    mend
+        What to do instead.
+
+    Raises
+    ------
+    TooLarge
+        If there is no memory for it.
+
+    Examples
+    --------
+    >>> refuse_beyond(1000, "here: a table would have 125 entries", "take fewer tasks")
+    """
+    if not has_room(size):
+        raise TooLarge(f"{what}, and take about {size / _MIB:,.0f} MB where there are {available_mb():,}; {mend}")
+
+
+def _count(text: str, word: str) -> int:
+    r"""The number after a word that begins a line; 0 where there is none. Files that are read count as used till then.
+
+    >>> _count("cache 3\ninactive_file 5\n", "inactive_file")
+    5
+    """
+    return next((int(line.split()[1]) for line in text.splitlines() if line.split()[:1] == [word]), 0)
+
+
+def refused(error: BaseException | None) -> bool:
+    """Whether something was raised because memory was refused, by Python or by a library that says so in its words.
+
+    Examples
+    --------
+    >>> refused(MemoryError()), refused(RuntimeError("std::bad_alloc")), refused(ValueError("no"))
+    (True, True, False)
+    """
+    while error is not None:
+        try:
+            words = str(error).lower()
+        except Exception:  # its own code
+            words = ""
+        if isinstance(error, MemoryError) or any(text in words for text in _REFUSED):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
