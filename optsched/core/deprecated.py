@@ -12,8 +12,8 @@ from typing import Any
 
 __all__ = ["FORMER", "Renamed", "deprecated", "find_former_modules", "former_names", "present_module", "take_former"]
 
-_CORE = ["by_id", "deadline", "errors", "fronts", "instance", "network", "placement", "registry", "resources"]
-_CORE += ["results", "schedule"]
+_CORE = ["deadline", "errors", "instance", "network", "placement", "registry", "resources", "results"]
+_JOINED = {"by_id": "arrays", "fronts": "results", "schedule": "placement"}
 _MEASURING = ["decomposing", "explaining", "gaps", "matrix", "mining", "printing", "studies"]
 _MEASURING += ["sweeping", "timelines"]
 
@@ -21,6 +21,7 @@ _MEASURING += ["sweeping", "timelines"]
 FORMER = {
     **{f"optsched.{name}": f"optsched.core.{name}" for name in _CORE},
     **{f"optsched.{name}": f"optsched.measuring.{name}" for name in _MEASURING},
+    **{f"optsched{room}.{name}": f"optsched.core.{_JOINED[name]}" for name in _JOINED for room in ("", ".core")},
     "optsched.doubts": "optsched.routes.doubts",
     "optsched.drawing": "optsched.showing",
     "optsched.drawing.chains": "optsched.showing.explained",
