@@ -110,17 +110,6 @@ def test_limit_is_told_by_option_profile_or_default(monkeypatch: pytest.MonkeyPa
     assert seen == [(10, 10), (33, 33), (44, 44), (None, None)]
 
 
-@pytest.mark.parametrize(
-    ("option", "limits"), [("--time-limit", ["-1", "nan", "inf", "soon"]), ("--run-limit", ["0", "soon", "inf"])]
-)
-def test_wrong_limit(option: str, limits: list[str]) -> None:
-    """Tests that a limit that is no number of seconds is wrong usage, told before anything is done."""
-    for limit in limits:
-        result = run("gap", "papers/guo-fig2", f"{option}={limit}")
-        assert (result.exit_code, result.stdout) == (2, "")
-        assert "no number of seconds" in result.stderr
-
-
 # Hard limits ------------------------------------------------------------------------------------------------------
 
 FIGURE = "papers/guo-fig2"
@@ -336,39 +325,3 @@ def test_bug_each_seed_had_a_line_of_its_own() -> None:
     assert "hostile_heuristics:TakesOne" in line
     assert "takes other arguments than it is given (Offer, View): TakesOne.offer() takes 2 positional" in line
     assert re.search(r"\(\S*hostile_heuristics\.py, line \d+\) \(10 seeds\)$", line)
-
-
-@pytest.mark.parametrize(
-    ("command", "heuristic", "told"),
-    [
-        ("gap", "hostile_heuristics:good,seed=1", "the seed is given by --seed or --repeats (Python: seed=)"),
-        ("matrix", "hostile_heuristics:good,time_limit=1", "the limit is given by --time-limit"),
-        ("explain", "hostile_heuristics:TakesOne,observers=1", "observers are given in Python (observers=)"),
-        ("explain", "hostile_heuristics:good,profile=1", "explain has a profile of its own: rename the parameter"),
-    ],
-)
-def test_bug_parameters_that_a_run_takes_itself_were_tracebacks(command: str, heuristic: str, told: str) -> None:
-    """Tests that a heuristic's parameter which is named as one of a run is refused in one line."""
-    problem = [] if command == "matrix" else ["--problem", "lsap"]
-    result = run(command, FIGURE, *problem, "--heuristic", heuristic)
-    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
-    assert told in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        (["gap", FIGURE, "--problem", "lsap,latency"], "give --problem once for each"),
-        (["solve", FIGURE, "--problem", "lsap", "--param", "levels=[0,1,2]"], "write it without brackets: 0,1,2"),
-        (["solve", FIGURE], "optsched list problems"),
-        (["mine", FIGURE], "mine draws its own instances: --family says which"),
-        (["gap", FIGURE, "--problem", "lsap", "--seeds", "0-5"], "the seeds of a heuristic are --repeats"),
-        (["check"], "optsched docs uses/ci"),
-    ],
-)
-def test_what_to_write_instead(given: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that what a newcomer writes first is refused in one line that says what to write."""
-    monkeypatch.chdir(tmp_path)
-    result = run(*given)
-    assert (result.exit_code in (2, 3), result.stderr.count("\n")) == (True, 1)
-    assert told in result.stderr

@@ -94,47 +94,190 @@ print("loaded:", *sys.modules, file=sys.stderr)
 
 def test_bug_a_group_without_a_command_printed_its_help_as_one_line() -> None:
     """Tests that a group of commands alone shows its help, as the whole command line does."""
-    result = run("import")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith("Usage: optsched import [OPTIONS] COMMAND [ARGS]...\n")
-    assert "error" not in result.stderr
+    for group, words in (("import", "COMMAND [ARGS]..."), ("generate", "FAMILY [OPTIONS]")):
+        result = run(group)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith(f"Usage: optsched {group} [OPTIONS] {words}\n")
+        assert "error" not in result.stderr
+
+
+#: Wrong usage of every command (exit code 2), and what the one line on stderr says of it.
+WRONG = [
+    ("gapp", 'there is no command "gapp"; did you mean "gap"?'),
+    ("--bogus", "No such option"),
+    ("gap --modle", "No such option"),
+    ("gap --repeats 0", "Invalid value for '--repeats'"),
+    ("gap --problem lsapp", 'there is no problem "lsapp"; did you mean "lsap"?'),
+    ("gap FIG --problem lsap,latency", "give --problem once for each"),
+    ("gap FIG --problem lsap --seeds 0-5", "the seeds of a heuristic are --repeats"),
+    ("gap --heuristic dll", 'there is no heuristic "dll"; did you mean "dl"?'),
+    ("gap --heuristic dl,readin=sweep", 'dl has no parameter "readin"; did you mean "reading"?'),
+    ("gap --heuristic dl,reading", "write parameters as name=value"),
+    ("gap --heuristic no_such_module:f", 'there is no module "no_such_module"'),
+    ("gap --problem lsap --heuristic labl", "heuristic labl serves latency; not lsap"),
+    ("gap FIG --problem lsap --heuristic hostile_heuristics:good,seed=1", "the seed is given by --seed or --repeats ("),
+    ("gap --param level=1", 'has no parameter "level"; did you mean "levels"?'),
+    ("gap --param levels", "write it as name=value"),
+    ("gap --param lsapp.levels=0,1,1", 'no problem "lsapp" is chosen; did you mean "lsap"?'),
+    ("gap --param levels=0,1", "give 3 values"),
+    ("gap --profile exactt", 'no solver profile "exactt"'),
+    ("gap --max-gap nan", "--max-gap is a number of at least 0"),
+    ("gap FIG --max-gap 5%%", "--max-gap"),
+    ("gap FIG --max-gap 5", 'write "5%" or 0.05'),
+    ("gap FIG --placements", "--placements are in records: take --format json or csv"),
+    ("gap FIG --problem lsap --explain --format=csv", "--explain is no table: take --format table or json"),
+    ("gap FIG --problem lsap --explain --format=latex", "--explain is no table: take --format table or json"),
+    ("gap FIG --problem min-cost-flow", "min-cost-flow has no heuristics"),
+    *((f"gap FIG --time-limit={limit}", "no number of seconds") for limit in ("-1", "nan", "inf", "soon")),
+    *((f"gap FIG --run-limit={limit}", "no number of seconds") for limit in ("0", "soon", "inf")),
+    ("list problem", "is not one of 'problems'"),
+    ("list problems latncy", 'problems have no "latncy"; did you mean "latency"?'),
+    ("docs explian", 'there is no page "explian"; did you mean "explain"'),
+    ("solve FIG", "Missing option '--problem' (optsched list problems names them)"),
+    ("solve FIG --problem lsap --route networks", 'lsap has no route "networks"'),
+    ("solve FIG --problem lsap --param levels=[0,1,2]", "write it without brackets: 0,1,2"),
+    ("solve DAY --problem job-times --param scale=-1", "give a number that is 0 or more"),
+    ("solve DAY --problem job-times --param service=foo", "known: levels, transfer"),
+    ("frontier FIG --problem lsap", "has no frontier"),
+    ("frontier FIG --problem latency --plot a.xyz", 'no kind of picture ends in ".xyz"'),
+    ("frontier FIG --problem latency --heuristic labl", "name its file with --plot FILE"),
+    ("export FIG --problem lsap --to model.xml", "must end in .lp, .mps, .dimacs, .graphml"),
+    ("export FIG --to model.lp", "--problem is missing"),
+    ("export FIG --problem latency --to model.dimacs", "latency is no flow network"),
+    ("export FIG --problem lsap --to model.lp --limit 3", "lsap has none"),
+    ("export papers/ras-endless-swap --problem utility --to model.lp --limit 1000", "the lowest utility is at most"),
+    *(
+        (f"export papers/ras-endless-swap --problem {problem} --to model.lp --limit '{limit}'", f"it must be a {kind}")
+        for problem, kind in (("latency", "whole number, 0 or more"), ("utility", "number, such as 0.5, -2 or 1/3"))
+        for limit in ("", "x", "1/0", "nan", "1e9999999", "9" * 5000, "9" * 20, "half")
+    ),
+    ("export papers/ras-endless-swap --problem latency --to model.lp --limit -1", "it must be a whole number"),
+    ("export papers/ras-endless-swap --problem latency --to model.lp --limit 1.5", "it must be a whole number"),
+    ("generate lat", 'there is no family "lat"; did you mean "latency"?'),
+    ("generate latency --node 3", "--nodes"),
+    ("generate latency 3", "unexpected extra argument (3)"),
+    ("generate latency --nodes", "'--nodes' requires an argument"),
+    ("generate latency --nodes many", "it must be an integer from"),
+    ("generate latency --seed -1", "seed is -1"),
+    ("generate latency --nodes 3 --nodes 4", "generate latency: --nodes is given twice"),
+    ("import rumen x --output a --split-jobs b", "exclude each other"),
+    ("import swin x", 'there is no command "swin"; did you mean "swim"?'),
+    ("matrix FIG --problem min-cost-flow", "decides no placement"),
+    ("matrix FIG --problem lsap --heuristic labl", "serves none of lsap"),
+    ("matrix FIG --problem lsapp", "did you mean"),
+    ("matrix FIG --plot a.xyz", "--plot"),
+    ("matrix FIG --heuristic hostile_heuristics:good,time_limit=1", "the limit is given by --time-limit"),
+    (
+        "matrix examples/knapsacks --problem generalized-assignment",
+        "no heuristic of the list serves generalized-assignment on this instance; give your own",
+    ),
+    ("explain FIG --problem lsap", "give one of them"),
+    ("explain FIG --problem lsap --heuristic dl --solution x.json", "give one of them"),
+    ("explain FIG --problem lsap --heuristic dll", 'there is no heuristic "dll"; did you mean "dl"'),
+    ("explain FIG --problem lsap --heuristic labl", "labl does not serve lsap"),
+    ("explain FIG --problem lsap --heuristic dl --param levels=1", "give 3 values"),
+    ("explain none --problem min-cost-flow --heuristic dl", "min-cost-flow decides a flow: explain is of moves of"),
+    ("explain FIG --problem lsap --heuristic dl --to e.xyz", "no kind of picture"),
+    ("explain FIG --problem lsap --heuristic hostile_heuristics:TakesOne,observers=1", "observers are given in Python"),
+    ("explain FIG --problem lsap --heuristic hostile_heuristics:good,profile=1", "explain has a profile of its own"),
+    ("show FIG", "--to"),
+    ("show FIG --to a.xyz", '--to a.xyz: no kind of picture ends in ".xyz"'),
+    ("show FIG --problem nothing --to a.svg", "nothing"),
+    ("show FIG --param w_rem=2 --to a.svg", "--param is of a problem"),
+    ("show FIG --heuristic nothing --to a.svg", "nothing"),
+    ("show FIG --heuristic labl --heuristic lsap-sched --to a.svg", "is served by labl, lsap-sched"),
+    ("show examples/negative-cycle --heuristic dl --to a.svg", "a flow network has no heuristics"),
+    ("report x.json", "Missing option '--to'"),
+    ("report x.json --to a.xyz", 'no form of a report ends in ".xyz"'),
+    ("mine FIG", "mine draws its own instances: --family says which"),
+    ("mine", "give --problem and --heuristic, or --claim with the ID"),
+    ("mine --heuristic dl", "give --problem and --heuristic, or --claim with the ID"),
+    ("mine --problem lsap --claim no_such_module:claim", "give --problem and --heuristic, or --claim with the ID"),
+    ("mine --problem lsap --heuristic dl --claim no_such_module:claim", "there is no module"),
+    ("mine --problem lsap --heuristic dl --component speed", "no component"),
+    ("mine --problem lsap --heuristic dl --set nodes", "write it as name=value"),
+    ("mine --problem lsap --heuristic dl --to . --name a/b", "is no name for files"),
+    ("mine --problem lsap --heuristic dl --param w_loc=3", "no parameter"),
+    ("simulate DAY", "Missing option '--policy'"),
+    ("simulate DAY --policy farr", 'there is no heuristic "farr"; did you mean "fair"'),
+    ("simulate DAY --policy fair,delay", '--policy "fair,delay": write parameters as name=value'),
+    ("simulate DAY --policy solve", "every round is solved: name the problem that is posed"),
+    ("simulate DAY --policy dl --service level", 'there is no service "level"; did you mean "levels"?'),
+    ("simulate DAY --policy dl --service levels,factor=1", "levels has no parameter factor"),
+    ("simulate DAY --policy dl --jobs jobs.xls", "give a file that ends in .csv or .parquet"),
+    ("simulate DAY --policy dl --heartbeat -1", "heartbeat=-1.0: give a number that is 0 or more"),
+    ("simulate DAY --policy dl --plot gant=a.svg", 'there is no picture "gant"; did you mean "gantt"?'),
+    ("simulate DAY --policy dl --plot gantt", "give what is drawn and a file, as gantt=day.svg"),
+    ("simulate DAY --policy dl --plot gantt=a.jpg", "--plot a.jpg: no kind of picture"),
+    ("simulate DAY --policy dl --plot times=a.svg --plot gantt=a.svg", "a.svg is drawn to already; name another file"),
+    ("simulate DAY --policy dl --plot reductions=a.svg", "compares the last policy with others: name two or more"),
+    ("simulate DAY --policy dl --plot gantt=a.svg --repeats 5", "4 runs at most, and these are 5 on 1: name fewer"),
+    ("simulate DAY --policy dl --schedule s.json --repeats 2", "--schedule is of one run, and these are 2"),
+    ("simulate DAY --policy dl --schedule s.json --lose a:5", "--schedule is of runs that lose no node"),
+    ("simulate DAY --policy dl --lose a", '--lose "a": give NODE:S or NODE:S:S'),
+    ("simulate DAY --policy dl --lose a:x", '--lose "a:x": give NODE:S or NODE:S:S'),
+    ("simulate DAY --policy dl --lose a:b:1:2", 'losses: there is no node "a:b"'),
+    ("simulate DAY --policy dl --lose a:5 --service transfer", "losses: Transfer keeps tasks that run"),
+    ("decompose DAY --problem lsap --heuristic dl", "problems over time"),
+    ("decompose DAY --problem job-times --heuristic nobody", "nobody"),
+    ("decompose DAY --problem job-times --heuristic solve", "name the problem that is posed"),
+    ("decompose DAY --problem job-times --heuristic dl --param slowstart=2", "1 or less"),
+    ("decompose DAY --problem job-times --heuristic dl --heartbeat -1", "-1"),
+    ("decompose DAY --problem job-times --heuristic dl --to parts.doc", "parts.doc"),
+    ("sweep FIG", "say where the results go: --store FILE"),
+    ("sweep FIG --store ''", "say where the results go: --store FILE"),
+    ("sweep --store a.sqlite", "say what is measured"),
+    ("sweep --store a.sqlite FIG --retry x", "--retry"),
+    ("sweep --store a.sqlite FIG -j 2 --dask tcp://a:1", "leave one out"),
+    ("sweep --store a.sqlite FIG --param w=1", "has no parameter"),
+]
+
+#: Files that are not there, cannot be written or lack something (exit code 3), and what the line on stderr says of it.
+ABSENT = [
+    ("gap no/such.json", "No such file"),
+    ("gap papers/guo-fig3", 'did you mean "papers/guo-fig2"?'),
+    ("gap xyzzy", "optsched list instances"),
+    ("gap notes.txt", "no such instance in the library"),
+    (f"gap {'a' * 5000}", "there is no such file"),
+    (f"gap {'a' * 5000}.json", "cannot be read"),
+    ("gap .", "holds no instance"),
+    ("gap examples/negative-cycle", "is a flow network, for which there are no heuristics"),
+    ("gap FIG --heuristic dl --output no/gaps.txt", "cannot be written"),
+    ("matrix FIG --problem flow", "rate_in"),
+    ("matrix no-such-file.json", "no-such-file.json"),
+    ("explain FIG --problem lsap --heuristic observed", "observed"),
+    ("explain FIG --problem lsap --solution no-such-file.json", "no-such-file.json"),
+    ("solve FIG --problem min-cost-flow", "posed on a flow network"),
+    ("solve examples/negative-cycle --problem lsap", "lsap is posed on an instance, not on a flow network"),
+    ("solve DAY --problem job-times --param service=transfer", "topology: job-times with service=transfer needs it"),
+    ("frontier FIG --problem latency --output none/front.json", "cannot be written"),
+    ("show FIG --to no/a.svg", "no/a.svg: cannot be written"),
+    ("show nowhere --to a.svg", "no such file"),
+    ("show FIG --solution none.json --to a.svg", "none.json"),
+    ("simulate DAY --policy dl --schedule none/s.json", "none/s.json: cannot be written: there is no folder "),
+    ("check", "optsched-check.toml: there is no such file here: name one, or write it (optsched docs uses/ci)"),
+    ("check no/such.toml", "no/such.toml: cannot be read (No such file or directory): check the path"),
+    ("sweep --store a.sqlite missing.toml", "missing.toml: cannot be read"),
+    ("sweep --store . FIG", "is a folder"),
+]
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
-    [
-        (["gapp"], 'there is no command "gapp"; did you mean "gap"?'),
-        (["--bogus"], "No such option"),
-        (["gap", "--modle"], "No such option"),
-        (["gap", "--repeats", "0"], "Invalid value for '--repeats'"),
-        (["gap", "--problem", "lsapp"], 'there is no problem "lsapp"; did you mean "lsap"?'),
-        (["gap", "--heuristic", "dll"], 'there is no heuristic "dll"; did you mean "dl"?'),
-        (["gap", "--heuristic", "dl,readin=sweep"], 'dl has no parameter "readin"; did you mean "reading"?'),
-        (["gap", "--heuristic", "dl,reading"], "write parameters as name=value"),
-        (["gap", "--heuristic", "no_such_module:f"], 'there is no module "no_such_module"'),
-        (["gap", "--problem", "lsap", "--heuristic", "labl"], "heuristic labl serves latency; not lsap"),
-        (["gap", "--param", "level=1"], 'has no parameter "level"; did you mean "levels"?'),
-        (["gap", "--param", "levels"], "write it as name=value"),
-        (["gap", "--param", "lsapp.levels=0,1,1"], 'no problem "lsapp" is chosen; did you mean "lsap"?'),
-        (["gap", "--param", "levels=0,1"], "give 3 values"),
-        (["gap", "--profile", "exactt"], 'no solver profile "exactt"'),
-        (["gap", "--max-gap", "nan"], "--max-gap is a number of at least 0"),
-        (["list", "problem"], "is not one of 'problems'"),
-        (["solve", "papers/guo-fig2"], "Missing option '--problem'"),
-        (["solve", "papers/guo-fig2", "--problem", "lsap", "--route", "networks"], 'lsap has no route "networks"'),
-        (["frontier", "papers/guo-fig2", "--problem", "lsap"], "has no frontier"),
-        (["generate", "lat"], 'there is no family "lat"; did you mean "latency"?'),
-        (["import", "rumen", "x", "--output", "a", "--split-jobs", "b"], "exclude each other"),
-        (["import", "swin", "x"], 'there is no command "swin"; did you mean "swim"?'),
-    ],
+    ("line", "code", "told"),
+    [(line, code, told) for code, table in ((2, WRONG), (3, ABSENT)) for line, told in table],
+    ids=lambda given: given[:60] if isinstance(given, str) else "",
 )
-def test_wrong_usage(args: list[str], told: str) -> None:
-    """Tests that wrong usage is exit code 2, with one line that says what, and nothing on stdout."""
-    result = run(*args)
-    assert result.exit_code == 2
+def test_what_is_wrong_is_told_in_lines(
+    line: str, code: int, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests exit code and message of each, that nothing is on stdout, and that no file is left."""
+    monkeypatch.chdir(tmp_path)
+    names = {"FIG": "papers/guo-fig2", "DAY": "examples/order-of-jobs"}
+    result = run(*(names.get(word, word) for word in shlex.split(line)))
+    assert (result.exit_code, result.stdout) == (code, "")
     assert told in result.stderr
-    assert result.stdout == ""
-    assert all(line.startswith("optsched: error: ") for line in result.stderr.splitlines())
+    assert {text[:17] for text in result.stderr.splitlines()} == {"optsched: error: "}
+    assert not list(tmp_path.iterdir())
 
 
 def test_no_command_shows_help_on_stderr() -> None:

@@ -70,25 +70,6 @@ def test_generate_makes_itself_again(tmp_path: Path) -> None:
     assert run("generate", *words[4:]).stdout == first.stdout
 
 
-@pytest.mark.parametrize(
-    ("args", "told"),
-    [
-        ([], "Usage: optsched generate [OPTIONS] FAMILY [OPTIONS]"),
-        (["latency", "--node", "3"], "--nodes"),
-        (["latency", "3"], "unexpected extra argument (3)"),
-        (["latency", "--nodes"], "'--nodes' requires an argument"),
-        (["latency", "--nodes", "many"], "it must be an integer from"),
-        (["latency", "--seed", "-1"], "seed is -1"),
-        (["latency", "--nodes", "3", "--nodes", "4"], "generate latency: --nodes is given twice"),
-    ],
-)
-def test_generate_wrongly(args: list[str], told: str) -> None:
-    """Tests that wrong options are exit code 2, with the nearest name."""
-    result = run("generate", *args)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert told in result.stderr
-
-
 def test_generate_takes_options_anywhere() -> None:
     """Tests options before the family, and names with an underscore."""
     usual = run("generate", "lsap", "--seed", "3", "--idle-ratio", "0.5").stdout
@@ -248,27 +229,6 @@ def test_hostile_files(tmp_path: Path, name: str, command: list[str]) -> None:
     lines = result.stderr.splitlines()
     assert lines
     assert all(line.startswith(f"optsched: error: {file}: ") and line.isprintable() for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("argument", "told"),
-    [
-        ("no/such.json", "No such file"),
-        ("papers/guo-fig3", 'did you mean "papers/guo-fig2"?'),
-        ("xyzzy", "optsched list instances"),
-        ("notes.txt", "no such instance in the library"),
-        ("a\0b.json", "cannot be read"),
-        ("a" * 5000, "there is no such file"),
-        ("a" * 5000 + ".json", "cannot be read"),
-        (".", "holds no instance"),
-    ],
-)
-def test_instances_that_are_not_there(argument: str, told: str) -> None:
-    """Tests that a missing file, a wrong name and a folder are exit code 3, with the mend."""
-    result = run("gap", argument)
-    assert (result.exit_code, result.stdout) == (3, "")
-    assert told in result.stderr
-    assert "Traceback" not in result.stderr
 
 
 def test_all_files_are_told(tmp_path: Path) -> None:

@@ -47,13 +47,6 @@ def test_one_of_a_list(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert answer("list", what, entry["name"]) == [entry]
 
 
-def test_no_entry_of_that_name() -> None:
-    """Tests that a name that is not in the list is wrong usage, and that the nearest is named."""
-    result = run("list", "problems", "latncy")
-    assert result.exit_code == 2
-    assert 'problems have no "latncy"; did you mean "latency"?' in result.stderr
-
-
 def within(command: click.Command) -> dict[str, click.Command]:
     """The commands of a group, by their names; none of a command that is no group."""
     if not isinstance(command, click.Group):
@@ -153,13 +146,6 @@ def test_a_page_is_drawn_on_a_terminal() -> None:
     assert "Complete names with Tab" in shown
     assert "# Complete" not in shown
     assert "```" not in shown
-
-
-def test_no_such_page() -> None:
-    """Tests that the nearest page is named."""
-    result = run("docs", "explian")
-    assert result.exit_code == 2
-    assert 'there is no page "explian"; did you mean "explain"' in result.stderr
 
 
 def test_self_test() -> None:

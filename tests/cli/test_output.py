@@ -274,17 +274,6 @@ def write(path: Path, **changes: Any) -> str:
     return str(path)
 
 
-RACKS = [{"id": "a", "rack": "r1"}, {"id": "b", "rack": "r2"}]
-RACKS_TOLD = "small: racks are given but do not affect the cost (levels 0,1,1); --param lsap.levels=0,1,2 does"
-
-
-def test_nothing_to_tell(tmp_path: Path) -> None:
-    """Tests that an instance without oddities has no notes, missing fields of other problems included."""
-    small = write(tmp_path / "small.json")
-    for command in (["gap", small], ["matrix", small], ["solve", small, "--problem", "lsap"]):
-        assert noted(*command) == []
-
-
 @pytest.mark.parametrize(
     ("command", "problem"),
     [("solve", "lsap"), ("frontier", "latency"), ("explain", "lsap"), ("gap", "lsap"), ("matrix", "lsap")],
@@ -307,98 +296,117 @@ def test_records_have_the_notes(command: str, problem: str, tmp_path: Path) -> N
         assert [line.removeprefix("optsched: note: ") for line in result.stderr.splitlines()] == noted
 
 
-def test_racks_that_default_levels_do_not_count(tmp_path: Path) -> None:
-    """Tests that `lsap` with racks and levels by default says so, and not where levels were chosen or come with it."""
-    small = write(tmp_path / "small.json", nodes=RACKS)
-    for command in (["gap", small], ["matrix", small], ["solve", small, "--problem", "lsap"]):
-        assert noted(*command) == [RACKS_TOLD]
-    assert noted("gap", small, "--problem", "latency") == []
-    assert noted("gap", small, "--param", "lsap.levels=0,1,1") == []
-    assert noted("gap", small, "--param", "lsap.levels=0,1,2") == []
-    own = write(tmp_path / "small.json", nodes=RACKS, parameters={"lsap": {"levels": [0, 1, 1]}})
-    assert noted("gap", own) == []
-    one = write(tmp_path / "small.json", nodes=[{"id": "a", "rack": "r"}, {"id": "b", "rack": "r"}])
-    assert noted("gap", one) == []
+RACKS = [{"id": "a", "rack": "r1"}, {"id": "b", "rack": "r2"}]
+RACKS_TOLD = "small: racks are given but do not affect the cost (levels 0,1,1); --param lsap.levels=0,1,2 does"
+
+ON_A = ["a"]
+OF_ONE_JOB = [{"id": name, "job": "j", "replicas": [node]} for name, node in (("t1", "a"), ("t2", "b"))]
 
 
-def test_a_load_of_2_5_tells_why_latency_is_left_out(tmp_path: Path) -> None:
-    """Tests that a problem that was meant and cannot be posed is noted with its reason, unless named others only."""
-    small = write(tmp_path / "small.json", nodes=[{"id": "a", "load": 2.5}, {"id": "b"}])
-    for command in ("gap", "matrix"):
-        (line,) = noted(command, small)
-        assert line.startswith("small: latency left out: nodes[0].load: needs whole units of work, not 2.5; multiply")
-    assert noted("gap", small, "--problem", "lsap") == []
+EACH = "gap; matrix; solve --problem lsap"
 
 
-def test_groups_without_weights_tell_what_is_left_out(tmp_path: Path) -> None:
-    """Tests that groups which no problem can use are noted, problems with one reason in one line."""
-    jobs = [{"id": "j", "group": "g"}]
-    tasks = [{"id": "t1", "job": "j", "replicas": ["a"]}, {"id": "t2", "job": "j", "replicas": ["b"]}]
-    small = write(tmp_path / "small.json", groups=[{"id": "g"}], jobs=jobs, tasks=tasks)
-    assert noted("gap", small) == [
-        "small: fair-lsap, lsap-fairness left out: groups[0].weight: needs the group's share; and 1 more"
-    ]
+@pytest.mark.parametrize(
+    ("changes", "commands", "told"),
+    [
+        ({}, EACH, []),
+        ({"nodes": RACKS}, EACH, [RACKS_TOLD]),
+        ({"nodes": RACKS}, "gap --problem latency", []),
+        ({"nodes": RACKS}, "gap --param lsap.levels=0,1,1", []),
+        ({"nodes": RACKS}, "gap --param lsap.levels=0,1,2", []),
+        ({"nodes": RACKS, "parameters": {"lsap": {"levels": [0, 1, 1]}}}, EACH, []),
+        ({"nodes": [{"id": "a", "rack": "r"}, {"id": "b", "rack": "r"}]}, EACH, []),
+        # A problem that was meant and cannot be posed, unless others only are named.
+        (
+            {"nodes": [{"id": "a", "load": 2.5}, {"id": "b"}]},
+            "gap; matrix",
+            ["small: latency left out: nodes[0].load: needs whole units of work, not 2.5; multiply"],
+        ),
+        ({"nodes": [{"id": "a", "load": 2.5}, {"id": "b"}]}, "gap --problem lsap", []),
+        (
+            {"groups": [{"id": "g"}], "jobs": [{"id": "j", "group": "g"}], "tasks": OF_ONE_JOB},
+            "gap",
+            ["small: fair-lsap, lsap-fairness left out: groups[0].weight: needs the group's share; and 1 more"],
+        ),
+        ({"parameters": {"latency": {"w_loc": -1}}}, "gap", ["small: latency left out: parameters.latency: "]),
+        (
+            {"tasks": [{"id": f"t{i}", "replicas": ON_A} for i in range(5)]},
+            EACH,
+            ["small: lsap: 3 of 5 maps wait: no slot is idle"],
+        ),
+        (
+            {"tasks": [{"id": "t1", "replicas": ON_A}, {"id": "t2"}]},
+            "gap",
+            ["small: lsap, latency: 1 of 2 maps have no replica, and are remote everywhere"],
+        ),
+        (
+            {"tasks": [{"id": "t1", "state": "running", "node": "a"}]},
+            "solve --problem lsap",
+            ["small: lsap: no map is pending: there is nothing to place"],
+        ),
+        (
+            {"jobs": [{"id": "j", "arrival": 50}], "tasks": [OF_ONE_JOB[0], {"id": "t2", "replicas": ON_A}]},
+            "gap",
+            ["small: lsap, latency: 1 of 2 maps arrive after the snapshot; the optimum and batch heuristics know them"],
+        ),
+        (
+            {"tasks": [{"id": "t1", "replicas": ON_A, "observed": "a"}, {"id": "t2", "replicas": ["b"]}]},
+            "gap",
+            ["small: observed is not run in lsap, latency: 1 of 2 tasks have no record of where they ran"],
+        ),
+        (
+            {"tasks": [{"id": "t1", "replicas": ON_A, "observed": "a"}, {"id": "t2", "replicas": ["b"]}]},
+            "gap --heuristic dl",
+            [],
+        ),
+        (
+            {"labels": {"slots": "inferred from the most at once", "rack": "as recorded"}},
+            EACH,
+            ["small: assumed or inferred: slots; the labels say how (optsched describe)"],
+        ),
+        # A size of a terabyte and more is told once, with its place, whatever the problem.
+        (
+            {"tasks": [{"id": "t1", "replicas": ON_A}, {"id": "t2", "size": 134217728, "replicas": ON_A}]},
+            EACH,
+            ["small: sizes look like bytes (tasks[1].size is 134217728); they are read as MB"],
+        ),
+        (
+            {"tasks": [{"id": "t1", "size": 64, "bytes_read": 64000000, "replicas": ON_A}]},
+            EACH,
+            ["small: sizes look like bytes (tasks[0].bytes_read is 64000000); they are read as MB"],
+        ),
+        (
+            {
+                "tasks": [{"id": "t1", "replicas": ON_A}, {"id": "r1", "kind": "reduce"}],
+                "shuffle": [{"map": "t1", "reduce": "r1", "size": 1e6}],
+            },
+            "solve --problem lsap",
+            ["small: sizes look like bytes (shuffle[0].size is 1000000); they are read as MB"],
+        ),
+        ({"tasks": [{"id": "t1", "size": 999999, "replicas": ON_A}]}, EACH, []),
+    ],
+)
+def test_what_is_noted(tmp_path: Path, changes: dict[str, Any], commands: str, told: list[str]) -> None:
+    """Tests the notes on each oddity of an instance, by the commands that have them."""
+    file = write(tmp_path / "small.json", **changes)
+    for command, *words in map(str.split, commands.split("; ")):
+        found = noted(command, file, *words)
+        assert [line.startswith(start) for line, start in zip(found, told, strict=True)] == [True] * len(told), found
 
 
-def test_a_wrong_parameter_in_the_file_is_told(tmp_path: Path) -> None:
-    """Tests that a problem whose own parameters are wrong is left out with its reason."""
-    small = write(tmp_path / "small.json", parameters={"latency": {"w_loc": -1}})
-    (line,) = noted("gap", small)
-    assert line.startswith("small: latency left out: parameters.latency: ")
-
-
-def test_tasks_that_wait(tmp_path: Path) -> None:
-    """Tests that tasks beyond the idle slots are counted, for all problems in one line."""
-    tasks = [{"id": f"t{i}", "replicas": ["a"]} for i in range(5)]
-    small = write(tmp_path / "small.json", tasks=tasks)
-    assert noted("gap", small) == ["small: lsap: 3 of 5 maps wait: no slot is idle"]
+def test_tasks_that_wait_in_several_problems(tmp_path: Path) -> None:
+    """Tests that tasks beyond the idle slots are counted, for all problems of the same tasks in one line."""
     mixed = str(tmp_path / "mixed.json")
     save(generate("mixed", seed=0, nodes=4, tasks=20, reduces=12, jobs=2), mixed)
-    lines = noted(
-        "gap", mixed, "--problem", "lsap", "--problem", "flow", "--problem", "transmission", "--heuristic", "fifo"
-    )
+    problems = [word for name in ("lsap", "flow", "transmission") for word in ("--problem", name)]
+    lines = noted("gap", mixed, *problems, "--heuristic", "fifo")
     waiting = [line.split(": ", 1)[1] for line in lines if "wait" in line]
     assert waiting[0] == "lsap, flow: 12 of 20 maps wait: no slot is idle"
     assert waiting[1].startswith("transmission: ")
     assert " of 32 tasks wait" in waiting[1]
 
 
-def test_maps_without_replicas(tmp_path: Path) -> None:
-    """Tests that maps whose data are nowhere are counted, once for all problems to which it matters."""
-    small = write(tmp_path / "small.json", tasks=[{"id": "t1", "replicas": ["a"]}, {"id": "t2"}])
-    assert noted("gap", small) == ["small: lsap, latency: 1 of 2 maps have no replica, and are remote everywhere"]
-
-
-def test_nothing_is_pending(tmp_path: Path) -> None:
-    """Tests that an instance all of whose maps run says that there is nothing to place."""
-    tasks = [{"id": "t1", "state": "running", "node": "a"}]
-    small = write(tmp_path / "small.json", tasks=tasks)
-    (line,) = noted("solve", small, "--problem", "lsap")
-    assert line == "small: lsap: no map is pending: there is nothing to place"
-
-
-def test_jobs_that_arrive_later(tmp_path: Path) -> None:
-    """Tests that what arrives after the snapshot is counted: the optimum knows it, a policy does not."""
-    jobs = [{"id": "j", "arrival": 50}]
-    tasks = [{"id": "t1", "job": "j", "replicas": ["a"]}, {"id": "t2", "replicas": ["a"]}]
-    small = write(tmp_path / "small.json", jobs=jobs, tasks=tasks)
-    lines = noted("gap", small)
-    assert lines == [
-        "small: lsap, latency: 1 of 2 maps arrive after the snapshot; the optimum and batch heuristics know them"
-    ]
-
-
-def test_observed_in_part(tmp_path: Path) -> None:
-    """Tests that records of some tasks only are noted, where the heuristics were not chosen."""
-    tasks = [{"id": "t1", "replicas": ["a"], "observed": "a"}, {"id": "t2", "replicas": ["b"]}]
-    small = write(tmp_path / "small.json", tasks=tasks)
-    assert noted("gap", small) == [
-        "small: observed is not run in lsap, latency: 1 of 2 tasks have no record of where they ran"
-    ]
-    assert noted("gap", small, "--heuristic", "dl") == []
-
-
-def test_problem_that_no_heuristic_serves(tmp_path: Path) -> None:
+def test_problem_that_no_heuristic_serves() -> None:
     """Tests that a problem which is posed but has no row says why."""
     assert "knapsacks: generalized-assignment: no heuristic of the list serves it" in noted("gap", "examples/knapsacks")
 
@@ -410,8 +418,6 @@ def test_assumed_fields(tmp_path: Path) -> None:
         "assumed or inferred: shuffle, fields; the labels say how (optsched describe)"
     ]
     assert not any("assumed" in line for line in noted("gap", mixed, "--problem", "flow", "--heuristic", "fifo"))
-    small = write(tmp_path / "small.json", labels={"slots": "inferred from the most at once", "rack": "as recorded"})
-    assert noted("gap", small) == ["small: assumed or inferred: slots; the labels say how (optsched describe)"]
     assert noted("generate", "lsap", "--output", mixed) == []
 
 
@@ -443,28 +449,6 @@ def test_notes_are_told_before_the_figures(tmp_path: Path, monkeypatch: pytest.M
     result = run("gap", write(tmp_path / "small.json", nodes=RACKS))
     assert result.exit_code == 130
     assert result.stderr.splitlines()[0] == f"optsched: note: {RACKS_TOLD}"
-
-
-@pytest.mark.parametrize(
-    ("changes", "place"),
-    [
-        ({"tasks": [{"id": "t1"}, {"id": "t2", "size": 134217728}]}, "tasks[1].size is 134217728"),
-        ({"tasks": [{"id": "t1", "size": 64, "bytes_read": 64000000}]}, "tasks[0].bytes_read is 64000000"),
-        (
-            {
-                "tasks": [{"id": "t1"}, {"id": "r1", "kind": "reduce"}],
-                "shuffle": [{"map": "t1", "reduce": "r1", "size": 1e6}],
-            },
-            "shuffle[0].size is 1000000",
-        ),
-    ],
-)
-def test_sizes_that_look_like_bytes(tmp_path: Path, changes: dict[str, Any], place: str) -> None:
-    """Tests that a size of a terabyte and more is noted once, with its place, whatever the problem."""
-    found = noted("solve", write(tmp_path / "small.json", **changes), "--problem", "lsap")
-    assert f"small: sizes look like bytes ({place}); they are read as MB" in found
-    usual = write(tmp_path / "small.json", tasks=[{"id": "t1", "size": 999999, "replicas": ["a"]}])
-    assert noted("solve", usual, "--problem", "lsap") == []
 
 
 def test_imported_sizes_are_megabytes(tmp_path: Path) -> None:

@@ -156,24 +156,6 @@ def test_pictures_of_runs(day: Path, tmp_path: Path) -> None:
     assert ">dl, seed 5<" in (tmp_path / "four.svg").read_text()
 
 
-@pytest.mark.parametrize(
-    ("more", "told"),
-    [
-        (["--plot", "gant=a.svg"], 'there is no picture "gant"; did you mean "gantt"?'),
-        (["--plot", "gantt"], "give what is drawn and a file, as gantt=day.svg"),
-        (["--plot", "gantt=a.jpg"], "--plot a.jpg: no kind of picture"),
-        (["--plot", "times=a.svg", "--plot", "gantt=a.svg"], "a.svg is drawn to already; name another file"),
-        (["--plot", "reductions=a.svg"], "compares the last policy with others: name two or more"),
-        (["--plot", "gantt=a.svg", "--repeats", "5"], "4 runs at most, and these are 5 on 1: name fewer"),
-    ],
-)
-def test_pictures_that_cannot_be_drawn(day: Path, tmp_path: Path, more: list[str], told: str) -> None:
-    """Tests that what is wrong with a picture is told in a line before anything is run."""
-    done = run("simulate", str(day), "--policy", "dl", *more)
-    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert told in done.stderr
-
-
 def test_the_schedule_of_a_run(day: Path, tmp_path: Path) -> None:
     """Tests that a schedule file is written, text or archive by its name, which solve takes, and of one run alone."""
     instance = load(day)
@@ -183,17 +165,6 @@ def test_the_schedule_of_a_run(day: Path, tmp_path: Path) -> None:
         assert run("simulate", str(day), "--policy", "dl", "--schedule", str(path)).exit_code == 0
         assert read_schedule(path, instance) == due
     assert json.loads((tmp_path / "schedule.json").read_text())["format"] == "optsched-schedule/1"
-    several = run("simulate", str(day), "--policy", "dl", "--repeats", "2", "--schedule", str(path))
-    assert (several.exit_code, several.stderr.count("\n")) == (2, 1)
-    assert "--schedule is of one run, and these are 2" in several.stderr
-
-
-def test_a_schedule_that_cannot_be_written_is_refused_first(day: Path, tmp_path: Path) -> None:
-    """Tests that a file in no folder is told before anything runs."""
-    path = tmp_path / "none" / "schedule.json"
-    done = run("simulate", str(day), "--policy", "dl", "--schedule", str(path))
-    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (3, "", 1)
-    assert f"{path}: cannot be written: there is no folder " in done.stderr
 
 
 def test_nodes_that_are_lost(day: Path, tmp_path: Path) -> None:
@@ -205,16 +176,6 @@ def test_nodes_that_are_lost(day: Path, tmp_path: Path) -> None:
     own = simulate(load(day), "fair", losses=[("n1", 5, 20), ("n2", 30, None)])
     assert record["losses"] == "n1:5:20 n2:30"
     assert record["makespan"] == own.makespan
-    for given, told in (
-        (["--lose", "n1"], '--lose "n1": give NODE:S or NODE:S:S'),
-        (["--lose", "n1:x"], '--lose "n1:x": give NODE:S or NODE:S:S'),
-        (["--lose", "a:b:1:2"], 'losses: there is no node "a:b"'),
-        ([*lost, "--schedule", str(tmp_path / "s.json")], "--schedule is of runs that lose no node"),
-        ([*lost, "--service", "transfer"], "losses: Transfer keeps tasks that run"),
-    ):
-        done = run("simulate", str(day), "--policy", "fair", *given)
-        assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
-        assert told in done.stderr
 
 
 def test_runs_that_do_not_end(day: Path) -> None:
@@ -232,27 +193,6 @@ class Idle:
 
     def offer(self, offer: object, view: object) -> list[int]:
         return []
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        (["--policy", "farr"], 'there is no heuristic "farr"; did you mean "fair"'),
-        (["--policy", "fair,delay"], '--policy "fair,delay": write parameters as name=value'),
-        (["--policy", "solve"], "every round is solved: name the problem that is posed"),
-        (["--policy", "dl", "--service", "level"], 'there is no service "level"; did you mean "levels"?'),
-        (["--policy", "dl", "--service", "levels,factor=1"], "levels has no parameter factor"),
-        (["--policy", "dl", "--jobs", "jobs.xls"], "give a file that ends in .csv or .parquet"),
-        (["--policy", "dl", "--heartbeat", "-1"], "heartbeat=-1.0: give a number that is 0 or more"),
-        ([], "Missing option '--policy'"),
-    ],
-)
-def test_wrong_usage(day: Path, given: list[str], told: str) -> None:
-    """Tests exit code 2 and one line for each thing that is wrong."""
-    done = run("simulate", str(day), *given)
-    assert done.exit_code == 2
-    assert done.stderr.count("\n") == 1
-    assert told in done.stderr
 
 
 OWN = """
@@ -474,25 +414,6 @@ def test_rounds(morning: str) -> None:
         result = run("decompose", morning, "--problem", "makespan", "--heuristic", policy, "--repeats", "1")
         assert (result.exit_code, result.stderr) == (0, "")
         assert "makespan, mean of 1 seed\n" in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "told"),
-    [
-        (["--problem", "lsap", "--heuristic", "dl"], 2, "problems over time"),
-        (["--problem", "job-times", "--heuristic", "nobody"], 2, "nobody"),
-        (["--problem", "job-times", "--heuristic", "solve"], 2, "name the problem that is posed"),
-        (["--problem", "job-times", "--heuristic", "dl", "--param", "slowstart=2"], 2, "1 or less"),
-        (["--problem", "job-times", "--heuristic", "dl", "--heartbeat", "-1"], 2, "-1"),
-        (["--problem", "job-times", "--heuristic", "dl", "--to", "parts.doc"], 2, "parts.doc"),
-    ],
-)
-def test_what_is_refused(morning: str, words: list[str], code: int, told: str) -> None:
-    """Tests one line for each wrong option."""
-    result = run("decompose", morning, *words)
-    assert result.exit_code == code
-    assert told in result.stderr
-    assert "Traceback" not in result.stderr
 
 
 def test_bug_the_limit_could_not_be_lifted(morning: str) -> None:

@@ -192,23 +192,6 @@ def test_a_cluster(folder: Path) -> None:
     assert [(made[0], made[2]) for made in Executor.made] == [(2, "tcp://a:1"), (2, "tcp://b:1"), (3, None)]
 
 
-def test_wrong_usage(folder: Path) -> None:
-    """Tests that what is missing or wrong is told with what to do, before anything runs."""
-    for args, code, told in (
-        (["papers/guo-fig2"], 2, "say where the results go: --store FILE"),
-        (["papers/guo-fig2", "--store", ""], 2, "say where the results go: --store FILE"),
-        (["--store", "a.sqlite"], 2, "say what is measured"),
-        (["--store", "a.sqlite", "missing.toml"], 3, "missing.toml: cannot be read"),
-        (["--store", "a.sqlite", "papers/guo-fig2", "--retry", "x"], 2, "--retry"),
-        (["--store", "a.sqlite", "papers/guo-fig2", "-j", "2", "--dask", "tcp://a:1"], 2, "leave one out"),
-        (["--store", ".", "papers/guo-fig2"], 3, "is a folder"),
-        (["--store", "a.sqlite", "papers/guo-fig2", "--param", "w=1"], 2, "has no parameter"),
-    ):
-        done = run("sweep", *args)
-        assert (done.exit_code, told in done.stderr) == (code, True), done.stderr
-    assert [file.name for file in folder.iterdir()] == []
-
-
 def test_check(folder: Path) -> None:
     """Tests that the check of a sound store passes, and that a changed row is exit code 3."""
     sweep(*SMALL, "--heuristic", "rand")
