@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,8 +15,6 @@ from optsched.core.registry import SHIPPED, record
 from optsched.instances.files import from_document
 from optsched.problems import Problem
 
-ROOT = Path(__file__).parents[2]
-
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 
 
@@ -29,23 +25,17 @@ EACH = [
 ]
 
 
-@pytest.fixture(name="degenerate")
-def _degenerate(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    return importlib.import_module("degenerate")
-
-
-def given(degenerate: ModuleType, name: str, number: int) -> Any:
+def given(study: ModuleType, name: str, number: int) -> Any:
     """A document of the oracles, with its parameters."""
     posed = drawn(name, number)
     document = json.loads(posed.text)
     document.pop("parameters", None)
-    return degenerate.Given(document, posed.parameters)
+    return study.Given(document, posed.parameters)
 
 
-def posed_as(degenerate: ModuleType, kind: str, name: str, number: int) -> tuple[Any, Any] | None:
+def posed_as(study: ModuleType, kind: str, name: str, number: int) -> tuple[Any, Any] | None:
     """What is posed first of a kind of a document, and its problem; None where the domain refuses it."""
-    for some in degenerate.changed(kind, given(degenerate, name, number), record(name), np.random.default_rng(number)):
+    for some in study.changed(kind, given(study, name, number), record(name), np.random.default_rng(number)):
         try:
             return some, record(name).problem_class(from_document(some.document), **some.parameters)
         except (InputError, UsageError):
@@ -63,12 +53,12 @@ def numbers(value: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_kinds_are_what_they_are_called(degenerate: ModuleType, name: str) -> None:
+def test_kinds_are_what_they_are_called(study: ModuleType, name: str) -> None:
     """Tests each kind that a problem sees on documents: its domain allows some, and these are as the kind says."""
     met: dict[str, int] = {}
-    for kind in degenerate.KINDS:
+    for kind in study.KINDS:
         for number in range(12):
-            found = posed_as(degenerate, kind, name, number)
+            found = posed_as(study, kind, name, number)
             if found is None:
                 continue
             met[kind] = met.get(kind, 0) + 1
@@ -91,19 +81,19 @@ def test_kinds_are_what_they_are_called(degenerate: ModuleType, name: str) -> No
                 assert some.bits
             elif kind == "negative costs":
                 assert min(numbers([document.get("pairs", {}).get("cost", 0), *document.get("arcs", [])])) < 0
-    unseen = {kind for kind, names in degenerate.OVERLOOKED.items() if name in names}
+    unseen = {kind for kind, names in study.OVERLOOKED.items() if name in names}
     assert not unseen & set(met)
     refused = set() if name in ("generalized-assignment", "min-cost-flow") else {"negative costs"}
-    assert set(met) == set(degenerate.KINDS) - unseen - refused
+    assert set(met) == set(study.KINDS) - unseen - refused
 
 
-def test_huge_numbers_are_near_what_is_allowed(degenerate: ModuleType) -> None:
+def test_huge_numbers_are_near_what_is_allowed(study: ModuleType) -> None:
     """Tests that costs of pairs and arcs reach 2^50, and that the largest of a field has the bits that are told."""
     for name in ("generalized-assignment", "min-cost-flow"):
-        found = [posed_as(degenerate, "huge numbers", name, number) for number in range(20)]
+        found = [posed_as(study, "huge numbers", name, number) for number in range(20)]
         assert max(some.bits for some, _ in filter(None, found)) >= 50
     for number in range(20):
-        held = posed_as(degenerate, "huge numbers", "min-cost-flow", number)
+        held = posed_as(study, "huge numbers", "min-cost-flow", number)
         assert held is not None
         costs = [abs(arc["cost"]) for arc in held[0].document["arcs"] if "cost" in arc]
         if any(costs):
@@ -111,22 +101,22 @@ def test_huge_numbers_are_near_what_is_allowed(degenerate: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_who_does_not_see_a_kind_is_named(degenerate: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_does_not_see_a_kind_is_named(study: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a kind changes what some decisions are worth, or violate, just where the problem is said to see it."""
     kind_of = record(name).problem_class
     if not issubclass(kind_of, Problem):
         return  # of schedules and flows these decisions are none
-    unseen = {kind for kind, names in degenerate.OVERLOOKED.items() if name in names}
-    monkeypatch.setattr(degenerate, "OVERLOOKED", {})
+    unseen = {kind for kind, names in study.OVERLOOKED.items() if name in names}
+    monkeypatch.setattr(study, "OVERLOOKED", {})
     seen = set()
     for number in range(30):
         try:
-            document, parameters, _ = given(degenerate, name, number)
+            document, parameters, _ = given(study, name, number)
             as_drawn = kind_of(from_document(document), **parameters)
         except (InputError, UsageError):
             continue
         for kind in ("no slots", "all replicas everywhere", "no replicas anywhere"):
-            found = posed_as(degenerate, kind, name, number)
+            found = posed_as(study, kind, name, number)
             if found is not None and worth(found[1]) != worth(as_drawn):
                 seen.add(kind)
     assert seen == {"no slots", "all replicas everywhere", "no replicas anywhere"} - unseen

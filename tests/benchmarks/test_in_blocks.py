@@ -12,20 +12,12 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(name="in_blocks")
-def _in_blocks(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    return importlib.import_module("in_blocks")
-
 
 class Squares:
     """A block that counts squares, and says that multiples of seven are wrong; remembers which numbers it did."""
 
-    def __init__(self, in_blocks: ModuleType) -> None:
-        self.made_block, self.did = in_blocks.made_block, []  # type: ignore[var-annotated]
+    def __init__(self, study: ModuleType) -> None:
+        self.made_block, self.did = study.made_block, []  # type: ignore[var-annotated]
 
     def __call__(self, seed: int, begin: int, end: int, **settings: Any) -> dict[str, Any]:
         def of_number(number: int, counts: Counter[str]) -> list[str]:
@@ -38,36 +30,32 @@ class Squares:
         return found
 
 
-def test_kept_blocks_are_not_done_again(
-    in_blocks: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_kept_blocks_are_not_done_again(study: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Tests totals and wrong lines of ten numbers in blocks of four, then of twelve, and with another setting."""
-    kept, block = tmp_path / "kept", Squares(in_blocks)
-    done = in_blocks.done_in_blocks(in_blocks.blocks(block, 3, 10, 1, kept, 4), 10, "numbers", "numbers")
+    kept, block = tmp_path / "kept", Squares(study)
+    done = study.done_in_blocks(study.blocks(block, 3, 10, 1, kept, 4), 10, "numbers", "numbers")
     assert (done.counts["squares"], block.did) == (285, list(range(10)))
     assert done.failed == [[0, "a multiple of seven"], [7, "a multiple of seven"]]
     assert capsys.readouterr().err.splitlines()[-1] == "10 of 10 numbers, 2 lines wrong"
     assert [json.loads(line)["begin"] for line in kept.read_text().splitlines()] == [0, 4, 8]
     assert all("settings" not in json.loads(line) for line in kept.read_text().splitlines())
 
-    again = in_blocks.done_in_blocks(in_blocks.blocks(block, 3, 12, 1, kept, 4), 12, "numbers", "numbers")
+    again = study.done_in_blocks(study.blocks(block, 3, 12, 1, kept, 4), 12, "numbers", "numbers")
     assert block.did[10:] == [8, 9, 10, 11]
     assert again.counts["squares"] == sum(number**2 for number in range(12))
     assert again.failed == done.failed
 
     for _ in range(2):
-        other = in_blocks.done_in_blocks(
-            in_blocks.blocks(block, 3, 4, 1, kept, 4, {"times": 2}), 4, "numbers", "numbers"
-        )
+        other = study.done_in_blocks(study.blocks(block, 3, 4, 1, kept, 4, {"times": 2}), 4, "numbers", "numbers")
         assert other.counts["squares"] == 28
     assert block.did[14:] == [0, 1, 2, 3]
 
 
-def test_blocks_in_processes(in_blocks: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_blocks_in_processes(study: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Tests that two processes do what one does."""
     runs = importlib.import_module("generated_runs")
-    alone = list(in_blocks.blocks(runs.block, 4, 3, 1, None, 2))
-    shared = list(in_blocks.blocks(runs.block, 4, 3, 2, tmp_path / "kept", 2))
+    alone = list(study.blocks(runs.block, 4, 3, 1, None, 2))
+    shared = list(study.blocks(runs.block, 4, 3, 2, tmp_path / "kept", 2))
     untimed = [
         sorted(
             ({key: entry[key] for key in entry if key != "seconds"} for entry in found),
@@ -78,12 +66,12 @@ def test_blocks_in_processes(in_blocks: ModuleType, monkeypatch: pytest.MonkeyPa
     assert untimed[0] == untimed[1]
 
 
-def test_numbers_that_are_too_small(in_blocks: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_numbers_that_are_too_small(study: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     """Tests that an option with less than it may be is wrong usage, which names both."""
     parser = argparse.ArgumentParser()
-    in_blocks.add_options(parser, "things", 10)
-    assert in_blocks.given_options(parser, [], {"things": 1}).things == 10
+    study.add_options(parser, "things", 10)
+    assert study.given_options(parser, [], {"things": 1}).things == 10
     for option, least in (("--things", 1), ("--seed", 0), ("--processes", 1), ("--only", 0)):
         with pytest.raises(SystemExit):
-            in_blocks.given_options(parser, [option, str(least - 1)], {"things": 1})
+            study.given_options(parser, [option, str(least - 1)], {"things": 1})
         assert f"{option} {least - 1}: give {least} or more" in capsys.readouterr().err

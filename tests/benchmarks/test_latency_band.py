@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections import Counter
 from dataclasses import replace
@@ -13,23 +12,15 @@ import pytest
 
 from optsched.searches import latency
 
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(name="band")
-def _band(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    return importlib.import_module("latency_band")
-
 
 @pytest.mark.thorough
 def test_small_band_is_proved_and_kept(
-    band: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    study: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tests that each level of some frontiers is closed by name, as HiGHS says, and that what is kept is read again."""
     kept = tmp_path / "kept"
     arguments = ["--instances", "30", "--servers", "60", "--arrays-every", "10", "--processes", "1"]
-    assert band.main([*arguments, "--json", str(kept)]) == 0
+    assert study.main([*arguments, "--json", str(kept)]) == 0
     told = capsys.readouterr().out
     row = next(line for line in told.splitlines() if line.startswith("| all |"))
     numbers = [int(cell.replace(",", "")) for cell in row.strip("| ").split(" | ")[1:]]
@@ -40,99 +31,103 @@ def test_small_band_is_proved_and_kept(
     assert "HiGHS on arrays: 3 instances, 3 of them whole" in told
     assert "the Pyomo model: 1 instances, 1 of them whole" in told
 
-    monkeypatch.setattr(band, "proved", None)  # nothing is done again
-    assert band.main([*arguments, "--json", str(kept)]) == 0
+    monkeypatch.setattr(study, "proved", None)  # nothing is done again
+    assert study.main([*arguments, "--json", str(kept)]) == 0
     assert capsys.readouterr().out == told
     lines = [json.loads(line) for line in kept.read_text().splitlines()]
     lines[0]["failed"] = [[3, "makespan 7: open"]]
     kept.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert band.main([*arguments, "--json", str(kept)]) == 1
+    assert study.main([*arguments, "--json", str(kept)]) == 1
     assert "instance 3: makespan 7: open" in capsys.readouterr().out
 
 
-def test_band_is_what_it_says(band: ModuleType) -> None:
+def test_band_is_what_it_says(study: ModuleType) -> None:
     """Tests servers, ratio, replicas and weights of what is drawn, and that a number of a seed is always the same."""
     servers = []
     for number in range(60):
-        problem = band.drawn(2, number, 300, band.WEIGHTS)
+        problem = study.drawn(2, number, 300, study.WEIGHTS)
         servers.append(len(problem.instance.cluster))
         assert 1.5 * servers[-1] - 1 <= len(problem.tasks) <= 2.2 * servers[-1]
         assert problem.replicas.lengths.max() <= 4
-        assert f"{problem.w_loc},{problem.w_rem}" == band.WEIGHTS[number % 5]
+        assert f"{problem.w_loc},{problem.w_rem}" == study.WEIGHTS[number % 5]
     assert 5 <= min(servers) < 20
     assert 150 < max(servers) <= 300
     assert 15 <= sum(size < 39 for size in servers) <= 45, "half of them are below the geometric mean of 5 and 300"
-    assert band.drawn(2, 7, 300, band.WEIGHTS).instance.sha256 == band.drawn(2, 7, 300, band.WEIGHTS).instance.sha256
-    assert band.drawn(2, 7, 300, band.WEIGHTS).instance.sha256 != band.drawn(3, 7, 300, band.WEIGHTS).instance.sha256
+    assert (
+        study.drawn(2, 7, 300, study.WEIGHTS).instance.sha256 == study.drawn(2, 7, 300, study.WEIGHTS).instance.sha256
+    )
+    assert (
+        study.drawn(2, 7, 300, study.WEIGHTS).instance.sha256 != study.drawn(3, 7, 300, study.WEIGHTS).instance.sha256
+    )
 
 
-def hard(band: ModuleType) -> int:
+def hard(study: ModuleType) -> int:
     """The number of a problem with a level that only prices close."""
     for number in range(100):
-        problem = band.drawn(0, number, 40, band.WEIGHTS)
-        if "prices" in band.proved(problem, 60)[1].values():
+        problem = study.drawn(0, number, 40, study.WEIGHTS)
+        if "prices" in study.proved(problem, 60)[1].values():
             return number
     raise AssertionError("no level is closed by prices")
 
 
-def test_words_and_open_levels_are_told(band: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_and_open_levels_are_told(study: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests a search whose program's prices are lost, and one that has no program."""
-    number = hard(band)
+    number = hard(study)
     monkeypatch.setattr(latency, "_priced", lambda known, *_arguments: known)
-    found, ways = band.proved(band.drawn(0, number, 40, band.WEIGHTS), 60)
+    found, ways = study.proved(study.drawn(0, number, 40, study.WEIGHTS), 60)
     assert {"a word", "prices"} & set(ways.values()) == {"a word"}
-    told = list(band.wrong_with(band.drawn(0, number, 40, band.WEIGHTS), found, ways))
+    told = list(study.wrong_with(study.drawn(0, number, 40, study.WEIGHTS), found, ways))
     assert any(line.endswith(": a word") for line in told)
     assert any(line.startswith("not proved: ") for line in told)
 
     monkeypatch.setattr(latency, "compact_program", latency.relaxation)
-    found, ways = band.proved(band.drawn(0, number, 40, band.WEIGHTS), 60)
-    told = list(band.wrong_with(band.drawn(0, number, 40, band.WEIGHTS), found, ways))
+    found, ways = study.proved(study.drawn(0, number, 40, study.WEIGHTS), 60)
+    told = list(study.wrong_with(study.drawn(0, number, 40, study.WEIGHTS), found, ways))
     assert any(line.endswith(": open") for line in told)
     assert any(line.startswith("the frontier is not complete") for line in told)
 
 
-def test_false_claims_are_told(band: ModuleType) -> None:
+def test_false_claims_are_told(study: ModuleType) -> None:
     """Tests a frontier without one of its points, and one with a certificate of another claim."""
     for number in range(100):
-        problem = band.drawn(0, number, 40, band.WEIGHTS)
-        found, ways = band.proved(problem, 60)
+        problem = study.drawn(0, number, 40, study.WEIGHTS)
+        found, ways = study.proved(problem, 60)
         if len(found) > 2:
             break
     without = replace(found, points=(found[0], *found.points[2:]))
-    assert any(line.startswith("contradicted: ") for line in band.wrong_with(problem, without, ways))
+    assert any(line.startswith("contradicted: ") for line in study.wrong_with(problem, without, ways))
     point = found[1]
     more = replace(point.certificates[1], claim=point.certificates[1].claim + 1)
     lied = replace(point, certificates=(point.certificates[0], more))
     false = replace(found, points=(found[0], lied, *found.points[2:]))
-    assert any(line.startswith("contradicted: ") for line in band.wrong_with(problem, false, ways))
+    assert any(line.startswith("contradicted: ") for line in study.wrong_with(problem, false, ways))
 
 
-def test_other_answers_of_highs_are_told(band: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_answers_of_highs_are_told(study: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests HiGHS with one point less, and that what it leaves open is no difference."""
-    problem = band.drawn(0, hard(band), 40, band.WEIGHTS)
-    found, _ = band.proved(problem, 60)
+    problem = study.drawn(0, hard(study), 40, study.WEIGHTS)
+    found, _ = study.proved(problem, 60)
     shorter = replace(found, points=found.points[:-1])
-    monkeypatch.setattr(band, "frontier", lambda *_arguments, **_named: shorter)
-    assert any(line.startswith("arrays has ") for line in band.differing(problem, found, "arrays", 60, Counter()))
+    monkeypatch.setattr(study, "frontier", lambda *_arguments, **_named: shorter)
+    assert any(line.startswith("arrays has ") for line in study.differing(problem, found, "arrays", 60, Counter()))
     stopped = replace(shorter, complete=False)
-    monkeypatch.setattr(band, "frontier", lambda *_arguments, **_named: stopped)
+    monkeypatch.setattr(study, "frontier", lambda *_arguments, **_named: stopped)
     counts: Counter[str] = Counter()
-    assert list(band.differing(problem, found, "arrays", 60, counts)) == []
+    assert list(study.differing(problem, found, "arrays", 60, counts)) == []
     assert (counts["arrays asked"], counts["arrays whole"]) == (1, 0)
 
 
-def test_one_instance_is_told(band: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_instance_is_told(study: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     """Tests `--only`."""
-    assert band.main(["--only", "4", "--servers", "30"]) == 0
+    assert study.main(["--only", "4", "--servers", "30"]) == 0
     told = capsys.readouterr().out
     assert told.startswith("generated by optsched generate latency --nodes ")
     assert told.endswith("nothing is wrong with it\n")
 
 
 @pytest.mark.parametrize("weights", ["3", "3,1", "0,1", "a,b"])
-def test_weights_that_are_none(band: ModuleType, weights: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_weights_that_are_none(study: ModuleType, weights: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Tests that weights are two whole numbers, the first of at least 1 and no more than the second."""
     with pytest.raises(SystemExit):
-        band.main(["--weights", weights])
+        study.main(["--weights", weights])
     assert "--weights" in capsys.readouterr().err

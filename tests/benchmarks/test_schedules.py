@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -11,27 +9,19 @@ import pytest
 import optsched
 from optsched.problems import JobTimes, Makespan
 
-ROOT = Path(__file__).parents[2]
 
-
-@pytest.fixture(name="sizes")
-def _sizes(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    return importlib.import_module("schedules")
-
-
-def test_instances(sizes: ModuleType) -> None:
+def test_instances(study: ModuleType) -> None:
     """Tests that sizes are as asked for, that seeds tell, and that hot blocks are on a quarter of the nodes."""
-    instance = sizes.drawn(1, (8, 2, 30, 4), 2, 1.0, 0.7)
+    instance = study.drawn(1, (8, 2, 30, 4), 2, 1.0, 0.7)
     assert (len(instance.cluster), len(instance.workload), len(instance.workload.job_ids)) == (8, 38, 4)
     assert set(instance.replicas.values.tolist()) <= {0, 1}
-    assert sizes.drawn(1, (8, 2, 30, 4), 2, 1.0, 0.7).sha256 == instance.sha256
-    assert sizes.drawn(2, (8, 2, 30, 4), 2, 1.0, 0.7).sha256 != instance.sha256
+    assert study.drawn(1, (8, 2, 30, 4), 2, 1.0, 0.7).sha256 == instance.sha256
+    assert study.drawn(2, (8, 2, 30, 4), 2, 1.0, 0.7).sha256 != instance.sha256
 
 
-def test_table(sizes: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_table(study: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     """Tests that each instance has a row for both problems, with a bound that is no more than the value."""
-    sizes.main(["--seeds", "1", "--size", "3,2,12,2", "--reduces", "1"])
+    study.main(["--seeds", "1", "--size", "3,2,12,2", "--reduces", "1"])
     told = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
     assert [cells[2] for cells in told] == [Makespan.name, JobTimes.name]
     for cells in told:
@@ -41,18 +31,18 @@ def test_table(sizes: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
         assert cells[7].startswith("counting ")
 
 
-def test_out_of_time(sizes: ModuleType) -> None:
+def test_out_of_time(study: ModuleType) -> None:
     """Tests that there is a row where time runs out before a schedule is held, with the bound by counting."""
-    cells = list(sizes.rows(JobTimes(sizes.drawn(1, (8, 2, 30, 4), 0, 0.0, 0.7)), 0))
+    cells = list(study.rows(JobTimes(study.drawn(1, (8, 2, 30, 4), 0, 0.0, 0.7)), 0))
     assert cells[1] == ""
     assert float(cells[2]) > 0
     assert cells[-1].endswith("out of time")
 
 
-def test_stages(sizes: ModuleType) -> None:
+def test_stages(study: ModuleType) -> None:
     """Tests that each stage after the first has a row, which says that what it closes is open without it, or not."""
     problem = Makespan(optsched.load("papers/pna-job-times"))
-    told = [row.split(" | ") for row in sizes.stage_rows([problem, problem], 60)]
+    told = [row.split(" | ") for row in study.stage_rows([problem, problem], 60)]
     assert all(cells[1] == "2" and cells[2] in ("0", "2") and cells[3] in ("0", "2") for cells in told)
     assert told[0][0] == "jobs alone"
-    assert len(list(sizes.staged(1))) > 14
+    assert len(list(study.staged(1))) > 14
