@@ -92,7 +92,7 @@ def test_added_replica(name: str) -> None:
 def test_added_slot(name: str) -> None:
     """Tests that one idle slot more is never worse where no more tasks run for it.
 
-    Where tasks outnumber the slots, one more runs and may cost something: for `lsap` at most a remote task's level.
+    Where tasks outnumber the slots, one more runs and may cost something: for `lsap` at most an off-rack task's level.
     All slots of the cluster stay what they are in `fair-lsap`, for they set the rations.
     """
 
@@ -139,7 +139,7 @@ def test_lsap_is_a_matching(instance: Instance) -> None:
 @some
 @given(instances())
 def test_racks_play_no_part_at_equal_levels(instance: Instance) -> None:
-    """Tests that racks do not matter where rack and remote cost the same, and that dearer levels cost more."""
+    """Tests that racks do not matter where rack and off-rack cost the same, and that dearer levels cost more."""
     problem = Lsap(instance)
 
     def bare(document: Document) -> None:
@@ -174,7 +174,7 @@ def test_fairness_is_idle_where_all_tasks_run(problem: FairLsap) -> None:
 @some
 @given(problems("fair-lsap", alpha=0))
 def test_staircase(problem: FairLsap) -> None:
-    """Tests that with alpha fewer tasks are remote and the fairness cost rises (Guo et al. 2012, section 3)."""
+    """Tests that with alpha fewer tasks are off their data and the fairness cost rises (Guo et al. 2012, section 3)."""
     steps: list[tuple[int, Number]] = []
     for alpha in (0, 1, 10, 50, 200, 10**6):
         posed = again(problem, alpha=alpha)
@@ -183,10 +183,10 @@ def test_staircase(problem: FairLsap) -> None:
         assert solution.decision is not None
         assert solution.objective is not None
         counts = posed.locality_counts(solution.decision)
-        remote = counts["rack"] + counts["off_rack"]
-        steps.append((remote, solution.objective[0] - alpha * remote))
-    remotes, fairness = [step[0] for step in steps], [step[1] for step in steps]
-    assert remotes == sorted(remotes, reverse=True)
+        away = counts["rack"] + counts["off_rack"]
+        steps.append((away, solution.objective[0] - alpha * away))
+    aways, fairness = [step[0] for step in steps], [step[1] for step in steps]
+    assert aways == sorted(aways, reverse=True)
     assert fairness == sorted(fairness)
 
 

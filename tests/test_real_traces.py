@@ -58,8 +58,8 @@ def test_hadoop_on_yahoo4_is_measured(real_data: Path) -> None:
     for instance in jobs(real_data, TRACES[0]):
         report = gap(Lsap(instance), "observed")
         found[instance.name] = (report.objective, report.reference.value)
-    assert report.locality == {"map": {"node": 14, "rack": 92, "remote": 25}}
-    assert report.reference.locality == {"map": {"node": 26, "rack": 96, "remote": 9}}
+    assert report.locality == {"map": {"node": 14, "rack": 92, "off_rack": 25}}
+    assert report.reference.locality == {"map": {"node": 26, "rack": 96, "off_rack": 9}}
     assert found == {
         "yahoo4-job_200904211745_0002": ((36,), (33,)),
         "yahoo4-job_200904211745_0003": ((6,), (6,)),

@@ -280,7 +280,7 @@ class Notes:
                 self.add(
                     "bare",
                     instance,
-                    f"{{}}: {bare} of {int(maps.sum())} maps have no replica, and are remote everywhere",
+                    f"{{}}: {bare} of {int(maps.sum())} maps have no replica: they are off-rack on every node",
                     name,
                 )
         arrival = np.append(instance.workload.arrival, np.nan)[instance.workload.job[problem.tasks]]

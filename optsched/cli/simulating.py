@@ -366,7 +366,7 @@ _FIELDS = (
     "longest_job_time",
     "maps_node",
     "maps_rack",
-    "maps_remote",
+    "maps_off_rack",
     "offers",
     "unfinished",
     "notes",
@@ -394,7 +394,7 @@ def _table(as_text: Callable[[Table], str], heads: Sequence[str], named: Sequenc
         return ""
     several = any(len(runs) > 1 for runs in found.values())
     times = [name for name in _TIMES if several or name != "worst seed"]
-    numbers = ("seeds", "tasks", *times, "node", "rack", "remote")
+    numbers = ("seeds", "tasks", *times, "node", "rack", "off-rack")
     rows = [[*key, *_row(runs, times)] for key, runs in found.items()]
     return as_text(Table((*heads, *numbers), rows, frozenset(numbers)))
 

@@ -51,7 +51,7 @@ __all__ = [
 __getattr__ = former_names(__name__, fields_beside="optsched.measuring.gaps:frontier_gap_fields")
 
 Gaps = tuple[Number | None, ...]
-#: How many tasks of each kind are on a node with their data, in a rack with it, and remote.
+#: How many tasks of each kind are on a node with their data, in a rack with it, and off-rack.
 Locality = Mapping[str, Mapping[str, int]]
 
 

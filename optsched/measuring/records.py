@@ -23,7 +23,7 @@ from optsched.problems.locality_counts import CLASSES
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["OVER_ZERO", "WITHOUT", "Record", "Run", "frame_of", "legend", "matrix_table", "record_fields"]
+__all__ = ["OVER_ZERO", "WITHOUT", "Record", "Run", "frame_of", "legend", "matrix_table", "record_fields", "renewed"]
 
 #: A number for each component; one number alone where there is one component.
 Entries: TypeAlias = float | list[float | None] | None
@@ -97,12 +97,33 @@ class Record(Struct, frozen=True, kw_only=True):
             If a field is missing or has another type.
         """
         further = {name: value for name, value in document.items() if name not in cls.__struct_fields__}
-        return msgspec.convert({**document, "further": further}, cls)
+        return msgspec.convert({**renewed(document), "further": further}, cls)
 
     def of_each(self, name: str) -> list[Any]:
         """The values of a field, one for each component: of one component it is no list."""
         value = getattr(self, name)
         return value if isinstance(value, list) else [value]
+
+
+def renewed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A record with today's keys: earlier versions called off-rack tasks `remote`.
+
+    Examples
+    --------
+    >>> renewed({"locality": {"map": {"node": 1, "rack": 0, "remote": 2}}})
+    {'locality': {'map': {'node': 1, 'rack': 0, 'off_rack': 2}}}
+    """
+    known = dict(document)
+    for name in ("locality", "reference_locality"):
+        if isinstance(counts := known.get(name), Mapping):
+            known[name] = {kind: _renewed(levels) for kind, levels in counts.items()}
+    return known
+
+
+def _renewed(levels: Any) -> Any:
+    if not isinstance(levels, Mapping):
+        return levels
+    return {"off_rack" if level == "remote" else level: count for level, count in levels.items()}
 
 
 #: The meaning of `over 0` in all tables and reports.

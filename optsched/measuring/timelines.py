@@ -429,7 +429,7 @@ def locality_by_size(runs: Any) -> pd.DataFrame:
     of two up to the next are together. Maps of no job are left out.
 
     Columns `run`, `least` and `most` (the sizes that are there), `unit` (`MB` or `maps`), `jobs`, `maps`, and `node`,
-    `rack` and `remote`: the shares of the maps that ran so near.
+    `rack` and `off_rack`: the shares of the maps that ran so near.
     """
     import pandas as pd
 

@@ -361,10 +361,10 @@ class TabledProblem(AssignmentProblem):
 
 
 class LevelledProblem(AssignmentProblem):
-    """An assignment problem whose pair costs are three levels: on a replica's node, in a replica's rack, remote.
+    """An assignment problem whose pair costs are three levels: on a replica's node, in a replica's rack, off-rack.
 
-    `levels` are units, not decreasing. A task without replicas is remote everywhere. On a node without a rack every
-    task is remote, except those that have a replica on it.
+    `levels` are units, not decreasing. A task without replicas is off-rack everywhere. On a node without a rack every
+    task is off-rack, except those that have a replica on it.
     """
 
     by_replicas = True
@@ -410,7 +410,7 @@ class LevelledProblem(AssignmentProblem):
         return Ragged(starts, racks).kept(idle[racks])
 
     def locality(self, positions: Ints, nodes: Ints) -> Ints:
-        """0, 1 or 2 for pairs (`tasks[positions[i]]`, `nodes[i]`): on the node, in the rack, remote."""
+        """0, 1 or 2 for pairs (`tasks[positions[i]]`, `nodes[i]`): on the node, in the rack, off-rack."""
         if not len(positions):
             return np.zeros(0, dtype=np.int64)
         on_node = contains(self._node_keys, positions * len(self.rack) + nodes)
@@ -479,7 +479,7 @@ class LevelledProblem(AssignmentProblem):
         return TaskClasses.from_rows(self.pool, ordered, *racks)
 
     def locality_counts(self, placement: Placement) -> Mapping[str, int]:
-        """How many placed tasks run on a replica's node, in a replica's rack, and remote."""
+        """How many placed tasks run on a replica's node, in a replica's rack, and off-rack."""
         nodes = self.nodes_of(placement)
         placed = np.flatnonzero(nodes != NONE)
         counts = np.bincount(self.locality(placed, nodes[placed]), minlength=3).tolist()

@@ -1,4 +1,4 @@
-"""Counts how near placed tasks are to their data: on the node, in the rack or remote, for maps and for reduces."""
+"""Counts how near placed tasks are to their data: on the node, in the rack or off-rack, for maps and for reduces."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from optsched.core.instance import KINDS, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.problems.base import TaskProblem
 
-__all__ = ["CLASSES", "locality", "locality_counts"]
+__all__ = ["CLASSES", "NAMES", "locality", "locality_counts"]
 
 #: A task is on a node with data for it, else in a rack with such a node, else anywhere (Shen et al. 2016, section
 #: III-C).
-CLASSES = ("node", "rack", "remote")
+CLASSES = ("node", "rack", "off_rack")
+
+#: What tables and pictures call them.
+NAMES = ("node", "rack", "off-rack")
 
 
 def locality_counts(problem: TaskProblem[Any], placement: Placement) -> Mapping[str, Mapping[str, int]]:
-    """How many placed tasks of each kind are local to their data, in a rack with it, and remote.
+    """How many placed tasks of each kind are local to their data, in a rack with it, and off-rack.
 
     Data of a map is on the nodes of its replicas. Shen et al. (2016, section III-C, Table III) count reduces too, and
     say only that the node is one "with data for that task". Here a reduce has data on each node where a map that sends
-    it more than 0 MB has run, runs or is placed. A task without data anywhere is remote.
+    it more than 0 MB has run, runs or is placed. A task without data anywhere is off-rack.
 
     Parameters
     ----------
@@ -43,7 +46,7 @@ def locality_counts(problem: TaskProblem[Any], placement: Placement) -> Mapping[
     >>> from optsched.problems import Lsap
     >>> problem = Lsap(Instance(Cluster(["a", "b"]), Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]))))
     >>> locality_counts(problem, problem.placement([0, 1]))
-    {'map': {'node': 1, 'rack': 0, 'remote': 1}}
+    {'map': {'node': 1, 'rack': 0, 'off_rack': 1}}
     """
     instance, classes = problem.instance, locality(problem.instance, placement)[problem.tasks]
     counts = {}

@@ -23,12 +23,12 @@ def parse_levels(value: Any) -> tuple[int, ...]:
     """
     levels = sequence(3, number(lowest=0, integer=True))(value)
     if not levels[0] <= levels[1] <= levels[2]:
-        raise ValueError("give costs that do not decrease from node to rack to remote")
+        raise ValueError("give costs that do not decrease from node to rack to off-rack")
     return levels
 
 
 LEVELS = Parameter(
-    "levels", (0, 1, 1), parse_levels, "cost on a replica's node, in its rack, remote (Guo et al. 2012, (5))"
+    "levels", (0, 1, 1), parse_levels, "cost on a replica's node, in its rack, off-rack (Guo et al. 2012, (5))"
 )
 
 

@@ -239,12 +239,12 @@ def level_times(instance: Instance, tasks: Ints, factors: Sequence[float]) -> Se
     given = ~np.isnan(times).any(axis=1)
     by_level: Ints = np.empty((len(tasks), len(LEVELS)), dtype=np.int64)
     by_level[given] = microseconds(times[given])
-    remote = replicas.lengths == 0
+    nowhere = replicas.lengths == 0
     for level, factor in enumerate(factors):
         by = decimal(factor) * MICRO
-        for rows, unit in ((~given & ~remote, by), (~given & remote, Fraction(MICRO))):
+        for rows, unit in ((~given & ~nowhere, by), (~given & nowhere, Fraction(MICRO))):
             by_level[rows, level] = _rounded(duration[rows], unit)
-    by_level[remote] = by_level[remote, -1:]
+    by_level[nowhere] = by_level[nowhere, -1:]
     everywhere = np.zeros(len(cluster), dtype=np.int64)
     return ServiceTimes(replicas, (np.arange(len(cluster)), cluster.rack, everywhere), LEVELS, by_level)
 

@@ -357,7 +357,7 @@ class Traffic(Problem, Programmed):
         on_node[rows.row_of[rows.values == hosts[rows.row_of]]] = True
         near[rows.row_of[self.datacenter[rows.values] == self.datacenter[hosts[rows.row_of]]]] = True
         counts = int(on_node.sum()), int((near & ~on_node).sum()), int((~near).sum())
-        return dict(zip(("node", "datacenter", "remote"), counts, strict=True))
+        return dict(zip(("node", "datacenter", "off_datacenter"), counts, strict=True))
 
     # What is proved ------------------------------------------------------------------------------------------------
 

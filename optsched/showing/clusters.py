@@ -20,7 +20,7 @@ from optsched.core.instance import KINDS, MAP, PENDING, REDUCE, RUNNING, Instanc
 from optsched.core.placement import NONE, Placement
 from optsched.measuring.printing import number
 from optsched.problems import Problem
-from optsched.problems.locality_counts import CLASSES, locality
+from optsched.problems.locality_counts import NAMES, locality
 from optsched.showing.figures import (
     SMALL,
     WIDEST,
@@ -48,7 +48,7 @@ __all__ = [
     "NODE",
     "PLACED",
     "RACK",
-    "REMOTE",
+    "OFF_RACK",
     "RUNS",
     "TAKEN",
     "WORDS",
@@ -65,7 +65,7 @@ __all__ = [
 
 #: What a cell is, in the order in which they stand on a node: a task that runs, a slot that is taken by what is not
 #: listed, a placed task by how near it is to its data or where nothing has data, an idle slot.
-RUNS, TAKEN, NODE, RACK, REMOTE, PLACED, IDLE = range(7)
+RUNS, TAKEN, NODE, RACK, OFF_RACK, PLACED, IDLE = range(7)
 
 #: What legends call them.
 WORDS = (
@@ -73,7 +73,7 @@ WORDS = (
     "slot in use",
     "on a node with its data",
     "in a rack with its data",
-    "remote",
+    "off-rack",
     "placed",
     "idle slot",
 )
@@ -84,14 +84,14 @@ LOOKS: dict[int, dict[str, Any]] = {
     TAKEN: {"facecolor": "#c4c4c4", "edgecolor": "#000000", "hatch": "---"},
     NODE: {"facecolor": "#e3f1fa", "edgecolor": "#000000", "hatch": ""},
     RACK: {"facecolor": "#8cc0e2", "edgecolor": "#000000", "hatch": "//////"},
-    REMOTE: {"facecolor": "#d0602a", "edgecolor": "#000000", "hatch": "xxxxxx"},
+    OFF_RACK: {"facecolor": "#d0602a", "edgecolor": "#000000", "hatch": "xxxxxx"},
     PLACED: {"facecolor": "#e3f1fa", "edgecolor": "#000000", "hatch": ""},
     IDLE: {"facecolor": "#ffffff", "edgecolor": "#000000", "hatch": "", "linestyle": ":"},
 }
 
-#: The cells of placed tasks by their class (`optsched.problems.locality_counts.CLASSES`), and what counts call them.
-NEAR = (NODE, RACK, REMOTE)
-_NAMES = dict(zip((*NEAR, PLACED), (*CLASSES, "placed"), strict=True))
+#: The cells of placed tasks by their class (`optsched.problems.locality_counts`), and what counts call them.
+NEAR = (NODE, RACK, OFF_RACK)
+_NAMES = dict(zip((*NEAR, PLACED), (*NAMES, "placed"), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +138,7 @@ class Scene:
         return {cell: int(np.count_nonzero(self.near == cell)) for cell in sorts}
 
     def counted(self) -> str:
-        """The counts in words: `14 node, 92 rack, 25 remote`, and how many wait."""
+        """The counts in words: `14 node, 92 rack, 25 off-rack`, and how many wait."""
         counts = [f"{count} {_NAMES[cell]}" for cell, count in self.counts.items()]
         return ", ".join([*counts, *([f"{len(self.waiting)} waiting"] if len(self.waiting) else [])])
 

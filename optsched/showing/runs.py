@@ -41,7 +41,7 @@ __all__ = ["gantt_picture", "locality_picture", "reductions_picture", "running_p
 _WIDE, _HIGH, _LOW, _MARKS, _POINTS = 4.2, 3.0, 2.3, 8, 2000
 
 #: Grey and hatching of a map by how near its data it ran.
-_NEAR = {"node": ("0.3", ""), "rack": ("0.75", "//////"), "remote": ("1.0", "......")}
+_NEAR = {"node": ("0.3", ""), "rack": ("0.75", "//////"), "off_rack": ("1.0", "......")}
 
 
 def times_picture(runs: Any) -> Figure:
@@ -166,7 +166,7 @@ def locality_picture(runs: Any) -> Figure:
         from matplotlib.patches import Patch
 
         handles = [Patch(facecolor=grey, hatch=hatch, edgecolor="black") for grey, hatch in _NEAR.values()]
-        labels = ["on a node with the data", "in the rack of one", "remote"]
+        labels = ["on a node with the data", "in the rack of one", "off-rack"]
         keyed(figure, handles, labels, loc="outside lower center", ncols=3)
         local = (frame["maps"] * frame["node"]).groupby(frame["run"]).sum() / frame.groupby("run")["maps"].sum()
         _headed(figure, held, "node-local maps", (100 * local).to_dict(), "%")

@@ -135,8 +135,8 @@ class Simulation:
         `job_id`, `submission_time`, `requested_number_of_resources` (its tasks), `success` (whether all of them ended),
         `starting_time`, `execution_time`, `finish_time`, `waiting_time`, `turnaround_time`, `stretch` (turnaround over
         execution) and `allocated_resources` (the nodes that its tasks ran on) mean what they mean there. `group`,
-        `maps` and `reduces` are as in the instance. `node_local`, `rack_local` and `remote` count the maps that ran
-        so near their data; what has no data is remote. What did not happen is missing.
+        `maps` and `reduces` are as in the instance. `node_local`, `rack_local` and `off_rack` count the maps that ran
+        so near their data; what has no data is off-rack. What did not happen is missing.
         """
         import pandas as pd
 
@@ -151,7 +151,7 @@ class Simulation:
         near = locality(self.instance, Placement(nodes))[left]
         groups = np.append(workload.job_group, -1)[jobs.rows]
         local = {
-            f"{name}_local" if name != "remote" else name: np.bincount(
+            f"{name}_local" if name != "off_rack" else name: np.bincount(
                 job[(kind == MAP) & (near == number)], minlength=count
             )
             for number, name in enumerate(CLASSES)
@@ -325,7 +325,7 @@ class Simulation:
 
     @cached_property
     def locality(self) -> Mapping[str, int]:
-        """How many maps the policy started on a node with their data, in the rack of one, and remote."""
+        """How many maps the policy started on a node with their data, in the rack of one, and off-rack."""
         maps = (self.instance.workload.kind == MAP) & (self.schedule.nodes != NONE)
         near = locality(self.instance, self.schedule.placement)[maps]
         return dict(zip(CLASSES, np.bincount(near, minlength=len(CLASSES)).tolist(), strict=True))

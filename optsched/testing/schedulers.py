@@ -78,7 +78,7 @@ def _decision_of(rival: str, case: Case) -> Decision | None:
 
 @check(lambda record: places(record) or times(record))
 def check_locality(record: Record, seeds: Sequence[int]) -> None:
-    """A gap counts node-local, rack-local and remote tasks of each kind."""
+    """A gap counts node-local, rack-local and off-rack tasks of each kind."""
     for case in cases(record, seeds):
         problem: Any = case.problem
         report = gap_of(
@@ -104,7 +104,7 @@ def _local(case: Case, placement: Any) -> dict[str, dict[str, int]] | None:
         for row, task in enumerate(tasks)
     }
     rack = {node["id"]: node.get("rack") for node in nodes}
-    counts = {kind: {"node": 0, "rack": 0, "remote": 0} for kind in (KINDS[code] for code in problem.kinds)}
+    counts = {kind: {"node": 0, "rack": 0, "off_rack": 0} for kind in (KINDS[code] for code in problem.kinds)}
     for row, node in placed.items():
         task = tasks[row]
         kind = task.get("kind", "map")
@@ -114,5 +114,5 @@ def _local(case: Case, placement: Any) -> dict[str, dict[str, int]] | None:
         data = task.get("replicas", []) if kind == "map" else [host[entry["map"]] for entry in sent]
         here = nodes[node]["id"]
         near = rack[here] is not None and rack[here] in {rack.get(holder) for holder in data}
-        counts[kind]["node" if here in data else "rack" if near else "remote"] += 1
+        counts[kind]["node" if here in data else "rack" if near else "off_rack"] += 1
     return counts

@@ -562,10 +562,10 @@ def frontier_gaps_swapped(record: Record, patch: Patch) -> None:
 
 
 def counts_swapped(record: Record, patch: Patch) -> None:
-    """Local tasks are counted as remote ones."""
+    """Local tasks are counted as off-rack ones."""
 
     def change(found: Any, *_: Any) -> Any:
-        return {kind: {**held, "node": held["remote"] + 1, "remote": held["node"]} for kind, held in found.items()}
+        return {kind: {**held, "node": held["off_rack"] + 1, "off_rack": held["node"]} for kind, held in found.items()}
 
     wrap(patch, gaps, "locality_counts", change)
 
@@ -710,7 +710,7 @@ FAULTS: dict[str, Fault] = {
     "swapped figures of the frontier": Fault(
         frontier_gaps_swapped, "frontier-gaps", has("frontier_gaps"), field="frontier_gaps"
     ),
-    "local tasks counted as remote": Fault(counts_swapped, "locality", has_data),
+    "local tasks counted as off-rack": Fault(counts_swapped, "locality", has_data),
     "rivals that do not serve": Fault(rivals_that_do_not_serve, "rivals", has_rivals_of_its_own, field="rivals"),
     "no runner": Fault(said(runner=None), "heuristics", has("runner"), field="runner"),
     "known of another problem": Fault(

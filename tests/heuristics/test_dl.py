@@ -73,8 +73,8 @@ def test_sweep_waits_at_most_once() -> None:
     """Tests what the patience of `sweep` costs: one slot-round for each task that ends up without its data."""
     problem = Lsap(guo_snapshot(3, 60, 2, 40, 40, 2))
     result = run(problem, "dl", 3)
-    remote = problem.evaluate(result.raise_if_failed())[0]
-    assert (result.rounds, result.idle_slot_time, result.starved) == (2, remote, False)
+    off_rack = problem.evaluate(result.raise_if_failed())[0]
+    assert (result.rounds, result.idle_slot_time, result.starved) == (2, off_rack, False)
     hasty = run(problem, "dl", 3, reading="heartbeat")
     assert (hasty.rounds, hasty.idle_slot_time) == (1, 0)
 

@@ -164,7 +164,7 @@ class TestCapacity:
         assert order(CapacityPolicy(), first_view(posed(jobs, [0] * 4, [1.0], replicas=replicas)), 4, 2) == [0, 1, 2, 3]
 
     def test_a_queue_that_is_behind_goes_before_locality(self) -> None:
-        """Tests that shares count before locality: the queue without a running task takes a remote one."""
+        """Tests that shares count before locality: the queue without a running task takes an off-rack one."""
         view = first_view(posed([0, 0, 1], [0, 1], [1.0, 1.0], running=(0,), replicas=[[0], [0], [2]]))
         assert order(CapacityPolicy(), view, 2) == [2, 1]
 
@@ -254,8 +254,8 @@ class TestSkipCount:
         assert answers(DelayPolicy(D=0), view, [0]) == [1]
         assert answers(DelayPolicy(D=0), view, [2]) == [0]
 
-    def test_a_local_start_resets_and_a_remote_one_does_not(self) -> None:
-        """Tests that a job keeps taking remote slots once it was skipped enough, until it starts a local task."""
+    def test_a_local_start_resets_and_an_off_rack_one_does_not(self) -> None:
+        """Tests that a job keeps taking off-rack slots once it was skipped enough, until it starts a local task."""
         view = first_view(one_job([[3], [3], [0], [3]]))
         one, other, waits, *rest = answers(DelayPolicy(D=2), view, [2, 2, 2, 2, 0, 2, 2, 2])
         assert (one, other) == (None, None)

@@ -311,7 +311,7 @@ def test_any_map_of_the_job_is_drawn() -> None:
     """Tests that the map is drawn before anybody looks at its locality."""
     counted = first_answers(TransmissionMaps(example()), CouplingPolicy(), 0, "map", 1000)
     assert counted[(0,)] / 1000 == pytest.approx(0.5, abs=4 * 0.0158)
-    assert counted[(1,)] / 1000 == pytest.approx(0.25, abs=4 * 0.0137)  # no racks: remote, half of the time
+    assert counted[(1,)] / 1000 == pytest.approx(0.25, abs=4 * 0.0137)  # no racks: off-rack, half of the time
 
 
 def staged(running: int, finished: int, maps: int = 4, reduces: int = 3) -> TransmissionReduces:

@@ -275,8 +275,8 @@ def test_records_tell_locality() -> None:
     posed = problem("transmission", example())
     record = gap(posed, lambda *_: ["D3", "D2", "D1", "D3"]).record()
     assert record["locality"] == {
-        "map": {"node": 1, "rack": 0, "remote": 1},
-        "reduce": {"node": 1, "rack": 0, "remote": 1},
+        "map": {"node": 1, "rack": 0, "off_rack": 1},
+        "reduce": {"node": 1, "rack": 0, "off_rack": 1},
     }
     assert gap(posed, lambda *_: [None] * 4).record()["locality"] is None
 
@@ -285,8 +285,8 @@ def test_records_tell_locality_of_the_optimum() -> None:
     """Tests the counts of both placements where tasks have data, and none where nothing has, or nothing is proved."""
     report = gap(Lsap(FIGURE_2), answer([0, 1, 2]))
     record = report.record()
-    assert record["locality"] == {"map": {"node": 2, "rack": 0, "remote": 1}}
-    assert record["reference_locality"] == {"map": {"node": 3, "rack": 0, "remote": 0}}
+    assert record["locality"] == {"map": {"node": 2, "rack": 0, "off_rack": 1}}
+    assert record["reference_locality"] == {"map": {"node": 3, "rack": 0, "off_rack": 0}}
     assert gap(Lsap(instance([[], []], [2])), answer([0, 0])).record()["locality"] is None
     unknown = Reference(Lsap(FIGURE_2), solution=replace(report.reference.solution, termination=Termination.FEASIBLE))
     assert (unknown.optimum, unknown.locality) == (None, None)

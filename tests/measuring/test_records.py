@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandas as pd
 import pytest
 
@@ -56,6 +57,16 @@ def test_frame_of_what_was_kept() -> None:
     assert set(beside) < set(frame.columns)
     assert (frame["gap"] > 0).any()
     pd.testing.assert_frame_equal(frame_of(read_again(found), beside), frame)
+
+
+def test_levels_of_locality_of_an_earlier_version() -> None:
+    """Tests that `remote` in JSON, as earlier versions wrote it, is read as `off_rack`; other faults stay faults."""
+    record = json.loads(to_json(next(iter(several())).record()))
+    text = json.dumps(record)
+    assert '"off_rack"' in text
+    assert Record.of(json.loads(text.replace('"off_rack"', '"remote"'))) == Record.of(record)
+    with pytest.raises(msgspec.ValidationError, match="Expected `object`, got `int`"):
+        Record.of(record | {"locality": {"map": 3}})
 
 
 def test_deciding_gap() -> None:

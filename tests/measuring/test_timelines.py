@@ -67,8 +67,8 @@ def test_a_schedule_by_hand() -> None:
         ["m1", "j", "map", "a", 0, "node", 1, 5],
         ["m2", "j", "map", "b", 0, "node", 2, 6],
         ["m3", "j", "map", "a", 1, "node", 2, 6],
-        ["r", "j", "reduce", "a", 0, "remote", 6, 8],
-        ["x", None, "map", "a", 1, "remote", 6, 9],
+        ["r", "j", "reduce", "a", 0, "off_rack", 6, 8],
+        ["x", None, "map", "a", 1, "off_rack", 6, 9],
     ]
     assert set(rows["run"]) == {"mine"}
     steps = running_tasks([timeline(problem, schedule)]).drop(columns=["run", "number", "utilisation"])
@@ -186,8 +186,8 @@ def test_locality_by_size_by_hand(runs: list[Simulation]) -> None:
     assert found["least"].tolist() == [mb for mb, _ in due]
     for (_, row), told in zip(due, found.to_dict("records"), strict=True):
         assert told["maps"] == row["maps"]
-        assert [told[near] * row["maps"] for near in ("node", "rack", "remote")] == pytest.approx(
-            [row["node_local"], row["rack_local"], row["remote"]]
+        assert [told[near] * row["maps"] for near in ("node", "rack", "off_rack")] == pytest.approx(
+            [row["node_local"], row["rack_local"], row["off_rack"]]
         )
     sizes = [1, 2, 3, 4, 5, 6, 7, 8, 9, 20]
     job = np.repeat(np.arange(len(sizes)), sizes)

@@ -64,7 +64,7 @@ def test_racks_only_where_they_save() -> None:
 
 
 def test_racks_take_no_more_than_their_slots() -> None:
-    """Tests that of two tasks with data in a rack with one idle slot one is remote, in this model and per pair."""
+    """Tests that of two tasks with data in a rack with one idle slot one is off-rack, in this model and per pair."""
     cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r", "s"])
     workload = Workload(["t", "u"], replicas=Ragged.from_rows([[0], [0]]))
     instance = Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[0, 1, 1]))

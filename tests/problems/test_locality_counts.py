@@ -16,12 +16,12 @@ from optsched.problems.transmission_reduces import TransmissionReduces
 
 
 def test_worked_example() -> None:
-    """Tests Shen et al.'s example: M1 is remote, M2 local; one reduce is on a map's node, for want of racks no more."""
+    """Tests Shen et al.'s example: M1 is off-rack, M2 local; one reduce is on a map's node. There are no racks."""
     problem = Transmission(example())
     counts = locality_counts(problem, problem.placement([2, 1, 0, 2]))
     assert counts == {
-        "map": {"node": 1, "rack": 0, "remote": 1},
-        "reduce": {"node": 1, "rack": 0, "remote": 1},
+        "map": {"node": 1, "rack": 0, "off_rack": 1},
+        "reduce": {"node": 1, "rack": 0, "off_rack": 1},
     }
 
 
@@ -31,7 +31,7 @@ def test_racks() -> None:
     workload = Workload(["t0", "t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0], [0], [3]]))
     problem = Lsap(Instance(cluster, workload), levels=(0, 1, 2))
     placement = problem.placement([0, 1, 2, 3])
-    assert locality_counts(problem, placement) == {"map": {"node": 2, "rack": 1, "remote": 1}}
+    assert locality_counts(problem, placement) == {"map": {"node": 2, "rack": 1, "off_rack": 1}}
     assert problem.locality_counts(placement) == {"node": 2, "rack": 1, "off_rack": 1}
 
 
@@ -39,22 +39,22 @@ def test_data_of_a_reduce() -> None:
     """Tests that maps that run, have finished or are placed hold it, those that send 0 MB or are nowhere do not."""
     instance = example((2, 1))
     problem = TransmissionReduces(instance)
-    assert locality_counts(problem, problem.placement([2, 1])) == {"reduce": {"node": 2, "rack": 0, "remote": 0}}
+    assert locality_counts(problem, problem.placement([2, 1])) == {"reduce": {"node": 2, "rack": 0, "off_rack": 0}}
     nothing = Shuffle([0, 0, 1, 1], [2, 3, 2, 3], [0.0, 0.0, 20.0, 10.0])
     barred = TransmissionReduces(
         Instance(instance.cluster, replace(instance.workload, shuffle=nothing), instance.state)
     )
-    assert locality_counts(barred, barred.placement([2, 1])) == {"reduce": {"node": 1, "rack": 0, "remote": 1}}
+    assert locality_counts(barred, barred.placement([2, 1])) == {"reduce": {"node": 1, "rack": 0, "off_rack": 1}}
     little = replace(instance.workload, shuffle=replace(nothing, size=np.array([0.5, 0.0, 20.0, 10.0])))
     held = TransmissionReduces(Instance(instance.cluster, little, instance.state))
-    assert locality_counts(held, held.placement([2, 1])) == {"reduce": {"node": 2, "rack": 0, "remote": 0}}
+    assert locality_counts(held, held.placement([2, 1])) == {"reduce": {"node": 2, "rack": 0, "off_rack": 0}}
     joint = Transmission(example())
-    assert locality_counts(joint, joint.placement([-1, -1, 0, 1]))["reduce"] == {"node": 0, "rack": 0, "remote": 2}
+    assert locality_counts(joint, joint.placement([-1, -1, 0, 1]))["reduce"] == {"node": 0, "rack": 0, "off_rack": 2}
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_classes_by_definition(seed: int) -> None:
-    """Tests each count: on a replica's node, else in the rack of one, else remote; of what is placed alone."""
+    """Tests each count: on a replica's node, else in the rack of one, else off-rack; of what is placed alone."""
     rng = np.random.default_rng(seed)
     nodes, tasks, racks = 5, 7, 3
     rack = rng.integers(-1, racks, nodes).tolist()
@@ -62,9 +62,9 @@ def test_classes_by_definition(seed: int) -> None:
     cluster = Cluster(list("abcde"), rack=rack, rack_ids=["r1", "r2", "r3"])
     problem = Lsap(Instance(cluster, Workload([f"t{t}" for t in range(tasks)], replicas=Ragged.from_rows(rows))))
     places = rng.integers(-1, nodes, tasks).tolist()
-    expected = {"node": 0, "rack": 0, "remote": 0}
+    expected = {"node": 0, "rack": 0, "off_rack": 0}
     for place, row in zip(places, rows, strict=True):
         if place >= 0:
             near = rack[place] >= 0 and rack[place] in [rack[node] for node in row]
-            expected["node" if place in row else "rack" if near else "remote"] += 1
+            expected["node" if place in row else "rack" if near else "off_rack"] += 1
     assert locality_counts(problem, problem.placement(places)) == {"map": expected}

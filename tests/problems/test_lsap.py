@@ -10,7 +10,7 @@ from optsched.problems import Lsap
 
 
 def test_levels() -> None:
-    """Tests the cost of each pair: on a replica's node, in its rack, remote; a node without a rack is in none."""
+    """Tests the cost of each pair: on a replica's node, in its rack, off-rack; a node without a rack is in none."""
     problem = racked([2, 2, 2, 2], [[0], [3], [], [0, 2]], levels=(1, 3, 8))
     rows, nodes = np.repeat(np.arange(4), 4), np.tile(np.arange(4), 4)
     assert problem.pair_units(rows, nodes).reshape(4, 4).tolist() == [
@@ -26,7 +26,7 @@ def test_levels() -> None:
 
 
 def test_no_replicas_at_all() -> None:
-    """Tests that without replicas, or without racks, every task is remote."""
+    """Tests that without replicas, or without racks, every task is off-rack."""
     problem = racked([1, 1, 0, 0], [[], []], levels=(0, 1, 2))
     assert problem.evaluate(problem.placement([0, 1])) == (4,)
     bare = Lsap(Instance(Cluster(["a", "b"]), Workload(["t"], replicas=Ragged.from_rows([[1]]))), levels=(0, 1, 2))

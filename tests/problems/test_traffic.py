@@ -228,9 +228,9 @@ def test_locality_counts() -> None:
     """Tests maps on a replica's node, in its datacenter, and elsewhere."""
     problem = posed([[0], [1], [2], []], nodes=[0, 0, 1])
     counts = problem.locality_counts(problem.placement([0, 0, 0, 0, 0]))
-    assert counts == {"node": 1, "datacenter": 1, "remote": 2}
+    assert counts == {"node": 1, "datacenter": 1, "off_datacenter": 2}
     near = posed([[0], [0], [1], [2]], nodes=[0, 0, 1])
-    assert near.locality_counts(near.placement([0, 0, 0, 0, 0])) == {"node": 2, "datacenter": 1, "remote": 1}
+    assert near.locality_counts(near.placement([0, 0, 0, 0, 0])) == {"node": 2, "datacenter": 1, "off_datacenter": 1}
 
 
 # Bounds and certificates -------------------------------------------------------------------------------------------

@@ -23,9 +23,9 @@ from optsched.showing.clusters import (
     LEAST,
     LOOKS,
     NODE,
+    OFF_RACK,
     PLACED,
     RACK,
-    REMOTE,
     RUNS,
     TAKEN,
     WORDS,
@@ -176,8 +176,8 @@ def test_looks_differ_in_black_and_white() -> None:
         return float(sum(share * int(colour[at : at + 2], 16) for at, share in ((1, 0.299), (3, 0.587), (5, 0.114))))
 
     assert {cell for cell in LOOKS if cell != PLACED and LOOKS[cell] == LOOKS[PLACED]} == {NODE}
-    assert len({LOOKS[cell]["hatch"] for cell in (NODE, RACK, REMOTE)}) == 3
-    assert dark(NODE) - dark(RACK) > 40 < dark(RACK) - dark(REMOTE)
+    assert len({LOOKS[cell]["hatch"] for cell in (NODE, RACK, OFF_RACK)}) == 3
+    assert dark(NODE) - dark(RACK) > 40 < dark(RACK) - dark(OFF_RACK)
 
 
 def test_counts_of_large_clusters() -> None:
@@ -188,8 +188,8 @@ def test_counts_of_large_clusters() -> None:
     with settings():
         figure = counts([placed, of_snapshot(instance)], "")
     bars, slots = figure.axes
-    assert bars.get_title(loc="left").splitlines() == ["mine", "3 node, 1 rack, 1 remote"]
-    assert [label.get_text() for label in bars.get_yticklabels()] == ["node", "rack", "remote", "waiting"]
+    assert bars.get_title(loc="left").splitlines() == ["mine", "3 node, 1 rack, 1 off-rack"]
+    assert [label.get_text() for label in bars.get_yticklabels()] == ["node", "rack", "off-rack", "waiting"]
     assert [bar.get_width() for bar in bars.patches] == [3, 1, 1, 0]
     assert [label.get_text() for label in slots.get_yticklabels()] == ["running", "idle slots", "waiting"]
     assert [bar.get_width() for bar in slots.patches] == [1, 5, 5]
@@ -240,10 +240,10 @@ def test_placement_by_hand() -> None:
         (1, NODE, 4),
         (1, RACK, 1),
         (2, NODE, 2),
-        (3, REMOTE, 3),
+        (3, OFF_RACK, 3),
     ]
-    assert scene.lines == ("3 node, 1 rack, 1 remote",)
-    assert scene.counts == {NODE: 3, RACK: 1, REMOTE: 1}
+    assert scene.lines == ("3 node, 1 rack, 1 off-rack",)
+    assert scene.counts == {NODE: 3, RACK: 1, OFF_RACK: 1}
 
 
 def test_counts_are_those_of_records() -> None:
@@ -253,7 +253,7 @@ def test_counts_are_those_of_records() -> None:
     scene = panel(problem, report)
     assert isinstance(scene, Scene)
     assert report.locality is not None
-    for cell, name in ((NODE, "node"), (RACK, "rack"), (REMOTE, "remote")):
+    for cell, name in ((NODE, "node"), (RACK, "rack"), (OFF_RACK, "off_rack")):
         assert scene.counts[cell] == sum(counts[name] for counts in report.locality.values())
     assert sum(scene.counts.values()) + len(scene.waiting) == len(problem.tasks)
     assert set(scene.kinds) == set(scene.slotted) == {0, 1}
@@ -263,7 +263,7 @@ def test_without_racks_and_without_data() -> None:
     """Tests that no rack is spoken of where there is none, and nothing of data where nothing has data."""
     nodes = [{"id": "a"}, {"id": "b"}]
     bare = racked(nodes=nodes, tasks=[{"id": "t", "replicas": ["a"]}])
-    assert of_placement(optsched.problem("lsap", bare), Placement.of([1])).lines[-1] == "0 node, 1 remote"
+    assert of_placement(optsched.problem("lsap", bare), Placement.of([1])).lines[-1] == "0 node, 1 off-rack"
     empty = racked(nodes=nodes, tasks=[{"id": "t"}])
     scene = of_placement(optsched.problem("latency", empty), Placement.of([1]))
     assert scene.lines[-1] == "1 placed"
@@ -274,7 +274,7 @@ def test_on_an_instance_nothing_is_judged() -> None:
     """Tests a placement without a problem: the tasks that are placed or wait, counts and no value."""
     instance = racked()
     scene = of_placement(instance, Placement.of([0, None, 2, 3, None, None]))
-    assert scene.lines == ("2 node, 0 rack, 1 remote, 2 waiting",)
+    assert scene.lines == ("2 node, 0 rack, 1 off-rack, 2 waiting",)
     with pytest.raises(UsageError, match="placement of 2 tasks"):
         of_placement(instance, Placement.of([0, 1]))
     with pytest.raises(UsageError, match="placement of 6 tasks"):

@@ -100,7 +100,7 @@ def test_locality(runs: list[Simulation]) -> None:
     for axes, policy in zip(figure.axes, ("dl", "fair"), strict=False):
         own = frame[frame["run"] == policy]
         heights = [patch.get_height() for patch in axes.patches]  # type: ignore[attr-defined]
-        assert heights == pytest.approx(100 * own[["node", "rack", "remote"]].to_numpy().T.ravel())
+        assert heights == pytest.approx(100 * own[["node", "rack", "off_rack"]].to_numpy().T.ravel())
         assert {patch.get_hatch() for patch in axes.patches} == {"", "//////", "......"}
 
 

@@ -196,7 +196,7 @@ def test_frames_of_a_small_run() -> None:
     run = simulate(Instance(cluster, workload), First, heartbeat=0, slowstart=1, until=10)
     jobs = run.jobs.set_index("job_id")
     assert set(BATSIM) - {"job_id"} <= set(jobs.columns)
-    assert jobs.loc["a", ["group", "maps", "reduces", "node_local", "rack_local", "remote"]].tolist() == [
+    assert jobs.loc["a", ["group", "maps", "reduces", "node_local", "rack_local", "off_rack"]].tolist() == [
         "g",
         2,
         1,
@@ -206,7 +206,7 @@ def test_frames_of_a_small_run() -> None:
     ]
     tasks = run.tasks.set_index("task_id")
     assert tasks["node"].tolist() == ["x"] * 4
-    assert tasks["locality"].tolist() == ["node", "rack", "remote", "node"]
+    assert tasks["locality"].tolist() == ["node", "rack", "off_rack", "node"]
     assert run.events["event"].tolist()[:2] == ["job-arrived", "task-started"]
     assert run.events["job"].tolist()[0] == "a"
     if jobs.loc["b", "success"]:

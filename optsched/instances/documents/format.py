@@ -141,7 +141,7 @@ class Task(_Record):
     id: Name by which placements refer to it.
     job: Id of its job.
     kind: map or reduce; map if not given.
-    replicas: Ids of the nodes that hold its input block; none means remote everywhere.
+    replicas: Ids of the nodes that hold its input block; none means off-rack everywhere.
     size: Size of its input, MB.
     rate_in: Rate at which it takes data in, MB/s: one number, or one for each type of node.
     demand: Amount of each resource that it needs, by name.

@@ -211,7 +211,7 @@ def _day(
 ) -> Drawn:
     """Block k of a job is block k of its file; times by locality are those on the data times the factors."""
     require_distinct(replicas, nodes)
-    require(len(factors) == 3, f"factors has {len(factors)} numbers; it takes three: node, rack, remote")
+    require(len(factors) == 3, f"factors has {len(factors)} numbers; it takes three: node, rack, off-rack")
     cluster = racked(nodes, racks, slots, reduce_slots=reduce_slots)
     job = np.concatenate((dealt(rng, tasks, jobs), dealt(rng, reduces, jobs)))
     reduce = np.arange(len(job)) >= tasks

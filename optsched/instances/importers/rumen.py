@@ -68,7 +68,7 @@ __all__ = [
 
 # -- what the importer makes -----------------------------------------------------------------------------------------
 
-#: Locality costs of a node-local, rack-local and remote task: Hadoop's own three levels.
+#: Locality costs of a node-local, rack-local and off-rack task: Hadoop's own three levels.
 LEVELS = (0, 1, 2)
 
 #: Hops on a node, in a rack and beyond it, where distances are asked for: through no, one and two levels of switches.
@@ -220,7 +220,7 @@ def _cluster(trace: Trace, topology: dict[str, str | None] | None) -> _Cluster:
         )
     lost = sum(rack is None for rack in racks.values())
     if lost:
-        notes.append(f"{counted(lost, 'host')} of {len(racks)} in no known rack, so remote from all others")
+        notes.append(f"{counted(lost, 'host')} of {len(racks)} in no known rack, so off-rack from all others")
     label = "from the trace's own locations, there being no topology file"
     if topology is not None:
         label = "from the topology file; of hosts that it does not name, from the trace"
@@ -377,7 +377,7 @@ def _task_record(job: Job, task: Task, origin: int | None, oddities: Oddities) -
         if hosts:
             record["replicas"] = hosts
         else:
-            odd("name no replica; remote everywhere")
+            odd("name no replica; off-rack everywhere")
         if len(hosts) < len(task.replicas):
             odd("name a replica twice; kept once")
     success = task.success
@@ -450,7 +450,7 @@ def _job_record(job: Job, origin: int | None, oddities: Oddities) -> dict[str, A
 
 
 def _note(job: Job, kind: str, what: str, times: int) -> str:
-    """One sentence on what was odd in a job: `job_7: 3 of 20 maps name no replica, so are remote everywhere`."""
+    """One sentence on what was odd in a job: `job_7: 3 of 20 maps name no replica; off-rack everywhere`."""
     if not kind:
         return f"{job.id}: {what}"
     return f"{job.id}: {times} of {counted(sum(task.kind == kind for task in job.tasks), kind)} {what}"

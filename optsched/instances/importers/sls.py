@@ -197,7 +197,7 @@ def _where(container: _Container, hosts: dict[str, _Node], odd: Counter[str]) ->
     if where is None:
         return {}
     if where.host not in hosts:
-        odd[f"on hosts that the node file does not have{'; remote everywhere' * (container.type == 'map')}"] += 1
+        odd[f"on hosts that the node file does not have{'; off-rack everywhere' * (container.type == 'map')}"] += 1
         return {}
     if where.rack not in (None, hosts[where.host].rack):
         odd["name another rack than the node file, whose rack is kept"] += 1

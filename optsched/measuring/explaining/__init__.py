@@ -129,7 +129,7 @@ def explain(
     >>> print(found)
     instance, lsap: the placement has 1 locality-cost (level); the proved optimum: 0.
     2 tasks of 2 are placed differently; every optimum moves at least as many.
-      -  1 avoidable remote map (1 less locality-cost), on b
+      -  1 avoidable off-rack map (1 less locality-cost), on b
     Each line is an independent change: it saves the same with or without the others.
       1. 1 less locality-cost: t2 from b to a, where its data is (pays 0, not 1), which pushes t1 to b (still pays 0), \
 to the slot that t2 leaves

@@ -59,8 +59,8 @@ class Move:
         What the task pays by itself there, in the component that `Explanation.cost_of` names; None where it waits, and
         where costs are of tasks together alone.
     data_here, data_there
-        `node`, `rack` or `remote`: how far a map is from the nearest replica of its block; None where it waits, and for
-        a task without replicas.
+        `node`, `rack` or `off_rack`: how far a map is from the nearest replica of its block; None where it waits, and
+        for a task without replicas.
     """
 
     task: str
@@ -284,10 +284,10 @@ def _spelled(value: Value | None) -> list[int | str | None] | None:
     return None if value is None else [spelled(entry) for entry in value]
 
 
-# Causes: what moves to a better placement have in common, such as maps that are avoidably remote ----------------------
+# Causes: what moves to a better placement have in common, such as maps that are avoidably off-rack --------------------
 
 #: How far a map may be from its data, nearest first.
-_DISTANCES = ("node", "rack", "remote")
+_DISTANCES = ("node", "rack", "off_rack")
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +297,7 @@ class Cause:
     Attributes
     ----------
     data
-        `rack` or `remote`: how far they are.
+        `rack` or `off_rack`: how far they are.
     positions
         The maps, positions in `problem.tasks`.
     gain
@@ -314,14 +314,14 @@ class Cause:
 
 
 def data_distance(problem: Problem, position: int, node: int) -> str | None:
-    """`node`, `rack` or `remote`: how far a node is from the nearest replica of a task's block; None without any."""
+    """`node`, `rack` or `off_rack`: how far a node is from the nearest replica of a task's block; None without any."""
     holders = problem.replicas[position]
     if not len(holders):
         return None
     if node in holders:
         return "node"
     rack = problem.instance.cluster.rack
-    return "rack" if rack[node] != NONE and rack[node] in rack[holders] else "remote"
+    return "rack" if rack[node] != NONE and rack[node] in rack[holders] else "off_rack"
 
 
 def causes_of(problem: Problem, here: Ints, there: Ints) -> list[Cause]:
@@ -336,7 +336,7 @@ def causes_of(problem: Problem, here: Ints, there: Ints) -> list[Cause]:
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
     >>> problem = Lsap(Instance(Cluster(["a", "b"]), workload))
     >>> causes_of(problem, np.array([0, 1]), np.array([1, 0]))
-    [Cause(data='remote', positions=(1,), gain=1, nodes={'b': 1}, racks={})]
+    [Cause(data='off_rack', positions=(1,), gain=1, nodes={'b': 1}, racks={})]
     """
     both = np.flatnonzero((here != there) & (here != NONE) & (there != NONE))
     own = own_costs_of(problem)
@@ -368,7 +368,7 @@ def causes_of(problem: Problem, here: Ints, there: Ints) -> list[Cause]:
     return causes
 
 
-_DATA = {"node": "where its data is", "rack": "in the rack of its data", "remote": "away from its data"}
+_DATA = {"node": "where its data is", "rack": "in the rack of its data", "off_rack": "off-rack"}
 
 
 def sentences(explanation: Explanation, most: int = MOST) -> Iterator[str]:
@@ -529,7 +529,7 @@ def cause_lines(problem: Problem, causes: Sequence[Cause]) -> Iterator[str]:
         gain = ""
         if own is not None and cause.gain is not None:
             gain = f" ({gained(problem, [cause.gain * (own.component == n) for n in range(len(problem.components))])})"
-        called = "remote map" if cause.data == "remote" else "rack-local map"
+        called = "off-rack map" if cause.data == "off_rack" else "rack-local map"
         racks = f", {'rack' if len(cause.racks) == 1 else 'racks'} {_places(cause.racks)}" if cause.racks else ""
         yield f"{counted(len(cause.positions), f'avoidable {called}')}{gain}, on {_places(cause.nodes)}{racks}"
 

@@ -100,7 +100,7 @@ OF_SNAPSHOTS: Mapping[str, Callable[[Answer], Any]] = {
     "local": lambda answer: Fraction(sum(kind["node"] for kind in _near(answer).values())),
     "local maps": lambda answer: Fraction(_near(answer)[KINDS[0]]["node"]),
     "local reduces": lambda answer: Fraction(_near(answer)[KINDS[1]]["node"]),
-    "remote": lambda answer: Fraction(sum(kind["remote"] for kind in _near(answer).values())),
+    "off-rack": lambda answer: Fraction(sum(kind["off_rack"] for kind in _near(answer).values())),
     "placed": lambda answer: Fraction(answer.decision.placed),
     "most load": lambda answer: _exact(_loads(answer).max()),
     "least load": lambda answer: _exact(_loads(answer).min()),

@@ -36,6 +36,7 @@ from optsched.measuring.printing import (
 from optsched.measuring.records import WITHOUT, Run, frame_of
 from optsched.measuring.studies.choices import SEEDS, Choice, Source
 from optsched.measuring.studies.runs import measure, plan
+from optsched.problems.locality_counts import NAMES
 from optsched.processes.containing import contained
 from optsched.processes.limits import Limits
 from optsched.solvers.profiles import Profile
@@ -183,9 +184,9 @@ class GapReports(Sequence[GapReport]):
             (`done`, `out-of-time`, ..., as in records), `error`, `proof`, `termination`, `gap` (relative, of the first
             component that differs; infinite over 0), `absolute_gap` (the same as a difference), then
             for each component i, from 1, `component_i` (its name), `objective_i`, `reference_i`, `absolute_gap_i`,
-            `relative_gap_i`, `waiting` (tasks that the heuristic left), `map_node`, `map_rack`, `map_remote` (how near
-            maps are to their data), `reduce_...`, the same of the reference (`reference_map_node`, ...), what a gap
-            says besides, and the seconds. Numbers are doubles, NaN where unknown.
+            `relative_gap_i`, `waiting` (tasks that the heuristic left), `map_node`, `map_rack`, `map_off_rack` (how
+            near maps are to their data), `reduce_...`, the same of the reference (`reference_map_node`, ...), what a
+            gap says besides, and the seconds. Numbers are doubles, NaN where unknown.
         """
         further = list(dict.fromkeys(name for report in self for name in frontier_gap_fields(report.problem)))
         return frame_of(self.measured, further)
@@ -551,7 +552,7 @@ def _gap_note(group: Sequence[GapReport]) -> str:
 
 
 def _nearer(report: GapReport) -> str:
-    """How many tasks are on a node with their data, in a rack with it and remote, where a gap is."""
+    """How many tasks are on a node with their data, in a rack with it and off-rack, where a gap is."""
     held, best = report.locality, report.reference.locality
     racks = len(report.problem.instance.cluster.rack_ids)
     if held is None or best is None or held == best or not racks or not any(report.deciding or ()):
@@ -561,7 +562,7 @@ def _nearer(report: GapReport) -> str:
     for kind, counts in held.items():
         if counts != best[kind]:
             mine, others = ("/".join(str(number) for number in each.values()) for each in (counts, best[kind]))
-            parts.append(f"{f'{kind}s ' if several else ''}{mine} {'/'.join(counts)}, optimum {others}")
+            parts.append(f"{f'{kind}s ' if several else ''}{mine} {'/'.join(NAMES)}, optimum {others}")
     return "; ".join(parts)
 
 

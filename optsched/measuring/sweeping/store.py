@@ -33,7 +33,7 @@ from optsched.core.results import Solution
 from optsched.instances.claim_files import SOLUTION, parse_claim
 from optsched.instances.files import LARGEST_FILE, parse
 from optsched.measuring.gaps import frontier_gap_fields
-from optsched.measuring.records import Record, Run, frame_of
+from optsched.measuring.records import Record, Run, frame_of, renewed
 from optsched.measuring.studies.tables import ProblemSummary, summaries, summary_frame
 from optsched.measuring.sweeping.plans import key_of
 from optsched.problems import AnyProblem, problem_class
@@ -393,7 +393,7 @@ class Sweep:
 
     def records(self) -> list[Mapping[str, Any]]:
         """A record for each run, as `optsched gap --format json` writes it."""
-        return [{**json.loads(row["record"]), "instance": row["instance"]} for row in self._rows]
+        return [{**renewed(json.loads(row["record"])), "instance": row["instance"]} for row in self._rows]
 
     @cached_property
     def _runs(self) -> list[Run]:

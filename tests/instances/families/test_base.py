@@ -81,7 +81,7 @@ class TestErrors:
             ("makespan", {"distances": 6}, "makespan: distances is 6; it must be one of 0, 1, 2, 3, 4, 5"),
             ("day", {"racks": 11}, "day: racks is 11"),
             ("day", {"nodes": 2}, "day: r"),
-            ("day", {"factors": (1, 2)}, "day: factors has 2 numbers; it takes three: node, rack, remote"),
+            ("day", {"factors": (1, 2)}, "day: factors has 2 numbers; it takes three: node, rack, off-rack"),
         ],
     )
     def test_message(self, family: str, parameters: dict[str, Any], message: str) -> None:

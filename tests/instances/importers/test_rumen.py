@@ -181,7 +181,7 @@ def test_escaped_and_bare_host_names() -> None:
     ]
     assert document["tasks"][0]["replicas"] == ["c1.example.org"]
     assert document["tasks"][0]["observed"] == "c1.example.org"
-    assert notes == ("1 host of 3 in no known rack, so remote from all others",)
+    assert notes == ("1 host of 3 in no known rack, so off-rack from all others",)
     assert document["labels"]["rack"].endswith("unknown for 1 of 3 nodes")
 
 
@@ -219,7 +219,7 @@ def test_odd_tasks_and_attempts() -> None:
     reduce = {"id": "reduce_done", "job": "job_1", "kind": "reduce", "size": 5, "observed": "n4"}
     assert tasks["reduce_done"] == reduce | {"start": 30, "duration": 2}
     assert set(notes) == {
-        "job_1: 1 of 8 maps name no replica; remote everywhere",
+        "job_1: 1 of 8 maps name no replica; off-rack everywhere",
         "job_1: 1 of 8 maps name a replica twice; kept once",
         "job_1: 3 of 8 maps never succeeded: left out, since no observed slot was theirs",
         "job_1: 1 of 8 maps ended before they started; duration left out",
@@ -304,7 +304,7 @@ def test_racks_of_racks_in_a_trace(file: Callable[..., Path]) -> None:
     (task,) = read_trace(path).jobs[0].tasks
     assert task.replicas == [Location("n1", "d1/r1")]
     imported = import_rumen(path, DATA / "deep.topology.json")
-    assert imported.notes[0] == "1 host of 3 in no known rack, so remote from all others"
+    assert imported.notes[0] == "1 host of 3 in no known rack, so off-rack from all others"
     assert not [note for note in imported.notes if "another rack" in note]
 
 
@@ -392,7 +392,7 @@ def test_yahoo_trace_is_met_with_notes(real_data: Path) -> None:
     assert "\\" not in json.dumps(document)
     assert "(154 of 154 maps)" in document["labels"]["size"]
     assert imported.notes == (
-        "51 hosts of 585 in no known rack, so remote from all others",
+        "51 hosts of 585 in no known rack, so off-rack from all others",
         "job_200904211745_0001: has no maps; skipped",
         "job_200904211745_0004: has no finish time: its log was cut before its end, and later tasks may be missing",
         "job_200904211745_0004: 1 of 131 maps started before their job; start left out",

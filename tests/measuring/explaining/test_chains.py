@@ -38,7 +38,7 @@ def line(slots: list[int], replicas: list[list[int]]) -> Lsap:
 
 
 def test_moves_that_gain_nothing_are_left_out() -> None:
-    """Tests that a remote task which the optimum has elsewhere, for nothing, stays where it is."""
+    """Tests that an off-rack task which the optimum has elsewhere, for nothing, stays where it is."""
     posed = line([1, 1, 1], [[0], [], []])
     found = check(posed, posed.placement([1, 0, 2]), posed.placement([0, 2, 1]))
     assert [(chain.positions, chain.gain) for chain in found.chains] == [((0, 1), (1,))]

@@ -49,7 +49,7 @@ def test_the_record_in_ids() -> None:
         "to": "a",
         "cost_from": 1,
         "cost_to": 0,
-        "data_from": "remote",
+        "data_from": "off_rack",
         "data_to": "node",
     }
     assert (second["task"], second["cost_from"], second["cost_to"]) == ("t1", 0, 0)
@@ -96,7 +96,7 @@ def test_a_chain_of_two() -> None:
     assert lines(chain_of(2), [0, 1]) == [
         "row, lsap: the placement has 2 locality-cost (level); the proved optimum: 0.",
         "2 tasks of 2 are placed differently; every optimum moves at least as many.",
-        "  -  2 avoidable remote maps (2 less locality-cost), on n0, n1",
+        "  -  2 avoidable off-rack maps (2 less locality-cost), on n0, n1",
         "Each line is an independent change: it saves the same with or without the others.",
         "  1. 2 less locality-cost: t0 from n0 to n1, where its data is (pays 0, not 1), which pushes t1 "
         "to n2, where its data is (pays 0, not 1)",
@@ -178,7 +178,7 @@ WORKLOAD = Workload(["t", "u", "v", "w"], replicas=Ragged.from_rows([[0], [0], [
 def test_distances() -> None:
     """Tests a node with the data, one in its rack, one elsewhere or without a rack, and a task without data."""
     problem = Lsap(Instance(CLUSTER, WORKLOAD), levels=(0, 1, 2))
-    assert [data_distance(problem, 0, node) for node in range(4)] == ["node", "rack", "remote", "remote"]
+    assert [data_distance(problem, 0, node) for node in range(4)] == ["node", "rack", "off_rack", "off_rack"]
     assert data_distance(problem, 3, 0) is None
 
 
@@ -186,9 +186,9 @@ def test_avoidable_maps() -> None:
     """Tests that those farthest come first, with what they cost, and that what a better one has as far is no cause."""
     problem = Lsap(Instance(CLUSTER, WORKLOAD), levels=(0, 1, 2))
     here, there = np.array([2, 1, 2, 3]), np.array([0, 0, 1, 3])
-    remote, rack = causes_of(problem, here, there)
-    assert (remote.data, remote.positions, remote.gain) == ("remote", (0, 2), 4)
-    assert (dict(remote.nodes), dict(remote.racks)) == ({"b1": 2}, {"b": 2})
+    off_rack, rack = causes_of(problem, here, there)
+    assert (off_rack.data, off_rack.positions, off_rack.gain) == ("off_rack", (0, 2), 4)
+    assert (dict(off_rack.nodes), dict(off_rack.racks)) == ({"b1": 2}, {"b": 2})
     assert (rack.data, rack.positions, rack.gain) == ("rack", (1,), 1)
     assert causes_of(problem, there, there) == []
     assert causes_of(problem, there, here) == []
@@ -206,4 +206,4 @@ def test_no_cost_of_its_own() -> None:
         ["t", "u"], replicas=Ragged.from_rows([[0], [0]]), job=[0, 0], job_ids=["j"], job_group=[0], group_ids=["g"]
     )
     (cause,) = causes_of(WorstGroup(Instance(CLUSTER, workload)), np.array([2, 0]), np.array([0, 0]))
-    assert (cause.data, cause.positions) == ("remote", (0,))
+    assert (cause.data, cause.positions) == ("off_rack", (0,))

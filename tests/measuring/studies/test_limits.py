@@ -206,7 +206,7 @@ def test_lines_of_a_breach() -> None:
     assert told[0] == f"{__name__}:swap on row, lsap, seed 0: the gap is 2, over the limit of 1"
     assert told[1] == "  value 2 against the optimum 0"
     assert told[2:4] == [
-        "  2 avoidable remote maps (2 less locality-cost), on n1, n0",
+        "  2 avoidable off-rack maps (2 less locality-cost), on n1, n0",
         "  2 of 3 tasks run elsewhere than in the nearest optimal placement:",
     ]
     assert [line.split() for line in told[4:7]] == [

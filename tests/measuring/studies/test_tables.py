@@ -325,13 +325,13 @@ def test_gap_row() -> None:
 
 
 def test_row_of_racks() -> None:
-    """Tests that a single run tells node, rack and remote where racks are given and the optimum has others."""
+    """Tests that the note counts node, rack and off-rack where racks are given and the optimum has others."""
     cluster = Cluster(list("abc"), rack=[0, 0, 1], rack_ids=["r", "s"])
     workload = Workload(["t", "u"], replicas=Ragged.from_rows([[0], [0]]))
     problem = Lsap(Instance(cluster, workload), levels=(0, 1, 2))
     reports = [gap(problem, lambda *_, nodes=nodes: nodes) for nodes in (["a", "b"], ["b", "c"], ["c", "b"])]
     notes = [gap_row("own", [report])["note"] for report in reports]
-    assert notes == ["", *["0/1/1 node/rack/remote, optimum 1/1/0"] * 2]
+    assert notes == ["", *["0/1/1 node/rack/off-rack, optimum 1/1/0"] * 2]
     assert gap_row("own", reports, repeated=True)["note"] == ""
     plain = Lsap(Instance(Cluster(list("abc")), workload))
     assert gap_row("own", [gap(plain, lambda *_: ["b", "c"])])["note"] == ""

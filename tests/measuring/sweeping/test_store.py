@@ -500,6 +500,16 @@ def test_each_change_is_found(copied: Path, command: str, told: str) -> None:
     assert any(told in fault for fault in faults), faults
 
 
+def test_levels_of_locality_of_an_earlier_version(copied: Path) -> None:
+    """Tests that `remote` in a stored record, as earlier versions wrote it, is read as `off_rack`."""
+    today = load_sweep(copied)
+    assert found_after(copied, """UPDATE runs SET record = replace(record, '"off_rack"', '"remote"')""") == ()
+    earlier = load_sweep(copied)
+    assert earlier.records() == today.records()
+    assert earlier.frame()["map_off_rack"].equals(today.frame()["map_off_rack"])
+    assert earlier.frame()["map_off_rack"].sum() > 0
+
+
 def test_what_nothing_proves(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that optima that nothing proves are counted by what they rest on, and are no fault."""
     claimed = Verdict((), (Claim("solver", "its word"),))
