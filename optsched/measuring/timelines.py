@@ -434,7 +434,10 @@ def locality_by_size(runs: Any) -> pd.DataFrame:
     import pandas as pd
 
     by_name = _by_name(timelines_of(runs))
-    unit = "MB" if all(_has_sizes(one) for held in by_name.values() for one in held) else "maps"
+    known = True
+    for workload in (one.instance.workload for held in by_name.values() for one in held):
+        known &= not np.isnan(workload.size[(workload.kind == MAP) & (workload.job >= 0)]).any()
+    unit = "MB" if known else "maps"
     rows: dict[str, list[tuple[float, Ints]]] = {
         name: [entry for one in held for entry in _localities(one, unit)] for name, held in by_name.items()
     }
@@ -454,11 +457,6 @@ def locality_by_size(runs: Any) -> pd.DataFrame:
                 {"run": name, "least": least, "most": most, "unit": unit, "jobs": len(entries), "maps": maps, **shares}
             )
     return pd.DataFrame(found, columns=["run", "least", "most", "unit", "jobs", "maps", *CLASSES])
-
-
-def _has_sizes(one: Timeline) -> bool:
-    workload = one.instance.workload
-    return not bool(np.isnan(workload.size[(workload.kind == MAP) & (workload.job >= 0)]).any())
 
 
 def _localities(one: Timeline, unit: str) -> list[tuple[float, Ints]]:

@@ -6,7 +6,7 @@ signed: a decision that is best where it was taken need not belong to a best run
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
@@ -163,9 +163,6 @@ class Decompositions(Sequence[Decomposition]):
 
     def __getitem__(self, position: Any) -> Any:
         return self.found[position]
-
-    def __iter__(self) -> Iterator[Decomposition]:
-        return iter(self.found)
 
     def raise_if_failed(self) -> Decompositions:
         """The same; HeuristicFailed with a line for each policy that failed."""

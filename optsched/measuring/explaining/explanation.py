@@ -37,7 +37,6 @@ __all__ = [
     "causes_of",
     "data_distance",
     "gained",
-    "sentences",
 ]
 
 
@@ -277,7 +276,34 @@ class Explanation(ExplainedGap):
 
     def sentences(self, most: int = MOST) -> Iterator[str]:
         """A line a sentence or a chain; `most` chains are written one by one."""
-        return sentences(self, most)
+        problem, report = self.problem, self.report
+        where = f"{problem.instance.name or 'instance'}, {problem.name}"
+        if self.infeasible:
+            yield f"{where}: no placement is feasible."
+            yield _conflict(self)
+            return
+        here, there = report.objective, report.reference.solution.objective
+        names = ", then ".join(f"{part.name} ({part.unit})" for part in problem.components)
+        best = "the proved optimum" if self.optimal else "the best placement known (not proved optimal)"
+        best_value = "nothing" if there is None else value(there)
+        yield f"{where}: {self.who} has {value(here)} {names}; {best}: {best_value}."
+        if self.chains:
+            yield from _heading(self)
+            shown, left, moves, gain = self.parted(most)
+            for rank, chain in enumerate(shown, start=1):
+                yield f"{rank:3}. {_chain(self, chain)}"
+            if left:
+                yield f"     and {left} more of {counted(moves, 'move')}: together {gained(problem, gain)}"
+            yield f"Together: {gained(problem, self.gap or ())}, which is the gap."
+        elif self.optimal:
+            yield "There is no gap: the placement is as good as the optimum."
+        else:
+            yield "No better placement is known to compare it with."
+        if self.worths:
+            yield "Solved again with one change of the cluster:"
+            yield from (f"  -  {_worth(problem, worth)}" for worth in self.worths)
+        if self.no_worth is not None:
+            yield f"No change of the cluster was tried: {self.no_worth}."
 
 
 def _spelled(value: Value | None) -> list[int | str | None] | None:
@@ -369,38 +395,6 @@ def causes_of(problem: Problem, here: Ints, there: Ints) -> list[Cause]:
 
 
 _DATA = {"node": "where its data is", "rack": "in the rack of its data", "off_rack": "off-rack"}
-
-
-def sentences(explanation: Explanation, most: int = MOST) -> Iterator[str]:
-    """The explanation, a line a sentence or a chain; `most` chains are written one by one."""
-    problem, report = explanation.problem, explanation.report
-    where = f"{problem.instance.name or 'instance'}, {problem.name}"
-    if explanation.infeasible:
-        yield f"{where}: no placement is feasible."
-        yield _conflict(explanation)
-        return
-    here, there = report.objective, report.reference.solution.objective
-    names = ", then ".join(f"{part.name} ({part.unit})" for part in problem.components)
-    best = "the proved optimum" if explanation.optimal else "the best placement known (not proved optimal)"
-    best_value = "nothing" if there is None else value(there)
-    yield f"{where}: {explanation.who} has {value(here)} {names}; {best}: {best_value}."
-    if explanation.chains:
-        yield from _heading(explanation)
-        shown, left, moves, gain = explanation.parted(most)
-        for rank, chain in enumerate(shown, start=1):
-            yield f"{rank:3}. {_chain(explanation, chain)}"
-        if left:
-            yield f"     and {left} more of {counted(moves, 'move')}: together {gained(problem, gain)}"
-        yield f"Together: {gained(problem, explanation.gap or ())}, which is the gap."
-    elif explanation.optimal:
-        yield "There is no gap: the placement is as good as the optimum."
-    else:
-        yield "No better placement is known to compare it with."
-    if explanation.worths:
-        yield "Solved again with one change of the cluster:"
-        yield from (f"  -  {_worth(problem, worth)}" for worth in explanation.worths)
-    if explanation.no_worth is not None:
-        yield f"No change of the cluster was tried: {explanation.no_worth}."
 
 
 def _heading(explanation: Explanation) -> Iterator[str]:

@@ -24,7 +24,6 @@ __all__ = [
     "ScheduleExplanation",
     "TaskTold",
     "Waits",
-    "schedule_sentences",
 ]
 
 # What tasks waited for -----------------------------------------------------------------------------------------------
@@ -209,43 +208,6 @@ class Waits:
 
 
 # The explanation of a schedule in sentences ---------------------------------------------------------------------------
-
-
-def schedule_sentences(explanation: ScheduleExplanation, most: int = MOST) -> Iterator[str]:
-    """Lines that say why: the value, what tasks waited for, the jobs that lose most, and the chain of the makespan.
-
-    At most `most` jobs, and as many links of the chain (the last ones), are written.
-    """
-    problem, reference = explanation.problem, explanation.report.reference
-    where = f"{problem.instance.name or 'instance'}, {problem.name}"
-    if explanation.infeasible:
-        yield f"{where}: no schedule is feasible: {reference.infeasible}."
-        return
-    component = problem.components[0]
-    best, held = reference.solution.objective, explanation.report.objective
-    assert held is not None
-    unit = component.unit
-    compared = (
-        "none is known to compare with" if best is None else f"{explanation.best_called}: {number(best[0])} {unit}"
-    )
-    assumed = explanation.report.run.assumed
-    who = f"{explanation.who} ({assumed})" if assumed else explanation.who
-    yield f"{where}: {who} has a {problem.value_in_words} of {number(held[0])} {unit}; {compared}."
-    yield from _compared(explanation)
-    yield _waits(explanation)
-    jobs = explanation.jobs
-    if jobs:
-        place = "alone on all slots" if explanation.best is None else f"in {explanation.best_called}"
-        yield f"Jobs, from arrival to end; first the one that loses most against its time {place}:"
-        yield from (f"  {rank}. {_job(job, explanation)}" for rank, job in enumerate(jobs[:most], start=1))
-        if len(jobs) > most:
-            yield f"  and {counted(len(jobs) - most, 'more job')}, with smaller losses."
-    if explanation.chain:
-        yield "This chain of tasks leads to the last end:"
-        left = len(explanation.chain) - most
-        if left > 0:
-            yield f"  {counted(left, 'task')} before, then"
-        yield from (f"  {_link(link, explanation)}" for link in explanation.chain[max(0, left) :])
 
 
 def _compared(explanation: ScheduleExplanation) -> Iterator[str]:
@@ -479,5 +441,35 @@ class ScheduleExplanation(ExplainedGap):
         return self.brief(self.gap, "" if self.infeasible else f", {counted(len(self.problem.jobs), 'job')}")
 
     def sentences(self, most: int = MOST) -> Iterator[str]:
-        """The explanation in words, with the most important `most` jobs and links of the chain."""
-        return schedule_sentences(self, most)
+        """Lines that say why: the value, what tasks waited for, the jobs that lose most, and the chain of the makespan.
+
+        At most `most` jobs, and as many links of the chain (the last ones), are written.
+        """
+        problem, reference = self.problem, self.report.reference
+        where = f"{problem.instance.name or 'instance'}, {problem.name}"
+        if self.infeasible:
+            yield f"{where}: no schedule is feasible: {reference.infeasible}."
+            return
+        component = problem.components[0]
+        best, held = reference.solution.objective, self.report.objective
+        assert held is not None
+        unit = component.unit
+        compared = "none is known to compare with" if best is None else f"{self.best_called}: {number(best[0])} {unit}"
+        assumed = self.report.run.assumed
+        who = f"{self.who} ({assumed})" if assumed else self.who
+        yield f"{where}: {who} has a {problem.value_in_words} of {number(held[0])} {unit}; {compared}."
+        yield from _compared(self)
+        yield _waits(self)
+        jobs = self.jobs
+        if jobs:
+            place = "alone on all slots" if self.best is None else f"in {self.best_called}"
+            yield f"Jobs, from arrival to end; first the one that loses most against its time {place}:"
+            yield from (f"  {rank}. {_job(job, self)}" for rank, job in enumerate(jobs[:most], start=1))
+            if len(jobs) > most:
+                yield f"  and {counted(len(jobs) - most, 'more job')}, with smaller losses."
+        if self.chain:
+            yield "This chain of tasks leads to the last end:"
+            left = len(self.chain) - most
+            if left > 0:
+                yield f"  {counted(left, 'task')} before, then"
+            yield from (f"  {_link(link, self)}" for link in self.chain[max(0, left) :])

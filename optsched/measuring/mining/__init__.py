@@ -28,8 +28,7 @@ from optsched.heuristics import AnyHeuristic
 from optsched.instances.documents.storing import write_whole
 from optsched.instances.families.base import optimum_label
 from optsched.instances.files import from_document, to_json
-from optsched.measuring.gaps import GapReport
-from optsched.measuring.mining.documents import MINIMAL, Document
+from optsched.measuring.mining.documents import MINIMAL
 from optsched.measuring.mining.statements import Statement, statement
 from optsched.measuring.mining.walking import (
     OVER_ZERO,
@@ -37,7 +36,6 @@ from optsched.measuring.mining.walking import (
     Aim,
     Judge,
     Judged,
-    Score,
     Search,
     Starts,
     is_broken,
@@ -83,16 +81,17 @@ def check_free(folder: str | Path, name: str) -> None:
             raise UsageError(f"{path} is there already; choose another --name")
 
 
-@dataclass(frozen=True)
-class Find:
+@dataclass(frozen=True, repr=False)
+class Find(Judged):
     """The worst instance that was found.
 
     Attributes
     ----------
+    document, report, runs, score
+        The instance, what it comes to in the worst of its runs and in each, and how bad that is: the sort of failure,
+        and the gap.
     problem, parameters, choice
         The problem posed, and the heuristic.
-    found
-        The instance, and what each of its runs comes to.
     aim, claim
         What was looked for; the name of the broken claim, where it was given by name.
     profile, limits
@@ -109,7 +108,6 @@ class Find:
     problem: str
     parameters: Mapping[str, Any]
     choice: Choice
-    found: Judged
     aim: Aim
     claim: str | None
     profile: str | Path | Profile
@@ -122,26 +120,6 @@ class Find:
     def __repr__(self) -> str:
         return brief(f"Find: {self}")
 
-    @property
-    def report(self) -> GapReport:
-        """What it comes to, in the worst of its runs."""
-        return self.found.report
-
-    @property
-    def runs(self) -> tuple[GapReport, ...]:
-        """What each of its runs comes to."""
-        return self.found.runs
-
-    @property
-    def document(self) -> Document:
-        """The instance."""
-        return self.found.document
-
-    @property
-    def score(self) -> Score:
-        """How bad it is: the sort of failure, and the gap."""
-        return self.found.score
-
     @cached_property
     def rests_on(self) -> tuple[str, ...]:
         """What the optimum rests on without a proof, as `optsched certify` finds: `solver`, `enumeration`, nothing."""
@@ -151,7 +129,7 @@ class Find:
     def __str__(self) -> str:
         tasks, nodes = (len(self.document[table]) for table in ("tasks", "nodes"))
         sizes = f"{counted(tasks, 'task')} and {counted(nodes, 'node')}"
-        return f"{self.choice.label} on {self.problem}: {self.found.compared}, on {sizes}"
+        return f"{self.choice.label} on {self.problem}: {self.compared}, on {sizes}"
 
     def words(self) -> str:
         """What was found, for people: a line on the heuristic, where it differs from an optimum, what was done."""
@@ -274,7 +252,8 @@ class Find:
             lines = [self._call(name, seeds)]
         else:
             lines = [self._call(name, self._limit())]
-        text = [f'"""Mined: {_quoted(str(self))}."""', "", *imports, "", "", *mark]
+        said = str(self).replace("\\", "\\\\").replace('"""', "'''")
+        text = [f'"""Mined: {said}."""', "", *imports, "", "", *mark]
         text += [f"def test_{_identifier(name)}(optsched_gap):", f'    """Tests that {claim}."""']
         return "\n".join([*text, *(f"    {line}" for line in lines)]) + "\n"
 
@@ -317,10 +296,6 @@ class Find:
 
 def _proof(kinds: Sequence[str]) -> str:
     return f"rests on {' and '.join(kinds)}" if kinds else "is proved, as optsched certify shows"
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"""', "'''")
 
 
 # Looking for it ----------------------------------------------------------------------------------------------------
@@ -428,8 +403,9 @@ def mine(
     named = claim if isinstance(claim, str) else None
     if named is not None and "/" in named:
         function = stated = statement(named, None if heuristic is None else chosen(heuristic).label)
-        heuristic = stated.heuristic
-        problem, parameters = _stated(stated, problem), parameters or stated.parameters
+        if problem not in (None, stated.problem):
+            raise UsageError(f"{stated.claim} is about {stated.problem}, not {problem}")
+        heuristic, problem, parameters = stated.heuristic, stated.problem, parameters or stated.parameters
     elif named is not None:
         function = users_function(named, "claim")
     if heuristic is None or problem is None:
@@ -454,15 +430,20 @@ def mine(
     spent = search.searched if budget is None or time_limit is not None else budget
     start = {"family": family, "most-tasks": most_tasks, "most-nodes": most_nodes, "profile": profile}
     command = _command(judge, claim, family_parameters or {}, {**start, "budget": spent, "seed": seed})
-    state = (search.tried, command, search.minimal, interrupted)
-    return Find(name, given, choice, search.best, aim, named, profile, in_force() or Limits(), *state)
-
-
-def _stated(of: Statement, problem: str | None) -> str:
-    """The problem of a claim; UsageError where another one is given."""
-    if problem not in (None, of.problem):
-        raise UsageError(f"{of.claim} is about {of.problem}, not {problem}")
-    return of.problem
+    return Find(
+        **vars(search.best),
+        problem=name,
+        parameters=given,
+        choice=choice,
+        aim=aim,
+        claim=named,
+        profile=profile,
+        limits=in_force() or Limits(),
+        tried=search.tried,
+        command=command,
+        minimal=search.minimal,
+        interrupted=interrupted,
+    )
 
 
 def _check_counts(**counts: int | None) -> None:

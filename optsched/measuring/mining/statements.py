@@ -77,20 +77,20 @@ def statement(name: str, heuristic: str | None = None) -> Statement:
     'labl,lbar=inf'
     """
     one = claim(name)
-    found = [(check, text) for check in one.checks if _of_one_draw(check) for text in _heuristics(check)]
-    fitting = [entry for entry in found if heuristic is None or _same(entry[1], heuristic)]
+    found = [(check, text, chosen(text)) for check in one.checks if _of_one_draw(check) for text in _heuristics(check)]
+    wanted = None if heuristic is None else chosen(heuristic)
+    fitting = [
+        (check, text)
+        for check, text, choice in found
+        if wanted is None or (choice.entry, choice.parameters) == (wanted.entry, wanted.parameters)
+    ]
     if not fitting:
-        known = ", ".join(dict.fromkeys(chosen(text).label for _, text in found))
+        known = ", ".join(dict.fromkeys(choice.label for _, _, choice in found))
         why = f"its statements are about {known}" if found else "none of its checks is about each instance alone"
         raise UsageError(f"{name}: no statement that one instance could break; {why}")
     check, text = min(fitting, key=lambda entry: entry[0].holds)
     problem, parameters = parted(check.problem, "problem")
     return Statement(name, check, problem, parameters, text, one.region)
-
-
-def _same(one: str, other: str) -> bool:
-    first, second = chosen(one), chosen(other)
-    return (first.entry, first.parameters) == (second.entry, second.parameters)
 
 
 def _heuristics(check: Check) -> Iterator[str]:

@@ -507,8 +507,9 @@ class Search:
             if kept >= len(steps):
                 break
             at %= len(steps)
-            if self._shrunk(steps[at]):
-                kept = 0
+            found = self._as_bad(steps[at])
+            if found is not None:
+                self.best, kept = found, 0
             else:
                 at, kept = at + 1, kept + 1
         self.minimal = True
@@ -516,13 +517,6 @@ class Search:
         numbered = self._as_bad(numbered_anew(self.best.document))
         if numbered is not None and not any(self._as_bad(step) for step in smaller(numbered.document)):
             self.best = numbered
-
-    def _shrunk(self, document: Document) -> bool:
-        """Whether a document is as bad as the worst, which it is then."""
-        found = self._as_bad(document)
-        if found is not None:
-            self.best = found
-        return found is not None
 
     def _as_bad(self, document: Document) -> Judged | None:
         assert self.best is not None

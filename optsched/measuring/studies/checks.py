@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, Unpack, get_type_hints
+from typing import Annotated, Any, Literal, TypedDict, Unpack, get_type_hints
 
 from optsched.certificates import certify
 from optsched.core.brief import counted
@@ -24,19 +24,16 @@ from optsched.measuring.gaps import gap_limit
 from optsched.measuring.records import Run
 from optsched.measuring.studies.choices import (
     MEASURED,
-    TRUTH,
+    AboveZero,
     Choice,
     Group,
     Looking,
     Rule,
     Source,
+    Text,
+    Texts,
     chosen,
     distinct,
-    is_above_zero,
-    is_figure,
-    is_text,
-    is_texts,
-    is_truth,
     listed,
     read_toml,
     seeds_of,
@@ -58,6 +55,16 @@ KINDS = ("enumeration", "solver", "nothing")
 
 #: Those that say which gap is limited, and how far.
 _LIMITING = ("max_gap", "max_absolute", "over", "component", "frontier")
+
+
+#: A number, or a text that may be one.
+_FIGURE = int | float | Text
+_TRUTH = Rule("true or false", bool)
+
+
+def _over(value: Any) -> None:
+    """Raise UsageError for what is no statistic of several gaps."""
+    GapLimit.of(max_gap=0, over=value)
 
 
 class CheckArguments(TypedDict, total=False):
@@ -96,30 +103,16 @@ class CheckArguments(TypedDict, total=False):
         As for `optsched.study`: seconds and MiB after which a run or solve is killed, in a process of its own.
     """
 
-    max_gap: Annotated[Any, Rule('a share such as 0.05 or "5%"', is_figure, lambda value: gap_limit(value, "a share"))]
-    max_absolute: Annotated[Any, Rule("a number", is_figure, difference)]
-    over: Annotated[
-        Any,
-        Rule(
-            '"worst", "mean", "median" or a quantile such as 0.9',
-            is_figure,
-            lambda value: GapLimit.of(max_gap=0, over=value),
-        ),
-    ]
-    component: Annotated[str | None, Rule("the name of a component", is_text)]
-    frontier: Annotated[bool, TRUTH]
-    feasible: Annotated[bool, TRUTH]
-    baseline: Annotated[
-        bool | str | Path | None,
-        Rule("the path of a file, true or false", lambda value: is_truth(value) or is_text(value)),
-    ]
+    max_gap: Annotated[Any, Rule('a share such as 0.05 or "5%"', _FIGURE, lambda value: gap_limit(value, "a share"))]
+    max_absolute: Annotated[Any, Rule("a number", _FIGURE, difference)]
+    over: Annotated[Any, Rule('"worst", "mean", "median" or a quantile such as 0.9', _FIGURE, _over)]
+    component: Annotated[str | None, Rule("the name of a component", Text)]
+    frontier: Annotated[bool, _TRUTH]
+    feasible: Annotated[bool, _TRUTH]
+    baseline: Annotated[bool | str | Path | None, Rule("the path of a file, true or false", bool | Text)]
     certify: Annotated[
         bool | Iterable[str],
-        Rule(
-            'true, false, or a list such as ["solver"]',
-            lambda value: is_truth(value) or is_texts(value),
-            lambda value: kinds_of(value),
-        ),
+        Rule('true, false, or a list such as ["solver"]', bool | Texts, lambda value: kinds_of(value)),
     ]
     seeds: Annotated[int | str | Iterable[int] | None, MEASURED["seeds"]]
     parameters: Annotated[Mapping[str, Any] | None, MEASURED["parameters"]]
@@ -127,9 +120,9 @@ class CheckArguments(TypedDict, total=False):
     time_limit: Annotated[float | None, MEASURED["time_limit"]]
     run_limit: Annotated[
         float | None,
-        Rule('a number of seconds above 0, or "none"', lambda value: value == "none" or is_above_zero(value)),
+        Rule('a number of seconds above 0, or "none"', AboveZero | Literal["none"]),
     ]
-    memory_limit: Annotated[int | None, Rule("a number of MiB above 0", is_above_zero)]
+    memory_limit: Annotated[int | None, Rule("a number of MiB above 0", AboveZero)]
 
 
 @dataclass(frozen=True)
@@ -409,7 +402,7 @@ def _uncertified(measured: Iterable[Run], allowed: Sequence[str]) -> Iterator[Br
 
 #: The rule for each key's value.
 _RULES: dict[str, Rule] = {
-    "name": Rule("a text", is_text),
+    "name": Rule("a text", Text),
     **{key: MEASURED[key] for key in ("heuristic", "problem", "instances", "family")},
     **{name: hint.__metadata__[0] for name, hint in get_type_hints(CheckArguments, include_extras=True).items()},
 }

@@ -6,15 +6,19 @@ Also as files (TOML) say it: the form of their tables, and what instances, heuri
 from __future__ import annotations
 
 import glob
-import math
 import os
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Meta
 
 from optsched.core import kinds
 from optsched.core.brief import brief, counted
@@ -29,6 +33,8 @@ from optsched.problems.base import resolve
 from optsched.solvers.profiles import load_profile
 
 __all__ = [
+    "AboveZero",
+    "AtLeastZero",
     "Choice",
     "Family",
     "Group",
@@ -38,19 +44,14 @@ __all__ = [
     "Rule",
     "SEEDS",
     "Source",
-    "TRUTH",
+    "Text",
+    "Texts",
     "assignments",
     "chosen",
     "distinct",
     "find_here",
     "formed",
     "groups_of",
-    "is_above_zero",
-    "is_figure",
-    "is_number",
-    "is_text",
-    "is_texts",
-    "is_truth",
     "listed",
     "literal",
     "load_instance",
@@ -320,15 +321,11 @@ def groups_of(sources: Source | Iterable[Source]) -> list[Group]:
             except InputError as error:
                 errors.append(error if error.source else error.with_source(source))
     raise_all(errors)
-    names = [instance.name for _, instances in found for instance in instances]
+    names = Counter(instance.name for _, instances in found for instance in instances)
     return [
-        Group(label, instances if len(instances) != 1 else (_labelled(instances[0], label, names),))
-        for label, instances in found
+        Group(label, (replace(one[0], name=label),) if len(one) == 1 and names[one[0].name] > 1 else one)
+        for label, one in found
     ]
-
-
-def _labelled(instance: Instance, label: str, names: Sequence[str]) -> Instance:
-    return replace(instance, name=label) if names.count(instance.name) > 1 else instance
 
 
 def _expanded(sources: Iterable[Source], errors: list[InputError]) -> Iterator[str | Instance | Family | Group]:
@@ -406,74 +403,52 @@ def raise_all(errors: Sequence[InputError]) -> None:
 
 Found = TypeVar("Found")
 
+#: Forms of values: a text that is not empty, one or several; true or false with them; a finite number.
+Text: TypeAlias = Annotated[str, Meta(min_length=1)]
+Texts: TypeAlias = Text | Annotated[list[Text], Meta(min_length=1)]
+AboveZero: TypeAlias = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
+AtLeastZero: TypeAlias = Annotated[float, Meta(ge=0, le=sys.float_info.max)]
+
+
+class _Named(msgspec.Struct):
+    """A table with a name, among other keys."""
+
+    name: Text
+
 
 @dataclass(frozen=True)
 class Rule:
     """What the value of a key must be.
 
-    `expected` says that in words, `holds` whether a value has that form. `check` raises UsageError or InputError for
+    `expected` says that in words, `form` is its type as msgspec takes it. `check` raises UsageError or InputError for
     what is wrong with one of that form.
     """
 
     expected: str
-    holds: Callable[[Any], bool]
+    form: Any
     check: Callable[[Any], object] = lambda value: None
 
+    def holds(self, value: Any) -> bool:
+        """Whether a value has the form."""
+        with suppress(msgspec.ValidationError):
+            msgspec.convert(value, self.form)
+            return True
+        return False
 
-def is_text(value: Any) -> bool:
-    """Whether it is a text that is not empty."""
-    return isinstance(value, str) and value != ""
-
-
-def is_texts(value: Any) -> bool:
-    """Whether it is a text, or a list of texts."""
-    return is_text(value) or (isinstance(value, list) and value != [] and all(map(is_text, value)))
-
-
-def is_truth(value: Any) -> bool:
-    """Whether it is true or false."""
-    return isinstance(value, bool)
-
-
-def is_number(value: Any) -> bool:
-    """Whether it is a number."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
-
-
-def _is_families(value: Any) -> bool:
-    tables = listed(value)
-    return tables != [] and all(isinstance(table, Mapping) and is_text(table.get("name")) for table in tables)
-
-
-def is_figure(value: Any) -> bool:
-    """Whether it is a number, or a text that may be one."""
-    return is_number(value) or is_text(value)
-
-
-def is_above_zero(value: Any) -> bool:
-    """Whether it is a finite number above 0."""
-    return is_number(value) and 0 < value < math.inf
-
-
-TRUTH = Rule("true or false", is_truth)
 
 #: The rule for each key that says what is measured.
 MEASURED: dict[str, Rule] = {
-    "heuristic": Rule('a text such as "package.module:function", or a list of them', is_texts),
-    "problem": Rule('a name such as "lsap", or a list of names', is_texts),
-    "instances": Rule("a name, file, folder or pattern, or a list of them", is_texts),
+    "heuristic": Rule('a text such as "package.module:function", or a list of them', Texts),
+    "problem": Rule('a name such as "lsap", or a list of names', Texts),
+    "instances": Rule("a name, file, folder or pattern, or a list of them", Texts),
     "family": Rule(
         'a table with a name, such as {name = "lsap", seeds = "0-29", nodes = 20}, or a list of them',
-        _is_families,
+        _Named | Annotated[list[_Named], Meta(min_length=1)],
     ),
-    "seeds": Rule(
-        'how many, a list of seeds, or a text such as "0-29"',
-        lambda value: not isinstance(value, bool | float),
-        seeds_of,
-    ),
-    "parameters": Rule("a table", lambda value: isinstance(value, Mapping)),
-    "profile": Rule("the name of a profile, or a file", is_text, load_profile),
-    "time_limit": Rule("a number of seconds, at least 0", lambda value: is_number(value) and 0 <= value < math.inf),
+    "seeds": Rule('how many, a list of seeds, or a text such as "0-29"', int | str | list[Any], seeds_of),
+    "parameters": Rule("a table", dict[str, Any]),
+    "profile": Rule("the name of a profile, or a file", Text, load_profile),
+    "time_limit": Rule("a number of seconds, at least 0", AtLeastZero),
 }
 
 
@@ -606,7 +581,7 @@ def tables_of(
     have, or what is above it; where nothing is needed, a document without such a table is one itself.
     """
     shared = {name: value for name, value in document.items() if name != key}
-    values = formed(shared, {**above, key: Rule("a list of tables", is_truth)}, "", faults)
+    values = formed(shared, {**above, key: Rule("a list of tables", bool)}, "", faults)
     tables = document.get(key, [] if needed else [{}])
     if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
         faults.append(Fault(key, f"is no list of tables: begin each {key} with [[{key}]]"))

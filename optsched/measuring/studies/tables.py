@@ -508,13 +508,6 @@ def _difference(gap: float) -> str:
     return f"{gap:+.4g}" if gap else "0"
 
 
-def _unstarted(report: GapReport) -> str:
-    """How many tasks a run over time left waiting for ever; empty of a run in one snapshot."""
-    if report.run.schedule is None:
-        return ""
-    return f": {report.waiting} of {counted(len(report.problem.tasks), 'task')} never started"
-
-
 def _gap_note(group: Sequence[GapReport]) -> str:
     """The notes on a row: errors, starvation, violations, what was out of time, and in how many of its runs.
 
@@ -527,7 +520,8 @@ def _gap_note(group: Sequence[GapReport]) -> str:
         elif report.error is not None:
             note = "error: " + _shortened(report.error.splitlines()[0])
         elif report.run.starved:
-            note = "starved" + _unstarted(report)
+            unstarted = f": {report.waiting} of {counted(len(report.problem.tasks), 'task')} never started"
+            note = "starved" + unstarted * (report.run.schedule is not None)
         elif not report.feasible:
             all_are = "" if report.reference.infeasible is None else ", like every placement"
             note = f"infeasible{all_are}: " + several([_shortened(str(wrong), 40) for wrong in report.violations], 2)

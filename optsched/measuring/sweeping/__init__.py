@@ -282,7 +282,8 @@ class Agenda:
         return self._take_run(self.plan.unique[key], outcome)
 
     def _take_optimum(self, posed: Posed, outcome: Outcome) -> str:
-        solution = outcome.value if outcome.done else _unanswered(posed, outcome)
+        limit = {Status.TIMED_OUT: Limit.TIME, Status.OUT_OF_MEMORY: Limit.MEMORY}.get(outcome.status)
+        solution = outcome.value if outcome.done else unanswered(posed.problem, limit, str(outcome))
         if solution.limit is Limit.INTERRUPTED:
             raise KeyboardInterrupt
         row, instance = optimum_row(posed, solution, outcome), posed.problem.instance
@@ -301,7 +302,11 @@ class Agenda:
 
     def _take_run(self, run: Planned, outcome: Outcome) -> str:
         posed, problem = run.posed, run.posed.problem
-        record = outcome.value if outcome.done else _broken_off(run, outcome, self._hold(posed).solution)
+        record = outcome.value
+        if not outcome.done:  # its process did not end by itself, or raised what is no fault of the heuristic alone
+            ran = ended_run(named(run.choice.entry), heuristic_parameters(run.choice), outcome)
+            reference = Reference(problem, posed.profile, solution=pickle.loads(self._hold(posed).solution))
+            record = gap_of(problem, ran, run.seed, reference).record()
         notes = self._notes(problem.instance.name, problem.name)
         record = json.loads(json_of({"version": code_version(), **record, "notes": notes}))
         with self._store.transaction():
@@ -333,19 +338,6 @@ class Agenda:
 def now() -> str:
     """This instant, in UTC."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _unanswered(posed: Posed, outcome: Outcome) -> Solution:
-    """What is known where the process of a solver did not end by itself: nothing."""
-    limit = {Status.TIMED_OUT: Limit.TIME, Status.OUT_OF_MEMORY: Limit.MEMORY}.get(outcome.status)
-    return unanswered(posed.problem, limit, str(outcome))
-
-
-def _broken_off(run: Planned, outcome: Outcome, solution: bytes) -> dict[str, Any]:
-    """The record of a run whose process did not end by itself, or raised what is no fault of the heuristic alone."""
-    ran = ended_run(named(run.choice.entry), heuristic_parameters(run.choice), outcome)
-    reference = Reference(run.posed.problem, run.posed.profile, solution=pickle.loads(solution))
-    return gap_of(run.posed.problem, ran, run.seed, reference).record()
 
 
 # Rows of the store, without what `Agenda._shared` has -----------------------------------------------------------------

@@ -30,7 +30,9 @@ from functools import cached_property, lru_cache
 from importlib.machinery import ModuleSpec
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
 
 from optsched.core.errors import Fault, InputError, UsageError
 from optsched.core.instance import Instance
@@ -40,12 +42,13 @@ from optsched.heuristics import HEURISTICS, AnyHeuristic, Heuristic, heuristic
 from optsched.heuristics.running.run import TIMING
 from optsched.measuring.studies.choices import (
     MEASURED,
+    AboveZero,
+    AtLeastZero,
     Choice,
     Rule,
     Source,
+    Text,
     groups_of,
-    is_above_zero,
-    is_text,
     read_toml,
     seeds_of,
     tables_of,
@@ -415,41 +418,36 @@ def _variant_text(problem: TaskProblem[Any], values: Parameters) -> str:
     of_one = values.get(problem.name)
     own = of_one if isinstance(of_one, Mapping) else {}
     known = {entry.name for entry in problem.parameter_table}
-    return " ".join(f"{name}={_word(value)}" for name, value in {**values, **own}.items() if name in known)
-
-
-def _word(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    words = {
+        name: ",".join(map(str, value)) if isinstance(value, list | tuple) else value
+        for name, value in {**values, **own}.items()
+        if name in known
+    }
+    return " ".join(f"{name}={word}" for name, word in words.items())
 
 
 # The file of a sweep -----------------------------------------------------------------------------------------------
 
 
-def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
-
-
-def _tables(value: Any) -> bool:
-    return isinstance(value, Mapping) or (isinstance(value, list) and all(isinstance(row, Mapping) for row in value))
-
+#: How many there may be.
+_Count = Annotated[int, Meta(gt=0)]
 
 #: The keys of each part: what is measured.
 _PART: dict[str, Rule] = {
     **{key: rule for key, rule in MEASURED.items() if key != "time_limit"},
-    "parameters": Rule("a table such as {levels = [0, 1, 2]}, or a list of them; each is tried", _tables),
+    "parameters": Rule(
+        "a table such as {levels = [0, 1, 2]}, or a list of them; each is tried", dict[str, Any] | list[dict[str, Any]]
+    ),
 }
 
 #: The keys of the whole sweep: where to, how and within which limits.
 _WHOLE: dict[str, Rule] = {
-    "store": Rule('the path of a file, such as "sweep.sqlite"', is_text),
-    "time_limit": Rule(
-        MEASURED["time_limit"].expected + ', or "none"',
-        lambda value: value == "none" or MEASURED["time_limit"].holds(value),
-    ),
-    "run_limit": Rule("a number of seconds above 0", is_above_zero),
-    "memory_limit": Rule("a whole number of MiB", _whole),
-    "jobs": Rule("a whole number of processes", _whole),
-    "dask": Rule("the address of a scheduler, such as tcp://host:8786", is_text),
+    "store": Rule('the path of a file, such as "sweep.sqlite"', Text),
+    "time_limit": Rule('a number of seconds, at least 0, or "none"', AtLeastZero | Literal["none"]),
+    "run_limit": Rule("a number of seconds above 0", AboveZero),
+    "memory_limit": Rule("a whole number of MiB", _Count),
+    "jobs": Rule("a whole number of processes", _Count),
+    "dask": Rule("the address of a scheduler, such as tcp://host:8786", Text),
 }
 
 

@@ -11,7 +11,7 @@ import optsched
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.generate import generate
 from optsched.measuring.explaining import explain
-from optsched.measuring.explaining.explanation import causes_of, data_distance, gained, sentences
+from optsched.measuring.explaining.explanation import causes_of, data_distance, gained
 from optsched.problems import Lsap, Problem, WorstGroup, problem
 
 
@@ -88,7 +88,7 @@ def chain_of(length: int) -> Lsap:
 
 def lines(posed: Problem, nodes: list[int], most: int = 10) -> list[str]:
     """The sentences on a placement."""
-    return list(sentences(explain(posed, posed.placement(nodes)), most))
+    return list(explain(posed, posed.placement(nodes)).sentences(most))
 
 
 def test_a_chain_of_two() -> None:

@@ -15,7 +15,7 @@ from optsched.core.instance import KINDS, RUNNING
 from optsched.core.placement import MICRO, Placement, Schedule
 from optsched.instances.files import from_document
 from optsched.measuring.explaining import ScheduleExplanation, explain, explained
-from optsched.measuring.explaining.schedules import Waits, schedule_sentences
+from optsched.measuring.explaining.schedules import Waits
 from optsched.measuring.gaps import gap
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedules import ScheduleProblem
@@ -232,7 +232,7 @@ def test_few_are_told() -> None:
     """Tests that what is not told is counted: the jobs that lose least, and the beginning of the chain."""
     problem = posed()
     schedule = problem.schedule([0, 0, 0], [3 * MICRO, 8 * MICRO, 9 * MICRO])
-    lines = list(schedule_sentences(explain(problem, schedule), 1))
+    lines = list(explain(problem, schedule).sentences(1))
     assert [line.split(",")[0] for line in lines[4:]] == [
         "  1. k: 11 s",
         "  and 2 more jobs",

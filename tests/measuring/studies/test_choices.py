@@ -22,8 +22,6 @@ from optsched.measuring.studies.choices import (
     distinct,
     formed,
     groups_of,
-    is_number,
-    is_truth,
     listed,
     read_toml,
     seeds_of,
@@ -269,7 +267,4 @@ def test_forms() -> None:
     assert told[0].endswith('expected how many, a list of seeds, or a text such as "0-29", got true')
     assert told[2].endswith("or a list of them, got a table")
     assert told[3].endswith('did you mean "problem"?')
-    assert not is_number(True)
-    assert not is_number(float("nan"))
-    assert is_truth(False)
     assert (listed("a"), listed(["a"])) == (["a"], ["a"])
