@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -45,6 +46,13 @@ class First(Policy):
         return tuple(view.pending[:1].tolist())  # type: ignore[attr-defined]
 
 
+class Idle(Policy):
+    """Starts nothing."""
+
+    def offer(self, offer: object, view: object) -> tuple[int, ...]:
+        return ()
+
+
 def last_name(label: str) -> str:
     """What a policy of this file is called, without where it is."""
     return re.split("[.:]", label)[-1]
@@ -68,7 +76,6 @@ def test_parts_add_up() -> None:
             == found.means["as_is"] - found.bound
         )
         best = optsched.solve(problem, route="brute-force").objective
-        assert best is not None
         assert found.bound <= best[0] <= found.known <= found.arrived <= min(run.any_order for run in found.runs)
         for run in found.runs:
             assert run.any_order <= run.nearest
@@ -159,19 +166,23 @@ def test_how_it_is_shown() -> None:
     assert frame["share"].tolist() == [0, 0, 1, 0, 0, 0]
 
 
-def test_what_is_refused() -> None:
-    """Tests that a problem without time, no seed, and a policy that starts nothing are each told in a line."""
-
-    class Idle(Policy):
-        def offer(self, offer: object, view: object) -> tuple[int, ...]:
-            return ()
-
-    with pytest.raises(UsageError, match="decompose takes"):
-        decompose(optsched.problem("lsap", "papers/guo-fig2"), "dl")
-    with pytest.raises(UsageError, match="one seed or more"):
-        decompose(Makespan(two_jobs()), "fair", [])
-    with pytest.raises(HeuristicFailed, match="Idle"):
-        decompose(Makespan(two_jobs()), Idle, [0])
+@pytest.mark.parametrize(
+    ("asked", "error", "told"),
+    [
+        (lambda problem: decompose(optsched.problem("lsap", "papers/guo-fig2"), "dl"), UsageError, "decompose takes"),
+        (lambda problem: decompose(problem, "fair", []), UsageError, "one seed or more"),
+        (lambda problem: decompose(problem, Idle, [0]), HeuristicFailed, "Idle"),
+        (lambda problem: decompose_all(problem, []), UsageError, "give one policy or more"),
+        (lambda problem: decompose_all(problem, "fair"), UsageError, r"for one alone there is optsched\.decompose"),
+        (lambda problem: decompose_all(problem, ["fair", "fair"]), UsageError, "fair is there twice"),
+        (lambda problem: decompose_all(problem, ["fair"], []), UsageError, "decompose_all: give one seed or more"),
+        (lambda problem: decompose_all(problem, [("fair", {"delai": 1})]), UsageError, "delai"),
+    ],
+)
+def test_what_is_refused(asked: Callable[[Makespan], object], error: type[Exception], told: str) -> None:
+    """Tests a line for a problem without time, no seed or policy, one twice, a parameter that is none, and idling."""
+    with pytest.raises(error, match=told):
+        asked(Makespan(crossed()))
 
 
 def test_a_reference_saves_solving(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,11 +264,6 @@ def test_the_order_of_another_policy() -> None:
 
 def test_a_policy_that_fails_ends_no_table() -> None:
     """Tests that a policy that fails is told of by its name, and that the others are measured."""
-
-    class Idle(Policy):
-        def offer(self, offer: object, view: object) -> tuple[int, ...]:
-            return ()
-
     told: list[str] = []
     found = decompose_all(Makespan(crossed()), [First, Idle], [3], heartbeat=0, step=told.append)
     assert [last_name(one.label) for one in found] == ["First"]
@@ -268,21 +274,6 @@ def test_a_policy_that_fails_ends_no_table() -> None:
     told.clear()
     nothing = decompose_all(Makespan(crossed()), [Idle], [3], heartbeat=0, step=told.append)
     assert (len(nothing), list(map(last_name, told)), nothing.frame().shape) == (0, ["Idle, seed 3"], (0, 9))
-
-
-def test_what_several_refuse() -> None:
-    """Tests one line for no policy, one alone without a list, one twice, and a parameter that is none."""
-    problem = Makespan(crossed())
-    with pytest.raises(UsageError, match="give one policy or more"):
-        decompose_all(problem, [])
-    with pytest.raises(UsageError, match=r"for one alone there is optsched\.decompose"):
-        decompose_all(problem, "fair")
-    with pytest.raises(UsageError, match="fair is there twice"):
-        decompose_all(problem, ["fair", "fair"])
-    with pytest.raises(UsageError, match="decompose_all: give one seed or more"):
-        decompose_all(problem, ["fair"], [])
-    with pytest.raises(UsageError, match="delai"):
-        decompose_all(problem, [("fair", {"delai": 1})])
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -337,7 +328,6 @@ def test_bug_a_reduce_that_waits_for_its_maps_was_over() -> None:
     problem = JobTimes(parse(json.dumps(given)))
     assert known_at(problem, optsched.Schedule.empty(3), 2_000_000).state.status.tolist() == [PENDING, RUNNING, PENDING]
     best = optsched.solve(problem).objective
-    assert best is not None
     assert planned_anew(problem) == best[0]
 
 
@@ -349,8 +339,6 @@ def test_between_the_optimum_and_itself(jobs: list[tuple[int, int]], nodes: int)
     for kind in (JobTimes, Makespan):
         best = optsched.solve(kind(posed(arrival, duration, nodes))).objective
         found = planned_anew(kind(posed(arrival, duration, nodes)))
-        assert found is not None
-        assert best is not None
         assert found >= best[0]
         at_once = kind(posed([arrival[0]] * len(jobs), duration, nodes))
         assert planned_anew(at_once) == pytest.approx(optsched.solve(at_once).objective[0], abs=0)

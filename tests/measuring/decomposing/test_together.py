@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 import pytest
-from over_time import FORMS, arriving, document, fetching
+from over_time import arriving
 
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.heuristics import HEURISTICS, heuristic
 from optsched.heuristics.running.base import Policy
 from optsched.heuristics.running.run import values_in_force
-from optsched.instances.files import parse
 from optsched.measuring.decomposing.together import ORDERS, InOrder, JobTasks, Together, placed_together
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.simulating import Levels, simulate
+from optsched.simulating import simulate
 from optsched.simulating.every_round import EveryRound
 
 POLICIES = [name for name, entry in HEURISTICS.items() if entry.online]
@@ -151,29 +149,15 @@ class First(Policy):
         return tuple(view.pending_of(offer.kind)[:1].tolist())
 
 
-def test_jobs_are_kept() -> None:
-    """Tests that only tasks of the same job and kind are exchanged: at each offer as many of each start as before."""
+@pytest.mark.parametrize("job", [[0, 0, 1], [-1, -1, 0]], ids=["jobs", "without a job"])
+def test_jobs_are_kept(job: list[int]) -> None:
+    """Tests that only tasks of the same job and kind are exchanged; a task without a job is a job of its own."""
     workload = Workload(
-        ["a1", "a2", "b1"],
-        job=[0, 0, 1],
-        job_ids=["a", "b"],
+        ["x", "y", "z"],
+        job=job,
+        job_ids=["a", "b"][: max(job) + 1],
         replicas=Ragged.from_rows([[1], [1], [0]]),
-        times=[[1, 9, 9]] * 3,
-    )
-    problem = Makespan(Instance(Cluster(["n0", "n1"], slots=[1, 0]), workload))
-    run = simulate(problem.instance, Together(problem, First()), heartbeat=0)
-    order = np.argsort(run.schedule.starts).tolist()
-    assert order == [0, 1, 2]
-
-
-def test_a_task_without_a_job_is_one_itself() -> None:
-    """Tests that no task without a job is exchanged for one of a job, or for another without a job."""
-    workload = Workload(
-        ["x", "y", "a"],
-        job=[-1, -1, 0],
-        job_ids=["j"],
-        replicas=Ragged.from_rows([[1], [1], [0]]),
-        times=[[1, 9, 9], [1, 5, 5], [1, 9, 9]],
+        times=[[1, 9, 9], [1, 9 if job[1] == 0 else 5, 9 if job[1] == 0 else 5], [1, 9, 9]],
     )
     problem = Makespan(Instance(Cluster(["n0", "n1"], slots=[1, 0]), workload))
     run = simulate(problem.instance, Together(problem, First()), heartbeat=0)
@@ -194,32 +178,3 @@ def test_orders_of_jobs() -> None:
         run = simulate(problem.instance, InOrder(problem, order), heartbeat=0)
         firsts[order] = sorted(np.flatnonzero(run.schedule.starts == 0).tolist())
     assert firsts == {"arrival": [0, 1], "fewest-running": [0, 3], "fewest-left": [3, 4]}
-
-
-def test_every_run_is_feasible() -> None:
-    """Tests that orders, and real policies with the nearest tasks, run drawn instances to the end, within the rules."""
-    names = ("dl", "fair", "delay", "rand", "capacity")
-    for seed in range(15):
-        text = document(seed, tasks=8)
-        for node in text["nodes"]:
-            for kind in ("", "reduce_"):
-                node[f"{kind}slots"] += 1
-                node[f"idle_{kind}slots"] += 1
-        slowstart = (0.05, 1, 0)[seed % 3]
-        problem = JobTimes(parse(json.dumps(text)), slowstart=slowstart)
-        together = Together(problem, made(names[seed % len(names)]))
-        for policy in (together, *(InOrder(problem, order) for order in ORDERS)):
-            run = simulate(problem.instance, policy, Levels(), heartbeat=0, slowstart=slowstart, seed=seed)
-            assert run.unfinished == ""
-            assert problem.violations(run.schedule) == []
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_excess_over_distances(form: str) -> None:
-    """Tests that the excess of each task on each node is what it takes there more than at its best."""
-    problem = Makespan(fetching(1, form, nodes=5, tasks=10), service="transfer", scale=0.5)
-    view: Any = Viewed(problem.instance.workload)
-    tasks = JobTasks(problem, view)
-    for node in range(5):
-        due = [problem.times.row(task)[node] - problem.times.row(task).min() for task in range(10)]
-        assert tasks.excess(np.arange(10), node).tolist() == due

@@ -101,7 +101,6 @@ def test_what_no_tasks_explain() -> None:
     problem = posed([[1, 1]] * 2, {"w": [[1, 2], [2, 1]]}, {"w": [9, 9]})
     found = explain(Never(problem.instance))
     assert found.infeasible
-    assert found.conflict is not None
     assert len(found.conflict.tasks) == 1
     assert found.conflict.nodes == ()
 
@@ -111,7 +110,6 @@ def test_questions_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changes, "MOST_SOLVES", 2)
     problem = posed([[1, 1]] * 5, {"w": [[3, 3], [2, 2], [2, 2], [1, 1], [1, 1]]}, {"w": [3, 3]})
     found = conflict_of(problem, EXACT)
-    assert found is not None
     assert not found.irreducible
     assert "A smaller set may suffice" in str(explain(problem))
     monkeypatch.setattr(changes, "MOST_SOLVES", 0)
@@ -192,11 +190,8 @@ def check(posed: Problem, here: Solution, folder: Path, most: int = 4) -> list[W
         assert (worth.objective, worth.gain) == (solved.objective, better_by(posed, best, solved.objective))
         assert isinstance(solved.decision, Placement)
         if worth.promised is not None and not worth.placed:
-            assert worth.gain is not None
             assert worth.gain <= worth.promised if worth.change == "slot" else worth.gain >= worth.promised
         if worth.change == "capacity":
-            assert worth.promised is not None
-            assert worth.gain is not None
             assert worth.gain >= worth.promised > (0,) * len(worth.promised)
     return list(found.worths)
 
@@ -215,8 +210,6 @@ def test_worth_is_what_solving_again_gives(record: Record, seeds: tuple[int, ...
                 asked |= {worth.change for worth in check(posed, best, tmp_path, 2)}
                 for change in ("slot", "replica", "capacity"):
                     easy = solve(record.problem_class(eased(posed.instance, change), **parameters))
-                    assert best.objective is not None
-                    assert easy.objective is not None
                     if any(better_by(posed, best.objective, easy.objective)):
                         helpful.add(change)
     assert asked >= helpful
@@ -275,7 +268,6 @@ def test_no_price_where_a_slot_changes_what_tasks_pay() -> None:
     slots = [worth for worth in explain(posed, solve(posed), worth=5).worths if worth.change == "slot"]
     assert slots
     for worth in slots:
-        assert worth.gain is not None
         assert worth.promised is None or worth.placed or worth.gain <= worth.promised
 
 

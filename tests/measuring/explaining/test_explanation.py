@@ -147,7 +147,6 @@ def test_racks_and_cycles() -> None:
 def test_steps_in_an_order() -> None:
     """Tests that ordered gains are said to depend on the order, and that components are told by their names."""
     posed = problem("latency", generate("latency", 5, nodes=4, tasks=9, replicas=1))
-    assert isinstance(posed, Problem)
     told = lines(posed, [0] * 9)
     assert told[3].startswith("The lines depend on their order: made from the top")
     assert "makespan" in told[-1]
@@ -158,7 +157,6 @@ def test_steps_in_an_order() -> None:
 def test_both_sorts_of_chains() -> None:
     """Tests that where only some lines depend on an order, it is said of how many."""
     posed = problem("lsap-fairness", generate("lsap-fairness", 4, nodes=8, tasks=14, slots=1, weights="1,2"))
-    assert isinstance(posed, Problem)
     for seed in range(20):
         found = explain(posed, "rand", seed)
         kinds = {chain.ordered for chain in found.chains}

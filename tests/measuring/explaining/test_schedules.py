@@ -33,19 +33,14 @@ def problem() -> ScheduleProblem:
 def test_jobs_lose_what_the_gap_is(problem: ScheduleProblem) -> None:
     """Tests that what the jobs lose to the optimum adds up to the gap, and the times of each task and job."""
     found = explain(problem, "fair")
-    assert isinstance(found, ScheduleExplanation)
-    assert found.gap is not None
     assert sum(job.lost for job in found.jobs) == float(found.gap[0]) > 0
     assert [job.lost for job in found.jobs] == sorted((job.lost for job in found.jobs), reverse=True)
     schedule = found.schedule
-    assert schedule is not None
     ends = dict(zip(problem.instance.workload.task_ids.tolist(), problem.ends(schedule) / MICRO, strict=True))
     for task in found.tasks:
         assert task.end == ends[task.task]
         assert task.start >= task.waited  # the first job arrives at 0
     for job in found.jobs:
-        assert job.best is not None
-        assert job.last is not None
         assert job.alone <= min(job.best, job.time)
         assert job.last.end == max(end for name, end in ends.items() if name.startswith(job.job))
     told = found.to_dict()
@@ -59,7 +54,6 @@ def test_what_may_be_given(problem: ScheduleProblem) -> None:
     """Tests a report, a schedule and a solution; what is none of these, infeasible or fails is told."""
     assert isinstance(explained(gap(problem, "fair")), ScheduleExplanation)
     best = optsched.solve(problem)
-    assert isinstance(best.decision, Schedule)
     for given in (best, best.decision):
         found = explain(problem, given)
         assert (found.gap, found.who, [job.lost for job in found.jobs]) == ((0,), "the schedule", [0, 0])
@@ -86,7 +80,6 @@ def test_nothing_is_feasible() -> None:
     """Tests that an infeasible problem is explained without a schedule, in words and for JSON."""
     document = {"format": "optsched/1", "nodes": [{"id": "a", "slots": 0}], "tasks": [{"id": "t", "duration": 1}]}
     found = explain(optsched.problem("makespan", document))
-    assert isinstance(found, ScheduleExplanation)
     assert (found.infeasible, found.schedule, found.gap) == (True, None, None)
     assert str(found) == (
         'instance, makespan: no schedule is feasible: no slot for a map ever becomes free, and task "t" is one.'
@@ -154,7 +147,6 @@ def test_every_second_has_its_cause(slowstart: float) -> None:
     whys: set[str] = set()
     for seed in range(40):
         problem = optsched.problem("makespan", from_document(whole(seed, 8)), slowstart=slowstart)
-        assert isinstance(problem, Makespan)
         listed = list(placed_schedules(problem))
         later = [problem.schedule(one.nodes[problem.tasks], one.starts[problem.tasks] + 2 * MICRO) for one in listed]
         for schedule in [*listed, *later[:2]]:
@@ -179,7 +171,6 @@ def test_a_reduce_that_waits_for_the_last_map() -> None:
     ]
     document = {"format": "optsched/1", "nodes": [{"id": "a", "slots": 2}], "jobs": [{"id": "j"}], "tasks": tasks}
     problem = optsched.problem("makespan", document, slowstart=0.5)
-    assert isinstance(problem, Makespan)
     waits = Waits(problem, problem.schedule([0, 0, 0], [0, 0, 4 * MICRO]))
     assert [(link.task, link.why, link.after) for link in waits.chain] == [(1, "arrival", -1), (2, "ends-with", 1)]
     assert (waits.last_of(0), waits.maps.tolist()) == (2, [0, 0, 4 * MICRO])

@@ -14,21 +14,24 @@ from typing import Any
 import pytest
 from greedy_rules import scarcest_first
 
-from optsched import Find, Instance, load, mine
+from optsched import Find, load, mine
 from optsched.certificates import certify
 from optsched.core.deadline import remaining
 from optsched.core.errors import InputError, OutOfTime, UsageError
 from optsched.core.placement import Placement
 from optsched.core.registry import records
-from optsched.heuristics import HEURISTICS
+from optsched.heuristics import HEURISTICS, run
 from optsched.instances.files import from_document, to_json
-from optsched.instances.generate import known_optimum
-from optsched.measuring.mining import statement
+from optsched.instances.generate import generate, known_optimum
+from optsched.measuring.gaps import GapReport, Reference, gap_of
+from optsched.measuring.judging.expressions import evaluated
+from optsched.measuring.mining import margin, statement
 from optsched.measuring.mining.documents import smaller
-from optsched.problems import problem_class
+from optsched.problems import problem, problem_class
 from optsched.processes.containing import contained
 from optsched.processes.limits import Limits
 from optsched.routes import solve
+from optsched.solvers.profiles import load_profile
 
 #: Problems that heuristics may serve, and that have a family to start from.
 MINED = [
@@ -83,7 +86,6 @@ def minimal(found: Find, heuristic: str, problem: str, **options: Any) -> bool:
 
     judge = Judge(problem, {}, chosen(heuristic), (0,), Aim(**options), load_profile("exact"))
     whole = judge(found.document)
-    assert whole is not None
     return all((step := judge(document)) is None or step.score < whole.score for document in smaller(found.document))
 
 
@@ -93,7 +95,6 @@ ONE_REPLICA = "guo-2012/4.1-one-replica"
 def test_dl_in_the_heartbeat_reading() -> None:
     """Tests that one task with one replica breaks the claim that dl is optimal (Guo et al. 2012, note 1)."""
     found = mine(claim=ONE_REPLICA)
-    assert found is not None
     assert (len(found.document["tasks"]), len(found.document["nodes"])) == (1, 2)
     assert minimal(found, "dl,reading=heartbeat", "lsap", claim=statement(ONE_REPLICA, "dl,reading=heartbeat"))
     assert "the claim is about: one replica" in found.words()
@@ -125,10 +126,8 @@ def test_dl_in_the_heartbeat_reading() -> None:
 def test_claims_of_papers_are_broken(heuristic: str, problem: str, claim: str | None, options: dict[str, Any]) -> None:
     """Tests that claims of papers are broken by minimal instances, that of Fischer et al. 2010, note 1, by a gap."""
     found = mine(heuristic, problem, claim=claim, **options)
-    assert found is not None
     assert found.minimal
     if claim is None:
-        assert found.report.absolute_gap is not None
         assert found.report.absolute_gap[0]
         assert minimal(found, heuristic, problem, component=options["component"])
     else:
@@ -145,7 +144,6 @@ def test_an_interrupt_gives_the_best_so_far() -> None:
             raise KeyboardInterrupt
 
     found = mine("dl,reading=heartbeat", "lsap", budget=100, step=interrupt)
-    assert found is not None
     assert (found.interrupted, found.minimal) == (True, False)
     assert "not minimal" in found.words()
 
@@ -174,7 +172,6 @@ def test_a_time_limit_keeps_time_for_shrinking(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr("optsched.measuring.mining.walking.check", ticking)
     found = mine("dl,reading=heartbeat", "lsap", time_limit=100)
-    assert found is not None
     assert found.minimal
     budget = int(found.command.split("--budget ")[1].split()[0])
     assert budget == 30
@@ -196,7 +193,6 @@ def test_nothing_could_be_judged(options: dict[str, Any]) -> None:
 def test_random_heuristics_over_several_runs() -> None:
     """Tests that the mean over runs counts where that is asked for, and that the find says so."""
     found = mine("rand", "lsap", budget=60, run_seeds="0-3", over="mean", worst="absolute")
-    assert found is not None
     assert [run.seed for run in found.runs] == [0, 1, 2, 3]
     gaps = [run.deciding[0] for run in found.runs if run.deciding is not None]
     assert found.score[1] == Fraction(sum(gaps)) / 4
@@ -214,7 +210,6 @@ def test_another_family_and_parameters() -> None:
         family="lsap",
         family_parameters={"nodes": 3},
     )
-    assert found is not None
     assert from_document({**found.document, "parameters": {"lsap": {"levels": [0, 1, 2]}}}).sha256 == (
         found.instance().sha256
     )
@@ -269,7 +264,6 @@ def test_wrong_usage(options: dict[str, Any], message: str) -> None:
 def test_bug_a_greedy_rule_was_not_refuted(sizes: dict[str, int]) -> None:
     """Tests that three tasks and nodes are found on which the rule "scarcest task first" is not optimal."""
     found = mine(scarcest_first, "lsap", seed=0, budget=600, **sizes)
-    assert found is not None
     assert (found.report.absolute_gap, len(found.instance().workload), len(found.instance().cluster)) == ((1,), 3, 3)
 
 
@@ -277,7 +271,6 @@ def test_bug_a_greedy_rule_was_not_refuted(sizes: dict[str, int]) -> None:
 def test_bug_a_larger_budget_finds_no_less() -> None:
     """Tests that the same search, going on, finds an instance that is worse still."""
     found = mine(scarcest_first, "lsap", seed=0, budget=1000)
-    assert found is not None
     assert found.report.absolute_gap == (2,)
 
 
@@ -357,7 +350,6 @@ def test_files(folder: Path) -> None:
     instance_file, test_file = found.save(folder / "mined", "worst")
     assert (instance_file.name, test_file.name) == ("worst.json", "test_worst.py")
     loaded = load(instance_file)
-    assert isinstance(loaded, Instance)
     assert loaded.name == "worst"
     assert loaded.source == f"mined by {found.command}"
     proved = "the optimum is proved, as optsched certify shows"
@@ -463,7 +455,6 @@ def test_the_optimum_is_certified(heuristic: str, problem: str, tmp_path: Path) 
     """Tests that the file that is kept, solved again, has the labelled optimum, and what it rests on is told truly."""
     found = found_by(heuristic, problem)
     loaded = load(found.save(tmp_path)[0])
-    assert isinstance(loaded, Instance)
     posed = problem_class(problem)(loaded)
     solution = solve(posed)
     assert solution.objective == known_optimum(loaded)[problem]
@@ -483,3 +474,58 @@ def test_json() -> None:
     assert found["instance"]["format"] == "optsched/1"
     assert found["rests_on"] == []
     assert repr(find).startswith("<Find: dl,reading=heartbeat on lsap")
+
+
+# Claims of the registry -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a <= b", 3),
+        ("b <= a", -3),
+        ("a < 2", -1),
+        ("a <= 2", 0),
+        ("a == 2", True),
+        ("a == b", False),
+        ("a < b < 9", True),
+        ("(a < b) & (a > 1.5)", Fraction(1, 2)),
+        ("(b > 4) | (a > b)", 1000),
+        ("(b > 5) | (a > b)", -3),
+        ("abs(a - b) + max(a, b) >= 8", 0),
+    ],
+)
+def test_margin(text: str, expected: Any) -> None:
+    """Tests that a margin is exact, and below 0 (or False) exactly where the expression is false."""
+    measured = {"a": Fraction(2), "b": Fraction(5)}
+    found = margin(text, measured)
+    assert (found, type(found) is bool) == (expected, type(expected) is bool)
+    assert (found is not False and found >= 0) == bool(evaluated(text, measured))
+
+
+def test_a_check_that_is_false_comes_first() -> None:
+    """Tests the check of a claim with several, and that a heuristic chooses among them, however it is written."""
+    assert not statement("guo-2012/4.1-one-replica").check.holds
+    assert statement("agosta/3.4-corollary-1").heuristic == "labl,lbar=inf"
+    assert statement("agosta/3.4-corollary-1", "labl,variant=strict,lbar=inf").check.says == "labl <= optimum + 3"
+    assert statement("fischer-2010/5-flow-bound").parameters == {"w_rem": "2"}
+
+
+def report_of(heuristic: str, posed: Any) -> GapReport:
+    """What a heuristic comes to."""
+    return gap_of(posed, run(posed, heuristic, 0), 0, Reference.solved(posed, load_profile("exact")))
+
+
+def test_other_parameters_of_the_problem_are_heeded() -> None:
+    """Tests that a statement is measured on the problem of the report, not on that of the check."""
+    stated = statement("agosta/3.4-theorem-3-bounds")
+    posed = problem("latency", generate("latency", 1, nodes=2, tasks=3, max_load=0, replicas=2), w_rem=7)
+    report = report_of("labl", posed)
+    assert stated(report) == Fraction(3 * 3, 2) - report.objective[0]
+
+
+def test_what_cannot_be_measured_breaks_nothing() -> None:
+    """Tests that an instance without what a heuristic of the check needs keeps the claim."""
+    stated = statement("guo-2012/3.4-fixed-selection")
+    posed = problem("lsap", generate("lsap", 0, nodes=4, tasks=3))
+    assert stated(report_of("dl", posed)) is True

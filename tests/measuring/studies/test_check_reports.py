@@ -185,7 +185,6 @@ def command(line: str) -> tuple[str, dict[str, str], str]:
 
     assert "\n" not in line
     found = re.fullmatch(r"::(\w+) ([^:]*)::(.*)", line)
-    assert found is not None
     listed = dict(part.split("=", 1) for part in found[2].split(","))
     return found[1], {key: plain(value) for key, value in listed.items()}, plain(found[3])
 

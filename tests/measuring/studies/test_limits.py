@@ -61,7 +61,6 @@ def runs(by: list[int]) -> list[Run]:
 def test_over_runs(over: Any, most: Any, holds: bool) -> None:
     """Tests each way to compare several runs, whose gaps are 0, 0, 2, 3: the median is the higher middle."""
     limit = GapLimit.of(max_gap=Fraction(str(most)), over=over)
-    assert limit is not None
     measured = runs([0, 0, 2, 3])
     assert [entry.report.deciding for entry in measured] == [(0, 0), (0, 0), (2, 2), (3, 3)]
     found = breaches(measured, limit)
@@ -149,7 +148,6 @@ def test_component_and_frontier() -> None:
         ({"component": "makespan", "frontier": True}, 0),
     ):
         limit = GapLimit.of(max_absolute=0, **given)
-        assert limit is not None
         assert limit.gap(measured[0].report) == gap, given
     relative = GapLimit.of(max_gap="133%", component="work", frontier=True)
     (breach,) = breaches(measured, relative)
@@ -168,7 +166,6 @@ def test_later_component_of_a_worse_run() -> None:
         return ["b", "b", "b"]
 
     (breach,) = breaches(measure(plan(LATENCY, "latency", far), 1), GapLimit.of(max_absolute=0, component="work"))
-    assert isinstance(breach, Breach)
     assert "unknown" in breach.message
     assert "frontier" in breach.message
 
@@ -262,7 +259,6 @@ def test_traceback_begins_with_the_users_own_line() -> None:
 
     (entry,) = measured(made(1), broken)
     cause = entry.report.run.cause
-    assert cause is not None
     told = traceback_of(cause)
     assert "KeyError: 'cause'" in told
     assert told.endswith("ValueError: no\n")
@@ -418,7 +414,6 @@ def test_compared_in_order_of_components_and_by_sense() -> None:
     ]
     measured = list(measure(plan("papers/ras-immobile", "utility", "fair-sharing"), 1))
     report = measured[0].report
-    assert report.objective is not None
     for change, breaks in ((Fraction(-1, 1000), True), (Fraction(1, 1000), False)):
         changed = replace(report, objective=(report.objective[0] + change, *report.objective[1:]))
         found, improved = Baseline.of(measured).compare([replace(measured[0], made=changed)])

@@ -25,7 +25,7 @@ from sweeps import TIMES, InProcess, contents, count, memory_folder, small_plan
 import optsched
 from optsched.core.errors import InputError, UsageError
 from optsched.core.resources import code_version
-from optsched.core.results import Limit, Solution
+from optsched.core.results import Limit
 from optsched.heuristics import HeuristicRun
 from optsched.measuring import sweeping as executing
 from optsched.measuring.gaps import unanswered
@@ -51,7 +51,6 @@ def run_job(source: str | None = None, **parameters: Any) -> Job:
     (wanted,) = planned("papers/guo-table2", "latency", ["labl"]).runs
     job = Job.solving(wanted.posed)
     solution = execute(job)
-    assert isinstance(solution, Solution)
     job = job.solved(solution).of_run(wanted.choice, 3)
     return replace(job, parameters=parameters, source=job.source if source is None else source)
 
@@ -60,7 +59,6 @@ def test_a_run_is_what_gap_gives() -> None:
     """Tests that solving and running in two jobs that went through pickle give the record that `gap` gives."""
     record = execute(pickle.loads(pickle.dumps(run_job(variant="strict"))))
     expected = optsched.gap(optsched.problem("latency", "papers/guo-table2"), "labl", seed=3, variant="strict").record()
-    assert isinstance(record, dict)
     assert {key: record[key] for key in record if key not in TIMES} == {
         key: expected[key] for key in expected if key not in TIMES
     }
