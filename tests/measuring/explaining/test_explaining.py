@@ -57,13 +57,6 @@ def test_every_problem_is_explained(record: Record) -> None:
         assert found.to_dict()["moved"] == found.moved == sum(len(found.moves(chain)) for chain in found.chains)
 
 
-def test_min_cost_flow_is_refused() -> None:
-    """Tests that a problem whose decision is a flow is refused, in words."""
-    posed = problem("min-cost-flow", generate("min-cost-flow", 1))
-    with pytest.raises(UsageError, match="explain takes a problem that places tasks, not min-cost-flow"):
-        explain(posed, "dl")  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     "given",
     ["list", "indices", "array", "placement", "solution", "callable"],
@@ -88,40 +81,39 @@ def test_a_placement_in_any_form(given: str) -> None:
     assert found.moves(found.chains[0])[0].data_there == "node"
 
 
-def test_what_is_refused() -> None:
+LATENCY = solve(problem("latency", SWAPPED.instance))
+FLOW = problem("min-cost-flow", generate("min-cost-flow", 1))
+EMPTY = replace(solve(SWAPPED), decision=None, objective=None)
+ALONE = solve(Lsap(Instance(Cluster(["a"]), Workload(["t1"]))))
+
+
+@pytest.mark.parametrize(
+    ("posed", "given", "more", "error", "told"),
+    [
+        (FLOW, "dl", {}, UsageError, "explain takes a problem that places tasks, not min-cost-flow"),
+        ("papers/guo-fig2", "dl", {}, UsageError, "explain takes a problem, not the text"),
+        (SWAPPED, "dll", {}, UsageError, 'there is no heuristic "dll"; did you mean "dl"'),
+        (SWAPPED, "labl", {}, UsageError, "labl does not serve lsap"),
+        (SWAPPED, ["a", "a"], {}, UsageError, r"two: lsap: the placement is infeasible, .* explain: slots\(a\) by 1"),
+        (SWAPPED, crowd, {}, HeuristicFailed, r"the placement of .*crowd is infeasible, .*: slots\(a\) by 1"),
+        (SWAPPED, broken, {}, HeuristicFailed, "raised LookupError: lost"),
+        (SWAPPED, ["a", "c"], {}, UsageError, 'placement has node "c" for task "t2": the instance has no such node'),
+        (SWAPPED, ["a", "b"], {"window": 3}, UsageError, "a placement takes no parameters: leave window out"),
+        (SWAPPED, "dl", {"reference": 3}, UsageError, "explain takes a reference or a solution"),
+        (SWAPPED, ["a", "b"], {"reference": LATENCY}, UsageError, "of another problem or instance: latency"),
+        (SWAPPED, ALONE, {}, UsageError, "the solution is of another instance than two"),
+        (SWAPPED, EMPTY, {}, UsageError, "the solution holds no placement"),
+    ],
+)
+def test_what_is_refused(posed: Any, given: Any, more: dict[str, Any], error: type[Exception], told: str) -> None:
     """Tests the messages for what cannot be explained: each says what is wrong."""
-    with pytest.raises(UsageError, match='there is no heuristic "dll"; did you mean "dl"'):
-        explain(SWAPPED, "dll")
-    with pytest.raises(UsageError, match="labl does not serve lsap"):
-        explain(SWAPPED, "labl")
-    with pytest.raises(UsageError, match=r"two: lsap: the placement is infeasible, .* explain: slots\(a\) by 1"):
-        explain(SWAPPED, ["a", "a"])
-    with pytest.raises(HeuristicFailed, match=r"the placement of .*crowd is infeasible, .*: slots\(a\) by 1"):
-        explain(SWAPPED, crowd)
-    with pytest.raises(HeuristicFailed, match="raised LookupError: lost") as raised:
-        explain(SWAPPED, broken)
-    assert isinstance(raised.value.__cause__, LookupError | HeuristicFailed)
-    with pytest.raises(UsageError, match='the placement has node "c" for task "t2": the instance has no such node'):
-        explain(SWAPPED, ["a", "c"])
-    with pytest.raises(UsageError, match="a placement takes no parameters: leave window out"):
-        explain(SWAPPED, ["a", "b"], window=3)
-    with pytest.raises(UsageError, match="explain takes a problem, not the text"):
-        explain("papers/guo-fig2", "dl")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="explain takes a reference or a solution"):
-        explain(SWAPPED, "dl", reference=3)  # type: ignore[arg-type]
-    other = solve(problem("latency", SWAPPED.instance))
-    assert explain(SWAPPED, other).gap == (0,)  # of another problem, on the same instance
-    with pytest.raises(UsageError, match="the solution is of another instance than two"):
-        explain(SWAPPED, solve(Lsap(Instance(Cluster(["a"]), Workload(["t1"])))))
-    with pytest.raises(UsageError, match="of another problem or instance: latency"):
-        explain(SWAPPED, ["a", "b"], reference=other)
+    with pytest.raises(error, match=told):
+        explain(posed, given, **more)
 
 
-def test_a_solution_without_a_placement_is_refused() -> None:
-    """Tests that a solution that a limit left without a placement says that there is nothing to explain."""
-    empty = replace(solve(SWAPPED), decision=None, objective=None)
-    with pytest.raises(UsageError, match="the solution holds no placement"):
-        explain(SWAPPED, empty)
+def test_a_solution_of_another_problem() -> None:
+    """Tests that a solution of another problem on the same instance is a placement like any other."""
+    assert explain(SWAPPED, LATENCY).gap == (0,)
 
 
 def test_without_a_proved_optimum_the_best_known_is_taken() -> None:

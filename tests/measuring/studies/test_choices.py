@@ -95,12 +95,26 @@ def test_sources(folder: Path) -> None:
         ("held", ["held"]),
         ("lsap,nodes=3,tasks=2 (3 seeds)", [f"lsap-n3-t2-seed{seed}" for seed in range(3)]),
     ], "what the pattern finds again is there once"
+    assert groups_of(groups) == groups, "groups are taken as they are"
+    assert groups_of(groups[1]) == groups[1:2]
+    assert groups_of(tiny())[0].label == "tiny", "one source needs no list"
+    (drawn,) = groups_of(Family("lsap", iter([1, 2]), {"nodes": 3, "tasks": 2}))
+    assert (drawn.label, len(drawn.instances)) == ("lsap,nodes=3,tasks=2 (2 seeds)", 2), "seeds that are read once"
 
 
-def test_one_source() -> None:
-    """Tests that one source needs no list."""
-    assert len(groups_of(tiny())) == len(groups_of("papers/guo-fig2")) == 1
-    assert len(groups_of(Family("lsap", [5])).pop().instances) == 1
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        (Family("min-cost-flow", range(1)), "networks"),
+        ([5], "an Instance or a Family"),
+        (Family("lsap", [1], {"seed": 4}), "lsap: seed is no parameter: give a family's name and its seeds"),
+        (Family("lsap", [1], {"family": 4}), "lsap: family is no parameter: give a family's name and its seeds"),
+    ],
+)
+def test_what_is_no_source(source: Any, told: str) -> None:
+    """Tests that networks, what is no source at all, and a seed or name among parameters are refused."""
+    with pytest.raises(UsageError, match=told):
+        groups_of(source)
 
 
 @pytest.mark.parametrize(
@@ -112,18 +126,21 @@ def test_seeds(given: Any, seeds: list[int]) -> None:
     assert seeds_of(given) == seeds
 
 
-@pytest.mark.parametrize("given", [0, -1, True, 1.5, "", "a", "3-1", "1,-2", [], [1.5], [True], [-1], ["1"], None])
-def test_no_seeds(given: Any) -> None:
-    """Tests that what is no seed is wrong usage, with the forms that there are."""
-    with pytest.raises(UsageError, match="give how many, a list of whole numbers from 0 on, or 0-29"):
+_FORMS = "give how many, a list of whole numbers from 0 on, or 0-29"
+_NONE = [0, -1, True, 1.5, "", "a", "3-1", "1,-2", [], [1.5], [True], [-1], ["1"], None]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        *((given, _FORMS) for given in _NONE),
+        *((given, "are more than 1,000,000: take fewer") for given in ("0-99999999999", 10**12, itertools.count())),
+    ],
+)
+def test_no_seeds(given: Any, told: str) -> None:
+    """Tests that what is no seed is wrong usage with the forms that there are, and too many are refused at once."""
+    with pytest.raises(UsageError, match=told):
         seeds_of(given)
-
-
-def test_groups_stay_what_they_are() -> None:
-    """Tests that groups that were made before are taken as they are, beside other sources."""
-    groups = groups_of([tiny("held"), Family("lsap", 2, {"nodes": 3, "tasks": 2})])
-    assert groups_of(groups) == groups
-    assert groups_of(groups[1]) == groups[1:]
 
 
 def test_faults_of_a_pattern_and_a_file_are_told_together() -> None:
@@ -135,17 +152,12 @@ def test_faults_of_a_pattern_and_a_file_are_told_together() -> None:
 
 
 def test_names_that_two_bear(tmp_path: Path) -> None:
-    """Tests that two files with instances of one name are told apart by their paths."""
+    """Tests that two files with instances of one name, and one without a name, are called by their paths."""
+    optsched.save(tiny(""), tmp_path / "none.json")
     for name in ("one", "two"):
         optsched.save(tiny("same"), tmp_path / f"{name}.json")
     names = [group.instances[0].name for group in groups_of(tmp_path)]
-    assert names == [str(tmp_path / "one.json"), str(tmp_path / "two.json")]
-
-
-def test_an_instance_without_a_name(tmp_path: Path) -> None:
-    """Tests that an instance without a name is called by its path."""
-    optsched.save(tiny(""), tmp_path / "file.json")
-    assert groups_of(tmp_path / "file.json")[0].instances[0].name == str(tmp_path / "file.json")
+    assert names == [str(tmp_path / f"{name}.json") for name in ("none", "one", "two")]
 
 
 def test_all_faults_at_once(folder: Path) -> None:
@@ -166,21 +178,6 @@ def test_all_faults_at_once(folder: Path) -> None:
             groups_of(source)
 
 
-def test_networks_and_other_things() -> None:
-    """Tests that networks, and what is no source at all, are refused."""
-    with pytest.raises(UsageError, match="networks"):
-        groups_of(Family("min-cost-flow", range(1)))
-    with pytest.raises(UsageError, match="an Instance or a Family"):
-        groups_of([5])  # type: ignore[list-item]
-
-
-@pytest.mark.parametrize("name", ["seed", "family"])
-def test_a_seed_is_no_parameter_of_a_family(name: str) -> None:
-    """Tests that a seed or name among the parameters is told, and no bug of a doubled argument."""
-    with pytest.raises(UsageError, match=f"lsap: {name} is no parameter: give a family's name and its seeds"):
-        groups_of(Family("lsap", [1], {name: 4}))
-
-
 def test_two_heuristics_of_one_name_are_not_taken_for_one() -> None:
     """Tests that a heuristic is taken once, and that two functions with one name are refused, none of them dropped."""
 
@@ -194,20 +191,6 @@ def test_two_heuristics_of_one_name_are_not_taken_for_one() -> None:
     assert [choice.label for choice in distinct(map(chosen, ["dl", one, one, "dl"]))] == ["dl", chosen(one).label]
     with pytest.raises(UsageError, match=r"two heuristics are called .*place: define each under a name of its own"):
         plan("papers/guo-fig2", "lsap", [one, made(1)])
-
-
-@pytest.mark.parametrize("given", ["0-99999999999", 10**12, itertools.count()])
-def test_too_many_seeds(given: Any) -> None:
-    """Tests that seeds that no one waits for are refused at once, and no memory is filled with them."""
-    with pytest.raises(UsageError, match="are more than 1,000,000: take fewer at once"):
-        seeds_of(given)
-
-
-def test_seeds_of_an_iterator() -> None:
-    """Tests that a family whose seeds can be read once only is drawn, and told, all the same."""
-    (group,) = groups_of(Family("lsap", iter([1, 2]), {"nodes": 3, "tasks": 2}))
-    assert group.label == "lsap,nodes=3,tasks=2 (2 seeds)"
-    assert len(group.instances) == 2
 
 
 def test_patterns_of_library_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
