@@ -15,7 +15,7 @@ from plain_kernels import plain
 from optsched.solvers import matching
 from optsched.solvers.compiled import compiled
 
-__all__ = ["KERNELS", "THRESHOLDS", "Used", "force", "large_engines"]
+__all__ = ["THRESHOLDS", "Used", "force", "large_engines"]
 
 #: From which size on an engine compiles its loops, by module: what asks `compiles` of anything.
 THRESHOLDS = {
@@ -27,12 +27,8 @@ THRESHOLDS = {
     "optsched.solvers.networks": ("FEW_ARCS",),
 }
 
-#: Modules of loops that engines import once they take them.
-KERNELS = (
-    "optsched.solvers.knapsack_kernels",
-    "optsched.solvers.scaling_kernels",
-    "optsched.solvers.simplex_kernels",
-)
+#: The module of loops that engines import once they take them.
+KERNELS = "optsched.solvers.kernels"
 
 #: The loop of `matching`, compiled once for all.
 _grow = cache(lambda: compiled(matching.grow))
@@ -77,8 +73,7 @@ def large_engines(interpreted: bool) -> Iterator[Used]:
         # Once its loop is compiled, a matching takes it for small inputs too: what is compiled here is not to stay.
         patched.setattr(matching, "_compiled", cache(_grow))
         if interpreted:
-            for name in KERNELS:
-                patched.setitem(sys.modules, name, _Counting(plain(patched, name), used))
+            patched.setitem(sys.modules, KERNELS, _Counting(plain(patched, KERNELS), used))
 
             def taken() -> Any:
                 used.number += 1

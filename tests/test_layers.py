@@ -89,7 +89,6 @@ _SHARED = {
     "routes/base.py",
     "routes/contained.py",
     "routes/call.py",
-    "routes/enumerated.py",
     "instances/families/__init__.py",
     "instances/families/base.py",
     "instances/importers/__init__.py",

@@ -27,7 +27,8 @@ from optsched.processes import handing
 from optsched.processes.handing import unpack
 from optsched.routes import frontier, has_frontier, routes_of, solve
 from optsched.routes.call import Call
-from optsched.searches import latency_packing, utility_columns
+from optsched.searches import latency as packing
+from optsched.searches import utility_patterns
 from optsched.searches.assignment import optimal_placement, solve_assignment
 from optsched.searches.tabled_assignment import table_prices
 from optsched.solvers import highs as engine
@@ -92,8 +93,8 @@ def test_parts_look_at_the_clock(part: str) -> None:
     assert nodes is not None
     nobody = np.full(len(latency.tasks), NONE, dtype=np.int64)
     parts: dict[str, Callable[[], Any]] = {
-        "matching": lambda: latency_packing.GrowingMatchings(latency).at(5),
-        "packing, shifted": lambda: latency_packing.shifted(latency, 50, nobody),
+        "matching": lambda: packing.GrowingMatchings(latency).at(5),
+        "packing, shifted": lambda: packing.shifted(latency, 50, nobody),
         "prices": lambda: table_prices(flow, nodes),
         "placement": lambda: optimal_placement(lsap),
     }
@@ -264,7 +265,7 @@ def test_what_is_handed_over_only_gets_better(name: str, monkeypatch: pytest.Mon
 
 
 def _most_use(posed: Any) -> None:
-    utility_columns.solve_packing(posed, posed.posing.hosts, posed.lowest_units, EXACT, True)
+    utility_patterns.solve_packing(posed, posed.posing.hosts, posed.lowest_units, EXACT, True)
 
 
 EXACT = Profile("exact")

@@ -84,7 +84,7 @@ def test_names_tell_the_module() -> None:
     assert module_of("test_package.py") == "__init__"
     assert module_of("cli/test_cli.py") == "cli/__init__"
     assert module_of("test_main.py") == "__main__"
-    assert module_of("searches/test_latency_packing.py") == "searches/latency_packing"
+    assert module_of("searches/test_latency_program.py") == "searches/latency_program"
     assert module_of("searches/test_latency_at_length.py") == "searches/latency"
     assert module_of("models/test_models_golden.py") == "models/__init__"
     assert module_of("measuring/test_gaps.py") == "measuring/gaps"

@@ -37,7 +37,7 @@ def test_every_module_of_routes_is_checked() -> None:
     """Tests that mypy sees each module of routes."""
     own = {entry.routes for entry in records().values() if (entry.routes or "").startswith("optsched.")}
     every = set().union(*listed(routes).values())
-    assert {f"optsched.routes.{name}" for name in every} == own | {"optsched.routes.enumerated"}
+    assert {f"optsched.routes.{name}" for name in every} == own | {"optsched.routes.base"}
 
 
 @pytest.mark.parametrize("package", [models, routes], ids=["models", "routes"])

@@ -266,7 +266,7 @@ def checks() -> Iterator[Finding]:
     from optsched.instances.files import load
     from optsched.instances.library import library
     from optsched.problems import problem
-    from optsched.solvers.sanity import SMALL_MODELS, wrong_answers
+    from optsched.solvers.highs import SMALL_MODELS, wrong_answers
 
     wrong = wrong_answers()
     yield Finding("HiGHS", not wrong, "; ".join(wrong) or f"{len(SMALL_MODELS)} small programs solved right")

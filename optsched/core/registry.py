@@ -303,7 +303,7 @@ SHIPPED = (
         name="worst-group",
         problem="optsched.problems.worst_group:WorstGroup",
         models="optsched.models.worst_group",
-        routes="optsched.routes.worst_group",
+        routes="optsched.routes.by_program",
         provers={"dual": "optsched.certificates.programs:program_proof"},
         limit=ProgramLimit("the worst mean", None),
         rivals=("dl",),
@@ -338,7 +338,7 @@ SHIPPED = (
         name="flow-congestion",
         problem="optsched.problems.flow_congestion:FlowCongestion",
         models="optsched.models.flow_congestion",
-        routes="optsched.routes.flow_congestion",
+        routes="optsched.routes.by_program",
         provers={"dual": "optsched.certificates.flows:flow_congestion_proof"},
         enumeration="optsched.searches.enumeration:assignments",
         rivals=("flow-greedy", "balancing"),
@@ -496,7 +496,7 @@ SHIPPED = (
         models="optsched.models.makespan",
         routes="optsched.routes.schedules",
         provers={"dual": "optsched.certificates.schedules:makespan_proof"},
-        enumeration="optsched.searches.schedule_enumeration:semi_active",
+        enumeration="optsched.searches.enumeration:semi_active",
         runner="optsched.simulating:run_posed",
         rivals=("fair", "dl"),
         known=KnownOptimum("examples/order-of-jobs", ("search", "brute-force")),
@@ -511,7 +511,7 @@ SHIPPED = (
         models="optsched.models.job_times",
         routes="optsched.routes.schedules",
         provers={"dual": "optsched.certificates.schedules:job_times_proof"},
-        enumeration="optsched.searches.schedule_enumeration:semi_active",
+        enumeration="optsched.searches.enumeration:semi_active",
         runner="optsched.simulating:run_posed",
         rivals=("fair", "dl"),
         known=KnownOptimum("examples/order-of-jobs", ("search", "brute-force")),
@@ -537,7 +537,7 @@ _BY_PROGRAM: dict[str, Any] = {
 }
 
 #: Shipped parts that serve every class: they ask its own `objective` and `violations`.
-_FOR_ALL = ("optsched.routes.enumerated", "optsched.searches.enumeration:judged")
+_FOR_ALL = ("optsched.routes.base", "optsched.searches.enumeration:judged")
 
 #: Shipped parts that serve every class whose `program` is of its own objective and constraints.
 _FOR_PROGRAMS = (_BY_PROGRAM["models"], _BY_PROGRAM["routes"], *_BY_PROGRAM["provers"].values())

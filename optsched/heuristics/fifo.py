@@ -18,7 +18,7 @@ from optsched.problems.base import Problem
 from optsched.problems.distances import cluster_places
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_reduces import ReduceSlots, TransmissionReduces
-from optsched.searches.first_fit import first_fit
+from optsched.searches.transmission_stages import first_fit
 
 __all__ = ["HEURISTICS", "fifo", "job_order", "larts", "maps_in_order", "positions_of", "with_reduces"]
 

@@ -26,7 +26,7 @@ from optsched.problems.transmission_costs import estimated_sizes
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.searches.assignment import optimal_placement
-from optsched.searches.transmission_reduces import by_arrays
+from optsched.searches.transmission_stages import by_arrays
 from optsched.solvers.profiles import Profile
 
 __all__ = ["HEURISTICS", "sequential"]

@@ -25,9 +25,11 @@ from optsched.core.placement import Placement
 from optsched.core.results import Number
 from optsched.models.base import (
     MAX_VARIABLES,
+    Entries,
     ModelSize,
     add_pairs,
     by_ids,
+    host_of,
     ids,
     int_of,
     linear,
@@ -35,7 +37,6 @@ from optsched.models.base import (
     priced,
 )
 from optsched.models.programs import posed_program, variables_of, whole_pyomo
-from optsched.models.starts import Entries, host_of
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TabledProblem
 from optsched.problems.counted_places import CountedPlaces
 from optsched.problems.transmission_maps import TransmissionMaps

@@ -1,10 +1,10 @@
-"""Base of all models: what a module of models must have, size limits, classes of tasks, names, and decoding."""
+"""Base of all models: what a module of models must have, size limits, classes of tasks, names, decoding, and starts."""
 
 from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Protocol, TypeVar, cast
@@ -13,35 +13,38 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
-from optsched.core.errors import TooLarge, UsageError, described
+from optsched.core.errors import TooLarge, UsageError, described, expect
 from optsched.core.instance import Ints
-from optsched.core.placement import NetworkFlow, Placement, Schedule
+from optsched.core.placement import NONE, NetworkFlow, Placement, Schedule
 from optsched.models.own_rows import Shared, members_of, refuse_outside, refuse_unkept, remember
 from optsched.problems.base import AnyProblem, Problem, expect_problem, expect_recorded, stated
 
 __all__ = [
-    "MAX_VARIABLES",
+    "Entries",
     "LimitedModelModule",
-    "ModelSize",
+    "MAX_VARIABLES",
     "ModelModule",
+    "ModelSize",
     "add_pairs",
+    "binaries",
     "by_ids",
     "chosen",
-    "dealt",
     "decode_binaries",
-    "decode_counts",
     "decoder",
     "grouped",
-    "linear",
+    "host_of",
     "ids",
+    "int_of",
     "is_whole",
+    "linear",
     "model_of",
     "of_problem",
     "placed_at",
     "priced",
     "refuse_too_large",
+    "started_binaries",
+    "starter",
     "value_of",
-    "int_of",
     "whole_limit",
 ]
 
@@ -146,7 +149,7 @@ class ModelModule(Protocol):
         """Decode a solved model of either kind (see `decoder`)."""
 
     def start_values(self, model: Any, problem: Any, decision: Any, /) -> Mapping[Any, float]:
-        """A decision as a start for `solve_pyomo` or `solve_pulp` (see `optsched.models.starts.starter`).
+        """A decision as a start for `solve_pyomo` or `solve_pulp` (see `optsched.models.base.starter`).
 
         Parameters
         ----------
@@ -416,17 +419,6 @@ def chosen(variables: Mapping[tuple[str, str], Any]) -> dict[str, str]:
     return {task: place for (task, place), variable in variables.items() if int_of(variable)}
 
 
-def dealt(model: Any) -> dict[str, str]:
-    """Place of each task of a solved Pyomo model that counts members of classes, by id: the members take turns.
-
-    Its `place[c, p]` says how many `members[c]` of the class are at the place.
-    """
-    waiting = {name: iter(model.members[name]) for name in model.CLASSES}
-    return {
-        next(waiting[name]): place for (name, place), variable in model.place.items() for _ in range(int_of(variable))
-    }
-
-
 def placed_at(problem: Problem, host: Mapping[str, str]) -> Placement:
     """The placement of tasks on nodes, by their ids. Tasks that are not named stay unplaced.
 
@@ -451,6 +443,66 @@ def decode_binaries(model: Any, problem: Problem) -> Placement:
     return placed_at(problem, chosen(model.place))
 
 
-def decode_counts(model: Any, problem: Problem) -> Placement:
-    """The placement of a solved Pyomo model whose `place[c, n]` counts the tasks of a class on a node."""
-    return placed_at(problem, dealt(model))
+# Starts ---------------------------------------------------------------------------------------------------------------
+# A decision as a start for a model: values of the variables that it decides, which HiGHS completes. That a start is
+# taken and completed is for `optsched.solvers.algebraic`.
+
+
+#: Variables of a model with the values that a decision gives them.
+Entries = Iterable[tuple[Any, float]]
+
+
+def starter(
+    kind: type[Posed], compact: Callable[[Any, Posed, Any], Entries], literal: Callable[[Any, Posed, Any], Entries]
+) -> Callable[[Any, Posed, Any], Mapping[Any, float]]:
+    """Make the `start_values` of a module from two functions that say a decision in its Pyomo and its PuLP model."""
+
+    def start_values(model: Any, problem: Posed, decision: Any) -> Mapping[Any, float]:
+        """A decision as a start for `solve_pyomo` or `solve_pulp`; see `ModelModule.start_values`."""
+        expect_problem(problem, "start_values", kind)
+        noun = problem.decided.noun
+        expect(decision, problem.decided, f"start_values takes a {noun} of {kind.name}", "solve or run a heuristic")
+        wrong = problem.violations(decision)
+        strange = next((entry for entry in wrong if entry.constraint in ("length", "known-node")), None)
+        if strange is not None:
+            raise UsageError(f"start_values: the {noun} is of another instance than the problem ({strange})")
+        due = f"start_values takes a model of {kind.name}, as build_pyomo or build_pulp made it"
+        if not isinstance(model, pulp.LpProblem | pyo.ConcreteModel):
+            raise UsageError(f"{due}, not {described(model)}")
+        named = isinstance(model, pulp.LpProblem)
+        try:
+            entries = list((literal if named else compact)(model, problem, decision))
+        except (AttributeError, KeyError) as error:  # what it looks for is not in the model
+            raise UsageError(f"{due}; this one lacks {error}") from error
+        if wrong:
+            entries = [(variable, value) for variable, value in entries if value]
+        if named:
+            return {variable.name: float(value) for variable, value in entries}
+        start: Mapping[Any, float] = pyo.ComponentMap(
+            (variable, float(value)) for variable, value in entries if not variable.fixed
+        )
+        return start
+
+    return start_values
+
+
+def host_of(problem: Problem, placement: Placement) -> dict[str, str]:
+    """The node of each task to place that has one, by their ids."""
+    names = problem.instance.cluster.node_ids.tolist()
+    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    nodes = problem.nodes_of(placement).tolist()
+    return {task: names[node] for task, node in zip(tasks, nodes, strict=True) if node != NONE}
+
+
+def binaries(variables: Mapping[tuple[str, str], Any], host: Mapping[str, str]) -> Iterator[tuple[Any, float]]:
+    """Binaries by (task, place): 1 where the task is.
+
+    >>> list(binaries({("t", "a"): "x", ("t", "b"): "y"}, {"t": "b"}))
+    [('x', 0), ('y', 1)]
+    """
+    return ((variable, int(host.get(task) == place)) for (task, place), variable in variables.items())
+
+
+def started_binaries(model: Any, problem: Problem, placement: Placement) -> Entries:
+    """A placement in a PuLP model whose attribute `place` has a variable for each (task id, node id)."""
+    return binaries(model.place, host_of(problem, placement))

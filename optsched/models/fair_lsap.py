@@ -42,9 +42,17 @@ from optsched.models.assignment import (
     started_places,
     started_square,
 )
-from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, linear, model_of, of_problem, refuse_too_large
+from optsched.models.base import (
+    MAX_VARIABLES,
+    ModelSize,
+    decoder,
+    linear,
+    model_of,
+    of_problem,
+    refuse_too_large,
+    starter,
+)
 from optsched.models.programs import shared, size_of
-from optsched.models.starts import starter
 from optsched.problems.fair_lsap import FairLsap
 from optsched.solvers.algebraic import injective_names
 

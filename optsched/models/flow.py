@@ -45,9 +45,10 @@ from optsched.models.base import (
     of_problem,
     priced,
     refuse_too_large,
+    started_binaries,
+    starter,
 )
 from optsched.models.programs import shared
-from optsched.models.starts import started_binaries, starter
 from optsched.problems.flow import Flow
 from optsched.solvers.algebraic import injective_names
 

@@ -54,9 +54,10 @@ from optsched.models.base import (
     model_of,
     of_problem,
     refuse_too_large,
+    started_binaries,
+    starter,
 )
 from optsched.models.programs import decode_program, shared, size_of, started_program, whole_pyomo
-from optsched.models.starts import started_binaries, starter
 from optsched.problems.base import GRID
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.solvers.algebraic import injective_names

@@ -40,9 +40,10 @@ from optsched.models.base import (
     of_problem,
     priced,
     refuse_too_large,
+    started_binaries,
+    starter,
 )
 from optsched.models.programs import shared, whole_pyomo
-from optsched.models.starts import started_binaries, starter
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.solvers.algebraic import injective_names
 

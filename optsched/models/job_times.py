@@ -13,7 +13,7 @@ completion[j]       expression: ticks after the snapshot at which the job ends
 objective           least sum of weight times completion less arrival
 =================== ========================================================================================
 
-The literal model of `build_pulp` is that of `optsched.models.schedule_intervals`.
+The literal model of `build_pulp` is that of `optsched.models.schedules`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,18 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, linear, model_of, of_problem
-from optsched.models.schedule_intervals import Intervals, decode_intervals, interval_size, started_intervals
-from optsched.models.schedules import compact, decode_counts, objective_units, program_size, started_counts
-from optsched.models.starts import starter
+from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, linear, model_of, of_problem, starter
+from optsched.models.schedules import (
+    Intervals,
+    compact,
+    decode_counts,
+    decode_intervals,
+    interval_size,
+    objective_units,
+    program_size,
+    started_counts,
+    started_intervals,
+)
 from optsched.problems.job_times import JobTimes
 from optsched.problems.timetable import tick_of
 
@@ -49,7 +57,7 @@ def build_pyomo(problem: JobTimes, *, per_pair: bool = False) -> Any:
 
 @model_of(JobTimes, pruned=True)
 def build_pulp(problem: JobTimes, *, max_variables: int = MAX_VARIABLES) -> Any:
-    """Build the time-indexed program of the textbook; `optsched.models.schedule_intervals` names its parts."""
+    """Build the time-indexed program of the textbook; `optsched.models.schedules` names its parts."""
     intervals = Intervals(problem, max_variables)
     weights = list(map(float, problem.weights))
     since = ((problem.jobs.arrival - problem.now) / tick_of(problem)).tolist()

@@ -54,18 +54,21 @@ import pyomo.environ as pyo
 from optsched.core.placement import Placement
 from optsched.models.base import (
     MAX_VARIABLES,
+    Entries,
     ModelSize,
     decode_binaries,
     decoder,
+    host_of,
     ids,
     linear,
     model_of,
     of_problem,
     refuse_too_large,
+    started_binaries,
+    starter,
     whole_limit,
 )
 from optsched.models.programs import decode_program, started_program, whole_pyomo
-from optsched.models.starts import Entries, host_of, started_binaries, starter
 from optsched.problems.latency import Latency
 from optsched.solvers.algebraic import injective_names
 

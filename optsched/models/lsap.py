@@ -43,9 +43,8 @@ from optsched.models.assignment import (
     started_places,
     started_square,
 )
-from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, model_of, of_problem, refuse_too_large
+from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, model_of, of_problem, refuse_too_large, starter
 from optsched.models.programs import shared, size_of
-from optsched.models.starts import starter
 from optsched.problems.lsap import Lsap
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]

@@ -48,10 +48,10 @@ from optsched.models.base import (
     model_of,
     of_problem,
     refuse_too_large,
+    starter,
     whole_limit,
 )
 from optsched.models.programs import shared, size_of
-from optsched.models.starts import starter
 from optsched.problems.lsap_fairness import LsapFairness
 from optsched.solvers.algebraic import injective_names
 

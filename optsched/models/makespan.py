@@ -13,7 +13,7 @@ area[k,q]           what a pool of slots does and did takes no longer than that;
 objective           least makespan
 =================== ========================================================================================
 
-The literal model of `build_pulp` is that of `optsched.models.schedule_intervals`.
+The literal model of `build_pulp` is that of `optsched.models.schedules`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,18 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, model_of, of_problem
-from optsched.models.schedule_intervals import Intervals, decode_intervals, interval_size, started_intervals
-from optsched.models.schedules import compact, decode_counts, objective_units, program_size, started_counts
-from optsched.models.starts import starter
+from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, model_of, of_problem, starter
+from optsched.models.schedules import (
+    Intervals,
+    compact,
+    decode_counts,
+    decode_intervals,
+    interval_size,
+    objective_units,
+    program_size,
+    started_counts,
+    started_intervals,
+)
 from optsched.problems.makespan import Makespan
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "objective_units", "start_values"]
@@ -41,7 +49,7 @@ def build_pyomo(problem: Makespan, *, per_pair: bool = False) -> Any:
 
 @model_of(Makespan, pruned=True)
 def build_pulp(problem: Makespan, *, max_variables: int = MAX_VARIABLES) -> Any:
-    """Build the time-indexed program of the textbook; `optsched.models.schedule_intervals` names its parts."""
+    """Build the time-indexed program of the textbook; `optsched.models.schedules` names its parts."""
     intervals = Intervals(problem, max_variables, jobs=False)
     model = intervals.model
     whole = model.add_variable("makespan", 0)

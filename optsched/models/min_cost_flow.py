@@ -29,6 +29,7 @@ from optsched.core.network import UNBOUNDED
 from optsched.core.placement import NetworkFlow
 from optsched.models.base import (
     MAX_VARIABLES,
+    Entries,
     ModelSize,
     decoder,
     int_of,
@@ -36,9 +37,9 @@ from optsched.models.base import (
     model_of,
     of_problem,
     refuse_too_large,
+    starter,
 )
 from optsched.models.programs import decode_program, started_program, whole_pyomo
-from optsched.models.starts import Entries, starter
 from optsched.problems.min_cost_flow import MinCostFlow
 from optsched.searches.min_cost_flow import whole_flow
 from optsched.solvers.algebraic import injective_names

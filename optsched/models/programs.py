@@ -20,9 +20,8 @@ from optsched.core.deadline import check
 from optsched.core.errors import UsageError
 from optsched.core.instance import Ints
 from optsched.core.results import Number
-from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, int_of, refuse_too_large
+from optsched.models.base import MAX_VARIABLES, Entries, ModelSize, decoder, int_of, refuse_too_large, starter
 from optsched.models.own_rows import is_per_pair, remember
-from optsched.models.starts import Entries, starter
 from optsched.problems.programs import Family, Label, Program
 from optsched.problems.relaxations import UNBOUNDED
 from optsched.solvers.algebraic import injective_names
@@ -320,7 +319,7 @@ def decode(model: Any, problem: Any) -> Any:
 
 
 def start_values(model: Any, problem: Any, decision: Any) -> Mapping[Any, float]:
-    """A decision as a start for a model of either kind (see `optsched.models.starts.starter`)."""
+    """A decision as a start for a model of either kind (see `optsched.models.base.starter`)."""
     begin = starter(
         type(problem),
         compact=started_program,

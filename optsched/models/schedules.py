@@ -1,4 +1,6 @@
-"""The compact models of `makespan` and `job-times`: the programs of the problems in Pyomo.
+"""What the models of `makespan` and `job-times` share, compact and literal.
+
+The compact model of `build_pyomo` is the program of the problem in Pyomo.
 
 `optsched.problems.timetable` says which tasks, nodes and instants differ in the model, and why that suffices.
 
@@ -29,23 +31,66 @@ horizon              1: what the objective is if nothing ends before the last in
 
 With `per_pair` each task is a class of its own with a group for each node, and `place[t,n]` is `counted[t,node,n]`: 1
 if the task runs on the node. The schedule may then end as late as if one task ran after another.
+
+The literal model of `build_pulp` has a binary for each task, node and instant. This is the time-indexed program of
+Sousa and Wolsey (1992), with nodes of several slots, and with reduces, which hold their slots until the last map of
+their job has ended. Instants are the sums at which tasks may start or end (`optsched.problems.timetable`), in ticks
+after the snapshot.
+
+=========================== ===============================================================================
+variable or row             what it is
+=========================== ===============================================================================
+`start.t.n.i`               1 if the task starts on the node at the instant
+`end.t.i`                   1 if the reduce ends then; of reduces that run, where maps of their job wait
+`holds.t.n.i`               at least 1 if the reduce has started on the node and not ended by the instant
+`completion.j`              when the job ends, in ticks after the snapshot
+`makespan`                  when all jobs end; of `makespan` alone
+`task.t`                    each task starts once
+`ends.t`                    each reduce ends once
+`ends_after_start.t`        the reduce ends no sooner than its time after its start
+`ends_after_map.t.m`        the reduce ends no sooner than each map of its job
+`held.t.n.i`                what `holds` is at least
+`slots.k.n.i`               tasks of a kind on a node at an instant have room
+`slowstart.t.i`             the reduce starts then only if enough maps of its job have ended
+`completed.t`               the job ends no sooner than its task
+`whole.j`                   all jobs have ended by the makespan
+=========================== ===============================================================================
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+import pulp
 import pyomo.environ as pyo
 
-from optsched.core.placement import MICRO, Schedule
-from optsched.models.base import ModelSize
+from optsched.core.arrays import Ints
+from optsched.core.instance import KINDS, MAP, REDUCE
+from optsched.core.placement import MICRO, NONE, Schedule
+from optsched.models.base import MAX_VARIABLES, Entries, ModelSize, int_of, linear, refuse_too_large
 from optsched.models.programs import decode_program, size_of, started_program, variables_of, whole_pyomo
-from optsched.models.starts import Entries
-from optsched.problems.schedule_program import TimedProblem
-from optsched.problems.timetable import tick_of
+from optsched.problems.schedule_program import TimedProblem, job_labels
+from optsched.problems.schedules import NEVER, as_early
+from optsched.problems.timetable import Timetable, tick_of
 from optsched.searches.job_placing import best_placed
+from optsched.solvers.algebraic import injective_names
 
-__all__ = ["compact", "decode_counts", "objective_units", "program_size", "started_counts", "well_placed"]
+__all__ = [
+    "Intervals",
+    "compact",
+    "decode_counts",
+    "decode_intervals",
+    "interval_size",
+    "objective_units",
+    "program_size",
+    "started_counts",
+    "started_intervals",
+    "well_placed",
+]
+
+# Compact, in Pyomo ----------------------------------------------------------------------------------------------------
 
 
 def well_placed(problem: TimedProblem) -> TimedProblem:
@@ -93,3 +138,299 @@ def started_counts(model: Any, problem: TimedProblem, schedule: Schedule) -> Ent
     entries = list(started_program(model, problem.within(model.limit), schedule))
     begins = any(value for variable, value in entries if variable.parent_component().name == "start")
     return entries if begins else []
+
+
+# Literal, in PuLP -----------------------------------------------------------------------------------------------------
+
+
+class Grid:
+    """The instants of a problem, what may start when, and what is known of running tasks; in ticks from the snapshot.
+
+    Attributes
+    ----------
+    step, open
+        Microseconds of a tick; nodes with room for tasks of each kind.
+    spans
+        For each task and open node: the instants at which it may start there, and how long it takes.
+    maps, running_maps
+        By job: positions of the maps to run; when maps end that run.
+    run_until
+        When a running task ends, by its row in the instance: of those in `ends` at the earliest.
+    ends
+        For each reduce that has variables for its end, by its row in the instance: when it may end.
+    """
+
+    def __init__(self, problem: TimedProblem) -> None:
+        self.problem, table = problem, well_placed(problem).timetable
+        self.step, self.open = table.step, table.open
+        kinds, jobs = problem.kind.tolist(), problem.jobs.of_task.tolist()
+        release = table.ticks(problem.release)
+        last = max(table.latest, default=0)
+        self.spans = [self._spans(table, position, kind, release[position]) for position, kind in enumerate(kinds)]
+        self.maps: dict[int, list[int]] = {}
+        for position in np.flatnonzero(problem.kind == MAP).tolist():
+            self.maps.setdefault(table.job[position], []).append(position)
+        self.running_maps = {job: list(maps.ends) for job, maps in enumerate(table.maps)}
+        self.run_until = dict(zip(problem.running.tolist(), table.ticks(problem.busy_until), strict=True))
+        is_reduce = problem.instance.workload.kind == REDUCE
+        for row in problem.running[is_reduce[problem.running]].tolist():
+            self.run_until[row] = max(self.run_until[row], *self.running_maps[jobs[row]], 0)
+        waiting = [row for row in self.run_until if is_reduce[row] and jobs[row] in self.maps]
+        least = {row: self.run_until[row] for row in waiting}
+        for position in np.flatnonzero(problem.kind == REDUCE).tolist():
+            first = [int(starts[0]) + time for starts, time in self.spans[position].values() if len(starts)]
+            row = int(problem.tasks[position])
+            least[row] = max(min(first, default=last), *self.running_maps[jobs[row]], 0)
+        instants = table.instants[REDUCE]
+        self.ends: dict[int, Ints] = {row: instants[instants >= begin] for row, begin in least.items()}
+
+    def _spans(self, table: Timetable, position: int, kind: int, release: int) -> dict[int, tuple[Ints, int]]:
+        """The instants at which a task may start on each open node, and how long it takes there."""
+        nodes, instants = np.array(self.open[kind], dtype=np.int64), table.instants[kind]
+        times = self.problem.times.on(np.full(len(nodes), position), nodes) // self.step
+        last = max(table.latest)
+        return {
+            node: (instants[(instants >= release) & (instants <= last - time)], time)
+            for node, time in zip(nodes.tolist(), times.tolist(), strict=True)
+        }
+
+    def slot_rows(self, kind: int, node: int) -> Ints:
+        """The instants at which some task of a kind may begin to hold a slot of a node."""
+        own = np.flatnonzero(self.problem.kind == kind).tolist()
+        spans = [self.spans[position][node] for position in own]
+        held = [starts for starts, time in spans if time or kind == REDUCE]
+        return np.unique(np.concatenate([*held, np.zeros(0, dtype=np.int64)]))
+
+    def needed(self, position: int) -> Iterator[tuple[int, int]]:
+        """The instants at which a reduce may start only if more maps have ended than run, and how many."""
+        job = int(self.problem.jobs.of_task[self.problem.tasks[position]])
+        due = int(self.problem.maps_before_reduces[job])
+        starts = [starts for starts, _ in self.spans[position].values()]
+        for instant in np.unique(np.concatenate([*starts, np.zeros(0, dtype=np.int64)])).tolist():
+            left = due - sum(end <= instant for end in self.running_maps[job])
+            if left > 0:
+                yield instant, left
+
+
+def interval_size(problem: TimedProblem, jobs: bool) -> ModelSize:
+    """What the literal model would take; `jobs`: without the makespan. TooLarge as `Timetable` says."""
+    if problem.plainly_infeasible is not None:
+        return ModelSize(0, 0, 0)
+    grid, count, tasks = Grid(problem), len(problem.jobs), len(problem.tasks)
+    starts = sum(len(instants) for spans in grid.spans for instants, _ in spans.values())
+    ends = sum(map(len, grid.ends.values()))
+    rows = {(kind, node): grid.slot_rows(kind, node) for kind in (MAP, REDUCE) for node in grid.open[kind]}
+    held, slots = _slot_terms(grid, rows)
+    slow = [_slow_terms(grid, position) for position in np.flatnonzero(problem.kind == REDUCE).tolist()]
+    pairs, paired = _paired(grid)
+    reduces, completed = len(slow), len(set(problem.tasks.tolist()) | set(grid.ends))
+    return ModelSize(
+        starts + ends + held + count + (not jobs),
+        sum(map(len, rows.values()))
+        + held
+        + sum(number for number, _ in slow)
+        + pairs
+        + tasks
+        + len(grid.ends)
+        + reduces
+        + completed
+        + (0 if jobs else count),
+        slots + sum(terms for _, terms in slow) + paired + 3 * starts + 3 * ends + completed + 3 * count + 1,
+    )
+
+
+def _slot_terms(grid: Grid, rows: dict[tuple[int, int], Ints]) -> tuple[int, int]:
+    """How many variables say that a reduce holds a slot, and how many terms the rows of slots and these take."""
+    problem, held, terms = grid.problem, 0, 0
+    for position, spans in enumerate(grid.spans):
+        kind = int(problem.kind[position])
+        for node, (starts, time) in spans.items():
+            ticks = rows[kind, node]
+            if kind == MAP:
+                terms += int((np.searchsorted(ticks, starts + time) - np.searchsorted(ticks, starts)).sum())
+                continue
+            late = ticks[ticks >= (starts[0] if len(starts) else NEVER)]
+            held += len(late)
+            ends = grid.ends[int(problem.tasks[position])]
+            begun, ended = (np.searchsorted(known, late, side="right") for known in (starts, ends))
+            terms += 2 * len(late) + int(begun.sum() + ended.sum())
+    for row, ends in grid.ends.items():
+        if row in grid.run_until:
+            ticks = rows[REDUCE, int(problem.instance.state.node[row])]
+            terms += int(np.searchsorted(ends, ticks, side="right").sum())
+    return held, terms
+
+
+def _slow_terms(grid: Grid, position: int) -> tuple[int, int]:
+    """How many rows make a reduce wait until enough maps have ended, and how many terms these have."""
+    job = int(grid.problem.jobs.of_task[grid.problem.tasks[position]])
+    maps = [starts + time for other in grid.maps.get(job, []) for starts, time in grid.spans[other].values()]
+    ends = np.sort(np.concatenate([*maps, np.zeros(0, dtype=np.int64)]))
+    ticks = np.array([instant for instant, _ in grid.needed(position)], dtype=np.int64)
+    own = sum(int(np.isin(starts, ticks).sum()) for starts, _ in grid.spans[position].values())
+    return len(ticks), own + int(np.searchsorted(ends, ticks, side="right").sum())
+
+
+def _paired(grid: Grid) -> tuple[int, int]:
+    """How many rows make a reduce end after a map, and how many terms these have."""
+    rows = terms = 0
+    for row, ends in grid.ends.items():
+        for other in grid.maps.get(int(grid.problem.jobs.of_task[row]), []):
+            rows += 1
+            terms += len(ends) + sum(len(starts) for starts, _ in grid.spans[other].values())
+    return rows, terms
+
+
+class Intervals:
+    """The literal model, but for its objective."""
+
+    def __init__(self, problem: TimedProblem, max_variables: int = MAX_VARIABLES, jobs: bool = True) -> None:
+        refuse_too_large(problem, interval_size(problem, jobs), max_variables, "build_pyomo")
+        self.problem, self.grid = problem, Grid(problem)
+        self.model = pulp.LpProblem(problem.name, pulp.LpMinimize)
+        self._task = injective_names(problem.instance.workload.task_ids.tolist())
+        self._node = injective_names(problem.instance.cluster.node_ids.tolist())
+        self._job = injective_names(job_labels(problem))
+        self._add_starts()
+        self._add_ends()
+        self._add_slots()
+        self._add_slowstart()
+        self._add_completions()
+
+    def _add_starts(self) -> None:
+        """Each task starts once."""
+        ids = self.problem.instance.workload.task_ids.tolist()
+        nodes = self.problem.instance.cluster.node_ids.tolist()
+        self.starts: list[dict[tuple[int, int], Any]] = []
+        self.model.start = {}
+        for row, spans in zip(self.problem.tasks.tolist(), self.grid.spans, strict=True):
+            own = {}
+            for node, (instants, _) in spans.items():
+                for instant in instants.tolist():
+                    name = f"start.{self._task[row]}.{self._node[node]}.{instant}"
+                    own[node, instant] = self.model.add_variable(name, cat=pulp.LpBinary)
+                    self.model.start[ids[row], (nodes[node], instant)] = own[node, instant]
+            self.starts.append(own)
+            self.model.addConstraint(pulp.lpSum(own.values()) == 1, f"task.{self._task[row]}")
+
+    def _end(self, position: int) -> list[tuple[Any, int]]:
+        """Terms of the end of a task as its start and its time say, in ticks."""
+        spans = self.grid.spans[position]
+        return [(start, instant + spans[node][1]) for (node, instant), start in self.starts[position].items()]
+
+    def _add_ends(self) -> None:
+        """Each reduce ends once, no sooner than its time after its start, and than each map of its job."""
+        model, grid, job = self.model, self.grid, self.problem.jobs.of_task
+        position_of = {row: position for position, row in enumerate(self.problem.tasks.tolist())}
+        self.ends: dict[int, list[tuple[Any, int]]] = {}
+        for row, instants in grid.ends.items():
+            name = self._task[row]
+            own = [
+                (model.add_variable(f"end.{name}.{instant}", cat=pulp.LpBinary), instant)
+                for instant in instants.tolist()
+            ]
+            self.ends[row] = own
+            model.addConstraint(pulp.lpSum(end for end, _ in own) == 1, f"ends.{name}")
+            late = linear(own)
+            if row in position_of:
+                early = linear(self._end(position_of[row]))
+                model.addConstraint(late - early >= 0, f"ends_after_start.{name}")
+            for other in grid.maps.get(int(job[row]), []):
+                early = linear(self._end(other))
+                mark = self._task[int(self.problem.tasks[other])]
+                model.addConstraint(late - early >= 0, f"ends_after_map.{name}.{mark}")
+
+    def _add_slots(self) -> None:
+        """Rows: tasks of a kind hold no more slots of a node than there are."""
+        for kind in (MAP, REDUCE):
+            own = np.flatnonzero(self.problem.kind == kind).tolist()
+            for node in self.grid.open[kind]:
+                rows = self.grid.slot_rows(kind, node).tolist()
+                terms: dict[int, list[Any]] = {instant: [] for instant in rows}
+                for position in own:
+                    self._hold(kind, position, node, terms)
+                for instant in rows:
+                    free, kept = self._free(kind, node, instant)
+                    name = f"slots.{KINDS[kind]}.{self._node[node]}.{instant}"
+                    self.model.addConstraint(pulp.lpSum(terms[instant]) - pulp.lpSum(kept) <= free, name)
+
+    def _hold(self, kind: int, position: int, node: int, terms: dict[int, list[Any]]) -> None:
+        """Say at which instants a task on a node holds a slot: of a reduce by variables."""
+        instants, time = self.grid.spans[position][node]
+        starts = [(instant, self.starts[position][node, instant]) for instant in instants.tolist()]
+        if kind == MAP:
+            for tick, held in terms.items():
+                held += [start for instant, start in starts if instant <= tick < instant + time]
+            return
+        row = int(self.problem.tasks[position])
+        for tick, held in terms.items():
+            begun = [start for instant, start in starts if instant <= tick]
+            if begun:
+                mark = f"{self._task[row]}.{self._node[node]}.{tick}"
+                holds = self.model.add_variable(f"holds.{mark}", 0)
+                ended = pulp.lpSum(end for end, instant in self.ends[row] if instant <= tick)
+                self.model.addConstraint(holds - pulp.lpSum(begun) + ended >= 0, f"held.{mark}")
+                held.append(holds)
+
+    def _free(self, kind: int, node: int, instant: int) -> tuple[int, list[Any]]:
+        """Slots of a node that no running task holds at an instant, and the ends of some that may hold one."""
+        problem = self.problem
+        free, kept = int(problem.offered[KINDS[kind]][node]), []
+        for row in problem.running.tolist():
+            if problem.instance.workload.kind[row] == kind and problem.instance.state.node[row] == node:
+                if row in self.ends:
+                    kept += [end for end, step in self.ends[row] if step <= instant]
+                else:
+                    free += self.grid.run_until[row] <= instant
+        return free, kept
+
+    def _add_slowstart(self) -> None:
+        """A reduce starts when enough maps of its job have ended."""
+        job = self.problem.jobs.of_task
+        for position in np.flatnonzero(self.problem.kind == REDUCE).tolist():
+            row = int(self.problem.tasks[position])
+            ends = [pair for other in self.grid.maps.get(int(job[row]), []) for pair in self._end(other)]
+            for instant, left in self.grid.needed(position):
+                now = pulp.lpSum(start for (_, begin), start in self.starts[position].items() if begin == instant)
+                over = pulp.lpSum(start for start, end in ends if end <= instant)
+                self.model.addConstraint(left * now - over <= 0, f"slowstart.{self._task[row]}.{instant}")
+
+    def _add_completions(self) -> None:
+        """Rows: when jobs end, in ticks."""
+        job, grid = self.problem.jobs.of_task, self.grid
+        least = [0] * len(self.problem.jobs)
+        for row, until in grid.run_until.items():
+            least[int(job[row])] = max(least[int(job[row])], until)
+        self.completion = [
+            self.model.add_variable(f"completion.{name}", begin) for name, begin in zip(self._job, least, strict=True)
+        ]
+        ends = {row: self._end(position) for position, row in enumerate(self.problem.tasks.tolist())} | self.ends
+        for row, terms in ends.items():
+            end = linear(terms)
+            self.model.addConstraint(self.completion[int(job[row])] - end >= 0, f"completed.{self._task[row]}")
+
+
+def decode_intervals(model: Any, problem: TimedProblem) -> Schedule:
+    """The schedule of a solved literal model."""
+    grid, index = Grid(problem), problem.instance.node_index
+    held = {task: place for (task, place), start in model.start.items() if int_of(start)}
+    ids = problem.instance.workload.task_ids[problem.tasks].tolist()
+    places = [held.get(task) for task in ids]
+    nodes = [NONE if place is None else index[place[0]] for place in places]
+    starts = [0 if place is None else problem.now + place[1] * grid.step for place in places]
+    return problem.schedule(nodes, starts)
+
+
+def started_intervals(model: Any, problem: TimedProblem, schedule: Schedule) -> Entries:
+    """A schedule, as early as it can be, in the starts of the literal model, which HiGHS completes."""
+    grid, early = Grid(problem), as_early(problem, schedule)
+    ids = problem.instance.workload.task_ids[problem.tasks].tolist()
+    names = problem.instance.cluster.node_ids.tolist()
+    nodes, starts = early.nodes[problem.tasks].tolist(), early.starts[problem.tasks].tolist()
+    place = {
+        task: (names[node], (start - problem.now) // grid.step)
+        for task, node, start in zip(ids, nodes, starts, strict=True)
+        if node != NONE
+    }
+    if all(entry in model.start for entry in place.items()):
+        yield from ((variable, int(place.get(task) == at)) for (task, at), variable in model.start.items())

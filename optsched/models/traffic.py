@@ -48,8 +48,10 @@ from optsched.core.instance import Ints
 from optsched.core.placement import NONE, Placement
 from optsched.models.base import (
     MAX_VARIABLES,
+    Entries,
     ModelSize,
     add_pairs,
+    binaries,
     by_ids,
     chosen,
     decoder,
@@ -58,10 +60,10 @@ from optsched.models.base import (
     of_problem,
     priced,
     refuse_too_large,
+    starter,
     whole_limit,
 )
 from optsched.models.programs import decode_program, shared, started_program, whole_pyomo
-from optsched.models.starts import Entries, binaries, starter
 from optsched.problems.traffic import Bundle, Traffic
 from optsched.solvers.algebraic import injective_names
 

@@ -53,18 +53,21 @@ from optsched.core.errors import UsageError
 from optsched.core.placement import Placement
 from optsched.models.base import (
     MAX_VARIABLES,
+    Entries,
     ModelSize,
+    binaries,
     chosen,
     decoder,
     grouped,
+    host_of,
     linear,
     model_of,
     of_problem,
     placed_at,
     refuse_too_large,
+    starter,
 )
 from optsched.models.programs import decode_program, shared, started_program, whole_pyomo
-from optsched.models.starts import Entries, binaries, host_of, starter
 from optsched.problems.transmission import Transmission
 from optsched.solvers.algebraic import injective_names
 

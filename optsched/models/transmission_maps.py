@@ -22,9 +22,10 @@ from optsched.models.base import (
     model_of,
     of_problem,
     refuse_too_large,
+    started_binaries,
+    starter,
 )
 from optsched.models.programs import shared
-from optsched.models.starts import started_binaries, starter
 from optsched.problems.transmission_maps import TransmissionMaps
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]

@@ -41,9 +41,10 @@ from optsched.models.base import (
     model_of,
     of_problem,
     refuse_too_large,
+    started_binaries,
+    starter,
 )
 from optsched.models.programs import shared
-from optsched.models.starts import started_binaries, starter
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.solvers.algebraic import injective_names
 

@@ -67,6 +67,7 @@ from optsched.core.placement import Placement
 from optsched.core.results import Number
 from optsched.models.base import (
     MAX_VARIABLES,
+    Entries,
     ModelSize,
     by_ids,
     decoder,
@@ -75,9 +76,9 @@ from optsched.models.base import (
     of_problem,
     priced,
     refuse_too_large,
+    starter,
 )
 from optsched.models.programs import decode_program, shared, size_of, started_program, whole_pyomo
-from optsched.models.starts import Entries, starter
 from optsched.problems.base import GRID, exact
 from optsched.problems.utility import LEAST_FINITE, Allocation, Utility
 from optsched.solvers.algebraic import injective_names

@@ -49,9 +49,9 @@ from optsched.models.base import (
     model_of,
     of_problem,
     refuse_too_large,
+    starter,
 )
 from optsched.models.programs import shared, size_of
-from optsched.models.starts import starter
 from optsched.problems.worst_group import WorstGroup
 from optsched.solvers.algebraic import injective_names
 

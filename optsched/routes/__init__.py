@@ -30,14 +30,14 @@ from optsched.processes.containing import in_force, within_a_call
 from optsched.processes.handing import taking
 from optsched.routes.base import MODELS, Frontier, cut_short
 from optsched.routes.call import Call, proved
-from optsched.solvers.outcome import STOPPED, stopped
+from optsched.solvers.answers import STOPPED, stopped
 from optsched.solvers.profiles import Profile, load_profile
 
 if TYPE_CHECKING:  # lists, so that mypy shows which module lacks what
     from optsched.routes import (
         assignment,
-        enumerated,
-        flow_congestion,
+        base,
+        by_program,
         generalized_assignment,
         latency,
         lsap_fairness,
@@ -47,14 +47,13 @@ if TYPE_CHECKING:  # lists, so that mypy shows which module lacks what
         transmission,
         transmission_reduces,
         utility,
-        worst_group,
     )
     from optsched.routes.base import RouteModule
     from optsched.routes.latency import latency_search, solve_by
 
     _BY_NETWORK: list[RouteModule] = [assignment, lsap_fairness, min_cost_flow]
     _BY_SEARCH: list[RouteModule] = [generalized_assignment, latency, schedules, traffic, transmission, utility]
-    _BY_PROGRAM: list[RouteModule] = [enumerated, flow_congestion, transmission_reduces, worst_group]
+    _BY_PROGRAM: list[RouteModule] = [base, by_program, transmission_reduces]
 
 __all__ = [
     "Frontier",
@@ -71,7 +70,7 @@ __all__ = [
 
 
 #: Routes of a problem whose record names none (its models, and `brute-force`), and the route `brute-force` of all.
-_ENUMERATED = "optsched.routes.enumerated"
+_OF_ALL = "optsched.routes.base"
 
 
 def __getattr__(name: str) -> object:
@@ -82,7 +81,7 @@ def __getattr__(name: str) -> object:
 
 def _module(problem: AnyProblem) -> ModuleType:
     """The module that solves a problem. Without routes of its own: its models, and enumeration."""
-    return import_module(record_of(type(problem)).routes or _ENUMERATED)
+    return import_module(record_of(type(problem)).routes or _OF_ALL)
 
 
 def routes_of(problem: AnyProblem) -> tuple[str, ...]:
@@ -176,7 +175,7 @@ def solve(
     plain = stated(problem, "plainly_infeasible", None)
     if plain is not None:
         return call.infeasible(plain)
-    module = import_module(_ENUMERATED) if route == "brute-force" else _module(problem)
+    module = import_module(_OF_ALL) if route == "brute-force" else _module(problem)
     with deadline(profile.time_limit):
         with call.until_stopped():
             if in_force() is not None or _may_overrun(problem, route):

@@ -1,20 +1,34 @@
-"""Interfaces of the modules of routes, and the types that routes share."""
+"""The interface of modules of routes, the types that they share, and the routes of every problem.
+
+These are the models of its record, and `brute-force`, which tries every placement. A problem whose record names no
+module of routes has only them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-from optsched.core.results import Frontier, FrontierPoint, Limit, Solution
-from optsched.problems import AnyProblem
+from optsched.core.errors import UsageError
+from optsched.core.registry import record_of
+from optsched.core.results import FEASIBLE, Certificate, Frontier, FrontierPoint, Limit, Proof, Solution, Termination
+from optsched.problems import AnyProblem, Problem
+from optsched.problems.base import GRID
+from optsched.routes.call import Call, Found, Held, word_of
 from optsched.solvers.profiles import Profile
 
 __all__ = [
-    "MODELS",
+    "ALL_TRIED",
     "Frontier",
+    "MODELS",
+    "ROUTES",
     "RouteModule",
     "RouteSize",
+    "by_model",
+    "by_route",
     "cut_short",
+    "routes",
 ]
 
 #: Routes that use a declarative model.
@@ -69,3 +83,74 @@ def cut_short(problem: AnyProblem, points: Sequence[FrontierPoint], limit: Limit
     """The frontier with only these points."""
     names = (problem.components[0].name, problem.components[1].name)
     return Frontier(problem.name, names, tuple(points), complete=False, limit=limit)
+
+
+# The routes of every problem ------------------------------------------------------------------------------------------
+
+
+#: The status where nothing is feasible.
+ALL_TRIED = "no placement is feasible"
+
+#: All of them; those by a model only where the record names models.
+ROUTES = ("brute-force", *MODELS)
+
+
+def routes(problem: AnyProblem) -> tuple[str, ...]:
+    """`brute-force`, and the models; the models first where there are too many placements to try.
+
+    UsageError if the problem decides no placement and its record names neither models nor routes.
+    """
+    from optsched.searches.enumeration import is_small  # which few solves need
+
+    if isinstance(problem, Problem):
+        return ROUTES if record_of(type(problem)).models is None or is_small(problem) else (*MODELS, "brute-force")
+    if record_of(type(problem)).models is not None:
+        return MODELS
+    reason = f"it decides a {problem.decided.noun}, and those cannot be enumerated as placements are"
+    raise UsageError(f"{problem.name} has no routes, and {reason}: name its models or routes in its record")
+
+
+def by_route(call: Call[Any], profile: Profile) -> Solution:
+    """Solve by trying every placement, or order of tasks on nodes, or by a model, whose solver is taken at its word."""
+    if call.route in MODELS and not (isinstance(call.problem, Problem) and not len(call.problem.tasks)):
+        return by_model(call, profile)
+    from optsched.searches.enumeration import best_decision
+
+    noun = call.problem.decided.noun
+    found = best_decision(call.problem)
+    if found is None:
+        return call.infeasible(ALL_TRIED, proof=Certificate(FEASIBLE, Proof.ENUMERATION, 0))
+    value, decision = found
+    certificates = tuple(
+        Certificate(component.name, Proof.ENUMERATION, claim)
+        for component, claim in zip(call.problem.components, value, strict=True)
+    )
+    return call.solution(decision, certificates, None, f"all {noun}s tried")
+
+
+def by_model(call: Call[Any], profile: Profile, grid: int = GRID) -> Solution:
+    """The first program; then the second one at its optimum, where the record names a limit on the first component.
+
+    What the solver claims is its word, in units of 1/`grid`.
+    """
+    limit = record_of(type(call.problem)).limit
+    programs = 2 if limit is not None and limit.component == 0 else 1
+    found, held, words = Found(), call.start, list[Certificate]()
+    with call.until_stopped():
+        for program in range(programs):
+            call.hold(partial(_handed, held, tuple(words)))
+            found = call.by_model(profile, call.problem.evaluate(held)[0] if program else None, held)
+            if found.decision is None and found.outcome.status in (Termination.INFEASIBLE, Termination.ERROR):
+                engine = found.raw_status, found.solver, found.build_seconds, found.outcome.status
+                return call.solution(held, tuple(words), None, *engine)
+            held = found.decision or held
+            word = word_of(call.problem, found, grid)
+            if word is not None:
+                words.append(Certificate(call.problem.components[found.position].name, Proof.SOLVER, word))
+            if not found.optimal or found.limit is not None:
+                break
+    return call.answered(held, words, found)
+
+
+def _handed(decision: Any, words: tuple[Certificate, ...]) -> Held:
+    return decision, words

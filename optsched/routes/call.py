@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from optsched.core.arrays import LARGEST
 from optsched.core.deadline import deadline, late, unhurried
@@ -36,10 +36,11 @@ from optsched.core.results import (
 from optsched.problems import AnyProblem
 from optsched.problems.base import exact, stated
 from optsched.processes.handing import hand_over, unheard
-from optsched.routes.base import RouteModule
-from optsched.solvers.answers import check_claim, decoding, whole_bound
-from optsched.solvers.outcome import INTERRUPTED, STOPPED, SolverOutcome, stopped
+from optsched.solvers.answers import INTERRUPTED, STOPPED, SolverOutcome, check_claim, decoding, stopped, whole_bound
 from optsched.solvers.profiles import Profile
+
+if TYPE_CHECKING:
+    from optsched.routes.base import RouteModule
 
 __all__ = ["Call", "Found", "Held", "Ending", "modelled", "proof_of", "proved", "solver_of", "word_of"]
 
@@ -382,8 +383,7 @@ def modelled(
         If what the solver holds stands for nothing, or is not feasible.
     """
     from optsched.models.export import about
-    from optsched.routes.contained import may_overrun
-    from optsched.routes.sizes import refuse_beyond_memory
+    from optsched.routes.contained import may_overrun, refuse_beyond_memory
 
     if may_overrun(problem, route, {}):
         refuse_beyond_memory(problem, route, limit)

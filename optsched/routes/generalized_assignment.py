@@ -19,8 +19,7 @@ from optsched.core.results import Certificate, Limit, Number, Proof, Solution, T
 from optsched.problems import GeneralizedAssignment
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of
-from optsched.searches.capacity_climb import CapacityClimb, CapacityNeighbourhoods
-from optsched.searches.capacity_tree import MOST_ENTRIES, CapacityTree
+from optsched.searches.capacity_tree import MOST_ENTRIES, CapacityClimb, CapacityNeighbourhoods, CapacityTree
 from optsched.searches.generalized_assignment import (
     Assigned,
     CapacityPrices,

@@ -9,11 +9,9 @@ from optsched.core.placement import Placement
 from optsched.core.results import Bound, Certificate, FrontierPoint, Proof, Solution, Termination
 from optsched.problems import Latency
 from optsched.problems.base import expect_recorded
-from optsched.routes import enumerated
-from optsched.routes.base import MODELS, Frontier
+from optsched.routes.base import MODELS, Frontier, by_model
 from optsched.routes.call import Call, Held, modelled
-from optsched.searches.latency import FixedLimit, LatencySearch, settled, with_claimed_bound
-from optsched.searches.latency_packing import GrowingMatchings
+from optsched.searches.latency import FixedLimit, GrowingMatchings, LatencySearch, settled, with_claimed_bound
 from optsched.solvers.answers import whole_bound
 from optsched.solvers.profiles import Profile, load_profile
 
@@ -26,7 +24,7 @@ ROUTES = ("search", "arrays", *MODELS, "brute-force")
 def by_route(call: Call[Latency], profile: Profile) -> Solution:
     """Solve by the search over limits, or by the literal model where there is a task."""
     literal = call.route == "pulp" and len(call.problem.tasks)
-    return enumerated.by_model(call, profile, 1) if literal else _by_search(call, profile)
+    return by_model(call, profile, 1) if literal else _by_search(call, profile)
 
 
 def latency_search(

@@ -20,8 +20,8 @@ from optsched.routes.base import MODELS, Frontier
 from optsched.routes.call import Call, Ending, Found, modelled
 from optsched.searches.assignment import AssignmentSolution
 from optsched.searches.lsap_fairness import CappedNetwork, most_local
+from optsched.solvers.answers import STOPPED, stopped
 from optsched.solvers.matching import BMatching
-from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
 __all__ = ["OVERRUNS", "ROUTES", "by_route", "frontier", "plain"]

@@ -17,11 +17,10 @@ from optsched.core.results import Bound, Certificate, Number, Proof, Solution
 from optsched.problems.schedule_program import TimedProblem
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of
+from optsched.searches.enumeration import semi_active
 from optsched.searches.job_placing import JobPlacing, best_placed
-from optsched.searches.jobs_alone import AloneSearch
 from optsched.searches.program_tree import as_arrays, settling_tree
-from optsched.searches.schedule_enumeration import semi_active
-from optsched.searches.schedules import ScheduleSearch, cheap_proof
+from optsched.searches.schedules import AloneSearch, ScheduleSearch, cheap_proof
 from optsched.solvers.answers import whole_numbers
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile

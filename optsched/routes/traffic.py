@@ -19,7 +19,7 @@ from optsched.problems.traffic import Traffic
 from optsched.routes.base import MODELS, Frontier
 from optsched.routes.call import Call, Held, modelled
 from optsched.searches.traffic import TrafficSearch, best_apart, scaled
-from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.answers import SolverOutcome
 from optsched.solvers.profiles import Profile
 
 __all__ = ["OVERRUNS", "ROUTES", "by_route", "frontier", "plain", "traffic_search"]

@@ -17,8 +17,8 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import Branching, ReduceBounds
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of
-from optsched.searches.first_fit import first_fit
 from optsched.searches.transmission import TransmissionSearch
+from optsched.searches.transmission_stages import first_fit
 from optsched.solvers.profiles import Profile
 
 __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]

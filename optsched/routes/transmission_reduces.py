@@ -12,8 +12,7 @@ from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.routes import programs
 from optsched.routes.call import Call, Found, Held
 from optsched.routes.programs import ROUTES
-from optsched.searches.first_fit import first_fit
-from optsched.searches.transmission_reduces import by_arrays
+from optsched.searches.transmission_stages import by_arrays, first_fit
 from optsched.solvers.profiles import Profile
 
 __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]

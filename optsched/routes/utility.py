@@ -10,7 +10,7 @@ from optsched.problems.utility import Utility
 from optsched.routes import programs
 from optsched.routes.call import Call, Held
 from optsched.searches.utility import UtilitySearch
-from optsched.searches.utility_columns import is_too_large
+from optsched.searches.utility_patterns import is_too_large
 from optsched.solvers.profiles import Profile
 
 __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]

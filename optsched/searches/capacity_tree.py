@@ -4,6 +4,16 @@ The relaxation and what it leaves out are those of `problems.generalized_assignm
 At each case prices are improved by deflected subgradients (Camerini, Fratta and Maffioli 1975), what the knapsacks hold
 is repaired into a placement, and it branches on the pair of task and node whose two parts cost most. All arithmetic
 that decides is in integers, so that the tree is a proof, and the same with and without compiled loops.
+
+It is searched limit after limit (`CapacityClimb`), with neighbourhoods of the best placement on the way.
+Nothing costs less than a limit, than this and a little, until something does. A tree at a limit just above the bound
+leaves out most pairs of task and node at once, however dear the best placement is that was found by then (Posta,
+Ferland and Michelon 2012). So the optimum is proved before, or while, it is found.
+
+In a neighbourhood most tasks stay where they are, and a small tree places the others (large neighbourhood search, Shaw
+1998). What the Lagrangian prices say of each place guides it: tasks that are placed dearly are more often among those
+that are placed anew, and only places that are not too dear are open to them (a core problem: Balas and Zemel 1980).
+The tree is one of few cases: its bounds settle most neighbourhoods sooner than HiGHS does.
 """
 
 from __future__ import annotations
@@ -26,16 +36,10 @@ from optsched.problems.generalized_assignment import (
     fill,
 )
 from optsched.problems.relaxations import Box
+from optsched.searches.generalized_assignment import repaired
 from optsched.solvers.compiled import compiles, ready
 
-__all__ = [
-    "MOST_ENTRIES",
-    "MOST_STEPS",
-    "CapacityTree",
-    "fill_compiled",
-    "improved",
-    "repaired",
-]
+__all__ = ["CapacityClimb", "CapacityNeighbourhoods", "CapacityTree", "MOST_ENTRIES", "MOST_STEPS", "fill_compiled"]
 
 #: The most steps of a tree, and the most entries of knapsacks that a search fills: then it is given up.
 MOST_STEPS, MOST_ENTRIES = 20_000, 10**10
@@ -64,7 +68,7 @@ _STEP, _PATIENCE = 1.5, 6
 
 def fill_compiled(cost: Ints, weight: Ints, free: Bools, room: Ints) -> Filled:
     """Fill knapsacks like `generalized_assignment.fill`, by a compiled loop, for int64."""
-    from optsched.solvers.knapsack_kernels import fill_one
+    from optsched.solvers.kernels import fill_one
 
     filled = Filled(np.zeros(len(room), dtype=np.int64), np.zeros_like(cost), np.zeros_like(cost))
     most = int(room.max(initial=0))
@@ -365,96 +369,204 @@ def _deflected(slope: Floats, before: Floats) -> Floats:
     return turned
 
 
-#: How often moves and swaps are made at most.
-_ROUNDS = 200
-
-#: The most tasks for which swaps are looked at, since there are as many as pairs of these.
-_MOST_SWAPPED = 1_000
-
-#: More than any gain; and less than any change that counts.
-_NEVER, _LITTLE = 2**62, 1e-9
+# Limit after limit, and neighbourhoods --------------------------------------------------------------------------------
 
 
-def repaired(problem: GeneralizedAssignment, cost: Ints, gain: Ints) -> Ints | None:
-    """Each task where its gain is best among where it fits, those that would lose most first; then `improved`.
+#: The first limit is above the bound by this part of what is left; a tree of few steps doubles the next.
+_PARTS, _FEW = 2**10, 30
 
-    A task that finds no room is where it gains most, and the moves afterwards take away what is too much.
+
+class CapacityClimb:
+    """A search for the best placement, which grows its proof; it can be gone on with after it was stopped.
 
     Parameters
     ----------
     problem
-        The problem.
-    cost
-        int64, shape (tasks, nodes): cost to be least.
-    gain
-        int64, of the same shape: the less, the more a node wants a task.
+        With at least one task, and a usable node for each.
+    prices
+        Prices of capacities to begin from, float64, shape (resources, nodes), in units of cost.
+    nodes
+        Node of each task of a feasible placement.
 
-    Returns
-    -------
-    Node of each task, or None where no moves make it feasible.
+    Attributes
+    ----------
+    nodes, limit
+        Of the best placement so far, and what it costs, in units to be least.
+    bound
+        What is proved that every placement costs; less than any before the first step.
+    tree
+        What proves it; None before the first step.
     """
-    tasks, width = gain.shape
-    gain = np.where(problem.usable, gain, _NEVER)
-    spread = np.partition(gain, 1, axis=1)[:, 1] - gain.min(axis=1) if width > 1 else gain[:, 0]
-    left, nodes = problem.capacity.copy(), np.full(tasks, -1, dtype=np.int64)
-    for task in np.argsort(-spread, kind="stable").tolist():
-        fits = problem.usable[task] & (problem.demand[:, task] <= left).all(axis=0)
-        node = int(np.argmin(np.where(fits, gain[task], _NEVER) if fits.any() else gain[task]))
-        nodes[task] = node
-        left[:, node] -= problem.demand[:, task, node]
-    return improved(problem, cost, nodes)
+
+    def __init__(self, problem: GeneralizedAssignment, prices: Floats, nodes: Ints) -> None:
+        self.problem = problem
+        self._tree = CapacityTree(problem, prices, nodes)
+        self.nodes, self.limit = nodes, self._tree.limit
+        self.bound = self.limit - 2**60
+        self.tree: Tree | None = None
+        self._step = 0
+
+    @property
+    def prices(self) -> NodePrices:
+        """The best ones of the first case of the last tree so far."""
+        return self._tree.prices
+
+    @property
+    def closed(self) -> bool:
+        """Whether the best placement is proved to be one."""
+        return self.bound >= self.limit
+
+    def hold(self, nodes: Ints) -> None:
+        """Take another placement, if it costs less."""
+        other = CapacityTree(self.problem, self._tree.prices, nodes)
+        if other.limit < self.limit:
+            self.nodes, self.limit = nodes, other.limit
+
+    def search(self, most_entries: int = MOST_ENTRIES) -> bool:
+        """Climb until the bound meets the placement, or the work or a tree is too much; whether they meet.
+
+        Raises
+        ------
+        OutOfTime
+            At the deadline. What is held and proved stays.
+        """
+        left = most_entries
+        while not self.closed:
+            before, first = self._tree.work, self.tree is None
+            try:
+                done = self._tree.search(left, 0 if first else None)
+            finally:
+                self._take()
+            left -= self._tree.work - before
+            if done or self.closed:
+                self._prove(self._tree.limit)
+            elif first and self._tree.size:
+                self._prove(self._tree.bound)
+            else:
+                return False
+            self._raise()
+        return True
+
+    def _take(self) -> None:
+        """Hold what the tree has found."""
+        if self._tree.nodes is not None and self._tree.limit < self.limit:
+            self.nodes, self.limit = self._tree.nodes, self._tree.limit
+
+    def _prove(self, bound: int) -> None:
+        """Keep the tree where it proves more than the last one."""
+        if bound > self.bound:
+            self.bound, self.tree = bound, self._tree.tree
+
+    def _raise(self) -> None:
+        """A tree at the next limit."""
+        gap = self.limit - self.bound
+        few = self._step and self._tree.size <= _FEW
+        self._step = min(gap, 2 * self._step if few else max(1, self._step or gap // _PARTS))
+        if gap > 0:
+            limit = self.bound + self._step
+            self._tree = CapacityTree(self.problem, self._tree.prices, limit=limit, enough=self.bound)
 
 
-def improved(problem: GeneralizedAssignment, cost: Ints, nodes: Ints) -> Ints | None:
-    """The placement after the best moves of a task, and swaps of two, as long as one makes it better.
+#: Tasks that are placed anew at first, and the fewest.
+_TASKS, _FEWEST = 40, 10
 
-    What exceeds a capacity counts first, in parts of the capacity, and the cost then. None where some of it is left.
+#: They are a quarter more after this many settled trees that found nothing, beyond the unsettled ones; and a fifth
+#: fewer after this many unsettled ones, beyond the settled ones.
+_MORE, _FEWER = 40, 10
+
+#: A place is open where it costs no more than this part of what is open between the prices' bound and the placement.
+_OPEN = 8
+
+#: The most cases of a tree.
+_CASES = 20
+
+
+class CapacityNeighbourhoods:
+    """A search for better placements; it can be gone on with after it was stopped.
+
+    Parameters
+    ----------
+    problem
+        With at least one task.
+    prices
+        Lagrangian prices that prove a good bound.
+    nodes
+        Node of each task of a feasible placement.
+
+    Attributes
+    ----------
+    nodes, limit
+        Of the best placement so far, and what it costs, in units to be least.
+    done
+        Whether nothing is left to look at: all tasks were placed anew together, or the prices prove the placement.
     """
-    nodes, every = nodes.copy(), np.arange(len(nodes))
-    usable = np.where(problem.usable, cost, np.inf)
-    demand = problem.demand / np.maximum(problem.capacity, 1)[:, None, :]
-    exceeding = 1e3 * float(np.abs(cost).max(initial=0) + 1)
-    for _ in range(_ROUNDS):
-        used = np.zeros(problem.capacity.shape)
-        for resource, taken in enumerate(demand[:, every, nodes]):
-            np.add.at(used[resource], nodes, taken)
-        over = _over(used)
-        # A task where it must not run is as bad as one that fills its node twice.
-        own = np.where(problem.usable[every, nodes], cost[every, nodes], exceeding)
-        without = _over(used[:, nodes] - demand[:, every, nodes])
-        moved = (
-            usable
-            - own[:, None]
-            + exceeding * (_over(used[:, None, :] + demand) - over + (without - over[nodes])[:, None])
-        )
-        moved[every, nodes] = 0.0
-        swapped = np.zeros((1, 1))
-        if len(nodes) <= _MOST_SWAPPED:
-            swapped = _swaps(usable, own, demand, used, nodes, exceeding)
-        best = float(moved.min(initial=0.0)), float(swapped.min(initial=0.0))
-        if min(best) > -_LITTLE:
-            break
-        if best[0] <= best[1]:
-            task, node = np.unravel_index(int(moved.argmin()), moved.shape)
-            nodes[task] = node
-        else:
-            one, other = np.unravel_index(int(swapped.argmin()), swapped.shape)
-            nodes[[one, other]] = nodes[[other, one]]
-    return None if problem.violations(problem.placement(nodes)) else nodes
 
+    def __init__(self, problem: GeneralizedAssignment, prices: NodePrices, nodes: Ints) -> None:
+        self.problem, self._prices = problem, prices
+        self._units = problem.units * problem.sign
+        self._rng = np.random.default_rng(0)
+        self._size, self._streak = min(_TASKS, len(nodes)), 0
+        knapsacks = CapacityKnapsacks(problem)
+        priced = knapsacks.priced(knapsacks.box, prices)
+        self._bound = float(priced.bound) / prices.scale
+        dearer = np.where(priced.free, priced.placed - priced.bound, 0).astype(np.float64) / prices.scale
+        #: By how much all costs more than the bound at least with a task on a node.
+        self._dearer: Floats = np.where(priced.free, np.maximum(dearer, 0.0), np.inf)
+        self.nodes, self.limit = nodes, self._worth(nodes)
+        self.done = self.limit <= self._bound
 
-def _swaps(usable: Floats, own: Floats, demand: Floats, used: Floats, nodes: Ints, exceeding: float) -> Floats:
-    """The gain, or loss, where two tasks change places."""
-    every = np.arange(len(nodes))
-    over = _over(used)
-    # What each node has with one of its tasks left out, and each other one in its place.
-    there = usable[:, nodes].T - own[:, None]
-    fuller = _over(used[:, nodes, None] - demand[:, every, nodes][:, :, None] + demand[:, :, nodes].transpose(0, 2, 1))
-    swapped = there + exceeding * (fuller - over[nodes][:, None])
-    return np.where(nodes[:, None] == nodes[None, :], 0.0, swapped + swapped.T)
+    def hold(self, nodes: Ints) -> None:
+        """Take another feasible placement, if it costs less."""
+        worth = self._worth(nodes)
+        if worth < self.limit:
+            self.nodes, self.limit, self._streak = nodes, worth, 0
+            self.done = self.limit <= self._bound
 
+    def search(self, trees: int) -> None:
+        """Grow at most `trees` trees.
 
-def _over(used: Floats) -> Floats:
-    """The parts of their capacities by which the resources are exceeded, together."""
-    over: Floats = np.maximum(used - 1.0 - _LITTLE, 0.0).sum(axis=0)
-    return over
+        Raises
+        ------
+        OutOfTime
+            At the deadline. What is held stays.
+        """
+        for _ in range(trees):
+            check()
+            if self.done:
+                return
+            self._place_anew(self._drawn())
+
+    def _worth(self, nodes: Ints) -> int:
+        return int(self._units[np.arange(len(nodes)), nodes].sum())
+
+    def _drawn(self) -> Bools:
+        """The tasks that are placed anew, those the more likely that are where it costs more."""
+        dear = self._dearer[np.arange(len(self.nodes)), self.nodes]
+        weight = dear + 0.1 * dear.mean() + 1e-9
+        drawn = np.zeros(len(self.nodes), dtype=bool)
+        drawn[self._rng.choice(len(self.nodes), self._size, replace=False, p=weight / weight.sum())] = True
+        return drawn
+
+    def _place_anew(self, drawn: Bools) -> None:
+        """Look for better places of these tasks next to the others, among those that are open; then for more, or fewer.
+
+        What a tree finds before the deadline is held.
+        """
+        here = np.zeros(self._dearer.shape, dtype=bool)
+        here[np.arange(len(self.nodes)), self.nodes] = True
+        open_ = drawn[:, None] & (self._dearer <= (self.limit - self._bound) / _OPEN)
+        tree = CapacityTree(self.problem, self._prices, limit=self.limit, within=here | open_)
+        try:
+            settled = tree.search(most_steps=_CASES)
+        finally:
+            if tree.nodes is not None:
+                self.hold(tree.nodes)
+        if tree.nodes is not None:
+            return
+        self._streak += 1 if settled else -1
+        if settled and self._size == len(self.nodes):
+            self.done = True
+        elif self._streak >= _MORE:
+            self._size, self._streak = min(-(-self._size * 5 // 4), len(self.nodes)), 0
+        elif self._streak <= -_FEWER:
+            self._size, self._streak = min(max(self._size * 4 // 5, _FEWEST), len(self.nodes)), 0

@@ -13,10 +13,9 @@ from optsched.core.placement import NetworkFlow
 from optsched.core.results import Termination
 from optsched.problems.min_cost_flow import MinCostFlow
 from optsched.searches.program_tree import as_arrays
-from optsched.solvers.answers import whole_numbers, whole_prices
+from optsched.solvers.answers import SolverOutcome, whole_numbers, whole_prices
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.networks import FlowStatus, cheapened, min_cost_flow, residual_potentials, simplex_compiled
-from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
 __all__ = ["by_arrays", "cheapest_of", "cut_potentials", "feasible_flow", "in_integers", "potentials_of", "whole_flow"]

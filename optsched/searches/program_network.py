@@ -19,9 +19,8 @@ from optsched.core.errors import OptschedError, OutOfTime
 from optsched.core.instance import Ints
 from optsched.core.results import Limit, Termination
 from optsched.problems.programs import Program
-from optsched.solvers.answers import whole_numbers, whole_prices
+from optsched.solvers.answers import SolverOutcome, whole_numbers, whole_prices
 from optsched.solvers.networks import cheapened, min_cost_flow, residual_potentials, simplex_compiled
-from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
 __all__ = [

@@ -7,35 +7,255 @@ work, as the jobs would end at the prices of slots, and by exchanges from the be
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from optsched.certificates.schedules import (
+    alone_entry,
     cases_certificate,
     counting_certificate,
+    end_alone,
     end_certificate,
     makespan_certificate,
 )
 from optsched.core.deadline import check
 from optsched.core.errors import TooLarge
-from optsched.core.instance import Bools, Ints
-from optsched.core.placement import MICRO, Schedule
-from optsched.core.results import Certificate, Number
+from optsched.core.instance import KINDS, Bools, Floats, Ints
+from optsched.core.placement import MICRO, Schedule, seconds
+from optsched.core.results import Bound, Certificate, Number
 from optsched.problems.job_times import JobTimes
+from optsched.problems.jobs_alone import JobAlone, JobsAlone
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedule_bounds import tails
+from optsched.problems.schedule_bounds import Window, counted, ruled_out, tails, too_short
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.time_prices import JobEnds
-from optsched.searches.job_ends import EndTree, ended_by
+from optsched.searches.job_ends import EndTree, ended_by, fine_enough, latest_priced
 from optsched.searches.job_placing import JobPlacing, job_orders
-from optsched.searches.jobs_alone import AloneSearch
-from optsched.searches.schedule_windows import latest_window
-from optsched.searches.start_program import fine_enough, latest_priced
+from optsched.searches.latency import LatencySearch
+from optsched.searches.latency_program import relaxation
+from optsched.solvers.highs import LinearProgram, solve_uninterrupted
+from optsched.solvers.profiles import Profile
 
-__all__ = ["ScheduleSearch"]
+__all__ = ["AloneSearch", "ScheduleSearch", "latest_window", "node_prices"]
+
+# Windows --------------------------------------------------------------------------------------------------------------
+# By these the tasks of a kind do not all end so soon; certificates recompute what is kept. With a function of lengths a
+# window is exact to the microsecond, where prices of slots by time round to a step. With prices of nodes it shows that
+# the data of many tasks is on few nodes. These prices are duals of the program that spreads tasks over nodes. Tasks
+# that take the same time in an area (a node, a rack, anywhere) meet at a hub, from which they go on to its nodes. So
+# there are as many variables as replicas, and hubs times nodes, and not tasks times nodes.
+
+#: Prices are up to this, so that they can be multiplied by lengths.
+_LARGEST = 1000
+
+#: Larger programs are not posed: this many variables take seconds.
+_ARCS = 100_000
+
+#: Functions of lengths, and the most beginnings, that are tried.
+_FUNCTIONS, _BEGINNINGS = range(4), 8
+
+
+def latest_window(problem: Makespan, kind: int, low: int, high: int) -> Window | None:
+    """A window that rules out an end, by halves the latest; None: no end. The problem is not plainly infeasible.
+
+    `low` is the first end that is not ruled out, `high` one that is attained; microseconds.
+    """
+    best, low = None, problem.next_end(max(low, problem.now + 1))
+    while low < high:
+        middle = problem.next_end((low + high) // 2)
+        middle = middle if middle < high else low
+        usable = (window for window in _windows(problem, kind, middle) if too_short(problem, window) is None)
+        window = next((window for window in usable if ruled_out(problem, window)), None)
+        if window is not None:
+            best, low = window, problem.next_end(middle + 1)
+        else:
+            high = middle
+    return best
+
+
+def _windows(problem: Makespan, kind: int, end: int) -> Iterator[Window]:
+    """Windows up to an end: from the snapshot and some releases on by functions of lengths, then at prices of nodes."""
+    begins = np.unique(np.append(problem.earliest_starts[problem.kind == kind], problem.now))
+    chosen = np.unique(np.linspace(0, len(begins) - 1, _BEGINNINGS).round().astype(np.int64))
+    for begin in begins[chosen].tolist():
+        for function in _FUNCTIONS if begin < end else ():
+            yield Window(kind, begin, end, function=function)
+    posed = Window(kind, problem.now, end)
+    prices = node_prices(problem, posed)
+    if prices is not None:
+        yield posed._replace(prices=prices)
+
+
+def node_prices(problem: ScheduleProblem, window: Window) -> Ints | None:
+    """Prices of nodes by which the tasks of a window need most; None where there are none, or the program is too large.
+
+    Lengths count as they are: tail, function and prices of the window do not matter.
+    """
+    long, room = window.end - window.begin, problem.room[KINDS[window.kind]].astype(np.float64)
+    nodes, until, _ = problem.running_of(window.kind)
+    np.subtract.at(room, nodes, np.clip(until - window.begin, 0, long) / long)
+    posed = _posed(problem, np.flatnonzero(counted(problem, window)), long, np.maximum(room, 0.0))
+    if posed is None:
+        return None
+    found = solve_uninterrupted(posed, Profile("prices of nodes"))
+    if found.row_duals is None:
+        return None
+    duals = np.maximum(-found.row_duals[-len(room) :], 0.0)
+    if duals.max(initial=0.0) <= 0:
+        return None
+    prices: Ints = np.rint(duals * (_LARGEST / duals.max())).astype(np.int64)
+    return prices
+
+
+def _posed(problem: ScheduleProblem, tasks: Ints, long: int, room: Floats) -> LinearProgram | None:
+    """The least part of all nodes' room that holds the tasks; rows are tasks, hubs and nodes."""
+    usable = room > 0
+    arcs: list[tuple[Ints, Ints, Floats]] = []  # the row that a variable takes 1 from, and what it adds to another one
+    into_nodes: list[tuple[Ints, Ints, Floats]] = []
+    hubs = len(tasks)
+    for level in problem.times.near:
+        check()
+        held, times = level.of_tasks(tasks)
+        fits = times <= long
+        keys, place = np.unique(np.stack([held.values, times])[:, fits], axis=1, return_inverse=True)
+        arcs.append((held.row_of[fits], hubs + place.ravel(), np.full(int(fits.sum()), -1.0)))
+        if sum(len(tails) for tails, _, _ in arcs) + len(keys[0]) * int(usable.sum()) ** (len(arcs) > 1) > _ARCS:
+            return None
+        hub, node = np.nonzero((keys[0][:, None] == level.area[None, :]) & usable)
+        into_nodes.append((hubs + hub, node, keys[1][hub] / long))
+        hubs += len(keys[0])
+    arcs += [(tails, hubs + node, weights) for tails, node, weights in into_nodes]
+    tails, heads, weights = (np.concatenate(parts) for parts in zip(*arcs, strict=True))
+    count, column = len(tails), np.arange(len(tails))
+    rows = np.concatenate([tails, heads, hubs + np.arange(len(room))])
+    columns = np.concatenate([column, column, np.full(len(room), count)])
+    values = np.concatenate([np.ones(count), weights, -room])
+    due = np.append(np.ones(len(tasks)), np.zeros(hubs - len(tasks)))
+    return LinearProgram(
+        objective=np.append(np.zeros(count), 1.0),
+        col_lower=np.zeros(count + 1),
+        col_upper=np.full(count + 1, np.inf),
+        integer=np.zeros(count + 1, dtype=bool),
+        row_lower=np.concatenate([due, np.full(len(room), -np.inf)]),
+        row_upper=np.concatenate([due, np.zeros(len(room))]),
+        matrix=sp.csr_array((values, (rows, columns)), shape=(hubs + len(room), count + 1)),
+    )
+
+
+# Each job alone on the empty cluster ----------------------------------------------------------------------------------
+# By the search of `latency`, by covers first and then exactly. Jobs that may prove most come first. Work is limited by
+# counts, not by a clock: what is beyond them counts as before.
+
+#: Tasks, and pairs of a task and a slot with its data, that are looked at in all; and what beginning a job counts as.
+_SIZE, _BEGUN = 4_000_000, 8_000
+
+#: Jobs that are looked at exactly, and the most tasks and pairs of each.
+_EXACT, _LITTLE = 20, 3_000
+
+#: Who bounds one job so.
+_SOURCE = "Agosta et al., note 3"
+
+
+class AloneSearch:
+    """The bounds so far of jobs alone, of a problem that is not plainly infeasible.
+
+    Attributes
+    ----------
+    ends
+        int64, shape (jobs,): microseconds at which each job ends at the earliest.
+    entries
+        By job: what a certificate holds of it (`alone_entry`); not for jobs where counting proves as much.
+    looked_at
+        The jobs that were, of those that may gain something.
+    """
+
+    def __init__(self, problem: ScheduleProblem) -> None:
+        self.problem = problem
+        self.ends = problem.earliest_completions.copy()
+        self.entries: dict[int, Mapping[str, Any]] = {}
+        self._jobs = JobsAlone(problem)
+        self.looked_at: list[int] = []
+        self._searches: dict[int, tuple[JobAlone, LatencySearch]] = {}
+
+    @property
+    def bound(self) -> Bound:
+        """The bound of all jobs, each alone: of the last end, or of the sum of their times."""
+        problem = self.problem
+        if isinstance(problem, JobTimes):
+            meaning = "sum of job times, each job alone on the empty cluster, near and far from its data"
+            return Bound("job-alone", "job time", problem.total(self.ends), meaning, _SOURCE)
+        latest = seconds(int(self.ends.max(initial=problem.now)) - problem.now)
+        return Bound("job-alone", "makespan", latest, "makespan, of one job on the empty cluster", _SOURCE)
+
+    @property
+    def proofs(self) -> list[Mapping[str, Any]]:
+        """The entries that a certificate needs: all of them, or for `makespan` that of the job that ends last."""
+        if not isinstance(self.problem, Makespan):
+            return [entry for _, entry in sorted(self.entries.items())]
+        last = int(np.argmax(self.ends)) if len(self.ends) else -1
+        return [self.entries[last]] if last in self.entries else []
+
+    def by_covers(self) -> None:
+        """Bound each job by matchings and counting, as l_flow of `latency`."""
+        left = _SIZE
+        for job in self._promising():
+            size = self._jobs.size(job)
+            left -= size + _BEGUN
+            if left < 0:
+                return
+            if self._may_gain(job):
+                self._bound(job, size <= _LITTLE)
+
+    def exactly(self) -> None:
+        """Bound jobs by the optimum of `latency`, where it is proved by a cover or prices; those that may gain most."""
+        promising = [job for job in self._promising() if job in self._searches]
+        for job in promising[:_EXACT]:
+            if self._may_gain(job):
+                alone, search = self._searches[job]
+                limit = search.first_feasible().limit
+                self._keep(alone, search.makespan_certificate(limit))
+
+    def _gains(self) -> Ints:
+        """How much later than is proved each job may end, or of `makespan` all of them; microseconds."""
+        proved = self.ends.max(initial=self.problem.now) if isinstance(self.problem, Makespan) else self.ends
+        return np.asarray(self._jobs.latest - proved)
+
+    def _may_gain(self, job: int) -> bool:
+        return bool(self._gains()[job] > 0)
+
+    def _promising(self) -> list[int]:
+        """Jobs that alone may end later than is proved, those first that may gain most."""
+        gain = self._gains()
+        weights = np.array([float(weight) for weight in getattr(self.problem, "weights", [1] * len(gain))])
+        order: list[int] = np.argsort(-gain * weights, kind="stable").tolist()
+        return [job for job in order if gain[job] > 0 and weights[job] > 0]
+
+    def _bound(self, job: int, small: bool) -> None:
+        check()
+        self.looked_at.append(job)
+        alone = self._jobs.posed(job)
+        assert alone is not None  # a job that may gain something has maps, and slots for them
+        search = LatencySearch(alone.posed, Profile("alone"), decide=relaxation)
+        self._keep(alone, search.makespan_certificate(search.flow_bound()))
+        if small:
+            self._searches[job] = alone, search
+
+    def _keep(self, alone: JobAlone, proof: Certificate) -> None:
+        """Hold a proof that says more of its job than is known; not a solver's word."""
+        if not proof.kind.checkable:
+            return
+        entry = alone_entry(self.problem, alone, proof)
+        end = end_alone(self.problem, alone, entry)
+        if end > self.ends[alone.job]:
+            self.ends[alone.job], self.entries[alone.job] = end, entry
+
+
+# The search -----------------------------------------------------------------------------------------------------------
 
 #: The most exchanges that are tried for each job, and the most in a row that gain nothing.
 _EXCHANGES, _PATIENCE = 400, 60

@@ -30,9 +30,8 @@ from optsched.problems.relaxations import Box
 from optsched.problems.traffic import Traffic
 from optsched.processes.handing import hand_over
 from optsched.searches.program_tree import as_arrays
-from optsched.solvers.answers import check_claim, rounded_prices, whole_bound
+from optsched.solvers.answers import SolverOutcome, check_claim, rounded_prices, whole_bound
 from optsched.solvers.highs import LinearProgram, WarmProgram, solve_arrays, solve_uninterrupted
-from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
 __all__ = ["Arrays", "TrafficSearch", "WithinLimit", "best_apart", "scaled"]

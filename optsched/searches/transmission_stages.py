@@ -1,24 +1,44 @@
-"""Solves one stage of `transmission` with the other fixed: maps given the reduces, or reduces given the maps.
+"""The stages of `transmission` by themselves: maps given the reduces, reduces given the maps, or reduces by first fit.
 
 Each is an assignment problem. Its prices are what the bounds of the search are made of; `searches.transmission` says
-how.
+how. Reduces are those of `transmission-reduces`, by the network of its program. Flow goes from a source to classes of
+equal reduces, on to pairs of job and node (at most one reduce each), on to nodes, and by their idle slots to the sink.
+The linear program over a network is integral, so flows are placements, and potentials are the prices that prove them.
+
+Where k reduces are placed, a class needs no more than the k nodes that are cheapest for it: k - 1 others leave it one
+of these, which costs no more than any other node. So there are at most k arcs a class, however many nodes there are. A
+node that is left free has no price, so that the prices prove the optimum on all nodes.
 """
 
 from __future__ import annotations
 
 import copy
+from collections import deque
+from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
-from optsched.core.instance import LARGEST, Ints
+from optsched.core.deadline import check
+from optsched.core.instance import LARGEST, Bools, Floats, Ints
 from optsched.core.placement import NONE
 from optsched.problems.transmission_bounds import IMPOSSIBLE, ReduceBounds
-from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.searches.transmission_reduces import ReducePrices, by_arrays
+from optsched.problems.transmission_reduces import ReduceSlots, TransmissionReduces
+from optsched.searches.program_network import ProgramNetwork
+from optsched.solvers.answers import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["cheapest_reduces", "cheapest_rows", "slot_prices", "stepped_prices"]
+__all__ = [
+    "ReducePrices",
+    "by_arrays",
+    "cheapest_nodes",
+    "cheapest_reduces",
+    "cheapest_rows",
+    "filled",
+    "first_fit",
+    "posed_network",
+    "slot_prices",
+    "stepped_prices",
+]
 
 
 def cheapest_rows(costs: Ints, room: Ints) -> Ints:
@@ -30,6 +50,8 @@ def cheapest_rows(costs: Ints, room: Ints) -> Ints:
     best: Ints = costs.argmin(axis=0)
     if (np.bincount(best, minlength=len(room)) <= room).all():
         return best
+    from scipy.optimize import linear_sum_assignment  # which takes long to import
+
     slots = np.repeat(np.arange(len(room)), room)
     rows, columns = linear_sum_assignment(costs.T[:, slots])
     best[rows] = slots[columns]
@@ -96,3 +118,149 @@ def cheapest_reduces(bounds: ReduceBounds, table: Ints, profile: Profile) -> tup
     limits = Profile("start", time_limit=profile.time_limit, random_seed=profile.random_seed)
     _, nodes, prices = by_arrays(posed, limits)
     return None if nodes is None else np.where(nodes == NONE, bounds.nowhere, nodes), prices
+
+
+# Reduces by a network -------------------------------------------------------------------------------------------------
+
+
+class ReducePrices(NamedTuple):
+    """Dual prices in units: of one more reduce, of a slot on each node, of the one place of a job on each node."""
+
+    task: int
+    nodes: Ints
+    pairs: Ints
+
+
+def posed_network(problem: TransmissionReduces) -> tuple[TransmissionReduces, ProgramNetwork]:
+    """The problem with only the nodes that its reduces need, and the network of its program."""
+    places = problem.places_of_table(cheapest_nodes(problem), problem.units[problem.classes().first])
+    posed = problem.with_places(places)
+    return posed, ProgramNetwork(posed.program(), ("class_supply",), ("node_slots", "one_of_job"), problem.count)
+
+
+def cheapest_nodes(problem: TransmissionReduces) -> Bools:
+    """The nodes that each class needs, shape (classes, nodes): as many as are placed at all, the cheapest of those."""
+    first, count = problem.classes().first, problem.count
+    offered: Bools = problem.usable[first]
+    if count < offered.shape[1]:
+        for row, reduce in enumerate(first.tolist()):
+            usable = np.flatnonzero(offered[row])
+            if len(usable) > count:
+                dear = np.argpartition(problem.units[reduce, usable], count - 1)[count:]
+                offered[row, usable[dear]] = False
+    return offered
+
+
+def by_arrays(problem: TransmissionReduces, profile: Profile) -> tuple[SolverOutcome, Ints | None, ReducePrices | None]:
+    """Solve the network: what its engine says, the node of each reduce (or -1), and its potentials as prices."""
+    posed, network = posed_network(problem)
+    found = network.solved(profile)
+    nodes, prices, program = None, None, network.program
+    if found.flow is not None:
+        nodes = problem.nodes_of(posed.decision_of(network.values(found.flow), program))
+    if found.potential is not None:
+        node_prices, pairs = np.zeros_like(problem.capacity), np.zeros(problem.barred.shape, dtype=np.int64)
+        hosts = np.unique(posed.places.on_node.values)
+        node_prices[hosts] = np.maximum(network.falls(found.potential, "node_slots"), 0)
+        jobs, nodes_of_pairs = posed.shared_pairs.T
+        pairs[jobs, nodes_of_pairs] = np.maximum(network.falls(found.potential, "one_of_job"), 0)
+        task = int(found.potential[0] - found.potential[network.sink])
+        prices = ReducePrices(task, node_prices, pairs)
+    return found.outcome, nodes, prices
+
+
+# Reduces by first fit -------------------------------------------------------------------------------------------------
+
+
+def first_fit(slots: ReduceSlots, order: Ints, preference: Floats) -> Ints:
+    """Each reduce on the node that it prefers among those that are free and not barred to it.
+
+    Parameters
+    ----------
+    slots
+        Where reduces may run.
+    order
+        Positions of the reduces, in the order in which they choose.
+    preference
+        Shape (reduces, nodes): the least is preferred, of equal ones the first.
+
+    Returns
+    -------
+    int64, shape (reduces,)
+        Node or -1. A reduce that finds no node moves others away, if that makes room (`filled`).
+
+    Examples
+    --------
+    One slot on n1, two on n2; job 0 has one reduce and job 1 two, which must not share a node:
+
+    >>> from optsched.core.instance import Cluster, Instance, Workload
+    >>> workload = Workload(["R1", "R2", "R3"], kind=[1, 1, 1], job=[0, 1, 1], job_ids=["J1", "J2"])
+    >>> instance = Instance(Cluster(["n1", "n2"], reduce_slots=[1, 2]), workload)
+    >>> slots = ReduceSlots(instance, np.arange(3), distinct=True)
+    >>> first_fit(slots, np.arange(3), np.zeros((3, 2))).tolist()
+    [1, 1, 0]
+    """
+    free, barred = slots.capacity.copy(), slots.barred.copy()
+    nodes = np.full(len(slots.reduces), NONE, dtype=np.int64)
+    for reduce in order.tolist():
+        check()
+        open_to = (free > 0) & ~barred[slots.job[reduce]]
+        if open_to.any():
+            node = int(np.where(open_to, preference[reduce], np.inf).argmin())
+            nodes[reduce] = node
+            free[node] -= 1
+            barred[slots.job[reduce], node] |= slots.limited[reduce]
+    return filled(slots, nodes)
+
+
+def filled(slots: ReduceSlots, nodes: Ints) -> Ints:
+    """The most reduces placed that fit: those left over go in along the shortest chains of moves.
+
+    A chain gives a waiting reduce a place that another one leaves for the next. Reduces of a job are alike here, so
+    chains are searched from job to node to job.
+
+    Parameters
+    ----------
+    slots, nodes
+        Where reduces may run, and a feasible node or -1 for each.
+    """
+    nodes = nodes.copy()
+    used = np.bincount(nodes[nodes != NONE], minlength=len(slots.capacity))
+    waiting = [int(reduce) for reduce in np.flatnonzero(nodes == NONE)]
+    while waiting and int(used.sum()) < slots.count:
+        check()
+        chain = _chain(slots, nodes, used, waiting)
+        used[chain[-1][1]] += 1
+        for reduce, node in chain:
+            nodes[reduce] = node
+        waiting.remove(chain[0][0])
+    return nodes
+
+
+def _chain(slots: ReduceSlots, nodes: Ints, used: Ints, waiting: list[int]) -> list[tuple[int, int]]:
+    """The moves (reduce, its new node), the first of a waiting reduce, the last to a node with a free slot."""
+    before: dict[int, int] = {}  # for each node that is reached, the reduce that would move there
+    asked: set[int] = set()  # jobs
+    queue = deque(waiting)
+    while queue:
+        reduce = queue.popleft()
+        job = int(slots.job[reduce])
+        if job in asked:
+            continue
+        asked.add(job)
+        reachable = slots.usable[reduce].copy()
+        if slots.limited[reduce]:
+            here = nodes[slots.job == job]
+            reachable[here[here != NONE]] = False
+        for node in np.flatnonzero(reachable).tolist():
+            if node in before:
+                continue
+            before[node] = reduce
+            if used[node] < slots.capacity[node]:
+                chain = [(reduce, node)]
+                while nodes[chain[0][0]] != NONE:
+                    left = int(nodes[chain[0][0]])
+                    chain.insert(0, (before[left], left))
+                return chain
+            queue.extend(np.flatnonzero(nodes == node).tolist())
+    raise AssertionError("the slots hold no more reduces than are placed")  # `slots.count` says they do

@@ -21,12 +21,6 @@ from optsched.core.results import Certificate, Limit
 from optsched.problems.base import GRID
 from optsched.problems.utility import LEAST_FINITE, Utility
 from optsched.problems.utility_program import Hosts, Items, TaskPrices
-from optsched.searches.utility_columns import (
-    is_too_large,
-    most_utilisation,
-    solve_packing,
-    vary,
-)
 from optsched.searches.utility_patterns import (
     USE_SCALE,
     Packing,
@@ -34,8 +28,12 @@ from optsched.searches.utility_patterns import (
     Relaxation,
     best_patterns,
     fractions,
+    is_too_large,
+    most_utilisation,
+    solve_packing,
+    vary,
 )
-from optsched.solvers.outcome import STOPPED, SolverOutcome, stopped
+from optsched.solvers.answers import STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
 
 __all__ = ["UtilitySearch"]

@@ -40,16 +40,16 @@ from optsched.core.errors import Fault, InputError, OutOfTime, SolverDisagreemen
 from optsched.core.results import Limit, Termination
 from optsched.processes.handing import taken
 from optsched.processes.limits import available_mb, has_room
-from optsched.solvers.answers import check_duals, check_objective, check_values
-from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome
+from optsched.solvers.answers import OUT_OF_MEMORY, SolverOutcome, check_duals, check_objective, check_values
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
 __all__ = [
-    "MOST_COEFFICIENT",
     "ArraySolution",
     "Improving",
     "LinearProgram",
+    "MOST_COEFFICIENT",
     "QuietHighs",
+    "SMALL_MODELS",
     "WarmProgram",
     "option_faults",
     "program_of",
@@ -59,6 +59,7 @@ __all__ = [
     "set_options",
     "solve_arrays",
     "solve_uninterrupted",
+    "wrong_answers",
 ]
 
 _ERROR = highspy.HighsStatus.kError
@@ -627,3 +628,71 @@ def _highs_lp(program: LinearProgram) -> Any:
         kinds = np.array([highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger])
         lp.integrality_ = kinds[program.integer.astype(np.intp)].tolist()
     return lp
+
+
+# The installed release ------------------------------------------------------------------------------------------------
+
+
+#: An optimum that is off by less is no fault: HiGHS keeps a row up to a millionth (1.16 gives 8.999999 for 9).
+_OFF = 1e-5
+
+
+def _program(
+    objective: list[float], columns: list[tuple[float, float, bool]], rows: list[tuple[float, list[float], float]]
+) -> LinearProgram:
+    """A program from costs, columns (lower, upper, integer) and rows (lower, coefficients, upper)."""
+    lower, upper, integer = zip(*columns, strict=True)
+    row_lower, coefficients, row_upper = zip(*rows, strict=True)
+    return LinearProgram(
+        objective=np.array(objective),
+        col_lower=np.array(lower),
+        col_upper=np.array(upper),
+        integer=np.array(integer),
+        row_lower=np.array(row_lower),
+        row_upper=np.array(row_upper),
+        matrix=sp.csr_array(np.array(coefficients)),
+    )
+
+
+#: Small programs for which some release of HiGHS called a wrong value "Optimal" (highspy 1.14 failed
+#: all, by 0.8 or more). For each public issue the model and its optimum, found by hand; `optsched self-test` runs them.
+SMALL_MODELS: dict[str, tuple[LinearProgram, float]] = {
+    "HiGHS#2957": (
+        _program([1.0, 2.0], [(0.0, 20.0, True), (8.0, 20.0, False)], [(20.1, [1.0, 1.0], np.inf)]),
+        28.2,
+    ),
+    "HiGHS#3002": (
+        _program(
+            [1.0, 4.0, 9.0],
+            [(0.0, 4.0, False), (-1.0, 1.0, False), (0.0, np.inf, True)],
+            [(-np.inf, [1.0, 1.0, 0.0], 5.0), (10.0, [1.0, 0.0, 1.0], np.inf), (7.5, [0.0, -1.0, 1.0], 7.5)],
+        ),
+        64.0,
+    ),
+    "HiGHS#3043": (
+        _program([2.0, 3.0], [(0.0, 10.0, False), (0.0, 10.0, True)], [(4.5, [1.0, 1.0], np.inf)]),
+        9.0,
+    ),
+    "HiGHS#3073": (
+        _program(
+            [100.0, 0.01, 0.0],
+            [(0.0, np.inf, False), (-np.inf, np.inf, False), (0.45, 3.0, True)],
+            [(3.0, [1.0, 0.0, 1.0], 3.0), (-np.inf, [0.0, -1.0, 1.0], 0.0), (-np.inf, [0.0, -1.0, -1.0], 0.0)],
+        ),
+        0.03,
+    ),
+}
+
+
+def wrong_answers(profile: Profile | None = None) -> list[str]:
+    """One line for each of the models that the installed HiGHS gets wrong; empty is good.
+
+    >>> wrong_answers()
+    []
+    """
+    lines = []
+    for issue, (program, optimum) in SMALL_MODELS.items():
+        outcome = solve_arrays(program, profile or Profile("exact")).outcome
+        if outcome.objective is None or outcome.bound is None or abs(outcome.objective - optimum) > _OFF:
+            lines.append(f"{issue}: optimum {optimum}, HiGHS {outcome.solver['version']} says {outcome.objective}")
+    return lines

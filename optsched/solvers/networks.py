@@ -1,6 +1,6 @@
 """Minimum-cost flow on arrays, with whole potentials that prove it: a network simplex, cost scaling, or networkx.
 
-The loops are those of `simplex_kernels` and `scaling_kernels`. None uses HiGHS.
+The loops are those of `kernels`. None uses HiGHS.
 """
 
 from __future__ import annotations
@@ -292,7 +292,7 @@ def network_simplex(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: 
     Parameters are as for `min_cost_flow`, without lower limits. (nodes + 1) times the largest cost is below 2^60;
     capacities that limit, and supplies, add up to less than 2^62; supplies add up to 0.
     """
-    from optsched.solvers.simplex_kernels import ARC, ENDLESS, IN, OUT, list_pivots
+    from optsched.solvers.kernels import ARC, ENDLESS, IN, OUT, list_pivots
 
     nodes, arcs = len(supply), len(tail)
     largest = int(np.abs(cost).max(initial=0))
@@ -326,7 +326,7 @@ def first_tree(sends: npt.NDArray[np.bool_], amount: Ints, dear: int, spare: boo
     A node sends its amount to the root, or receives it (both of shape (nodes,)). Such an arc costs `dear`, more than
     any path of others: those from the root, or with `spare` those to it.
     """
-    from optsched.solvers.simplex_kernels import ARC, BEFORE, COLUMNS, IN, LAST, OUT, PARENT, SIZE, THREAD
+    from optsched.solvers.kernels import ARC, BEFORE, COLUMNS, IN, LAST, OUT, PARENT, SIZE, THREAD
 
     nodes = len(amount)
     tree = np.zeros((nodes + 1, COLUMNS), dtype=np.int64)
@@ -341,7 +341,7 @@ def first_tree(sends: npt.NDArray[np.bool_], amount: Ints, dear: int, spare: boo
 
 def until_done(pivots: Callable[[], int]) -> int:
     """Call `pivots` until it is done, and look at the deadline each time; how it ended."""
-    from optsched.solvers.simplex_kernels import MORE
+    from optsched.solvers.kernels import MORE
 
     check()
     while (end := pivots()) == MORE:
@@ -456,7 +456,7 @@ class _Rounds:
 
         The first round is without costs: its prices only tell how far away what lacks something is, and are forgotten.
         """
-        from optsched.solvers.scaling_kernels import CUT_OFF, DONE, UPDATE, begin, discharges, update
+        from optsched.solvers.kernels import CUT_OFF, DONE, UPDATE, begin, discharges, update
 
         by_arc = np.concatenate([cost, -cost])[self._order]
         network = (*self._network, by_arc, self.room, self._excess, self.price)

@@ -63,7 +63,7 @@ def transport(cost: Ints, size: Ints, capacity: Ints) -> Transport:
 
     Notes
     -----
-    Network simplex (`simplex_kernels`) on one row for all that are equal, and one column for all that are. Next to the
+    Network simplex (`kernels`) on one row for all that are equal, and one column for all that are. Next to the
     table it takes some 100 bytes a row and column, and a copy of at most half the table where rows or columns repeat.
 
     Raises
@@ -145,7 +145,7 @@ def _solved(table: Ints, size: Ints, capacity: Ints, stay: bool, largest: int) -
 
     Else it is where columns get what no row sends.
     """
-    from optsched.solvers.simplex_kernels import ROW_OF_CELLS, table_pivots
+    from optsched.solvers.kernels import ROW_OF_CELLS, table_pivots
 
     sends = np.repeat([True, False], table.shape)
     dear = (len(sends) + 1) * (largest + 1)
@@ -159,7 +159,7 @@ def _solved(table: Ints, size: Ints, capacity: Ints, stay: bool, largest: int) -
 
 def _flows(tree: Ints, rows: int, columns: int) -> tuple[Ints, Ints, Ints]:
     """Row, column and units of each flow on the tree, less what does not leave its row or comes from no row."""
-    from optsched.solvers.simplex_kernels import ARC, IN, OUT
+    from optsched.solvers.kernels import ARC, IN, OUT
 
     flow = np.concatenate([tree[:rows, IN], tree[rows:, OUT]])  # what could flow back
     used = (tree[:, ARC] >= 0) & (flow > 0)

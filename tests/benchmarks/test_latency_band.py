@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from optsched.searches import latency
+from optsched.searches import latency_program
 
 
 @pytest.mark.thorough
@@ -73,14 +73,14 @@ def hard(study: ModuleType) -> int:
 def test_words_and_open_levels_are_told(study: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests a search whose program's prices are lost, and one that has no program."""
     number = hard(study)
-    monkeypatch.setattr(latency, "_priced", lambda known, *_arguments: known)
+    monkeypatch.setattr(latency_program, "_priced", lambda known, *_arguments: known)
     found, ways = study.proved(study.drawn(0, number, 40, study.WEIGHTS), 60)
     assert {"a word", "prices"} & set(ways.values()) == {"a word"}
     told = list(study.wrong_with(study.drawn(0, number, 40, study.WEIGHTS), found, ways))
     assert any(line.endswith(": a word") for line in told)
     assert any(line.startswith("not proved: ") for line in told)
 
-    monkeypatch.setattr(latency, "compact_program", latency.relaxation)
+    monkeypatch.setattr(latency_program, "compact_program", latency_program.relaxation)
     found, ways = study.proved(study.drawn(0, number, 40, study.WEIGHTS), 60)
     told = list(study.wrong_with(study.drawn(0, number, 40, study.WEIGHTS), found, ways))
     assert any(line.endswith(": open") for line in told)

@@ -35,9 +35,8 @@ from optsched.problems.time_prices import JobEnds, PricedTime, TimePrices
 from optsched.routes import solve
 from optsched.routes.latency import latency_search
 from optsched.searches.enumeration import best_decision
-from optsched.searches.jobs_alone import AloneSearch
 from optsched.searches.program_tree import settling_tree
-from optsched.searches.schedules import ScheduleSearch
+from optsched.searches.schedules import AloneSearch, ScheduleSearch
 from optsched.solvers.profiles import Profile
 
 SECOND = 10**6

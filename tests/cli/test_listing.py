@@ -158,7 +158,7 @@ def test_self_test() -> None:
 
 def test_self_test_fails_on_a_broken_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a solver that gets a program wrong is told, with exit code 4."""
-    monkeypatch.setattr("optsched.solvers.sanity.wrong_answers", lambda: ["HiGHS#2957: optimum 28.2, HiGHS says 28"])
+    monkeypatch.setattr("optsched.solvers.highs.wrong_answers", lambda: ["HiGHS#2957: optimum 28.2, HiGHS says 28"])
     result = run("self-test")
     assert result.exit_code == 4
     assert "FALSE  HiGHS" in result.stdout
@@ -170,7 +170,7 @@ def test_known_optimum_that_the_library_has_not(monkeypatch: pytest.MonkeyPatch,
     known = KnownOptimum(instance, ("arrays", "brute-force"))
     entry = Record(name="worst-mean", problem="wrong_problems:WorstMean", known=known)
     monkeypatch.setattr("optsched.core.registry.records", lambda: {"worst-mean": entry})
-    monkeypatch.setattr("optsched.solvers.sanity.wrong_answers", list)
+    monkeypatch.setattr("optsched.solvers.highs.wrong_answers", list)
     with pytest.raises(
         UsageError, match=f'problem "worst-mean" .* names .{instance}. in its known, an instance without'
     ):

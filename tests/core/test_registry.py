@@ -477,7 +477,7 @@ def test_parts_of_another_problem_by_other_ways(
     assert "in its models: it knows Latency, and Mine is no subclass; name" in str(fault_of(stranger))
     nobody = replace(made(lsap, parts=()), slots="optsched.core.decimals:decimal")
     assert "in its slots: it knows no problem, and Mine is no subclass; name" in str(fault_of(nobody))
-    judged = replace(made(lsap, Mixed, Lsap, parts=()), routes="optsched.routes.enumerated")
+    judged = replace(made(lsap, Mixed, Lsap, parts=()), routes="optsched.routes.base")
     assert fault_of(replace(judged, enumeration="optsched.searches.enumeration:judged")) is None
 
 

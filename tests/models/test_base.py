@@ -23,7 +23,7 @@ from optsched.core.results import Termination, Value
 from optsched.instances.documents.columns import to_document
 from optsched.instances.files import from_document
 from optsched.models import lsap
-from optsched.models.base import ModelSize, chosen, dealt, int_of, is_whole, linear, of_problem, whole_limit
+from optsched.models.base import ModelSize, chosen, int_of, is_whole, linear, of_problem, whole_limit
 from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import Profile
@@ -127,17 +127,6 @@ def test_whole_values() -> None:
             literal.varValue = value if value is not None or PULP_3 else math.nan  # PuLP 4 takes no None back
             with pytest.raises(UsageError, match=told):
                 int_of(variable)
-
-
-def test_members_of_classes_are_dealt() -> None:
-    """Tests that members of a class take turns in the places counted."""
-    model = pyo.ConcreteModel()
-    model.CLASSES = pyo.Set(initialize=["a", "b"])
-    model.members = pyo.Param(model.CLASSES, initialize={"a": ("a", "c", "d"), "b": ("b",)}, within=pyo.Any)
-    model.place = pyo.Var(model.CLASSES, ["m", "n"], initialize=0)
-    for pair, count in {("a", "m"): 1, ("a", "n"): 2, ("b", "m"): 1}.items():
-        model.place[pair].set_value(count)
-    assert dealt(model) == {"a": "m", "c": "n", "d": "n", "b": "m"}
 
 
 def test_chosen_places() -> None:

@@ -11,7 +11,7 @@ from optsched import models
 from optsched.core.errors import TooLarge
 from optsched.instances.files import from_document
 from optsched.problems import JobTimes
-from optsched.searches.schedule_enumeration import semi_active
+from optsched.searches.enumeration import semi_active
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import Profile
 

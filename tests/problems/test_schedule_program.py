@@ -15,9 +15,9 @@ from optsched.instances.files import from_document
 from optsched.problems import JobTimes, Makespan, schedule_program
 from optsched.problems.schedule_program import job_labels
 from optsched.routes import solve
+from optsched.searches.enumeration import semi_active
 from optsched.searches.job_placing import best_placed, placed_schedules
 from optsched.searches.program_tree import as_arrays
-from optsched.searches.schedule_enumeration import semi_active
 from optsched.solvers.answers import whole_numbers
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile

@@ -16,9 +16,9 @@ from optsched.core.results import Limit, Proof, Termination
 from optsched.problems import GeneralizedAssignment
 from optsched.routes import generalized_assignment, solve
 from optsched.routes.generalized_assignment import ROUTES as GENERALIZED_ASSIGNMENT_ROUTES
-from optsched.searches.capacity_climb import CapacityNeighbourhoods
+from optsched.searches.capacity_tree import CapacityNeighbourhoods
 from optsched.searches.enumeration import best_placement
-from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.answers import SolverOutcome
 from optsched.solvers.profiles import load_profile
 
 

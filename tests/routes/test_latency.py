@@ -25,8 +25,7 @@ from optsched.problems import Latency, Lsap
 from optsched.routes import bounds, frontier, solve
 from optsched.routes.call import Call
 from optsched.routes.latency import by_route, latency_search
-from optsched.searches.latency import LatencySearch
-from optsched.searches.latency_packing import GrowingMatchings
+from optsched.searches.latency import GrowingMatchings, LatencySearch
 from optsched.solvers.profiles import Profile
 
 #: Bound and packing do not meet at limit 5, and HiGHS needs branching there.

@@ -23,7 +23,7 @@ from optsched.models import lsap_fairness as lsap_fairness_models
 from optsched.problems import LsapFairness
 from optsched.routes import frontier, routes_of, solve
 from optsched.searches.lsap_fairness import CappedNetwork
-from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.answers import SolverOutcome
 
 
 def test_frontier() -> None:

@@ -20,7 +20,7 @@ from optsched.instances.generate import generate
 from optsched.problems import MinCostFlow
 from optsched.routes import min_cost_flow, routes_of, solve
 from optsched.routes.min_cost_flow import ROUTES as MIN_COST_FLOW_ROUTES
-from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.answers import SolverOutcome
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -30,7 +30,7 @@ from optsched.core.results import Limit, Proof, Termination
 from optsched.heuristics.sequential import sequential
 from optsched.problems.transmission import Transmission
 from optsched.routes import call, solve
-from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.answers import SolverOutcome
 
 
 @pytest.mark.parametrize(("distinct", "optimum"), [(True, 80), (False, 60)])
@@ -71,7 +71,7 @@ def test_an_optimum_that_the_cheap_bound_proves(route: str) -> None:
 
 def test_an_interrupt_before_anything_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C in the first placement leaves tasks placed one by one, and the cheap bound."""
-    monkeypatch.setattr("optsched.searches.transmission_start.optimal_placement", interrupted)
+    monkeypatch.setattr("optsched.searches.transmission.optimal_placement", interrupted)
     problem = Transmission(drawn(0, 4, 3, 5, slots=1))
     solution = solve(problem)
     assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.INTERRUPTED)

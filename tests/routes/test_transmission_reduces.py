@@ -12,7 +12,7 @@ from optsched.certificates import certify
 from optsched.core.errors import SolverDisagreement
 from optsched.core.results import Limit, Termination
 from optsched.routes import solve
-from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.answers import SolverOutcome
 from optsched.solvers.profiles import load_profile
 
 

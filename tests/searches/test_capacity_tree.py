@@ -12,7 +12,7 @@ from optsched.problems import GeneralizedAssignment
 from optsched.problems.generalized_assignment import CapacityKnapsacks
 from optsched.searches import capacity_tree
 from optsched.searches.capacity_tree import CapacityTree, fill_compiled
-from optsched.solvers import knapsack_kernels
+from optsched.solvers import kernels
 
 
 def drawn(seed: int, tasks: int, nodes: int, resources: int = 1, size: int = 1) -> GeneralizedAssignment:
@@ -77,8 +77,8 @@ def test_any_placement_or_a_proof_that_there_is_none() -> None:
 
 def test_compiled_loops_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that tree and placement are the same with the loops that numba compiles, here as plain Python."""
-    plain = getattr(knapsack_kernels.fill_one, "py_func", knapsack_kernels.fill_one)
-    monkeypatch.setattr(knapsack_kernels, "fill_one", plain)
+    plain = getattr(kernels.fill_one, "py_func", kernels.fill_one)
+    monkeypatch.setattr(kernels, "fill_one", plain)
     monkeypatch.setattr(capacity_tree, "_FIRST", 30)
     problem = drawn(1, 8, 3)
     one = tree_of(problem)

@@ -12,8 +12,8 @@ from optsched.core.errors import SolverDisagreement
 from optsched.core.results import Proof, Termination
 from optsched.routes import solve
 from optsched.searches import generalized_assignment
+from optsched.solvers.answers import OUT_OF_MEMORY
 from optsched.solvers.highs import ArraySolution
-from optsched.solvers.outcome import OUT_OF_MEMORY
 from optsched.solvers.profiles import Profile, load_profile
 
 

@@ -14,9 +14,8 @@ from optsched.core.errors import CertificateInvalid
 from optsched.problems.job_times import JobTimes
 from optsched.problems.time_prices import JobEnds
 from optsched.searches import job_ends
-from optsched.searches.job_ends import EndTree
+from optsched.searches.job_ends import EndTree, StartProgram
 from optsched.searches.schedules import ScheduleSearch
-from optsched.searches.start_program import StartProgram
 
 
 def tree_of(problem: JobTimes, limit: int, found: list[list[int]] | None = None) -> EndTree:

@@ -14,7 +14,8 @@ from optsched.instances.generate import generate, known_optimum
 from optsched.problems import Latency
 from optsched.routes import frontier
 from optsched.searches.enumeration import best_placement
-from optsched.searches.latency import LatencySearch, relaxation, settled, with_claimed_bound
+from optsched.searches.latency import LatencySearch, settled, with_claimed_bound
+from optsched.searches.latency_program import relaxation
 from optsched.solvers.profiles import Profile
 
 EXACT = Profile("exact")

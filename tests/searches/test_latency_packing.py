@@ -11,7 +11,7 @@ from optsched.core.placement import NONE
 from optsched.instances.generate import generate
 from optsched.problems import Latency
 from optsched.processes.handing import pack, unpack
-from optsched.searches.latency_packing import GrowingMatchings, packed, shifted, with_remote
+from optsched.searches.latency import GrowingMatchings, packed, shifted, with_remote
 
 
 @pytest.mark.parametrize("weights", [(1, 3), (2, 5), (1, 1)])

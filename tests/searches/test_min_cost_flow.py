@@ -12,7 +12,7 @@ from optsched.core.placement import NetworkFlow
 from optsched.core.results import Termination
 from optsched.routes import solve
 from optsched.searches import min_cost_flow
-from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.answers import SolverOutcome
 from optsched.solvers.profiles import load_profile
 
 

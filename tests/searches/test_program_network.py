@@ -11,7 +11,7 @@ from optsched.instances.generate import generate
 from optsched.problems import problem
 from optsched.routes import solve
 from optsched.searches.assignment import network_of
-from optsched.searches.transmission_reduces import posed_network
+from optsched.searches.transmission_stages import posed_network
 from optsched.solvers.profiles import Profile
 
 TREES: dict[str, Any] = {"levels": (0, 1, 2)}

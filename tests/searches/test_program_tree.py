@@ -13,8 +13,8 @@ from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
 from optsched.searches import program_tree
 from optsched.searches.program_tree import as_arrays, settling_tree
 from optsched.solvers import highs
+from optsched.solvers.answers import INTERRUPTED
 from optsched.solvers.highs import ArraySolution, solve_arrays
-from optsched.solvers.outcome import INTERRUPTED
 from optsched.solvers.profiles import Profile
 
 EXACT = Profile("exact")

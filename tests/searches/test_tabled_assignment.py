@@ -79,7 +79,7 @@ def test_table_is_transported_and_proved(posed: AssignmentProblem) -> None:
     if not posed.count:
         return
     with pytest.MonkeyPatch.context() as patched:
-        plain(patched, "optsched.solvers.simplex_kernels")
+        plain(patched, "optsched.solvers.kernels")
         owner, node, units, prices = transport_table(posed)
     assert (np.bincount(owner, weights=units, minlength=len(posed.classes().size)) <= posed.classes().size).all()
     assert (np.bincount(node, weights=units, minlength=len(posed.capacity)) <= posed.capacity).all()

@@ -22,8 +22,8 @@ from optsched.routes import frontier, solve
 from optsched.routes.traffic import traffic_search
 from optsched.searches import traffic
 from optsched.solvers import highs
+from optsched.solvers.answers import SolverOutcome
 from optsched.solvers.highs import ArraySolution
-from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile, load_profile
 
 

@@ -1,4 +1,4 @@
-"""What a solver holds, as it is read: values, figures, duals, whole numbers, and decoding."""
+"""What a run of a solver gave and what it holds, as it is read: values, figures, duals, whole numbers, and decoding."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from optsched.core.errors import SolverDisagreement
+from optsched.core.errors import OutOfTime, SolverDisagreement
+from optsched.core.results import Limit, Termination
 from optsched.solvers.answers import (
+    STOPPED,
+    SolverOutcome,
     check_claim,
     check_duals,
     check_objective,
     check_values,
     decoding,
+    negated,
+    stopped,
     whole_bound,
     whole_numbers,
     whole_prices,
@@ -129,3 +134,29 @@ def test_what_is_not_the_solvers_fault(error: BaseException) -> None:
     with pytest.raises(type(error)) as caught, decoding("lsap"):
         raise error
     assert caught.value is error
+
+
+@pytest.mark.parametrize(
+    ("error", "limit", "told"),
+    [
+        (KeyboardInterrupt(), Limit.INTERRUPTED, "interrupted"),
+        (OutOfTime("out of time"), Limit.TIME, "out of time"),
+        (MemoryError("std::bad_alloc"), Limit.MEMORY, "out of memory"),
+    ],
+)
+def test_what_stops_a_run(error: BaseException, limit: Limit, told: str) -> None:
+    """Tests the limit and the words of each error that is a result, whatever it says itself."""
+    assert isinstance(error, STOPPED)
+    assert stopped(error) == (limit, told)
+
+
+@pytest.mark.parametrize(("objective", "bound"), [(5.0, 7.5), (None, -1.0), (0.0, None), (None, None)])
+def test_other_sense(objective: float | None, bound: float | None) -> None:
+    """Tests that both figures change their sign, what is not known stays so, and all else is as it was."""
+    said = SolverOutcome(Termination.FEASIBLE, Limit.TIME, objective, bound, "told", 1.5, 3, {"name": "S"})
+    other = negated(said)
+    assert other.objective == (None if objective is None else -objective)
+    assert other.bound == (None if bound is None else -bound)
+    assert negated(other) == said
+    for name in ("status", "limit", "raw_status", "seconds", "nodes", "solver"):
+        assert getattr(other, name) == getattr(said, name)

@@ -87,7 +87,7 @@ from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime
 from optsched.processes import local
 from optsched.solvers.compiled import ready
-from optsched.solvers.knapsack_kernels import fill_one
+from optsched.solvers.kernels import fill_one
 numbers = np.zeros(1, dtype=np.int64)
 asked = numbers, numbers + 1, 1, np.zeros((2, 2), dtype=np.int64), np.zeros(2, dtype=np.int64), *2 * [numbers.copy()]
 run, runs = local.run, []

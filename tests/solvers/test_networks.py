@@ -168,8 +168,7 @@ def test_min_cost_flow_checks_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("unit", [1, 2**48])
 def test_min_cost_flow_by_kernels(unit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the engines of min_cost_flow end alike, lower limits and flows near 2^50 included."""
-    plain(monkeypatch, "optsched.solvers.simplex_kernels")
-    plain(monkeypatch, "optsched.solvers.scaling_kernels")
+    plain(monkeypatch, "optsched.solvers.kernels")
     seen = Counter()
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -216,7 +215,7 @@ def test_which_networks_are_for_kernels(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_what_cost_scaling_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the network simplex takes what cost scaling refuses: compiled if there are many arcs, or networkx."""
-    plain(monkeypatch, "optsched.solvers.simplex_kernels")
+    plain(monkeypatch, "optsched.solvers.kernels")
     arrays = ints([0, 0]), ints([1, 1]), ints([0, 0]), ints([3, 2**61]), ints([1, 2]), ints([2, -2])
     assert min_cost_flow(*arrays, scaling=True).solver["name"] == "networkx network_simplex"
     small = *arrays[:3], ints([3, 3]), *arrays[4:]
@@ -239,11 +238,8 @@ def test_networkx_that_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # The engines by themselves --------------------------------------------------------------------------------------------
 
-#: Each with the module of its loops.
-ENGINES = {
-    "network simplex": (network_simplex, "optsched.solvers.simplex_kernels"),
-    "cost scaling": (cost_scaling, "optsched.solvers.scaling_kernels"),
-}
+KERNELS = "optsched.solvers.kernels"
+ENGINES = {"network simplex": network_simplex, "cost scaling": cost_scaling}
 
 
 def compared(name: str, seeds: range, unit: int = 1) -> Counter[FlowStatus]:
@@ -254,7 +250,7 @@ def compared(name: str, seeds: range, unit: int = 1) -> Counter[FlowStatus]:
         columns = drawn(rng, int(rng.integers(1, 7)), int(rng.integers(0, 14)), unit)
         tail, head, capacity, cost, supply = columns
         theirs = min_cost_flow(tail, head, np.zeros_like(tail), capacity, cost, supply)
-        status, least = checked(columns, ENGINES[name][0](*columns))
+        status, least = checked(columns, ENGINES[name](*columns))
         if name == "network simplex" and status is FlowStatus.UNBOUNDED:  # it does not know whether a flow is feasible
             assert theirs.status is not FlowStatus.OPTIMAL
         else:
@@ -266,7 +262,7 @@ def compared(name: str, seeds: range, unit: int = 1) -> Counter[FlowStatus]:
 @pytest.mark.parametrize("name", ENGINES)
 def test_small_networks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests the loops as plain Python on small networks, those without a flow included: they end as networkx does."""
-    plain(monkeypatch, ENGINES[name][1])
+    plain(monkeypatch, KERNELS)
     assert min(compared(name, range(150)).values()) > 10
     if name == "network simplex":
         assert compared(name, range(150, 200), 2**48).total() == 50
@@ -275,10 +271,10 @@ def test_small_networks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", ENGINES)
 def test_deadline_within(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a deadline that is past ends either."""
-    plain(monkeypatch, ENGINES[name][1])
+    plain(monkeypatch, KERNELS)
     columns = drawn(np.random.default_rng(0), 5, 9)
     with deadline(0), pytest.raises(OutOfTime):
-        ENGINES[name][0](*columns)
+        ENGINES[name](*columns)
 
 
 def test_what_int64_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,7 +284,7 @@ def test_what_int64_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not scales(2, one, one * 2**57, np.array([1, -1]))
     assert not scales(2, one * 2**61, one, np.array([1, -1]))
     assert scales(2, one * UNBOUNDED, one, np.array([1, -1]))
-    plain(monkeypatch, ENGINES["cost scaling"][1])
+    plain(monkeypatch, KERNELS)
     monkeypatch.setattr(networks, "_LOWEST", 1)
     ends = np.array([0, 1]), np.array([1, 2])
     assert cost_scaling(*ends, np.array([3, 3]), np.array([5, 90]), np.array([2, 0, -2])) is None

@@ -20,10 +20,9 @@ from pyomo.common.collections import ComponentMap
 from optsched.core.errors import UsageError
 from optsched.core.results import Limit, Termination
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
-from optsched.solvers.highs import LinearProgram, solve_arrays
-from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.answers import SolverOutcome
+from optsched.solvers.highs import SMALL_MODELS, LinearProgram, solve_arrays
 from optsched.solvers.profiles import Profile
-from optsched.solvers.sanity import SMALL_MODELS
 
 INF = float("inf")
 EXACT = Profile("exact")

@@ -16,7 +16,7 @@ from optsched.core.errors import OutOfTime, TooLarge, UsageError
 from optsched.processes import limits
 from optsched.solvers.transport import Transport, assign_dense, transport
 
-KERNELS = "optsched.solvers.simplex_kernels"
+KERNELS = "optsched.solvers.kernels"
 
 Table = tuple[np.ndarray, np.ndarray, np.ndarray]
 

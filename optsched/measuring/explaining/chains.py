@@ -25,7 +25,7 @@ from optsched.problems import Problem
 from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.base import OwnCosts, TaskProblem, exact, stated
 from optsched.problems.counted_places import TaskClasses
-from optsched.searches.nearest import nearest_optimum
+from optsched.searches.assignment import nearest_optimum
 
 __all__ = [
     "Chain",

@@ -12,16 +12,19 @@ from optsched.core.placement import Placement
 from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
+    binaries,
     by_ids,
     chosen,
     decode_binaries,
     decoder,
+    host_of,
     ids,
     of_problem,
     placed_at,
     refuse_too_large,
+    started_binaries,
+    starter,
 )
-from optsched.models.starts import binaries, host_of, started_binaries, starter
 
 
 def _remote(problem: Consolidation, task: int, node: int) -> int:

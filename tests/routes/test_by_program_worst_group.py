@@ -21,7 +21,7 @@ from optsched.instances.importers.rumen import import_rumen
 from optsched.problems import Lsap, WorstGroup
 from optsched.routes import call, programs, solve
 from optsched.searches.enumeration import best_placement
-from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.answers import SolverOutcome
 from optsched.solvers.profiles import Profile
 
 #: Two of three tasks want one slot on the third node; the linear program gives each of them a half of it.

@@ -12,10 +12,9 @@ from optsched.core.errors import TooLarge, UsageError
 from optsched.core.registry import record
 from optsched.core.results import FEASIBLE, Certificate, Proof, Termination
 from optsched.problems import Latency, Lsap, MinCostFlow
-from optsched.routes import enumerated, solve
-from optsched.routes.base import MODELS
+from optsched.routes import base, solve
+from optsched.routes.base import ALL_TRIED, MODELS
 from optsched.routes.call import Call
-from optsched.routes.enumerated import ALL_TRIED
 from optsched.solvers.profiles import Profile
 
 
@@ -44,11 +43,11 @@ class Unlisted(MinCostFlow):
 
 def test_flows_are_not_enumerated() -> None:
     """Tests that it is the route of any problem that places tasks, and of none that decides a flow."""
-    assert enumerated.routes(Lsap(FIGURE_2)) == enumerated.ROUTES == ("brute-force", "pyomo", "pulp")
-    assert enumerated.routes(Lsap(small([[0]] * 30, [1] * 29))) == ("pyomo", "pulp", "brute-force")
-    assert enumerated.routes(min_cost_flow_instances.SMALL) == MODELS
+    assert base.routes(Lsap(FIGURE_2)) == base.ROUTES == ("brute-force", "pyomo", "pulp")
+    assert base.routes(Lsap(small([[0]] * 30, [1] * 29))) == ("pyomo", "pulp", "brute-force")
+    assert base.routes(min_cost_flow_instances.SMALL) == MODELS
     with pytest.raises(UsageError, match="min-cost-flow has no routes, and it decides a flow"):
-        enumerated.routes(Unlisted(min_cost_flow_instances.SMALL.instance))
+        base.routes(Unlisted(min_cost_flow_instances.SMALL.instance))
 
 
 @pytest.mark.parametrize("route", MODELS)
@@ -60,7 +59,7 @@ def test_any_models_solve(name: str, route: str) -> None:
     """
     posed = small_problem(name, 1)
     best = solve(posed)
-    found = enumerated.by_route(Call(posed, route), Profile("exact"))
+    found = base.by_route(Call(posed, route), Profile("exact"))
     limit = record(name).limit
     programs = 1 + (limit is not None and limit.component == 0)
     assert found.objective is not None
@@ -73,7 +72,7 @@ def test_any_models_solve(name: str, route: str) -> None:
 def test_models_tell_what_is_infeasible() -> None:
     """Tests the termination where each of two tasks fits beside none."""
     none = generalized.posed([[1], [1]], {"weight": [[2], [2]]}, {"weight": [3]})
-    found = enumerated.by_route(Call(none, "pyomo"), Profile("exact"))
+    found = base.by_route(Call(none, "pyomo"), Profile("exact"))
     assert (found.termination, found.objective) == (Termination.INFEASIBLE, None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from generalized_assignment_instances import posed
 
-from optsched.searches.capacity_tree import improved, repaired
+from optsched.searches.generalized_assignment import improved, repaired
 
 
 def test_moves_and_swaps() -> None:

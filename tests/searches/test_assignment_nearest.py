@@ -13,7 +13,7 @@ from optsched.core.instance import Instance
 from optsched.core.placement import NONE
 from optsched.problems import PROBLEMS
 from optsched.routes import solve
-from optsched.searches.nearest import nearest_optimum
+from optsched.searches.assignment import nearest_optimum
 
 CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("lsap", {"nodes": 3, "tasks": 5, "slots": 2, "replicas": 1, "racks": 2}, {"levels": (0, 1, 2)}),

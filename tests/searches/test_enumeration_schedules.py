@@ -20,8 +20,7 @@ from optsched.instances.files import from_document, parse
 from optsched.problems import JobTimes, Makespan
 from optsched.problems.schedules import ScheduleProblem
 from optsched.routes import solve
-from optsched.searches.enumeration import best_decision
-from optsched.searches.schedule_enumeration import semi_active
+from optsched.searches.enumeration import best_decision, semi_active
 
 PROBLEMS = {"makespan": oracles.Makespan, "job-times": oracles.JobTimes}
 

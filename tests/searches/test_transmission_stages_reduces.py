@@ -7,8 +7,8 @@ import pytest
 
 from optsched.instances.generate import generate
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.searches import transmission_reduces as module
-from optsched.searches.transmission_reduces import by_arrays, posed_network
+from optsched.searches import transmission_stages as module
+from optsched.searches.transmission_stages import by_arrays, posed_network
 from optsched.solvers.profiles import Profile
 
 

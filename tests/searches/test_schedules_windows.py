@@ -14,10 +14,9 @@ from optsched.core.instance import MAP, Cluster, Instance, Ragged, Workload
 from optsched.instances.files import from_document
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_bounds import Window, ruled_out
-from optsched.searches import schedule_windows as module
+from optsched.searches import schedules as module
 from optsched.searches.job_placing import JobPlacing
-from optsched.searches.schedule_windows import latest_window, node_prices
-from optsched.searches.schedules import ScheduleSearch
+from optsched.searches.schedules import ScheduleSearch, latest_window, node_prices
 
 
 def crowded(seed: int) -> Makespan:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from optsched.core.instance import REDUCE, Cluster, Instance, State, Workload
 from optsched.core.placement import NONE
 from optsched.problems.transmission_reduces import ReduceSlots
-from optsched.searches.first_fit import filled, first_fit
+from optsched.searches.transmission_stages import filled, first_fit
 
 
 def reduces(slots: list[int], jobs: list[int], running: list[tuple[int, int]] = ()) -> Instance:  # type: ignore[assignment]

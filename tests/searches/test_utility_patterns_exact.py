@@ -16,11 +16,10 @@ from optsched.problems import Utility
 from optsched.problems.base import GRID
 from optsched.problems.utility_program import Hosts, TaskPrices
 from optsched.routes import solve
-from optsched.searches import utility_columns
+from optsched.searches import utility_patterns
 from optsched.searches.enumeration import best_placement, judged
 from optsched.searches.utility import UtilitySearch
-from optsched.searches.utility_columns import most_utilisation, vary
-from optsched.searches.utility_patterns import Packing, Patterns, best_patterns
+from optsched.searches.utility_patterns import Packing, Patterns, best_patterns, most_utilisation, vary
 from optsched.solvers.profiles import Profile, load_profile
 
 EXACT = load_profile("exact")
@@ -62,10 +61,10 @@ def test_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     half = -GRID // 2
     assert most_utilisation(SWAPS, half, none, 0, Profile("none", time_limit=0)) is None
     with monkeypatch.context() as patch:
-        patch.setattr(utility_columns, "_MOST_COLUMNS", 1)
+        patch.setattr(utility_patterns, "_MOST_COLUMNS", 1)
         assert most_utilisation(SWAPS, half, none, 0, EXACT) is None
     with monkeypatch.context() as patch:
-        patch.setattr(utility_columns, "_MOST_SOLVED", 1)
+        patch.setattr(utility_patterns, "_MOST_SOLVED", 1)
         found = most_utilisation(SWAPS, half, none, 0, EXACT)
         assert found is not None
         assert (found.proof, found.counts is None) == (None, False)
@@ -74,7 +73,7 @@ def test_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OutOfTime("late")
 
     with monkeypatch.context() as patch:
-        patch.setattr(utility_columns, "settling_tree", late)
+        patch.setattr(utility_patterns, "settling_tree", late)
         found = most_utilisation(SWAPS, half, none, 0, EXACT)
         assert found is not None
         assert found.proof is None
@@ -83,7 +82,7 @@ def test_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_exact_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that where the exact program would be too large the gap is told."""
     problem = posed({"cpu": [3, 3], "disk": [3, 4]}, [{"maps": 3, "map": {"cpu": 2, "disk": 1}, "goal": 3, "time": 2}])
-    monkeypatch.setattr(utility_columns, "MOST_COLUMNS", 0)
+    monkeypatch.setattr(utility_patterns, "MOST_COLUMNS", 0)
     monkeypatch.setattr(UtilitySearch, "_pack_downwards", lambda *_: None)
     monkeypatch.setattr(UtilitySearch, "_fill", lambda *_: None)
     solution = solve(problem)
@@ -97,19 +96,19 @@ def test_wrong_solver_is_caught(monkeypatch: pytest.MonkeyPatch, x: list[float],
     """Tests that counts which violate a capacity, or are too few, are a disagreement, not a result."""
     problem = posed({"cpu": [3, 4]}, [{"maps": 2, "map": {"cpu": 2}}])
     answer = type("Answer", (), {"x": np.array(x), "outcome": None})
-    monkeypatch.setattr(utility_columns, "solve_arrays", lambda *_: answer)
+    monkeypatch.setattr(utility_patterns, "solve_arrays", lambda *_: answer)
     with pytest.raises(SolverDisagreement, match=told):
-        utility_columns.solve_packing(problem, Hosts.of(problem, {}), GRID, load_profile("exact"), False)
+        utility_patterns.solve_packing(problem, Hosts.of(problem, {}), GRID, load_profile("exact"), False)
 
 
 def test_too_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the columns of the single trackers alone are counted, and just as many as are allowed are taken."""
     problem = posed({"cpu": [3, 5, 3]}, [{"maps": 9, "map": {"cpu": 1}}])
     columns = 2 * len(problem.jobs)  # of the one tracker that is like no other
-    monkeypatch.setattr(utility_columns, "MOST_COLUMNS", columns)
-    assert not utility_columns.is_too_large(problem)
-    monkeypatch.setattr(utility_columns, "MOST_COLUMNS", columns - 1)
-    assert utility_columns.is_too_large(problem)
+    monkeypatch.setattr(utility_patterns, "MOST_COLUMNS", columns)
+    assert not utility_patterns.is_too_large(problem)
+    monkeypatch.setattr(utility_patterns, "MOST_COLUMNS", columns - 1)
+    assert utility_patterns.is_too_large(problem)
 
 
 @pytest.mark.parametrize("reduces", ["free", "fixed"])
@@ -131,7 +130,7 @@ def test_counts_are_those_of_the_placement(reduces: str) -> None:
 def test_utilisation_against_enumeration(problem: Utility) -> None:
     """Tests the most utilisation of counts with which no job is worth less than the lowest that any placement has."""
     hosts = problem.posing.hosts
-    outcome, counts = utility_columns.solve_packing(problem, hosts, problem.lowest_units, Profile("exact"), True)
+    outcome, counts = utility_patterns.solve_packing(problem, hosts, problem.lowest_units, Profile("exact"), True)
     values = [value for value, _ in judged(problem)]
     assert counts is not None
     assert outcome.objective == pytest.approx(min(float(use) for _, use in values) * GRID, abs=1e-3)

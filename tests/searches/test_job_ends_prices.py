@@ -13,11 +13,11 @@ from optsched.instances.files import from_document
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.time_prices import JobEnds
-from optsched.searches import start_program
+from optsched.searches import job_ends
+from optsched.searches.job_ends import StartProgram, fine_enough, latest_priced
 from optsched.searches.job_placing import best_placed
-from optsched.searches.start_program import StartProgram, fine_enough, latest_priced
+from optsched.solvers.answers import Limit, SolverOutcome
 from optsched.solvers.highs import ArraySolution, WarmProgram
-from optsched.solvers.outcome import Limit, SolverOutcome
 
 SECOND = 10**6
 
@@ -125,5 +125,5 @@ def test_steps_are_as_long_as_the_program_needs(monkeypatch: pytest.MonkeyPatch)
     assert fine_enough(problem, placed, ends).step == problem.lattice
     for limit in ("_COEFFICIENTS", "_COMPARED"):
         with monkeypatch.context() as patched:
-            patched.setattr(start_program, limit, 50)
+            patched.setattr(job_ends, limit, 50)
             assert fine_enough(problem, placed, ends).step > problem.lattice

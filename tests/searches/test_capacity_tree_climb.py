@@ -11,7 +11,7 @@ from optsched.core.errors import OutOfTime
 from optsched.problems import GeneralizedAssignment
 from optsched.problems.generalized_assignment import CapacityKnapsacks
 from optsched.searches import capacity_tree
-from optsched.searches.capacity_climb import CapacityClimb
+from optsched.searches.capacity_tree import CapacityClimb
 from optsched.searches.enumeration import best_placement
 
 

@@ -13,8 +13,8 @@ from optsched.core.errors import OutOfTime
 from optsched.core.instance import Ints
 from optsched.problems import GeneralizedAssignment
 from optsched.problems.generalized_assignment import NodePrices
-from optsched.searches import capacity_climb, capacity_tree
-from optsched.searches.capacity_climb import CapacityNeighbourhoods
+from optsched.searches import capacity_tree
+from optsched.searches.capacity_tree import CapacityNeighbourhoods
 from optsched.searches.enumeration import best_placement
 
 
@@ -54,8 +54,8 @@ def test_all_tasks_and_all_places_that_may_be_better(
     resources: int, barred: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tests that with all tasks placed anew, and no place closed that prices leave, the optimum is found from worst."""
-    monkeypatch.setattr(capacity_climb, "_OPEN", 1)
-    monkeypatch.setattr(capacity_climb, "_CASES", 10**6)
+    monkeypatch.setattr(capacity_tree, "_OPEN", 1)
+    monkeypatch.setattr(capacity_tree, "_CASES", 10**6)
     better = 0
     for seed in range(2):
         problem = drawn(seed, resources=resources, barred=barred)
@@ -76,7 +76,7 @@ def test_all_tasks_and_all_places_that_may_be_better(
 def test_small_neighbourhoods_never_worsen_and_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that few tasks at once make placements better that stay feasible, and are more and more until all are."""
     for name, value in {"_TASKS": 2, "_FEWEST": 2, "_MORE": 2, "_OPEN": 1}.items():
-        monkeypatch.setattr(capacity_climb, name, value)
+        monkeypatch.setattr(capacity_tree, name, value)
     better = 0
     for seed in range(4):
         problem = drawn(seed, tasks=8)
@@ -100,7 +100,7 @@ def test_small_neighbourhoods_never_worsen_and_grow(monkeypatch: pytest.MonkeyPa
 
 def test_the_same_each_time_and_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a search is the same when it is made again, and when it is stopped and gone on with."""
-    monkeypatch.setattr(capacity_climb, "_TASKS", 4)
+    monkeypatch.setattr(capacity_tree, "_TASKS", 4)
     problem = drawn(4, tasks=9)
     searches = [begun(problem) for _ in range(2)]
     assert searches[0] is not None
@@ -114,7 +114,7 @@ def test_the_same_each_time_and_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_costs_times_a_number_and_other_orders(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that with all tasks and places what is found scales with the costs, and does not depend on the order."""
-    monkeypatch.setattr(capacity_climb, "_OPEN", 1)
+    monkeypatch.setattr(capacity_tree, "_OPEN", 1)
     problem = drawn(6, tasks=6)
     demand, capacity, order = problem.demand[0], problem.capacity[0], np.array([3, 1, 5, 0, 2, 4])
     same = {"sense": "min"}
@@ -135,7 +135,7 @@ def test_costs_times_a_number_and_other_orders(monkeypatch: pytest.MonkeyPatch) 
 def test_trees_that_are_not_settled_make_neighbourhoods_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that trees that are too large for their cases have fewer tasks placed anew, down to a number."""
     for name, value in {"_TASKS": 9, "_FEWEST": 6, "_FEWER": 1, "_CASES": -1}.items():
-        monkeypatch.setattr(capacity_climb, name, value)
+        monkeypatch.setattr(capacity_tree, name, value)
     search = begun(drawn(4, tasks=9))
     assert search is not None
     before = search.limit
@@ -164,8 +164,8 @@ def test_what_is_held_when_it_stops(monkeypatch: pytest.MonkeyPatch) -> None:
             super().search(*asked, **more)
             raise OutOfTime("out of time")
 
-    monkeypatch.setattr(capacity_climb, "CapacityTree", Stopped)
-    monkeypatch.setattr(capacity_climb, "_OPEN", 1)
+    monkeypatch.setattr(capacity_tree, "CapacityTree", Stopped)
+    monkeypatch.setattr(capacity_tree, "_OPEN", 1)
     with pytest.raises(OutOfTime):
         search.search(1)
     assert search.limit < before

@@ -1,4 +1,4 @@
-"""Tests of `optsched.routes.sizes`: models that do not fit are refused before they are built."""
+"""Tests of `optsched.routes.contained`: models that do not fit are refused before they are built."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from optsched.models import lsap
 from optsched.problems import AnyProblem, Lsap
 from optsched.processes import Limits, contained, limits
 from optsched.routes import routes_of, solve
-from optsched.routes.sizes import model_sizes, refuse_beyond_memory, route_sizes
+from optsched.routes.contained import model_sizes, refuse_beyond_memory, route_sizes
 from optsched.searches import assignment
 from optsched.solvers.highs import LinearProgram, solve_arrays
 

@@ -17,9 +17,9 @@ from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.routes import bounds
 from optsched.routes.latency import latency_search
-from optsched.searches import jobs_alone
+from optsched.searches import schedules
 from optsched.searches.enumeration import best_decision
-from optsched.searches.jobs_alone import AloneSearch
+from optsched.searches.schedules import AloneSearch
 
 SECOND = 10**6
 
@@ -73,13 +73,13 @@ def test_work_has_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     search.by_covers()
     seen = len(search.looked_at)
     assert seen > 1
-    monkeypatch.setattr(jobs_alone, "_SIZE", 2 * (jobs_alone._BEGUN + 60))
+    monkeypatch.setattr(schedules, "_SIZE", 2 * (schedules._BEGUN + 60))
     few = AloneSearch(problem)
     few.by_covers()
     few.exactly()
     assert 0 < len(few.looked_at) < seen
     assert (few.ends <= search.ends).all()
-    monkeypatch.setattr(jobs_alone, "_SMALL", 0)
+    monkeypatch.setattr(schedules, "_LITTLE", 0)
     none = AloneSearch(problem)
     none.by_covers()
     before = none.ends.copy()
@@ -104,7 +104,7 @@ def test_a_word_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     def word(self: Any, limit: int) -> Certificate:
         return Certificate("makespan", Proof.SOLVER, limit)
 
-    monkeypatch.setattr(jobs_alone.LatencySearch, "makespan_certificate", word)
+    monkeypatch.setattr(schedules.LatencySearch, "makespan_certificate", word)
     search.by_covers()
     assert not search.entries
 
