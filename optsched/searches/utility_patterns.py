@@ -9,8 +9,8 @@ never wrong.
 
 The exact program is that of `optsched.problems.utility_program`. With only some patterns of a host what it finds is a
 placement, but what it rules out means nothing. The patterns and counts that can be in a better placement
-(`optsched.problems.utility_bounds`) are few where prices nearly close: a program over them is small, and so is the
-tree of cases of its linear programs.
+(`columns_at` there) are few where prices nearly close: a program over them is small, and so is the tree of cases of its
+linear programs.
 
 Column generation leaves few patterns, and whole numbers of these seldom add up to what jobs need. Where many patterns
 are worth the same at its prices, a program over some hundreds of them mostly does. So patterns are drawn (`vary`):
