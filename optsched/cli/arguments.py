@@ -247,7 +247,9 @@ seed_options = _together(
         type=click.IntRange(1),
         help="Seeds for each heuristic. By default ten if it draws random numbers, else one.",
     ),
-    click.option("--seed", type=click.IntRange(0), help="The first of them, from 0; alone: this one only."),
+    click.option(
+        "--seed", type=click.IntRange(0), help="First seed, by default 0; given without --repeats, the only one."
+    ),
 )
 gap_limit_options = _together(
     _profile,

@@ -60,7 +60,7 @@ def check(
     markdown: str | None,
     github: bool | None,
 ) -> None:
-    """Check what a file asserts of heuristics: how far they may be from the proved optimum.
+    """Check what a file asserts about heuristics: how far they may be from the proved optimum.
 
     FILE is a TOML file, by default optsched-check.toml: a table [[check]] for each check, with heuristic, problem,
     instances and limits (docs/uses/ci.md). Paths and modules in it are looked for from its folder. Exit code 4 where a
@@ -235,9 +235,13 @@ def _record(results: Sequence[Result]) -> None:
     type=click.IntRange(1),
     help="Instances that are tried; by default 2000, or all that --time-limit allows.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the search.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the search.")
 @click.option(
-    "--run-seeds", default="0", show_default=True, metavar="A-B", help="Of the heuristic's runs on each instance: 0-4."
+    "--run-seeds",
+    default="0",
+    show_default=True,
+    metavar="A-B",
+    help="Seeds of the heuristic on each instance, such as 0-4.",
 )
 @click.option(
     "--over",
@@ -252,7 +256,7 @@ def _record(results: Sequence[Result]) -> None:
     show_default=True,
     help="The gap to maximise; a gap over 0 (the optimum is 0) counts as larger than every percentage.",
 )
-@click.option("--component", metavar="C", help="Of the objective; by default the first that differs.")
+@click.option("--component", metavar="C", help="Component of the objective; by default the first that differs.")
 @click.option(
     "--claim",
     metavar="ID|package.module:function",
@@ -265,7 +269,9 @@ def _record(results: Sequence[Result]) -> None:
 @click.option("--most-tasks", type=click.IntRange(1), default=12, show_default=True)
 @click.option("--most-nodes", type=click.IntRange(1), default=6, show_default=True)
 @arguments.option("--profile", default="exact", help="Solver profile.")
-@click.option("--time-limit", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds for the whole.")
+@click.option(
+    "--time-limit", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds for the whole search."
+)
 @arguments.run_limit_options
 @click.option(
     "--to",
@@ -273,7 +279,7 @@ def _record(results: Sequence[Result]) -> None:
     help="Write NAME.json and test_NAME.py there.",
     type=arguments.FOLDER,
 )
-@click.option("--name", metavar="NAME", help="By default of the problem and the heuristic.")
+@click.option("--name", metavar="NAME", help="Name of both files; by default made from problem and heuristic.")
 @arguments.format_option("words", "json")
 @click.pass_context
 def mine(

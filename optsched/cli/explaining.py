@@ -84,9 +84,9 @@ def explain(
     Where no placement is feasible, no heuristic is needed: a few tasks are named that cannot be placed together, and
     the exit code is 6.
 
-    Of a problem over time it says what jobs and tasks of a policy's schedule (or of a --solution, or a schedule file)
-    waited for: maps of their job, or slots, or that a free slot was passed by; and which chain of tasks leads to the
-    last end. --to draws it next to the best schedule, with that chain framed.
+    For a problem over time it says what the jobs and tasks of a policy's schedule (or of a --solution, or a schedule
+    file) waited for: maps of their job, a free slot, or a policy that left a free slot unused. It also shows the chain
+    of tasks that leads to the last end. --to draws it next to the best schedule, with that chain framed.
     """
     from optsched.cli.output import picturing, pose
     from optsched.core.results import Limit, Termination
@@ -247,11 +247,11 @@ def show(
     """Draw an instance: nodes by rack, slots, tasks that run, and placements next to the optimum.
 
     Colours show how near placed tasks are to their data. Titles have each placement's value and its gap.
-    Without --problem, placements are judged by that of the solution, or by the first one that all the heuristics serve;
-    without placements too, the instance is drawn as it is. Of more than 40 nodes the counts are drawn. A flow network
-    is drawn with its arcs; --problem adds the optimal flow.
+    Without --problem, placements are judged by the problem of the solution, or by the first one that all the heuristics
+    serve; without placements too, the instance is drawn as it is. For more than 40 nodes the counts are drawn. A flow
+    network is drawn with its arcs; --problem adds the optimal flow.
 
-    Of a problem over time, and of a file that holds a schedule, Gantt charts are drawn one below another. A schedule
+    For a problem over time, and for a schedule file, Gantt charts are drawn one below another. A schedule
     file names no problem: without --problem the first one over time judges it.
     """
     from optsched.cli.output import Notes, replacing

@@ -73,13 +73,13 @@ def gap(
     """Measure heuristics against the proved optimum.
 
     INSTANCE is a file, a folder, a name from `list instances`, or a pattern of files or of such names (`'papers/*'`);
-    without one and without --family the shipped library is taken, less what is tagged `scale`.
+    without one and without --family it is the shipped library, except instances tagged `scale`.
 
-    Of one instance the table has a row for each problem and heuristic, as soon as it is there: how many seeds, the mean
-    gap with its 95 % confidence interval over them, and the worst. Several instances it sums up: how often the
-    optimum is met, and median, mean (with its 95 % interval over instances) and worst gap. JSON and CSV hold one record
-    for each run. --plot draws the gaps of each problem as box plots and distributions. --explain takes one seed unless
-    --repeats says more. Exit code 6 where nothing is feasible in any of them, so that there is no gap.
+    For one instance the table has a row for each problem and heuristic, printed as soon as it is known: the number of
+    seeds, the mean gap with its 95 % confidence interval over them, and the worst. For several instances it is a
+    summary: how often the optimum is met, and median, mean (with its 95 % interval over instances) and worst gap. JSON
+    and CSV hold one record for each run. --plot draws the gaps of each problem as box plots and distributions.
+    --explain takes one seed unless --repeats says more. Exit code 6 if every instance is infeasible.
 
     --solution takes a solution or schedule file of the one INSTANCE. Its problem and parameters are the defaults then.
     """
@@ -386,10 +386,10 @@ def matrix(
     """Judge each heuristic by each problem: a row a heuristic, a column a problem.
 
     A heuristic that does not serve a problem is run in one that it serves, and its placement is judged: a cell so
-    carried over is marked with a star. A cell is a relative gap, a difference where the optimum is 0 (+3), or one word
+    carried over is marked with a star. A cell is a relative gap, a difference if the optimum is 0 (+3), or one word
     that says why there is none: the constraint that the placement violates, starved, failed, out-of-time, or unproved.
     The gap is of the first component that differs; (2) marks a gap of the second one. A legend says what marks mean.
-    --plot draws the whole as a heat map with the numbers in it.
+    --plot draws the table as a heat map.
     """
     arguments.check_plot(plot)
     from optsched.cli.output import AtEnd, Notes, collected, gap_records, picturing

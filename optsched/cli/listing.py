@@ -167,7 +167,7 @@ LISTS: Mapping[str, tuple[Callable[[], list[dict[str, Any]]], str]] = {
 def list_(what: str, name: str | None, form: str) -> None:
     """List what there is: problems, heuristics, models, instances, solver profiles, families of instances.
 
-    With the NAME of one, all that is known of it: parameters with their defaults, papers, required fields.
+    With a NAME, everything known about that one: parameters with their defaults, papers, required fields.
     """
     from optsched.core.brief import cited
 

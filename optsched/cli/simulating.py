@@ -52,7 +52,9 @@ PLOTS = ("gantt", "times", "reductions", "running", "locality")
     help="How long tasks take: levels (by locality; the default), transfer, rates, recorded, overload, or your own as "
     "package.module:class.",
 )
-@click.option("--heartbeat", type=float, default=3, show_default=True, help="Seconds between a node's; 0: none.")
+@click.option(
+    "--heartbeat", type=float, default=3, show_default=True, help="Seconds between heartbeats of a node; 0: none."
+)
 @click.option(
     "--assign",
     type=click.Choice(["all", "one"]),
@@ -112,8 +114,8 @@ def simulate(
 
     INSTANCE is a file, a folder, a name from `list instances`, or a pattern of files or of such names. The table has a
     row for each policy: when the last task ended, how long jobs took from arrival to end, and how near maps were to
-    their data. Of several seeds these are means, ± half their 95 % interval, and the worst mean job time. JSON and CSV
-    hold one record for each run. A batch heuristic, and `solve`, decides about all that waits as often as something
+    their data. For several seeds these are means, ± half their 95 % interval, and the worst mean job time. JSON and CSV
+    hold one record for each run. A batch heuristic, and `solve`, decides about all waiting tasks whenever something
     happens, or every `period` seconds, or once `on_free` slots are free. `observed` runs a trace again.
 
     --schedule and --plot gantt take one seed unless --repeats says more. A run that fails, or ends at --run-limit or
@@ -440,7 +442,7 @@ def _seconds(name: str, times: Sequence[float | None]) -> str:
     help="A policy (repeatable); your own as package.module:function, or solve. Lists with colons.",
 )
 @click.option("--repeats", type=click.IntRange(1), default=5, show_default=True, help="Seeds.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first of them.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first seed.")
 @click.option(
     "--heartbeat",
     type=click.FloatRange(0),
@@ -470,15 +472,15 @@ def decompose(
     form: str | None,
     output: str | None,
 ) -> None:
-    """What a policy's gap over time is made of: waits, placement, order of jobs, knowledge, and what nothing proves.
+    """Split a policy's gap over time into causes: waits, placement, order of jobs, knowledge, and what is not proved.
 
     The policy runs over time as it is (A). Then it runs without heartbeats (B), and with the same numbers of tasks of
-    each job at each instant, placed best (C). Then come the best order of jobs that was tried (D), the best schedule
-    found with what has arrived known (E) and with all arrivals known (F), and the proved bound (G). The table shows
-    what each step changes, on average over the seeds. It may be negative: a decision that is best when it is taken need
-    not belong to a best run.
+    each job at each instant, in the best placement (C). Then come the best order of jobs that was tried (D), the best
+    schedule found with what has arrived known (E) and with all arrivals known (F), and the proved bound (G). The table
+    shows what each step changes, on average over the seeds. It may be negative: the best decision at an instant is not
+    always part of the best run.
 
-    Several policies have a row each. The best schedule is sought, and the bound proved, once for all of them. JSON is
+    Several policies have a row each. The best schedule and the bound are computed once for all of them. JSON is
     one object, CSV has a row for each policy. Exit code 4 if a policy failed, or left tasks waiting for ever.
     """
     from optsched.cli.output import picturing, pose

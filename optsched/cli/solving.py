@@ -60,8 +60,8 @@ def solve(
 ) -> None:
     """Solve a problem and prove the answer.
 
-    Ctrl-C ends the search, and what is held by then is shown: incumbent and bound. The file of --output then stays as
-    it was, with what is held next to it, in SOLUTION.json.partial.
+    Ctrl-C ends the search and shows the incumbent and the bound so far. The file of --output then stays as it was; the
+    incumbent is written next to it, as SOLUTION.json.partial.
     """
     from optsched.cli.output import pose, replacing
     from optsched.core.results import Limit, Termination
@@ -128,7 +128,7 @@ def _show_routes(problem: AnyProblem, route: str | None, form: str) -> None:
         return
     cells = [(name, *("-" if count is None else f"{count:,}" for count in counts)) for name, *counts in rows]
     arguments.emit_table(Table(("route", *columns), cells, frozenset(columns)))
-    arguments.note(f"there are {available_mb():,} megabytes of memory; routes without figures build as they search")
+    arguments.note(f"there are {available_mb():,} megabytes of memory; routes shown with - build no model beforehand")
 
 
 def _record(problem: AnyProblem, solution: Solution) -> dict[str, Any]:
@@ -231,7 +231,7 @@ def bounds(instance: str, problem_name: str, params: tuple[str, ...], form: str)
     "--heuristic",
     "heuristics",
     multiple=True,
-    help="Of --plot: draw what it comes to (repeatable); by default every applicable one, `none` for none of them.",
+    help="With --plot: a heuristic to draw (repeatable); by default every applicable one, `none` for none.",
 )
 @arguments.format_option(*arguments.TABLES, "json")
 @arguments.option(
@@ -355,7 +355,7 @@ _PROGRAMS, _NETWORKS = (".lp", ".mps"), (".dimacs", ".graphml")
     type=click.Choice(["compact", "literal"]),
     default="compact",
     show_default=True,
-    help="Of LP and MPS: the compact program (Pyomo) or the paper's own (PuLP).",
+    help="For LP and MPS: the compact program (Pyomo) or the paper's own (PuLP).",
 )
 @click.option(
     "--limit",
@@ -519,8 +519,8 @@ def certify(
     The files of `frontier --output` are checked point by point: each is attained and proved, and none is missing. The
     table shows what is proved, what is only claimed, and what is contradicted. Where something is only claimed, quick
     heuristics look for what contradicts it, and all placements of a small instance are tried. The problem is posed with
-    the file's parameters, which must equal those of --param. Exit code 4 where a claim is false, or rests on a word
-    that --allow does not name.
+    the file's parameters, which must equal those of --param. Exit code 4 if a claim is false, or has no proof and is of
+    no kind that --allow accepts.
     """
     from optsched.certificates.checking import mark_of
     from optsched.instances.claim_files import read_claim

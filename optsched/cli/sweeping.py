@@ -46,7 +46,7 @@ _MEASURED = ("problems", "heuristics", "params", "family", "seeds", "drawn_with"
 @arguments.measured_options
 @arguments.drawn_options
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Seeds for each heuristic.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first of them.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first seed.")
 @arguments.gap_limit_options
 @arguments.kill_options
 @click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Processes that work at once; by default 1.")

@@ -377,7 +377,7 @@ HEURISTICS = (
         paper="000",
         algorithm="delay scheduling (Zaharia et al. 2010)",
         problems=SLOT_PROBLEMS,
-        doc="jobs by fewest running tasks; one without data on the node lets a number of offers pass",
+        doc="jobs by fewest running tasks; one without data on the node declines a number of offers",
         parameters=(
             Parameter("form", "skip-count", choice("skip-count", "two-level"), "one delay, or one for node and rack"),
             Parameter("D", AUTO, SKIPS, "offers before any slot will do; auto: nodes with a free slot"),

@@ -170,7 +170,7 @@ HEURISTICS = (
         "000, 002",
         "Hadoop's FIFO (Hsu and Freeh, 5.2)",
         SLOT_PROBLEMS,
-        "jobs by arrival; each map to the first free node with its block, else in such a rack, else at all",
+        "jobs by arrival; each map to the first free node with its block, else in a rack with it, else to any",
         batch=fifo,
         in_turn=nodes_in_turn,
     ),

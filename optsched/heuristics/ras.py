@@ -398,7 +398,7 @@ HEURISTICS = (
         "001",
         "II.E, equal sharing of fixed slots",
         ("utility",),
-        "jobs share fixed slots equally; resources count only in that no tracker is overloaded",
+        "jobs share fixed slots equally; resources only keep trackers from overload",
         (
             Parameter("slots", 0, number(lowest=0, integer=True), "map slots of each tracker; 0: its idle ones"),
             Parameter("reduce_slots", 0, number(lowest=0, integer=True), "reduce slots of each tracker; 0: idle ones"),

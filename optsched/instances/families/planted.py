@@ -257,7 +257,7 @@ FAMILIES = (
     Family(
         "planted-lsap",
         "",
-        "A planted placement leaves exactly the given number of tasks remote, and so must any other.",
+        "The given number of tasks is off its data in a planted placement; no placement has fewer.",
         {**locality_sizes(100, 2, 0.5, 80, 3), "remote": Setting(7, _REMOTE)},
         _planted_lsap,
     ),

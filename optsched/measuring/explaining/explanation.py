@@ -414,7 +414,7 @@ def _heading(explanation: Explanation) -> Iterator[str]:
         yield f"{which} is an independent change: it saves the same with or without the others."
     if ordered:
         which = "The lines" if ordered == len(chains) else f"The last {counted(ordered, 'line')}"
-        yield f"{which} depend on their order: made from the top, each saves what it says."
+        yield f"{which} depend on their order: applied from the top, each saves the amount shown."
 
 
 def _chain(explanation: Explanation, chain: Chain) -> str:

@@ -224,8 +224,8 @@ def _waits(explanation: ScheduleExplanation) -> str:
     tasks = explanation.tasks
     idle = sum(not task.waited for task in tasks)
     maps, slots, passed = (sum(getattr(task, cause) for task in tasks) for cause in ("maps", "slots", "passed"))
-    causes = _causes(maps, slots, passed, "all of them together ")
-    return f"{counted(len(tasks), 'task')}: {idle} waited for nothing" + (f"; {causes}." if causes else ".")
+    causes = _causes(maps, slots, passed, "together they ")
+    return f"{counted(len(tasks), 'task')}: {idle} did not wait" + (f"; {causes}." if causes else ".")
 
 
 def _causes(maps: float, slots: float, passed: float, who: str = "") -> str:
@@ -247,7 +247,7 @@ def _job(job: JobTold, explanation: ScheduleExplanation) -> str:
 def _last(task: TaskTold | None) -> str:
     if task is None:
         return "its last task ran at the beginning"
-    waited = _causes(task.maps, task.slots, task.passed) or "waited for nothing"
+    waited = _causes(task.maps, task.slots, task.passed) or "did not wait"
     return f"its last task, {task.task} on {task.node}, {waited}, and took {_seconds(task.end - task.start)}"
 
 

@@ -148,7 +148,7 @@ def test_steps_in_an_order() -> None:
     """Tests that ordered gains are said to depend on the order, and that components are told by their names."""
     posed = problem("latency", generate("latency", 5, nodes=4, tasks=9, replicas=1))
     told = lines(posed, [0] * 9)
-    assert told[3].startswith("The lines depend on their order: made from the top")
+    assert told[3].startswith("The lines depend on their order: applied from the top")
     assert "makespan" in told[-1]
     assert gained(posed, (-2, 3)) == "2 more makespan, 3 less work"
     assert gained(posed, (0, 0)) == "no change by itself"

@@ -203,7 +203,7 @@ def test_sentences() -> None:
         "three, job-times: the schedule has a sum of 3 job times of 21 s; the proved optimum: 17 s.",
         "Mean job time: 7 s, of 3 jobs; the longest 11 s. In the proved optimum: 5.66667 s, of 3 jobs; the longest 8 "
         "s.",
-        "3 tasks: 0 waited for nothing; all of them together waited 9 s for maps of the job, 10 s while no slot was "
+        "3 tasks: 0 did not wait; together they waited 9 s for maps of the job, 10 s while no slot was "
         "free, 1 s while a slot was free somewhere.",
         "Jobs, from arrival to end; first the one that loses most against its time in the proved optimum:",
         "  1. k: 11 s, 6 s in the proved optimum, 3 s alone; its last task, r on a, waited 9 s for maps of the job, "
@@ -240,4 +240,4 @@ def test_what_the_value_is() -> None:
     assert lines[0] == (
         "order-of-jobs, makespan: fair (levels, heartbeat 3 s) has a makespan of 19.5 s; the proved optimum: 15 s."
     )
-    assert lines[1].startswith("8 tasks: 1 waited for nothing")
+    assert lines[1].startswith("8 tasks: 1 did not wait")
