@@ -23,8 +23,6 @@ from optsched.problems.locality_counts import CLASSES
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["OVER_ZERO", "WITHOUT", "Record", "Run", "frame_of", "legend", "matrix_table", "record_fields", "renewed"]
-
 #: A number for each component; one number alone where there is one component.
 Entries: TypeAlias = float | list[float | None] | None
 

@@ -23,14 +23,6 @@ from optsched.simulating import on_the_clock
 from optsched.simulating.engine import Stage
 from optsched.solvers.networks import min_cost_flow
 
-__all__ = [
-    "InOrder",
-    "JobTasks",
-    "ORDERS",
-    "Together",
-    "placed_together",
-]
-
 
 class JobTasks:
     """The tasks of a view by job, and by how much longer than at its best each takes on a node.

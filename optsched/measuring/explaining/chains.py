@@ -27,18 +27,6 @@ from optsched.problems.base import OwnCosts, TaskProblem, exact, stated
 from optsched.problems.counted_places import TaskClasses
 from optsched.searches.assignment import nearest_optimum
 
-__all__ = [
-    "Chain",
-    "Difference",
-    "alike_kept",
-    "better_by",
-    "chains_of",
-    "difference",
-    "nearer",
-    "own_costs_of",
-    "total_gain",
-]
-
 #: The most placements that are evaluated; fewer if each takes long.
 MOST_VALUES, MOST_ENTRIES = 2000, 3_000_000
 #: The fewest, even then.

@@ -34,18 +34,6 @@ from optsched.problems import Problem
 from optsched.problems.base import exact
 from optsched.solvers.profiles import Profile
 
-__all__ = [
-    "MOST_SOLVES",
-    "Conflict",
-    "Worth",
-    "conflict_of",
-    "only_with",
-    "rooms",
-    "with_replica",
-    "with_room",
-    "worths",
-]
-
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 
 #: The most questions to an exact route.

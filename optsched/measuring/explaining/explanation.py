@@ -27,19 +27,6 @@ from optsched.problems.base import OwnCosts, exact
 if TYPE_CHECKING:
     from optsched.measuring.gaps import GapReport
 
-__all__ = [
-    "Cause",
-    "ExplainedGap",
-    "Explanation",
-    "MOST",
-    "Move",
-    "cause_lines",
-    "causes_of",
-    "data_distance",
-    "gained",
-]
-
-
 #: The most chains that are written one by one, the most moves of each, and the most places of a cause, by default.
 MOST, MOST_MOVES, MOST_PLACES = 10, 8, 3
 

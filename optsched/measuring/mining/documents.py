@@ -16,21 +16,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = [
-    "Changes",
-    "Document",
-    "MINIMAL",
-    "Place",
-    "TABLES",
-    "numbered_anew",
-    "numbers",
-    "size",
-    "smaller",
-    "as_int",
-    "with_copy",
-    "without",
-]
-
 Document: TypeAlias = dict[str, Any]
 
 #: Tables of records with ids.

@@ -34,21 +34,6 @@ from optsched.problems.base import TaskProblem
 from optsched.processes.containing import TracedElsewhere
 from optsched.solvers.profiles import Profile
 
-__all__ = [
-    "Aim",
-    "BROKEN",
-    "Judge",
-    "Judged",
-    "OVER_ZERO",
-    "Score",
-    "Search",
-    "Starts",
-    "failure_of",
-    "hard_shapes",
-    "is_broken",
-    "starts_of",
-]
-
 #: Larger is worse for the heuristic: the sort of failure, and how bad it is within that sort.
 Score = tuple[int, Fraction]
 

@@ -14,8 +14,6 @@ from optsched.measuring.records import Run
 from optsched.measuring.studies.checks import Outcome, Planned
 from optsched.measuring.studies.limits import Breach, GapLimit, frames_of, traceback_of
 
-__all__ = ["COLUMNS", "NUMBERS", "Result", "breach_lines", "github_annotations", "junit", "markdown"]
-
 #: The heads of the table, and those with numbers.
 COLUMNS = ("check", "runs", "seeds", "worst", "mean", "verdict", "limit")
 NUMBERS = frozenset({"runs", "seeds", "worst", "mean"})

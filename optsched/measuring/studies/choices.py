@@ -32,37 +32,6 @@ from optsched.problems import problem_class
 from optsched.problems.base import resolve
 from optsched.solvers.profiles import load_profile
 
-__all__ = [
-    "AboveZero",
-    "AtLeastZero",
-    "Choice",
-    "Family",
-    "Group",
-    "Looking",
-    "MEASURED",
-    "OF_RUN",
-    "Rule",
-    "SEEDS",
-    "Source",
-    "Text",
-    "Texts",
-    "assignments",
-    "chosen",
-    "distinct",
-    "find_here",
-    "formed",
-    "groups_of",
-    "listed",
-    "literal",
-    "load_instance",
-    "parted",
-    "raise_all",
-    "read_toml",
-    "seeds_of",
-    "tables_of",
-    "users_function",
-]
-
 #: The name of the optimum of each round where policies are run over time; it is no heuristic.
 _SOLVE = "solve"
 

@@ -47,20 +47,6 @@ from optsched.processes import Limits
 from optsched.processes.containing import TracedElsewhere
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile, profile_names
 
-__all__ = [
-    "FORMAT",
-    "Baseline",
-    "Breach",
-    "GapLimit",
-    "again",
-    "breaches",
-    "difference",
-    "differing",
-    "frames_of",
-    "lines",
-    "traceback_of",
-]
-
 #: Statistics of many runs, except quantiles.
 _OVER = ("worst", "mean", "median")
 

@@ -30,19 +30,6 @@ from optsched.problems import PROBLEMS, problem_class
 from optsched.problems.base import TaskProblem
 from optsched.solvers.profiles import Profile, load_profile
 
-__all__ = [
-    "UnrepeatableWarning",
-    "Work",
-    "by_problem",
-    "check_served",
-    "measure",
-    "plan",
-    "posed",
-    "problems_with_heuristics",
-    "tell_unrepeatable",
-    "work_on",
-]
-
 
 class UnrepeatableWarning(UserWarning):
     """A heuristic does not do the same again with the same seed."""

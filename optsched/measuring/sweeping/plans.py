@@ -57,25 +57,6 @@ from optsched.measuring.studies.runs import plan
 from optsched.problems.base import TaskProblem, resolve
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
-__all__ = [
-    "Plan",
-    "Planned",
-    "Posed",
-    "SweepFile",
-    "canonical",
-    "digest_of",
-    "heuristic_parameters",
-    "key_of",
-    "look_anew",
-    "named",
-    "optimum_key",
-    "planned",
-    "problem_source",
-    "run_key",
-    "solver_options",
-    "source_digest",
-]
-
 #: This package, whose version has the digest of all its modules.
 _OURS = __name__.partition(".")[0]
 

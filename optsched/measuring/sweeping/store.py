@@ -41,21 +41,6 @@ from optsched.problems import AnyProblem, problem_class
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "APPLICATION",
-    "Checked",
-    "OPTIMA",
-    "SCHEMA",
-    "Store",
-    "Sweep",
-    "VERSION",
-    "check_store",
-    "load_sweep",
-    "locked",
-    "of_other_code",
-    "optimum_of",
-]
-
 #: Says in the file's header what it is ("opsw"), and by which version of the tables.
 APPLICATION, VERSION = 0x6F707377, 1
 
