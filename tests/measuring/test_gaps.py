@@ -20,7 +20,6 @@ from optsched.core.results import Bound, Certificate, FrontierPoint, Limit, Proo
 from optsched.heuristics import run
 from optsched.instances.generate import generate
 from optsched.measuring.gaps import (
-    GapReport,
     Reference,
     frontier_gap_fields,
     gap,
@@ -32,7 +31,7 @@ from optsched.measuring.gaps import (
 from optsched.measuring.matrix import posable
 from optsched.measuring.records import record_fields
 from optsched.measuring.studies.tables import gap_row
-from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem, problem
+from optsched.problems import Latency, Lsap, Problem, problem
 from optsched.routes import Frontier, routes_of, solve
 from optsched.solvers.profiles import Profile
 
@@ -49,14 +48,6 @@ def answer(nodes: list[int | None]) -> object:
     """A heuristic that always answers these nodes."""
     return lambda problem, rng: Placement.of(nodes)
 
-
-#: The fields of a record, in order; latency adds two.
-RECORD = """
-    instance problem parameters heuristic heuristic_parameters seed sense feasible violations objective reference
-    reference_kind absolute_gap relative_gap certificate termination limit error build_seconds solve_seconds
-    heuristic_seconds waiting locality reference_locality status components instance_sha256 source
-    profile time_limit
-"""
 
 FIGURE_2 = instance([[0, 1, 2], [0, 1], [0]], [1, 1, 1])
 
@@ -287,27 +278,6 @@ def test_records_tell_what_waits_and_where() -> None:
     assert list(record) == record_fields([report.problem], policies=False, placements=True)
     failed = gap(Lsap(FIGURE_2), answer("nonsense")).record(placements=True)
     assert (failed["waiting"], failed["placement"]) == (None, None)
-
-
-@pytest.mark.parametrize("kind", [Lsap, FairLsap, Flow, Latency])
-def test_records_have_every_documented_field(kind: type[Problem]) -> None:
-    """Tests the field names of a record, the same for every problem but for what latency adds."""
-    cluster = Cluster(["n0"], rate_in=[85.0], rate_out=[85.0])
-    workload = Workload(
-        ["t0"],
-        replicas=Ragged.from_rows([[0]]),
-        rate_in=[3.0],
-        job=[0],
-        job_ids=["j"],
-        job_group=[0],
-        group_ids=["g"],
-        group_weight=[1.0],
-    )
-    report: GapReport = gap(kind(Instance(cluster, workload, name="one")), answer([0]))
-    expected = RECORD.split()
-    if kind is Latency:
-        expected += ["work_gap_at_makespan", "makespan_gap_at_work"]
-    assert list(report.record()) == expected
 
 
 def test_status_of_a_run() -> None:

@@ -76,13 +76,6 @@ def test_reasons_are_one_word() -> None:
         assert cell_record["reason"] is None or " " not in cell_record["reason"]
 
 
-def test_unproved_reference_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a cell whose reference is unknown has no gap but a word."""
-    monkeypatch.setattr("optsched.measuring.gaps.Reference.value", None)
-    cell = gap_matrix([Lsap(INSTANCE)], {"dl": ("dl", {})})["dl", "lsap"]
-    assert (cell.deciding, cell.reason) == (None, "unproved")
-
-
 def test_what_one_problem_refuses_leaves_the_others() -> None:
     """Tests that costs past 2^53 cost the column of the problem that cannot sum them, unless it was asked for."""
     cluster = Cluster(["a", "b"], topology=Topology("distance", np.array([[0.0, 1.0], [1.0, 0.0]])))

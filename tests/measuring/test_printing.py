@@ -19,22 +19,18 @@ from optsched.measuring.printing import (
     _Bar,
     _time_left,
     counts,
-    elided,
     figures,
     fitted,
     in_full,
     interval,
-    number,
     on_page,
     page_width,
-    percent,
     progress,
     render,
     seconds,
     share,
     to_csv,
     to_json,
-    value,
 )
 
 
@@ -43,12 +39,6 @@ class Terminal(io.StringIO):
 
     def isatty(self) -> bool:
         return True
-
-
-def test_plain_table_is_aligned() -> None:
-    """Tests that a plain table is aligned, numbers to the right, without trailing blanks or colours."""
-    text = render(Table(("name", "n"), [("a", "1"), ("longer", "100")], frozenset({"n"})))
-    assert text == "name      n\n------  ---\na         1\nlonger  100\n"
 
 
 def test_terminal_table_keeps_names_whole() -> None:
@@ -136,11 +126,6 @@ def test_page_is_that_of_the_terminal_or_80(monkeypatch: pytest.MonkeyPatch) -> 
         assert page_width(file=True) == 80
 
 
-def test_names_keep_both_ends() -> None:
-    """Tests that names are cut in the middle, to a length that is kept, and only where they are longer."""
-    assert [elided("abcdefghij", most) for most in (10, 9, 5)] == ["abcdefghij", "abc...hij", "a...j"]
-
-
 def test_table_drops_an_empty_last_column_and_numbers_long_names() -> None:
     """Tests that a column of names becomes numbers where there is no room, with a line that says whose."""
     rows = [["dl", "1 %", "one-instance-of-a-family", ""], ["rand", "2 %", "another-instance-of-it", ""]]
@@ -173,13 +158,6 @@ def test_csv() -> None:
     """Tests that texts stand as they are, unknown is empty, everything else JSON, and columns of later records too."""
     text = to_csv([{"a": "x,y", "b": None}, {"a": "z", "c": {"k": Fraction(1, 4)}}])
     assert text == 'a,b,c\n"x,y",,\nz,,"{""k"":0.25}"\n'
-
-
-def test_numbers() -> None:
-    """Tests that integers keep all digits, rationals six, and unknown is a dash."""
-    assert [number(2**60), number(Fraction(2, 3)), number(None)] == ["1152921504606846976", "0.666667", "-"]
-    assert (value((1, None, Fraction(1, 2))), value(None)) == ("1, -, 0.5", "-")
-    assert [percent(Fraction(1, 3)), percent(0), percent(None)] == ["33.33 %", "0 %", "-"]
 
 
 @pytest.mark.parametrize(

@@ -92,22 +92,6 @@ def test_each_grant() -> None:
     assert (place.known, place.bound) == (1, 1)
 
 
-def test_waits_for_offers() -> None:
-    """Tests that what heartbeats cost is no knowledge: one job, and two nodes that hold all of its data."""
-    workload = Workload(
-        [f"t{task}" for task in range(20)],
-        job=[0] * 20,
-        job_ids=["j"],
-        arrival=[0],
-        replicas=Ragged.from_rows([[0, 1]] * 20),
-        duration=[4] * 20,
-    )
-    problem = Makespan(Instance(Cluster(["a", "b"]), workload, name="one-job"))
-    found = decompose(problem, "fifo")
-    assert list(found.parts.values()) == [Fraction(39, 2), 0, 0, 0, 0, 0]
-    assert found.assumed == "levels, heartbeat 3 s"
-
-
 def drawn(seed: int, arrive: bool) -> JobTimes | Makespan:
     """A drawn problem, with jobs that arrive over time or all at once."""
     instance = optsched.generate(
@@ -296,14 +280,6 @@ def posed(arrival: list[int], duration: list[int], nodes: int = 1) -> Instance:
     names = [f"j{job}" for job in range(len(arrival))]
     workload = Workload(names, job=range(len(names)), job_ids=names, arrival=arrival, duration=duration)
     return Instance(Cluster([f"n{node}" for node in range(nodes)]), workload)
-
-
-def test_a_long_job_that_has_begun() -> None:
-    """Tests that who knows of the short job lets the long one wait, and who does not has begun it by then."""
-    problem = JobTimes(posed([0, 1], [9, 1]))
-    assert (planned_anew(problem), optsched.solve(problem).objective) == (18, (12,))
-    present = known_at(problem, optsched.solve(problem).decision, 1_000_000)
-    assert present.state.status.tolist() == [PENDING, PENDING]
 
 
 def test_what_is_known() -> None:

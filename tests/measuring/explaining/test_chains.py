@@ -110,15 +110,6 @@ def test_many_moves_become_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not found.needed
 
 
-def test_a_step_too_many_is_made_with_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that once no more values are to be asked for, what is left is one step."""
-    monkeypatch.setattr("optsched.measuring.explaining.chains.LEAST_VALUES", 9)
-    monkeypatch.setattr("optsched.measuring.explaining.chains.MOST_VALUES", 9)
-    posed = Uneven(line([1] * 4, [[0], [1], [2], [3]]).instance)
-    found = check(posed, posed.placement([1, 0, 3, 2]), posed.placement([0, 1, 2, 3]))
-    assert sum(chain.gain[0] for chain in found.chains) == 16
-
-
 @pytest.mark.parametrize(
     ("family", "name", "heuristic", "seed", "drawn"),
     [

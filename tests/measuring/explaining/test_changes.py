@@ -21,7 +21,7 @@ from optsched.core.results import Limit, Solution, Termination, Value, Violation
 from optsched.instances.generate import generate
 from optsched.measuring.explaining import Conflict, changes, explain
 from optsched.measuring.explaining.chains import better_by
-from optsched.measuring.explaining.changes import Worth, conflict_of, only_with, rooms, with_replica, with_room
+from optsched.measuring.explaining.changes import Worth, conflict_of, rooms, with_replica, with_room
 from optsched.measuring.gaps import Reference
 from optsched.problems import GeneralizedAssignment, Lsap, Problem, Traffic, problem
 from optsched.routes import solve
@@ -123,15 +123,6 @@ def test_feasible_problems_have_no_conflict() -> None:
     with pytest.raises(UsageError, match="give a heuristic or a placement: there are feasible ones"):
         explain(problem)
     assert conflict_of(problem, EXACT) is None
-
-
-def test_a_part_of_the_tasks() -> None:
-    """Tests that the problem of some tasks has these alone, and no limits on the nodes named."""
-    problem = posed([[1, 1]] * 3, {"w": [[1, 2], [2, 2], [2, 2]]}, {"w": [2, 2]})
-    assert isinstance(only_with(problem, [0, 2]), GeneralizedAssignment)
-    assert only_with(problem, [0, 2]).tasks.tolist() == [0, 2]
-    assert solve(only_with(problem, [0, 1, 2])).decision is None
-    assert solve(only_with(problem, [0, 1, 2], [0])).decision is not None
 
 
 def test_a_conflict_needs_no_heuristic_to_run() -> None:

@@ -87,17 +87,6 @@ def test_copies_are_legal(document: dict[str, Any]) -> None:
     assert {"map": "t2", "reduce": "r2", "size": 4} in with_copy(document, "tasks", 2)["shuffle"]
 
 
-def test_numbers_have_paths() -> None:
-    """Tests that each number is found, and that those of one field have one path."""
-    found = {(place.path, place.number) for place in numbers(WHOLE)}
-    assert (("nodes", "load"), 2) in found
-    assert (("shuffle", "size"), 4) in found
-    assert {number for path, number in found if path == ("pairs", "cost")} == {1, 2, 3, 4, 5, 6}
-    assert len(numbers(WHOLE)) == 14
-    for place in numbers(WHOLE):
-        assert place.holder[place.key] == place.number
-
-
 def test_what_is_left_is_numbered_anew() -> None:
     """Tests that ids with gaps are numbered from 1 wherever they are named, and ids of another form stay."""
     shrunk = without(without(without(LINKED, "nodes", 0), "tasks", 0), "jobs", 0)
@@ -140,19 +129,6 @@ def test_rates_of_types_that_are_gone() -> None:
 
 
 MOST = {"tasks": 8, "nodes": 5}
-
-
-@pytest.mark.parametrize("document", [WHOLE, LINKED], ids=["matrices", "links"])
-def test_random_changes_are_mostly_legal(document: dict[str, Any]) -> None:
-    """Tests that most random changes make an instance, within the sizes, and are the same for the same seed."""
-    changed = Changes(MOST)
-    before = copy.deepcopy(document)
-    drawn = [changed(document, np.random.default_rng(seed)) for seed in range(200)]
-    assert document == before
-    assert sum(map(legal, drawn)) > 120
-    assert drawn[7] == changed(document, np.random.default_rng(7))
-    assert max(len(entry["tasks"]) for entry in drawn) > 3
-    assert max(len(entry["nodes"]) for entry in drawn) > 2
 
 
 def test_a_walk_keeps_within_sizes_and_ranges() -> None:

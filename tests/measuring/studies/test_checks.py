@@ -95,13 +95,6 @@ def test_each_assertion_fails() -> None:
     assert not Check.of("dl", tried, "job-times", certify="enumeration").planned().run().failed
 
 
-def test_what_it_raised() -> None:
-    """Tests that the user's own exception is the cause."""
-    outcome = Check.of(broken, "papers/guo-fig2", "lsap").planned().run()
-    assert isinstance(outcome.cause, KeyError)
-    assert any("cd a/b && " in line or "no name that a command could import" in line for line in outcome.lines("a/b"))
-
-
 def test_against_a_baseline(tmp_path: Path) -> None:
     """Tests that without a baseline it is said how to record one, and that worse, equal and better are told apart."""
     path = tmp_path / "gaps.json"

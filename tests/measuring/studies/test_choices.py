@@ -44,17 +44,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_parameters_in_a_text() -> None:
-    """Tests that a text holds a heuristic and its parameters, read by its table."""
-    choice = chosen("rand,randomness=0.5")
-    assert (choice.entry.name, dict(choice.parameters), choice.label) == (
-        "rand",
-        {"randomness": "0.5"},
-        "rand,randomness=0.5",
-    )
-    assert chosen(choice) is choice
-
-
 @pytest.mark.parametrize(
     ("text", "value"),
     [("2", 2), ("0.5", 0.5), ("true", True), ("false", False), ("far", "far"), ("0:0.5:x", [0, 0.5, "x"])],
@@ -143,14 +132,6 @@ def test_no_seeds(given: Any, told: str) -> None:
         seeds_of(given)
 
 
-def test_faults_of_a_pattern_and_a_file_are_told_together() -> None:
-    """Tests that a pattern without files does not hide what is wrong with other sources."""
-    with pytest.raises(InputError) as caught:
-        groups_of(["no/such/*.json", "no/such.json"])
-    assert "fits no file" in str(caught.value)
-    assert "no/such.json: cannot be read" in str(caught.value)
-
-
 def test_names_that_two_bear(tmp_path: Path) -> None:
     """Tests that two files with instances of one name, and one without a name, are called by their paths."""
     optsched.save(tiny(""), tmp_path / "none.json")
@@ -165,10 +146,11 @@ def test_all_faults_at_once(folder: Path) -> None:
     (folder / "broken.json").write_text("{")
     (folder / "empty").mkdir()
     with pytest.raises(InputError) as caught:
-        groups_of([folder / "broken.json", "papers/guo-fig22", tiny()])
+        groups_of([folder / "broken.json", "papers/guo-fig22", "no/such/*.json", tiny()])
     told = str(caught.value)
     assert "broken.json" in told
     assert "did you mean" in told
+    assert "no/such/*.json: fits no file" in told
     for source, words in (
         (folder / "empty", "holds no instance: .*, and no tasks.csv"),
         (str(folder / "*.npz"), "fits no file"),

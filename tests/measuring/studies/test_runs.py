@@ -12,7 +12,6 @@ from optsched.heuristics import run
 from optsched.instances.files import load
 from optsched.instances.library import NETWORK, SCALE, library
 from optsched.measuring.gaps import gap
-from optsched.measuring.studies.choices import Family
 from optsched.measuring.studies.runs import measure, plan
 from optsched.problems import problem
 
@@ -77,13 +76,6 @@ def test_heuristics_that_lack_a_field() -> None:
     assert "lsap-fair-sched" not in {
         choice.label for part in plan("papers/guo-fig2", "lsap") for choice in part.choices
     }
-
-
-def test_groups_of_a_family() -> None:
-    """Tests that the instances of a family are one group."""
-    work = plan(Family("lsap", range(2), {"nodes": 3, "tasks": 2}), "lsap", "dl")
-    assert len({part.group for part in work}) == 1
-    assert [part.problem.instance.name for part in work] == ["lsap-n3-t2-seed0", "lsap-n3-t2-seed1"]
 
 
 def seeds_run(heuristic: Any) -> list[int]:

@@ -35,15 +35,6 @@ from optsched.problems import Latency
 from optsched.solvers.profiles import load_profile
 
 
-def test_runs_share_optima() -> None:
-    """Tests that there is a run for each instance, heuristic and seed, and an optimum for each instance."""
-    plan = small_plan(seeds=3, instances=2)
-    assert len(plan) == len(plan.unique) == 2 * 2 * 3
-    assert len({run.posed.key for run in plan.runs}) == 2
-    assert len({id(run.posed) for run in plan.runs}) == 2
-    assert plan.runs[-1].label == "lsap-n4-t5-seed1, lsap, rand, seed 2"
-
-
 def test_the_same_by_content_is_one_run() -> None:
     """Tests that an instance of two names, and a heuristic of two labels, are one run each, called by both."""
     instance = optsched.load("papers/guo-fig2")
@@ -86,13 +77,6 @@ def test_faults_are_found_beforehand() -> None:
         planned("papers/guo-fig2", "lsap", "dl", [2**63])
     with pytest.raises(UsageError, match="in processes of their own"):
         planned("papers/guo-fig2", "lsap", lambda problem, rng: [])
-
-
-def test_refused_problems_are_told() -> None:
-    """Tests that problems that were not asked for and cannot be posed are told."""
-    told: list[str] = []
-    planned("papers/guo-fig2", heuristics="dl", refused=lambda instance, name, error: told.append(name))
-    assert "generalized-assignment" in told
 
 
 EXACT = load_profile("exact")
@@ -268,17 +252,19 @@ def nowhere(problem: Any, rng: Any) -> list[None]:
     return [None] * len(problem.tasks)
 
 
-@pytest.mark.parametrize("given", [lambda problem, rng: [], Heuristic("dl", "", "", ("lsap",), "", batch=nowhere)])
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda problem, rng: [],
+        Heuristic("dl", "", "", ("lsap",), "", batch=nowhere),
+        Heuristic("__main__:run", "", "", ("lsap",), "", parameters=None, batch=nowhere),
+    ],
+    ids=["lambda", "of another's name", "of a script"],
+)
 def test_what_no_name_leads_to(given: Callable[..., Any] | Heuristic) -> None:
-    """Tests that a lambda, and an entry that bears another's name, are refused with what to do."""
+    """Tests that a lambda, an entry with another's name, and one of a script are refused with what to do."""
     with pytest.raises(UsageError, match="define it at the top of a module of yours"):
         named(heuristic(given))
-
-
-def test_a_heuristic_of_the_main_module() -> None:
-    """Tests that a function of a script, which is another module in other processes, is refused."""
-    with pytest.raises(UsageError, match="no name leads to it"):
-        named(Heuristic("__main__:run", "", "", ("lsap",), "", parameters=None, batch=nowhere))
 
 
 @pytest.fixture

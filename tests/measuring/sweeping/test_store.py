@@ -196,18 +196,6 @@ with Store({str(path)!r}, write=True) as store, store.transaction():
     assert path.stat().st_size == before
 
 
-def test_a_full_disk(path: Path) -> None:
-    """Tests that a full disk is told with what to do, and that what was there stays."""
-    with Store(path, write=True) as store:
-        pages = next(store.rows("PRAGMA page_count"))["page_count"]
-        next(store.rows(f"PRAGMA max_page_count = {pages}"))
-        with pytest.raises(InputError, match="the disk is full; what was finished is kept"), store.transaction():
-            store.put("instances", {**INSTANCE, "sha256": "b", "content": b"x" * 99999})
-        assert [row["sha256"] for row in store.rows("SELECT sha256 FROM instances")] == ["a"]
-    with Store(path) as store:
-        assert store.faults() == []
-
-
 def test_held_by_another_program(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a program which keeps the store locked is told, after patience."""
     monkeypatch.setattr(module, "_PATIENCE", 0.05)
