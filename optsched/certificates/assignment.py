@@ -80,7 +80,7 @@ def lsap_fairness_proof(problem: LsapFairness, certificate: Certificate, objecti
     data = certificate.data
     locality_cost = integer(data, "locality_cost")
     if objective is None or objective[0] > locality_cost:
-        message = f"a proof for up to {locality_cost} tasks off their data says nothing of this placement"
+        message = f"a proof for up to {locality_cost} tasks off their data does not apply to this placement"
         raise CertificateInvalid(f"locality_cost: {message}")
     nodes = dict(entries(data, "node_prices", problem.instance.node_index, "node", number))
     given = dict(entries(data, "group_prices", problem.groups.ids, "group", number))

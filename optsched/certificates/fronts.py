@@ -104,7 +104,7 @@ class _FrontierChecks(Checks):
         step = stated(self.problem, "first_step", None)
         if step is None and certificate.kind.checkable:
             text = f"{where}: {self.problem.name} does not say what values of {first.name} are multiples of"
-            self.claims.append(Claim(NOTHING, f"{text} (first_step), so that the certificate is of no value before"))
+            self.claims.append(Claim(NOTHING, f"{text} (first_step), so the certificate proves nothing before it"))
             return
         better = (0 if step is None else step) * (1 if first.sense is Sense.MIN else -1)
         self.bound(where, second, certificate, before[1], (value[0] - better, before[1]))

@@ -54,7 +54,7 @@ def latency_proof(problem: Latency, certificate: Certificate, objective: Value |
     if certificate.component == "makespan":
         return limit + 1 if len(problem.tasks) and ruled_out else 0
     if objective is None or objective[0] > limit:
-        raise CertificateInvalid(f"limit: a proof for makespans up to {limit} says nothing of this placement's")
+        raise CertificateInvalid(f"limit: a proof for makespans up to {limit} does not apply to this placement's")
     return problem.w_loc * (len(problem.tasks) - remote) + problem.w_rem * remote
 
 

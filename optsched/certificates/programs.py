@@ -73,7 +73,7 @@ def program_proof(problem: Any, certificate: Certificate, objective: Value | Non
     position = len(before)
     names = [component.name for component in problem.components]
     if position >= len(names) or names[position] != certificate.component:
-        raise CertificateInvalid(f"before: {position} components go before, which is not so of {certificate.component}")
+        raise CertificateInvalid(f"before: {position} components go before, unlike for {certificate.component}")
     limited = isinstance(problem, Limited)
     if limited and not before:
         program = program_below(problem, certificate.claim)
@@ -84,7 +84,7 @@ def program_proof(problem: Any, certificate: Certificate, objective: Value | Non
         unit = limit_unit(problem) if limited else problem.program(before[:place]).unit
         held = None if objective is None else objective[place] * unit
         if held is None or held > units:
-            raise CertificateInvalid(f"before: a proof for a {names[place]} of {units} units says nothing of {held}")
+            raise CertificateInvalid(f"before: a proof for a {names[place]} of {units} units does not apply to {held}")
     limit = math.ceil(certificate.claim * program.unit)
     limit = max(-_BEYOND, min(limit, _BEYOND))
     return exact(rows_bound(data, program.numbers, limit, program.names), program.unit)

@@ -68,7 +68,7 @@ def figure(
         _list(figures(paper, words), form, output)
         return
     if stored and (seeds or store or time_limit or jobs > 1):
-        raise UsageError("--stored shows what is kept: --seeds, --jobs, --store and --time-limit change nothing of it")
+        raise UsageError("--stored shows what is kept: --seeds, --jobs, --store and --time-limit do not apply to it")
     source = plot if plot and plot.lower().endswith(".pgf") else None
     drawn = None if source else plot
     arguments.check_plot(drawn, also=[".pgf"])

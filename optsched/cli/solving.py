@@ -624,7 +624,7 @@ def _verdict(
     taken = [name for name in solution.parameters if name not in asked and claimed[name] != usual[name]]
     if taken:
         of_file, of_instance = (", ".join(f"{name}={shown(of[name])}" for name in taken) for of in (claimed, usual))
-        arguments.note(f"checked with the {solution.noun}'s {of_file}; the instance by itself has {of_instance}")
+        arguments.note(f"checked with the {solution.noun}'s {of_file}; the instance itself has {of_instance}")
     package = package_of(type(posed))
     if package is not None:
         arguments.note(

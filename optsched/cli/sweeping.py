@@ -360,7 +360,7 @@ def _check(path: str) -> None:
 
     with progress(sys.stderr) as step:
         found = check_store(path, step)
-    optima = f"{found.optima} {'optimum' if found.optima == 1 else 'optima'}, {found.proved} of them proved anew"
+    optima = f"{found.optima} {'optimum' if found.optima == 1 else 'optima'}, {found.proved} of them proved again"
     optima += "".join(f", {count} on {_WORDS[kind]}" for kind, count in found.claimed.items())
     arguments.emit(f"{path}: {counted(found.runs, 'run')}, {optima}, {counted(found.instances, 'instance')}\n")
     if found.others:

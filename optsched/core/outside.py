@@ -77,7 +77,7 @@ def _refuse(entry: Entry, origin: str, taken: Collection[str], check: Check[Entr
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise UsageError(f"{origin} is called {name!r}; a name is of letters, digits, - and _; mend that package")
     if name in taken:
-        raise UsageError(f'{origin} bears the name "{name}", which is taken; rename it, or uninstall the package')
+        raise UsageError(f'{origin} has the name "{name}", which is taken; rename it, or uninstall the package')
     fault = None if check is None else _attempt(check, entry, origin)
     if fault is not None:
         raise UsageError(f"{origin}: {fault}; mend or uninstall that package")

@@ -317,7 +317,10 @@ HEURISTICS: tuple[Heuristic, ...] = (
         (
             Parameter("ties", "first", choice("first", "work"), "among least makespans: first threshold or least work"),
             Parameter(
-                "covers", "grown", choice("grown", "fresh"), "from the threshold before, as in the paper, or anew"
+                "covers",
+                "grown",
+                choice("grown", "fresh"),
+                "grown from the threshold before, as in the paper, or fresh",
             ),
         ),
         batch=flow_based,

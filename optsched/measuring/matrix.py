@@ -115,7 +115,7 @@ def posable(
 ) -> list[TaskProblem[Any]]:
     """The problems called `names` on an instance; without names every one that can be posed and has tasks to place.
 
-    Problems that decide when tasks run have to be named: what is placed on a snapshot says nothing of that.
+    Problems that decide when tasks run have to be named: a placement of a snapshot does not say that.
 
     `refused` is called with those that were not asked for and cannot be posed, and why.
 

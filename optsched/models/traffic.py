@@ -20,7 +20,7 @@ host[b,d]                            binary: the bundle is in the datacenter
 together[c,b,d]                      whole: maps of the class that are in the datacenter with the bundle
 placed[c], hosted[b]                 every map, every bundle is somewhere
 map_slots[d], reduce_slots[d]        no datacenter takes more than it has room for, and than the limit
-with_maps[c,b,d], with_bundle[c,b,d] no more are together than there are maps, nor without the bundle
+with_maps[c,b,d], with_bundle[c,b,d] no more are together than there are maps; none without the bundle
 objective                            least traffic (MB)
 ==================================== ==================================================================================
 

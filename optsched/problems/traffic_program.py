@@ -185,7 +185,7 @@ class TrafficProgram:
         rows = builder.rows("with_maps", both, upper=0, over="TOGETHER", doc=doc).reshape(len(pairs), count)
         builder.enter(rows, together.reshape(len(pairs), count))
         builder.enter(rows[:, center], place[self.pair_class], -1)
-        doc = "nor without the bundle"
+        doc = "none are together where the bundle is not"
         rows = builder.rows("with_bundle", both, upper=0, over="TOGETHER", doc=doc).reshape(len(pairs), count)
         builder.enter(rows, together.reshape(len(pairs), count))
         builder.enter(rows, at[self.pair_bundle], -size[self.pair_class][:, None])

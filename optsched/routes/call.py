@@ -380,7 +380,7 @@ def modelled(
     TooLarge
         If there is no memory for the model; nothing is built then.
     SolverDisagreement
-        If what the solver holds stands for nothing, or is not feasible.
+        If the solver's incumbent is no decision, or is not feasible.
     """
     from optsched.models.export import about
     from optsched.routes.contained import may_overrun, refuse_beyond_memory

@@ -241,4 +241,4 @@ def decoding(who: str) -> Iterator[None]:
         yield
     except (ArithmeticError, LookupError, ValueError, StopIteration, UsageError) as error:
         raised = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise SolverDisagreement(f"{who}: what the solver holds stands for nothing ({raised})") from error
+        raise SolverDisagreement(f"{who}: the solver's incumbent is no decision ({raised})") from error

@@ -209,7 +209,7 @@ def run(
             if started and _misvalued(highs) and not interrupted():
                 highs.clearSolver()
                 _run(highs)
-                raw = f"from the start: {raw}, of another value than it says; without: {_words(highs)}"
+                raw = f"from the start: {raw}, whose value is not the one it reports; without: {_words(highs)}"
             if watched and not _has_integers(highs) and highs.getModelStatus() in _STUCK and not interrupted():
                 set_options(highs, {"solver": "simplex"})  # HiGHS counts the time of both runs
                 _run(highs)

@@ -18,7 +18,7 @@ from optsched.testing import CHECKS, SEEDS, ContractBroken
 __all__ = ["report"]
 
 
-@click.command(help="Hold problems against the contract that all of them keep; by default all that are registered.")
+@click.command(help="Check problems against the contract that all of them keep; by default all registered ones.")
 @click.argument("problems", nargs=-1, metavar="[PROBLEM]...")
 @click.option("--seeds", default=len(SEEDS), show_default=True, type=click.IntRange(1), help="Number of seeds.")
 @click.option("--table", is_flag=True, help="One Markdown table: each check, what it says and which problems keep it.")

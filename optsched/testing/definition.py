@@ -78,7 +78,7 @@ def check_enumeration(record: Record, seeds: Sequence[int]) -> None:
                 wrong = problem.violations(placement)
                 expect(not wrong, case.name, f"{way}: an infeasible placement: {'; '.join(map(str, wrong))}")
                 value = problem.minimised(problem.objective(placement))
-                expect(found.setdefault(key, value) == value, case.name, f"{way}: {key} stands for two values")
+                expect(found.setdefault(key, value) == value, case.name, f"{way}: {key} has two values")
             expect(set(found.values()) == set(case.decisions), case.name, f"{way}: other values than judging finds")
             expect([found[key] for key in sorted(found)] == list(case.decisions), case.name, f"{way}: in another order")
         best = enumeration.best_placement(problem)

@@ -43,7 +43,7 @@ def check_own_costs(record: Record, seeds: Sequence[int]) -> None:
             exact = problem.minimised(value)
             first, other = known.setdefault(labels, (cost, exact))
             where = f"{case.name}, {placed}"
-            expect(exact[own.component] - other[own.component] == cost - first, where, "own costs tell another value")
+            expect(exact[own.component] - other[own.component] == cost - first, where, "own costs give another value")
             same = [one == two for one, two in zip(exact, other, strict=True)]
             same[own.component] = True
             expect(own.counted is None or all(same), where, "another component differs with the same labels placed")

@@ -113,7 +113,7 @@ def _plainly(case: Case) -> None:
 def check_scarce(record: Record, seeds: Sequence[int]) -> None:
     """With too little room routes and models say INFEASIBLE, with the proof that the record names."""
     short = short_of_room(record, seeds)
-    message = "no instance with scarce room is infeasible but for a plain reason; name a variant that has some"
+    message = "no instance with scarce room is infeasible, except for a plain reason; name a variant that has some"
     expect(short is not None, record.problem, message)
     assert short is not None
     expect(short.best is None and short.problem.plainly_infeasible is None, short.name, "is not what it was made for")

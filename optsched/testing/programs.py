@@ -288,7 +288,7 @@ def _at_start(record: Record, case: Case, program: Program, decision: Decision) 
     value = about(case.problem, program.limit is not None).of(outcome.objective)
     sign = 1 if case.problem.components[program.component].sense is Sense.MIN else -1
     as_good = agrees(value, worth) or (isinstance(decision, Schedule) and sign * value < sign * worth)
-    expect(as_good, program.where, f"the start is worth {worth}, and what it leads to {float(value)}")
+    expect(as_good, program.where, f"the start has the value {worth}, and the result of it {float(value)}")
     found = _decoded(record, case, program)[program.component]
     expect(sign * found <= sign * worth, program.where, f"the start is worth {worth}, and is decoded into {found}")
 

@@ -148,7 +148,7 @@ def test_bug_prices_and_values_were_written_that_no_reader_takes(tmp_path: Path,
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"locality_cost": 1}, "a proof for up to 1 tasks off their data says nothing of this placement"),
+        ({"locality_cost": 1}, "a proof for up to 1 tasks off their data does not apply to this placement"),
         ({"locality_cost": 2.0}, "locality_cost: must be an integer"),
         ({"locality_price": 0.5}, "locality_price: must be an integer"),
         ({"task_price": "1.5"}, "task_price: must be an integer or a fraction \"p/q\", not '1.5'"),
@@ -174,7 +174,7 @@ def test_faulty_certificates(changes: dict[str, Any], message: str) -> None:
 
 def test_a_proof_needs_its_placement() -> None:
     """Tests that a distance is proved within a locality cost only."""
-    with pytest.raises(CertificateInvalid, match="says nothing of this placement"):
+    with pytest.raises(CertificateInvalid, match="does not apply to this placement"):
         proved_bound(SMALL, frontier(SMALL)[0].certificates[1])
 
 

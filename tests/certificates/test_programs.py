@@ -52,9 +52,9 @@ def test_proved() -> None:
     ("which", "change", "told"),
     [
         (0, {"before": 3}, "before: must be a list"),
-        (0, {"before": [1]}, "before: 1 components go before, which is not so of nodes"),
-        (1, {"before": [1, 2]}, "before: 2 components go before, which is not so of local"),
-        (1, {"before": [6]}, "before: a proof for a nodes of 6 units says nothing of 7"),
+        (0, {"before": [1]}, "before: 1 components go before, unlike for nodes"),
+        (1, {"before": [1, 2]}, "before: 2 components go before, unlike for local"),
+        (1, {"before": [6]}, "before: a proof for a nodes of 6 units does not apply to 7"),
         (1, {"before": ["seven"]}, "before: must be an integer"),
         (1, {"steps": [{"branch": ["use"], "at": 0}]}, "branch: there is no column ['use']"),
         (1, {"multipliers": [{"scale": 1, "prices": [1]}]}, "prices: must be"),
@@ -121,10 +121,10 @@ def test_limits_are_proved_by_what_is_empty() -> None:
         for claim in (mean.claim + Fraction(1, 1000), 7, 10**30):
             assert bound_or(problem, replace(mean, claim=claim), solution, 0) <= mean.claim
         assert proved_bound(problem, replace(cost, claim=99), solution.objective) == cost.claim
-        with pytest.raises(CertificateInvalid, match=r"before: a proof for a worst-mean of .* says nothing of"):
+        with pytest.raises(CertificateInvalid, match=r"before: a proof for a worst-mean of .* does not apply to"):
             proved_bound(problem, cost, (9, 9))
         lower = replace(cost, data={**cost.data, "before": [0]})
-        with pytest.raises(CertificateInvalid, match="before: a proof for a worst-mean of 0 units says nothing of"):
+        with pytest.raises(CertificateInvalid, match="before: a proof for a worst-mean of 0 units does not apply to"):
             proved_bound(problem, lower, solution.objective)
 
 

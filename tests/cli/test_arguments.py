@@ -323,5 +323,5 @@ def test_bug_each_seed_had_a_line_of_its_own() -> None:
     assert result.exit_code == 4
     (line,) = [line for line in result.stderr.splitlines() if line.startswith("optsched: error:")]
     assert "hostile_heuristics:TakesOne" in line
-    assert "takes other arguments than it is given (Offer, View): TakesOne.offer() takes 2 positional" in line
+    assert "was called with arguments that it does not take (Offer, View): TakesOne.offer() takes 2 positional" in line
     assert re.search(r"\(\S*hostile_heuristics\.py, line \d+\) \(10 seeds\)$", line)

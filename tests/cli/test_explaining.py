@@ -25,7 +25,7 @@ def test_words() -> None:
     result = run(*EXAMPLE, "--most", "1")
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
-    assert lines[0] == "lsap-n20-t15-seed0, lsap: rand has 8 locality-cost (level); the proved optimum: 2."
+    assert lines[0] == "lsap-n20-t15-seed0, lsap: rand has locality-cost 8 (level); the proved optimum: 2."
     assert lines[1:3] == [
         "9 tasks of 15 are placed differently; every optimum moves at least as many.",
         "  -  4 avoidable rack-local maps (4 less locality-cost), on n7, n18, n10 and 1 more",
@@ -126,7 +126,7 @@ def test_gap_explains() -> None:
     result = run("gap", "papers/guo-fig2", *names)
     table, told = result.stdout.split("\n\n")
     assert len(table.splitlines()) == 5
-    assert told.startswith("guo-fig2, lsap: dl has 1 locality-cost (level); the proved optimum: 0.\n")
+    assert told.startswith("guo-fig2, lsap: dl has locality-cost 1 (level); the proved optimum: 0.\n")
     records = json.loads(run("gap", "papers/guo-fig2", *names, "--format", "json").stdout)
     assert [record["explanation"]["gap"] for record in records] == [[1], [0]]
     plain = json.loads(run("gap", "papers/guo-fig2", *names[:-1], "--format", "json").stdout)

@@ -635,7 +635,7 @@ def test_bug_a_solution_of_other_parameters_was_false(tmp_path: Path, problem: s
         verdict = run("certify", instance, solution, "--allow", "enumeration", "--allow", "solver")
         assert verdict.exit_code == 0, verdict.stdout
         told = ", ".join(f"{name}={text}" for name, text in given.items())
-        assert f"checked with the solution's {told}; the instance by itself has " in verdict.stderr
+        assert f"checked with the solution's {told}; the instance itself has " in verdict.stderr
         asked = run("certify", instance, solution, *params, "--allow", "enumeration", "--allow", "solver")
         assert asked.exit_code == 0
         assert "checked with" not in asked.stderr

@@ -196,13 +196,13 @@ def test_check(folder: Path) -> None:
     """Tests that the check of a sound store passes, and that a changed row is exit code 3."""
     sweep(*SMALL, "--heuristic", "rand")
     done = sweep("--check")
-    assert (done.exit_code, done.stdout) == (0, "a.sqlite: 2 runs, 2 optima, 2 of them proved anew, 2 instances\n")
+    assert (done.exit_code, done.stdout) == (0, "a.sqlite: 2 runs, 2 optima, 2 of them proved again, 2 instances\n")
     connection = sqlite3.connect("a.sqlite")
     ((key, text), *_) = connection.execute("SELECT key, solution FROM optima").fetchall()
     solution = {**json.loads(text), "certificates": [], "bound": [None], "termination": "FEASIBLE", "limit": "TIME"}
     connection.execute("UPDATE optima SET solution = ? WHERE key = ?", (json.dumps(solution), key))
     connection.commit()
-    assert sweep("--check").stdout == "a.sqlite: 2 runs, 2 optima, 1 of them proved anew, 1 on nothing, 2 instances\n"
+    assert sweep("--check").stdout == "a.sqlite: 2 runs, 2 optima, 1 of them proved again, 1 on nothing, 2 instances\n"
     connection.execute("UPDATE runs SET seed = 9")
     connection.commit()
     connection.close()

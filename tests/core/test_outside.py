@@ -122,7 +122,7 @@ def test_problem_from_outside(installed: CommandLine, drawn: str, tmp_path: Path
     assert (bound["name"], bound["value"]) == ("largest-nodes", 10)
     assert found["objective"][0] >= bound["value"]
     assert "every claim is proved" in installed("certify", drawn, solution, "--param", "wake=5").stdout
-    assert "the solution's wake=5; the instance by itself has wake=3" in installed("certify", drawn, solution).stderr
+    assert "the solution's wake=5; the instance itself has wake=3" in installed("certify", drawn, solution).stderr
     installed("certify", drawn, solution, "--param", "wake=4", code=4)
     gaps = installed.json("gap", drawn, "--problem", "consolidation", "--param", "wake=5", "--seed", "0")
     assert [(entry["heuristic"], entry["reference_kind"]) for entry in gaps] == [("fullest-first", "optimum")]
@@ -246,8 +246,8 @@ def entry(name: str) -> str:
             r"names an int; it must name a optsched\.heuristics\.running\.base\.Heuristic, or a tuple of them",
         ),
         (HEAD + f"MINE = ({entry('mine')}, None)", "names None; it must name"),
-        (HEAD + f"MINE = {entry('dl')}", 'bears the name "dl", which is taken'),
-        (HEAD + f"MINE = ({entry('mine')}, {entry('mine')})", 'bears the name "mine", which is taken'),
+        (HEAD + f"MINE = {entry('dl')}", 'has the name "dl", which is taken'),
+        (HEAD + f"MINE = ({entry('mine')}, {entry('mine')})", 'has the name "mine", which is taken'),
         (HEAD + f"MINE = {entry('mine,too')}", "is called 'mine,too'; a name is of letters"),
         (HEAD + 'MINE = Heuristic("mine", "", "", (), "")', "UsageError: .*give batch or policy, and one of them only"),
         (

@@ -402,7 +402,7 @@ def test_claim_from_a_start_is_held_to_its_solution() -> None:
     highs.passModel(engine._highs_lp(program([1.0, 2.0], [[1.0, 1.0]], [3.0], integer=np.array([True, True]))))
     outcome = engine.run(ClaimsLess(highs), EXACT, "test", (np.array([0], dtype=np.int32), np.array([3.0])))
     assert (outcome.status, outcome.objective) == (Termination.OPTIMAL, 3.0)
-    assert outcome.raw_status == "from the start: Optimal, of another value than it says; without: Optimal"
+    assert outcome.raw_status == "from the start: Optimal, whose value is not the one it reports; without: Optimal"
 
 
 # Options --------------------------------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ def attempt(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         own = getattr(function, "__code__", None)
         if own is not None and isinstance(error, TypeError) and own not in _codes(error):
             given = ", ".join(type(argument).__name__ for argument in arguments)
-            message = f"takes other arguments than it is given ({given}): {error}"
+            message = f"was called with arguments that it does not take ({given}): {error}"
             raise HeuristicFailed(f"{message} ({own.co_filename}, line {own.co_firstlineno})") from error
         raise HeuristicFailed(f"raised {raised(error)}") from error
 

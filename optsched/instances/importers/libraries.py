@@ -170,7 +170,7 @@ class _Numbers:
             return starts
         message = (
             f"{agents} agents and {jobs} jobs need {self._size(agents, jobs) - 2} more numbers, but "
-            f"{len(self.words) - 2} follow; nor are these {agents} sets one after the other"
+            f"{len(self.words) - 2} follow; they are not {agents} sets one after the other"
         )
         raise InputError([Fault(self.place(0), message)], self.source)
 

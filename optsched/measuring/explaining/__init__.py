@@ -127,7 +127,7 @@ def explain(
     >>> found.gap, [chain.gain for chain in found.chains]
     ((1,), [(1,)])
     >>> print(found)
-    instance, lsap: the placement has 1 locality-cost (level); the proved optimum: 0.
+    instance, lsap: the placement has locality-cost 1 (level); the proved optimum: 0.
     2 tasks of 2 are placed differently; every optimum moves at least as many.
       -  1 avoidable off-rack map (1 less locality-cost), on b
     Each line is an independent change: it saves the same with or without the others.

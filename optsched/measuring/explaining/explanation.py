@@ -270,10 +270,11 @@ class Explanation(ExplainedGap):
             yield _conflict(self)
             return
         here, there = report.objective, report.reference.solution.objective
-        names = ", then ".join(f"{part.name} ({part.unit})" for part in problem.components)
+        parts = zip(problem.components, here or (), strict=True)
+        values = ", ".join(f"{part.name} {value((number,))} ({part.unit})" for part, number in parts)
         best = "the proved optimum" if self.optimal else "the best placement known (not proved optimal)"
         best_value = "nothing" if there is None else value(there)
-        yield f"{where}: {self.who} has {value(here)} {names}; {best}: {best_value}."
+        yield f"{where}: {self.who} has {values}; {best}: {best_value}."
         if self.chains:
             yield from _heading(self)
             shown, left, moves, gain = self.parted(most)

@@ -404,7 +404,7 @@ def mine(
     --------
     >>> found = mine("dl,reading=heartbeat", "lsap", claim=lambda report: report.absolute_gap == (0,))
     >>> print(found)
-    dl,reading=heartbeat on lsap: 1 locality-cost against the optimum 0, on 1 task and 2 nodes
+    dl,reading=heartbeat on lsap: locality-cost 1 against the optimum 0, on 1 task and 2 nodes
     """
     function: Any = claim
     named = claim if isinstance(claim, str) else None

@@ -174,7 +174,7 @@ class Judged:
 
     @property
     def compared(self) -> str:
-        """What the heuristic comes to, in words: `4 makespan, 11 work against the optimum 3, 9`."""
+        """What the heuristic comes to, in words: `makespan 4, work 11 against the optimum 3, 9`."""
         report = self.report
         best = ", ".join(map(str, report.reference.value or ()))
         if report.objective is None:
@@ -182,7 +182,7 @@ class Judged:
             starved = "some tasks starve: " if report.run.starved else ""
             return f"no feasible placement ({starved}{broken}) where the optimum is {best}"
         names = [component.name for component in report.problem.components]
-        value = ", ".join(f"{part} {name}" for part, name in zip(report.objective, names, strict=True))
+        value = ", ".join(f"{name} {part}" for part, name in zip(report.objective, names, strict=True))
         return f"{value} against the optimum {best}"
 
 

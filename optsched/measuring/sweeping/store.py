@@ -287,7 +287,7 @@ def _words(error: sqlite3.Error) -> str:
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
         return f"cannot be opened or written ({error}): check the path, its folder and who may write there"
     if _busy(error):
-        return f"is held by another program for more than {_PATIENCE:g} s: close it there"
+        return f"is locked by another program for more than {_PATIENCE:g} s: close it there"
     return f"cannot be used: {error}"
 
 

@@ -94,7 +94,7 @@ def lines(posed: Problem, nodes: list[int], most: int = 10) -> list[str]:
 def test_a_chain_of_two() -> None:
     """Tests the whole text of a chain that pushes on."""
     assert lines(chain_of(2), [0, 1]) == [
-        "row, lsap: the placement has 2 locality-cost (level); the proved optimum: 0.",
+        "row, lsap: the placement has locality-cost 2 (level); the proved optimum: 0.",
         "2 tasks of 2 are placed differently; every optimum moves at least as many.",
         "  -  2 avoidable off-rack maps (2 less locality-cost), on n0, n1",
         "Each line is an independent change: it saves the same with or without the others.",

@@ -150,7 +150,7 @@ def test_gaps() -> None:
     assert (found.score, found.counts, found.compared) == (
         (0, Fraction(1)),
         True,
-        "2 locality-cost against the optimum 1",
+        "locality-cost 2 against the optimum 1",
     )
     roomy = {**DOCUMENT, "nodes": [{"id": "a", "slots": 2}, *DOCUMENT["nodes"][1:]]}
     for aim, sort in ((Aim(), OVER_ZERO), (Aim(worst="absolute"), 0)):

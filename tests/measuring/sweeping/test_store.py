@@ -201,7 +201,7 @@ def test_held_by_another_program(path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(module, "_PATIENCE", 0.05)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
-    assert "is held by another program" in told(path)
+    assert "is locked by another program" in told(path)
     other.close()
 
 
