@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
-from hypothesis import strategies as st
+import strategies
 
 from optsched.core.instance import Cluster, Instance, Pairs, Workload
 from optsched.core.results import Value
@@ -46,23 +47,4 @@ def enumerated(problem: GeneralizedAssignment) -> Value | None:
     return min(values, key=problem.minimised, default=None)
 
 
-@st.composite
-def problems(draw: st.DrawFn) -> GeneralizedAssignment:
-    """Up to 4 tasks, 3 nodes and 2 resources, with fractions, forbidden pairs and both senses."""
-    tasks, nodes = draw(st.integers(0, 4)), draw(st.integers(1, 3))
-    unit = draw(st.sampled_from([1.0, 0.25, 0.1, 1 / 3]))
-
-    def matrix(values: st.SearchStrategy[Any]) -> Any:
-        rows = st.lists(values, min_size=nodes, max_size=nodes)
-        return np.array(draw(st.lists(rows, min_size=tasks, max_size=tasks))).reshape(tasks, nodes)
-
-    grain = draw(st.sampled_from([1.0, 0.5, 0.1]))
-    resources = draw(st.sampled_from([[], ["weight"], ["weight", "d_1"]]))
-    demand = {name: np.round(matrix(st.integers(0, 4)) * grain, 1) for name in resources}
-    entry = st.integers(0, 8).map(lambda most: most / (10 if grain == 0.1 else 1))
-    capacity = {name: draw(st.lists(entry, min_size=nodes, max_size=nodes)) for name in resources}
-    allowed = matrix(st.sampled_from([True, True, True, False])).astype(bool) if draw(st.booleans()) else None
-    cluster = Cluster(["n 1", "n_1", "4"][:nodes], capacity=capacity)
-    pairs = Pairs(matrix(st.integers(-5, 9)) * unit, demand, allowed)
-    workload = Workload(["t-1", "t_1", "T 1", "e5"][:tasks], pairs=pairs)
-    return GeneralizedAssignment(Instance(cluster, workload), sense=draw(st.sampled_from(["min", "max"])))
+problems = partial(strategies.problems, "generalized-assignment")

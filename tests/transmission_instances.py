@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
-from hypothesis import strategies as st
+import strategies
 
 from optsched.core.instance import (
     FINISHED,
@@ -78,91 +79,8 @@ def example(placed: tuple[int, int] | None = None, reduce_slots: int = 2) -> Ins
     return Instance(cluster, workload, State.initial(cluster, workload, status=running, node=[*placed, -1, -1]))
 
 
-@st.composite
-def topologies(draw: st.DrawFn, nodes: int) -> Topology:
-    """A topology in any of the four forms; some are asymmetric, some have links in parallel or by way of a switch."""
-    form = draw(st.sampled_from(["distance", "hops", "rate", "links"]))
-    if form == "hops":
-        near, far = draw(st.sampled_from([(2.0, 4.0), (0.0, 1.0), (1.0, 1.0), (0.5, 3.0)]))
-        return Topology("hops", hops={"node": draw(st.sampled_from([0.0, 0.0, 0.25])), "rack": near, "off_rack": far})
-    if form == "links":
-        rates = st.sampled_from([1.0, 3.0, 40.0, 0.7])
-        links = [(f"n{node}", "switch", draw(rates)) for node in range(nodes)]
-        more = draw(st.lists(st.tuples(st.integers(0, nodes - 1), st.integers(0, nodes - 1), rates), max_size=2))
-        return Topology("links", links=(*links, *((f"n{one}", f"n{other}", rate) for one, other, rate in more)))
-    entries = st.sampled_from([0.0, 1.0, 2.0, 5.0] if form == "distance" else [1.0, 3.0, 40.0, 0.7])
-    if form == "distance" and draw(st.booleans()):
-        entries = st.sampled_from([0.1, 1.0, 2.5])
-    matrix = np.array(draw(st.lists(entries, min_size=nodes * nodes, max_size=nodes * nodes))).reshape(nodes, nodes)
-    np.fill_diagonal(matrix, 0.0)
-    return Topology("rate" if form == "rate" else "distance", matrix)
-
-
-@st.composite
-def instances(draw: st.DrawFn, maps: int = 2, reduces: int = 2) -> Instance:
-    """An instance with at most so many pending maps and reduces, and the fields of all three problems."""
-    nodes, jobs = draw(st.integers(1, 3)), draw(st.integers(1, 2))
-    pending = ["pending map"] * draw(st.integers(0, maps)) + ["pending reduce"] * draw(st.integers(0, reduces))
-    others = draw(st.lists(st.sampled_from(["running map", "finished map", "running reduce"]), max_size=2))
-    words = draw(st.permutations([*pending, *others]))
-    tasks = len(words)
-    kind = [MAP if word.endswith("map") else REDUCE for word in words]
-    status = [{"pending": PENDING, "running": RUNNING, "finished": FINISHED}[word.split()[0]] for word in words]
-
-    def each(entry: st.SearchStrategy[Any], length: int) -> list[Any]:
-        return [draw(entry) for _ in range(length)]
-
-    idle, idle_reduce = each(st.integers(0, 2), nodes), each(st.integers(0, 2), nodes)
-    columns: dict[str, Any] = {"slots": np.add(idle, 1), "reduce_slots": idle_reduce}
-    if draw(st.booleans()):
-        columns |= {"rack": each(st.integers(-1, 1), nodes), "rack_ids": ["r1", "r2"]}
-    cluster = Cluster([f"n{node}" for node in range(nodes)], topology=draw(topologies(nodes)), **columns)
-
-    sizes = st.sampled_from(WHOLE if draw(st.booleans()) else SIZES)
-    size, read = each(sizes, tasks), each(st.sampled_from([0.0, 0.5, 1.0, np.nan]), tasks)
-    pairs = [
-        (one, other) for one in range(tasks) for other in range(tasks) if (kind[one], kind[other]) == (MAP, REDUCE)
-    ]
-    sent = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
-    sent_size = each(sizes, len(sent))
-    replicas = each(st.lists(st.integers(0, nodes - 1), unique=True, min_size=1, max_size=2), tasks)
-    if pairs and draw(st.booleans()):  # all maps are alike
-        size, replicas = [size[0]] * tasks, [replicas[0]] * tasks
-        of_reduce = dict(zip((other for _, other in pairs), each(sizes, len(pairs)), strict=True))
-        sent, sent_size = pairs, [of_reduce[other] for _, other in pairs]
-    workload = Workload(
-        [f"t{task}" for task in range(tasks)],
-        kind=kind,
-        job=each(st.integers(-1, jobs - 1) if draw(st.booleans()) else st.just(0), tasks),
-        job_ids=[f"j{job}" for job in range(jobs)],
-        replicas=Ragged.from_rows(replicas),
-        size=size,
-        # An instance whose shuffle has no entry lacks it.
-        shuffle=Shuffle(
-            [one for one, _ in sent],
-            [other for _, other in sent],
-            sent_size,
-        ),
-    )
-    state = State.initial(
-        cluster,
-        workload,
-        status=status,
-        node=[-1 if word.startswith("pending") else draw(st.integers(0, nodes - 1)) for word in words],
-        idle_slots=idle,
-        idle_reduce_slots=idle_reduce,
-        bytes_read=np.multiply(size, read),
-    )
-    return Instance(cluster, workload, state)
-
-
-@st.composite
-def problems(draw: st.DrawFn, name: str, **fixed: Any) -> Problem:
-    """The problem called `name` on an instance with a shuffle where it needs one; `distinct` is drawn unless fixed."""
-    few = {"transmission-maps": (4, 1), "transmission-reduces": (1, 4)}.get(name, (3, 2))
-    instance = draw(instances(*few).filter(lambda made: made.workload.shuffle is not None or name.endswith("maps")))
-    parameters = {} if name.endswith("maps") else {"distinct": draw(st.sampled_from([True, True, False]))}
-    return PROBLEMS[name](instance, **{**parameters, **fixed})
+instances = partial(strategies.instances, "transmission")
+problems = strategies.problems
 
 
 def drawn(seed: int, maps: int, reduces: int, nodes: int, slots: int = 2, reduce_slots: int = 1) -> Instance:

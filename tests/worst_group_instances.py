@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from hypothesis import strategies as st
+import strategies
 
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.files import load
@@ -47,15 +48,4 @@ def posed(
     return WorstGroup(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=slots)), **parameters)
 
 
-@st.composite
-def problems(draw: st.DrawFn, most: int = 5) -> WorstGroup:
-    """Up to `most` tasks of three groups on three nodes, some of them in racks."""
-    nodes, tasks = draw(st.integers(1, 3)), draw(st.integers(0, most))
-    holders = st.sets(st.integers(0, nodes - 1), max_size=2).map(sorted)
-    return posed(
-        draw(st.lists(holders, min_size=tasks, max_size=tasks)),
-        draw(st.lists(st.integers(0, 2), min_size=tasks, max_size=tasks)),
-        slots=draw(st.lists(st.integers(0, 2), min_size=nodes, max_size=nodes)),
-        racks=draw(st.none() | st.lists(st.integers(-1, 1), min_size=nodes, max_size=nodes)),
-        levels=draw(st.sampled_from(LEVELS)),
-    )
+problems = partial(strategies.problems, "worst-group")

@@ -22,7 +22,7 @@ KINDS = ((worst_group.build_pyomo, solve_pyomo), (worst_group.build_pulp, solve_
 
 
 @settings(max_examples=25)
-@given(problems(most=4))
+@given(problems(tasks=4))
 def test_both_models_find_the_enumerated_optima(problem: WorstGroup) -> None:
     """Tests both programs of both models, whose placements are worth what they say; and the size that is told."""
     values = {value for value, _ in judged(problem)}

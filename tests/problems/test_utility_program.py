@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from utility_instances import SWAPS, posed, problems
 
 from optsched.core.instance import Ints
-from optsched.core.placement import Placement
 from optsched.problems import Utility, knapsack, utility_program
 from optsched.problems.base import GRID
 from optsched.problems.utility_program import Columns, Hosts, Items, TaskPrices, columns_at, deal, maximal_patterns
@@ -54,7 +53,7 @@ def test_every_placement_is_in_the_programs(problem: Utility) -> None:
     for posed_problem in (problem, problem.apart()):
         first = posed_problem.program()
         for value, nodes in list(judged(problem))[::7]:
-            placement = Placement(np.array(nodes))
+            placement = problem.placement(nodes)
             for program in (first, posed_problem.program(value[:1])):
                 values = posed_problem.values_of(placement, program)
                 assert program.broken(values) is None

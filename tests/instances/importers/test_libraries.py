@@ -1,4 +1,4 @@
-"""The importers of OR-Library files: what they read, and every fault with its line."""
+"""The importers of OR-Library and DIMACS files: what they read, and every fault with its line."""
 
 from __future__ import annotations
 
