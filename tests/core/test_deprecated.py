@@ -11,7 +11,7 @@ import pytest
 
 from optsched.core.deprecated import FORMER
 from optsched.heuristics.running.course import Ends, Service
-from optsched.measuring import gaps, matrix
+from optsched.measuring import explaining, gaps, matrix
 from optsched.measuring.records import Run
 
 #: Names of former modules that are called otherwise now.
@@ -62,6 +62,8 @@ def test_a_name_that_moved_alone() -> None:
         assert matrix.Cell is Run
     with pytest.warns(DeprecationWarning, match=r"fields_beside is .* optsched\.measuring\.gaps\.frontier_gap_fields"):
         assert gaps.fields_beside is gaps.frontier_gap_fields
+    with pytest.warns(DeprecationWarning, match=r"JobTold is .*\.ExplainedJob"):
+        assert explaining.JobTold is explaining.ExplainedJob
     with pytest.raises(AttributeError, match="has no attribute 'Cells'"):
         matrix.Cells  # noqa: B018
 

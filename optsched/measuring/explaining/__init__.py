@@ -13,6 +13,7 @@ from typing import Any, overload
 import numpy as np
 
 from optsched.core.brief import several
+from optsched.core.deprecated import former_names
 from optsched.core.errors import HeuristicFailed, UsageError, expect
 from optsched.core.placement import Placement, Schedule
 from optsched.core.results import Solution, Termination
@@ -21,7 +22,7 @@ from optsched.heuristics.running.answers import placement_from
 from optsched.measuring.explaining.chains import Chain, Difference, better_by, difference
 from optsched.measuring.explaining.changes import Conflict, Worth, conflict_of, worths
 from optsched.measuring.explaining.explanation import Explanation, Move
-from optsched.measuring.explaining.schedules import JobTold, Link, ScheduleExplanation, TaskTold
+from optsched.measuring.explaining.schedules import ExplainedJob, ExplainedTask, Link, ScheduleExplanation
 from optsched.measuring.gaps import GapReport, Reference, gap, gap_of
 from optsched.problems import Problem
 from optsched.problems.base import TaskProblem, expect_problem
@@ -33,16 +34,19 @@ __all__ = [
     "Conflict",
     "Difference",
     "Explanation",
-    "JobTold",
+    "ExplainedJob",
     "Link",
     "Move",
     "ScheduleExplanation",
-    "TaskTold",
+    "ExplainedTask",
     "Worth",
     "decision_of",
     "explain",
     "explained",
 ]
+
+_SCHEDULES = "optsched.measuring.explaining.schedules"
+__getattr__ = former_names(__name__, JobTold=f"{_SCHEDULES}:ExplainedJob", TaskTold=f"{_SCHEDULES}:ExplainedTask")
 
 #: Why no change of the instance was solved, though it was asked for.
 NO_CHANGE = "no full node would offer one more slot, and no replica or room betters the optimum as it is placed"

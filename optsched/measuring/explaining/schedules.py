@@ -19,10 +19,10 @@ from optsched.measuring.printing import number
 from optsched.problems.schedules import NEVER, ScheduleProblem
 
 __all__ = [
-    "JobTold",
+    "ExplainedJob",
     "Link",
     "ScheduleExplanation",
-    "TaskTold",
+    "ExplainedTask",
     "Waits",
 ]
 
@@ -239,12 +239,12 @@ def _causes(maps: float, slots: float, passed: float, who: str = "") -> str:
     return f"{who}waited {causes}" if causes else ""
 
 
-def _job(job: JobTold, explanation: ScheduleExplanation) -> str:
+def _job(job: ExplainedJob, explanation: ScheduleExplanation) -> str:
     optimal = "" if job.best is None else f", {_seconds(job.best)} in {explanation.best_called}"
     return f"{job.job}: {_seconds(job.time)}{optimal}, {_seconds(job.alone)} alone; {_last(job.last)}"
 
 
-def _last(task: TaskTold | None) -> str:
+def _last(task: ExplainedTask | None) -> str:
     if task is None:
         return "its last task ran at the beginning"
     waited = _causes(task.maps, task.slots, task.passed) or "did not wait"
@@ -273,7 +273,7 @@ def _seconds(time: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskTold:
+class ExplainedTask:
     """A task, and what it waited for, in seconds.
 
     Attributes
@@ -302,7 +302,7 @@ class TaskTold:
 
 
 @dataclass(frozen=True, slots=True)
-class JobTold:
+class ExplainedJob:
     """A job, with seconds from its arrival to its end.
 
     Attributes
@@ -323,7 +323,7 @@ class JobTold:
     time: float
     best: float | None
     alone: float
-    last: TaskTold | None
+    last: ExplainedTask | None
 
     @property
     def lost(self) -> float:
@@ -368,15 +368,15 @@ class ScheduleExplanation(ExplainedGap):
         return Waits(self.problem, self.schedule)
 
     @cached_property
-    def tasks(self) -> tuple[TaskTold, ...]:
+    def tasks(self) -> tuple[ExplainedTask, ...]:
         """Each task that the schedule starts, in the order of the file."""
         return tuple(self._task(position) for position in range(len(self.problem.tasks)))
 
-    def _task(self, position: int) -> TaskTold:
+    def _task(self, position: int) -> ExplainedTask:
         waits, instance = self.waits, self.problem.instance
         task = int(waits.tasks[position])
         assert self.schedule is not None
-        return TaskTold(
+        return ExplainedTask(
             str(instance.workload.task_ids[task]),
             KINDS[int(instance.workload.kind[task])],
             str(instance.cluster.node_ids[self.schedule.nodes[task]]),
@@ -386,7 +386,7 @@ class ScheduleExplanation(ExplainedGap):
         )
 
     @cached_property
-    def jobs(self) -> tuple[JobTold, ...]:
+    def jobs(self) -> tuple[ExplainedJob, ...]:
         """The jobs, the one that loses most first."""
         problem = self.problem
         assert self.schedule is not None
@@ -401,7 +401,7 @@ class ScheduleExplanation(ExplainedGap):
             started = position < len(problem.tasks) and problem.tasks[position] == task
             there = None if best is None else float(best[job])
             last = self._task(position) if started else None
-            found.append(JobTold(name, float(times[job]), there, float(alone[job]), last))
+            found.append(ExplainedJob(name, float(times[job]), there, float(alone[job]), last))
         return tuple(sorted(found, key=lambda job: -job.lost))
 
     @property
