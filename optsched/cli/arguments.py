@@ -137,7 +137,7 @@ _VALUES = {
     "--profile": PROFILE,
     "--solution": SOLUTION,
     "--start": SOLUTION,
-    **dict.fromkeys(("--to", "--output", "--plot", "--schedule", "--jobs", "--store"), FILE),
+    **dict.fromkeys(("--to", "--output", "--plot", "--schedule", "--jobs", "--store", "--junit", "--markdown"), FILE),
 }
 
 

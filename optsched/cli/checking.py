@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from optsched.measuring.studies.checks import Planned
     from optsched.processes.limits import Outcome
 
-__all__ = ["check", "mine"]
-
 #: The file that is taken where none is named.
 FILE = "optsched-check.toml"
 
@@ -36,16 +34,8 @@ FILE = "optsched-check.toml"
 @click.option("--only", multiple=True, metavar="NAME", help="The check of this name (repeatable); by default all.")
 @click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Checks that run at once; by default 1.")
 @click.option("--update", is_flag=True, help="Record today's values of the heuristics as the baselines.")
-@click.option(
-    "--junit",
-    help="Write the results there as JUnit XML, too.",
-    type=arguments.FILE,
-)
-@click.option(
-    "--markdown",
-    help="Write a summary there in Markdown, too.",
-    type=arguments.FILE,
-)
+@arguments.option("--junit", help="Write the results there as JUnit XML, too.")
+@arguments.option("--markdown", help="Write a summary there in Markdown, too.")
 @click.option(
     "--github/--no-github",
     default=None,
@@ -273,12 +263,7 @@ def _record(results: Sequence[Result]) -> None:
     "--time-limit", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds for the whole search."
 )
 @arguments.run_limit_options
-@click.option(
-    "--to",
-    "folder",
-    help="Write NAME.json and test_NAME.py there.",
-    type=arguments.FOLDER,
-)
+@arguments.option("--to", "folder", help="Write NAME.json and test_NAME.py there.", type=arguments.FOLDER)
 @click.option("--name", metavar="NAME", help="Name of both files; by default made from problem and heuristic.")
 @arguments.format_option("words", "json")
 @click.pass_context

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from optsched.core.network import FlowNetwork
     from optsched.instances.importers import Importer, Option
 
-__all__ = ["describe", "generate", "import_"]
-
 #: How many of a problem's missing fields a table shows, and JSON.
 SHOWN_IN_TABLE, SHOWN_IN_JSON = 3, 100
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from optsched.problems.schedules import ScheduleProblem
     from optsched.solvers.profiles import Profile
 
-__all__ = ["explain", "explanation_table", "decision_file", "show", "words"]
-
 
 @click.command()
 @arguments.posed_options
@@ -254,7 +252,8 @@ def show(
     For a problem over time, and for a schedule file, Gantt charts are drawn one below another. A schedule
     file names no problem: without --problem the first one over time judges it.
     """
-    from optsched.cli.output import Notes, replacing
+    from optsched.cli.output import Notes, check_noun, replacing
+    from optsched.core.placement import Schedule
     from optsched.measuring.studies.choices import chosen as choice_of
     from optsched.problems import Problem
     from optsched.problems.base import TaskProblem
@@ -269,7 +268,9 @@ def show(
     loaded = arguments.load_any(instance)
     held = [(path, decision_file(loaded, path)) for path in dict.fromkeys(solutions)]
     posed = _posed(loaded, problem_name, params, choices, held)
-    _check_same_noun(posed, held)
+    if posed is not None:
+        for path, given in held:
+            check_noun(path, given if isinstance(given, Schedule) else given.decision, posed, "name another --problem")
     notes = Notes()
     if isinstance(posed, TaskProblem):
         notes.of(posed)
@@ -295,19 +296,6 @@ def decision_file(loaded: Instance | FlowNetwork, path: str) -> Solution | Sched
     if not isinstance(held, Schedule) and held.decision is None:
         raise UsageError(f"{path}: holds no decision on {loaded.name or 'this instance'}; give a solution of it")
     return held
-
-
-def _check_same_noun(posed: AnyProblem | None, decisions: Sequence[tuple[str, Solution | Schedule]]) -> None:
-    """Raise UsageError where a file holds another noun than the problem decides."""
-    from optsched.core.placement import Schedule
-
-    for path, given in decisions:
-        decision = given if isinstance(given, Schedule) else given.decision
-        assert decision is not None
-        noun = decision.noun
-        if posed is not None and noun != posed.decided.noun:
-            mismatch = f"holds a {noun}, and {posed.name} decides a {posed.decided.noun}"
-            raise UsageError(f"{path}: {mismatch}; give a solution of such a problem, or name another --problem")
 
 
 def _posed(

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from optsched.measuring.studies.runs import Work
     from optsched.measuring.studies.tables import ProblemSummary
 
-__all__ = ["gap", "look_at", "matrix", "report", "sources", "summaries_text"]
-
 #: The most chains of a gap that are printed one by one.
 MOST = 10
 
@@ -30,12 +28,8 @@ MOST = 10
 @click.command()
 @click.argument("instances", nargs=-1, metavar="[INSTANCE]...", type=arguments.INSTANCE)
 @arguments.measured_options
-@click.option(
-    "--solution",
-    "solutions",
-    multiple=True,
-    type=arguments.SOLUTION,
-    help="Measure what this file decides, as a heuristic (repeatable).",
+@arguments.option(
+    "--solution", "solutions", multiple=True, help="Measure what this file decides, as a heuristic (repeatable)."
 )
 @arguments.drawn_options
 @arguments.seed_options
@@ -440,28 +434,11 @@ def matrix(
 
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", type=arguments.FILE)
-@click.option(
-    "--to",
-    multiple=True,
-    required=True,
-    help="Where to: a .html page, .tex or .md tables, or .csv (repeatable).",
-    type=arguments.FILE,
+@arguments.option(
+    "--to", multiple=True, required=True, help="Where to: a .html page, .tex or .md tables, or .csv (repeatable)."
 )
-@click.option(
-    "--problem",
-    "problems",
-    multiple=True,
-    help="Only this problem (repeatable).",
-    type=arguments.PROBLEM,
-)
-@click.option(
-    "--heuristic",
-    "heuristics",
-    multiple=True,
-    metavar="H",
-    help="Only this heuristic (repeatable).",
-    type=arguments.HEURISTIC,
-)
+@arguments.option("--problem", "problems", multiple=True, help="Only this problem (repeatable).")
+@arguments.option("--heuristic", "heuristics", multiple=True, metavar="H", help="Only this heuristic (repeatable).")
 @click.option("--title", metavar="TEXT", help="Heading of the report.")
 def report(
     sources: tuple[str, ...],

@@ -19,15 +19,6 @@ if TYPE_CHECKING:
     from optsched.core.results import Value
     from optsched.problems import AnyProblem
 
-__all__ = [
-    "checks",
-    "docs",
-    "list_",
-    "pages",
-    "self_test",
-    "versions",
-]
-
 #: The packages that `versions` lists, if installed.
 PACKAGES = (
     "numpy",
@@ -90,6 +81,7 @@ def _belongs(file: str, name: str, names: tuple[str, ...]) -> bool:
 def _instances() -> list[dict[str, Any]]:
     from optsched.instances.library import library
 
+    fields = ("parameters", "value", "frontier", "certificate", "proved", "reproduce")
     return [
         {
             "name": entry.name,
@@ -97,15 +89,7 @@ def _instances() -> list[dict[str, Any]]:
             "source": entry.source,
             "file": str(entry.path),
             "optima": {
-                problem: {
-                    "parameters": known.parameters,
-                    "value": list(known.value),
-                    "frontier": [list(point) for point in known.frontier],
-                    "certificate": known.certificate,
-                    "proved": known.proved,
-                    "reproduce": known.reproduce,
-                }
-                for problem, known in entry.optima.items()
+                problem: {field: getattr(known, field) for field in fields} for problem, known in entry.optima.items()
             },
         }
         for entry in library().values()
@@ -115,18 +99,8 @@ def _instances() -> list[dict[str, Any]]:
 def _profiles() -> list[dict[str, Any]]:
     from optsched.solvers.profiles import load_profile, profile_names
 
-    return [
-        {
-            "name": profile.name,
-            "description": profile.description,
-            "time_limit": profile.time_limit,
-            "node_limit": profile.node_limit,
-            "relative_gap": profile.relative_gap,
-            "threads": profile.threads,
-            "highs": profile.highs,
-        }
-        for profile in map(load_profile, profile_names())
-    ]
+    fields = ("name", "description", "time_limit", "node_limit", "relative_gap", "threads", "highs")
+    return [{field: getattr(load_profile(name), field) for field in fields} for name in profile_names()]
 
 
 def _families() -> list[dict[str, Any]]:

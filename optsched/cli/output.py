@@ -16,7 +16,7 @@ import numpy as np
 
 from optsched.cli import arguments
 from optsched.core.brief import assumed, assumed_in_words
-from optsched.core.errors import InputError, MissingField
+from optsched.core.errors import InputError, MissingField, UsageError
 from optsched.core.instance import KINDS, MAP, Instance
 from optsched.core.network import FlowNetwork
 from optsched.core.placement import Schedule
@@ -333,6 +333,14 @@ def pose(argument: str, problem_name: str, params: Sequence[str]) -> tuple[AnyPr
     notes.of_labels(posed.instance)
     notes.tell()
     return posed, notes.recorded(posed.instance.name, posed.name)
+
+
+def check_noun(path: str, decision: Any, problem: AnyProblem, otherwise: str = "") -> None:
+    """Raise UsageError where a file holds another noun than the problem decides; `otherwise` may be done, too."""
+    if decision.noun != problem.decided.noun:
+        mismatch = f"holds a {decision.noun}, and {problem.name} decides a {problem.decided.noun}"
+        mend = ", or ".join(filter(None, ["give a solution of such a problem", otherwise]))
+        raise UsageError(f"{path}: {mismatch}; {mend}")
 
 
 def _nearly(instance: Instance, error: MissingField) -> bool:

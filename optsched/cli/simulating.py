@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     #: A run, and its policy as it was asked for.
     Named = tuple[str, Simulation]
 
-__all__ = ["content", "decompose", "parts_table", "policies_table", "policy_named", "simulate"]
-
-
 #: How tables of jobs may be written.
 JOBS = (".csv", ".parquet")
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     #: The job of a check: the problem, the claim, and how many seconds it may take.
     _Job = tuple[AnyProblem, Solution | Frontier, float | None]
 
-__all__ = ["bounds", "certify", "export", "frontier", "solve"]
-
 #: Characters that a limit may have.
 _LONGEST_NUMBER = 40
 
@@ -63,7 +61,7 @@ def solve(
     Ctrl-C ends the search and shows the incumbent and the bound so far. The file of --output then stays as it was; the
     incumbent is written next to it, as SOLUTION.json.partial.
     """
-    from optsched.cli.output import pose, replacing
+    from optsched.cli.output import check_noun, pose, replacing
     from optsched.core.results import Limit, Termination
     from optsched.instances.claim_files import claim_content, read_decision
     from optsched.measuring.printing import progress
@@ -79,9 +77,7 @@ def solve(
         begin = read_decision(start, posed.instance)
         if begin is None:
             raise UsageError(f"{start}: holds no decision on this instance to start from")
-        if not isinstance(begin, posed.decided):
-            mismatch = f"holds a {begin.noun}, and {posed.name} decides a {posed.decided.noun}"
-            raise UsageError(f"{start}: {mismatch}; give a solution of such a problem")
+        check_noun(start, begin, posed)
     with nullcontext() if output is None else replacing(output) as file:
         with progress(sys.stderr) as step:
             step(f"{posed.instance.name} {posed.name}")

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from optsched.processes import Limits
     from optsched.solvers.profiles import Profile
 
-__all__ = ["sweep"]
-
 #: Seconds between two lines on how far it is, where there is no terminal to draw on.
 PAUSE = 30.0
 
@@ -38,11 +36,7 @@ _MEASURED = ("problems", "heuristics", "params", "family", "seeds", "drawn_with"
 
 @click.command()
 @click.argument("given", nargs=-1, metavar="[FILE.toml | INSTANCE...]", type=arguments.INSTANCE)
-@click.option(
-    "--store",
-    help="SQLite file for the results; created if it does not exist.",
-    type=arguments.FILE,
-)
+@arguments.option("--store", help="SQLite file for the results; created if it does not exist.")
 @arguments.measured_options
 @arguments.drawn_options
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Seeds for each heuristic.")

@@ -28,8 +28,6 @@ from optsched.showing.gaps import box_plot, distribution, performance_profile
 from optsched.showing.sources import Found, FrontierRecord, asked, chosen, entries_of, read, study
 from optsched.showing.trade_offs import frontier_picture
 
-__all__ = ["FORMS", "built", "check_forms", "write_report"]
-
 #: The most notes of records that are listed one by one.
 _NOTES = 200
 

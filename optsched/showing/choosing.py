@@ -42,14 +42,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "draw",
-    "explained_picture",
-    "gap_text",
-    "panel",
-    "side_by_side",
-]
-
 #: What is drawn of one decision: a placement on its cluster, or a schedule over time.
 Panel: TypeAlias = Scene | Timeline
 

@@ -40,29 +40,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "IDLE",
-    "LEAST",
-    "LOOKS",
-    "NEAR",
-    "NODE",
-    "PLACED",
-    "RACK",
-    "OFF_RACK",
-    "RUNS",
-    "TAKEN",
-    "WORDS",
-    "Scene",
-    "counts",
-    "detail",
-    "drawn",
-    "grouped",
-    "headings",
-    "of_placement",
-    "of_snapshot",
-    "page",
-]
-
 #: What a cell is, in the order in which they stand on a node: a task that runs, a slot that is taken by what is not
 #: listed, a placed task by how near it is to its data or where nothing has data, an idle slot.
 RUNS, TAKEN, NODE, RACK, OFF_RACK, PLACED, IDLE = range(7)

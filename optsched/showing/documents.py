@@ -21,22 +21,6 @@ from optsched.showing.figures import picture
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "COLUMNS",
-    "FLOAT_ROWS",
-    "PAGE_ROWS",
-    "ROWS",
-    "Lines",
-    "Part",
-    "Picture",
-    "Report",
-    "Section",
-    "latex",
-    "markdown",
-    "page",
-    "tidy",
-]
-
 #: Rows of a table in Markdown, and in a float of LaTeX, which a page must hold; all are in the CSV.
 ROWS, FLOAT_ROWS = 60, 40
 

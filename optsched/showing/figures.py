@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,27 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
-
-__all__ = [
-    "KINDS",
-    "SMALL",
-    "WIDEST",
-    "MissingGlyphs",
-    "begun",
-    "check_kind",
-    "fold",
-    "headed",
-    "keyed",
-    "look",
-    "named",
-    "picture",
-    "plain",
-    "save",
-    "short",
-    "trimmed",
-    "wide",
-    "whole_ticks",
-]
 
 #: Kinds of files that a picture can be written to, and what keeps the day and the machine out of each.
 KINDS: dict[str, dict[str, Any]] = {
@@ -268,8 +248,7 @@ def trimmed(names: Sequence[str], most: int) -> tuple[list[str], str]:
 
 def _alike(names: Sequence[str]) -> int:
     """The number of letters at the beginning that are the same in all names."""
-    lowest, highest = min(names), max(names)
-    return next((at for at, pair in enumerate(zip(lowest, highest, strict=False)) if pair[0] != pair[1]), len(lowest))
+    return sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False)))
 
 
 def wide(text: str, size: float) -> float:

@@ -23,7 +23,7 @@ from optsched.core.brief import counted
 from optsched.core.errors import UsageError, described
 from optsched.measuring.printing import figures, percent
 from optsched.problems import PROBLEMS
-from optsched.showing.figures import SMALL, WIDEST, begun, fold, keyed, look, named, plain, settings, short, whole_ticks
+from optsched.showing.figures import SMALL, begun, fold, keyed, look, named, plain, settings, short, whole_ticks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,16 +98,7 @@ def box_plot(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: 
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['dl', 'fair']
     """
-    frame = _checked(frame, component)
-    panels, differing = _drawable(frame, component, absolute)
-    heights = [_ROW * len(rows) + 0.75 for rows in panels.values()]
-    with settings():
-        figure, places = _panels(heights, 7.0)
-        for axes, (problem, rows) in zip(places, panels.items(), strict=True):
-            _boxes(axes, rows, 1 if problem in differing else 100)
-            _titled(axes, _least_and_most(problem, rows, problem in differing))
-            axes.set_xlabel(_gap_label(frame, problem, component, problem in differing))
-    return figure
+    return _boxed(frame, component, absolute, curves=False)
 
 
 def _titled(axes: Axes, title: str) -> None:
@@ -216,25 +207,29 @@ def gaps_picture(frame: pd.DataFrame | GapReports, *, component: int = 1, absolu
     >>> [axes.get_title() for axes in figure.axes]
     ['fair-lsap', 'fair-lsap']
     """
+    return _boxed(frame, component, absolute, curves=True)
+
+
+def _boxed(frame: pd.DataFrame | GapReports, component: int, absolute: bool, curves: bool) -> Figure:
+    """A panel of boxes a problem, each with one of curves below it where they are asked for."""
     frame = _checked(frame, component)
     panels, differing = _drawable(frame, component, absolute)
     looks = {name: look(number) for number, name in enumerate(frame["heuristic"].astype(str).unique())}
-    heights = [
-        high
-        for rows in panels.values()
-        for high in (_ROW * len(rows) + 0.75, _PANEL - 0.5 + _LINE * len(rows) + _BELOW)
-    ]
+    heights = []
+    for rows in panels.values():
+        heights += [_ROW * len(rows) + 0.75, _PANEL - 0.5 + _LINE * len(rows) + _BELOW][: 1 + curves]
     with settings():
-        figure = begun(7.0, sum(heights) + 0.2, ", ".join(panels))
-        grid = figure.subplots(len(heights), squeeze=False, height_ratios=heights).reshape(-1, 2)
-        for (boxes, curves), (problem, rows) in zip(grid, panels.items(), strict=True):
+        figure = begun(7.0, sum(heights) + 0.2, ", ".join(panels) if curves else "")
+        grid = figure.subplots(len(heights), squeeze=False, height_ratios=heights).reshape(len(panels), -1)
+        for places, (problem, rows) in zip(grid, panels.items(), strict=True):
             factor = 1 if problem in differing else 100
-            _boxes(boxes, rows, factor)
-            _spread(curves, [factor * value for runs in rows.values() for value in runs.values])
-            _steps_of(curves, rows, looks, factor, 0)
-            _titled(boxes, _least_and_most(problem, rows, problem in differing))
-            _titled(curves, _most_often(problem, rows, 0, "optimal"))
-            for axes in (boxes, curves):
+            _boxes(places[0], rows, factor)
+            _titled(places[0], _least_and_most(problem, rows, problem in differing))
+            for axes in places[1:]:
+                _spread(axes, [factor * value for runs in rows.values() for value in runs.values])
+                _steps_of(axes, rows, looks, factor, 0)
+                _titled(axes, _most_often(problem, rows, 0, "optimal"))
+            for axes in places:
                 axes.set_xlabel(_gap_label(frame, problem, component, problem in differing))
     return figure
 
@@ -446,16 +441,6 @@ def _gap_label(frame: pd.DataFrame, problem: str, component: int, absolute: bool
     return f"difference{of} from the {rival.replace('of the', 'the')}{unit}"
 
 
-def _panels(heights: Sequence[float], width: float) -> tuple[Figure, list[Axes]]:
-    """A figure with a panel of each height (inches), in two columns where there are many and they are not too wide."""
-    columns = 1 if len(heights) <= _ONE_COLUMN or 2 * width > WIDEST else 2
-    rows = [max(heights[start : start + columns]) for start in range(0, len(heights), columns)]
-    figure = begun(width * columns, sum(rows) + 0.2)
-    grid = figure.add_gridspec(len(rows), columns, height_ratios=rows)
-    places = [figure.add_subplot(grid[number // columns, number % columns]) for number in range(len(heights))]
-    return figure, places
-
-
 def _spread(axes: Axes, values: Sequence[float]) -> None:
     """The axis of gaps: from 0, and logarithmic beyond the smallest where they differ by orders of magnitude."""
     from matplotlib.ticker import FuncFormatter, NullLocator
@@ -505,8 +490,13 @@ def _curves(
     names = list(dict.fromkeys(name for rows in panels.values() for name in rows))
     looks = {name: look(number) for number, name in enumerate(names)}
     with settings():
-        figure, places = _panels([_PANEL + _LINE * len(rows) + _BELOW for rows in panels.values()], _CURVES)
-        for axes, (problem, rows) in zip(places, panels.items(), strict=True):
+        columns = 1 if len(panels) <= _ONE_COLUMN else 2
+        heights = [_PANEL + _LINE * len(rows) + _BELOW for rows in panels.values()]
+        highest = [max(heights[start : start + columns]) for start in range(0, len(heights), columns)]
+        figure = begun(_CURVES * columns, sum(highest) + 0.2)
+        grid = figure.add_gridspec(len(highest), columns, height_ratios=highest)
+        for number, (problem, rows) in enumerate(panels.items()):
+            axes = figure.add_subplot(grid[number // columns, number % columns])
             scale(axes, [factors[problem] * value for runs in rows.values() for value in runs.values])
             _steps_of(axes, rows, looks, factors[problem], start)
             _titled(axes, _most_often(problem, rows, start, what))

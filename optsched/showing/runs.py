@@ -556,7 +556,5 @@ def _together(sides: np.ndarray, **look: Any) -> PathPatch:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
-    corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)])
-    points = sides[:, None, :2] + corners * sides[:, None, 2:]
-    codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(sides))
-    return PathPatch(Path(points.reshape(-1, 2), codes), **look)
+    corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1)])
+    return PathPatch(Path.make_compound_path_from_polys(sides[:, None, :2] + corners * sides[:, None, 2:]), **look)

@@ -11,7 +11,6 @@ import os
 import re
 import shlex
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -28,20 +27,6 @@ from optsched.core.resources import code_version
 from optsched.core.results import Proof, Value
 from optsched.measuring.printing import Cell
 from optsched.measuring.records import Record, Run
-
-__all__ = [
-    "Found",
-    "FrontierRecord",
-    "Source",
-    "again",
-    "argument",
-    "asked",
-    "chosen",
-    "entries_of",
-    "parsed",
-    "read",
-    "study",
-]
 
 Kept = TypeVar("Kept")
 
@@ -248,15 +233,9 @@ def _of_json(content: bytes, name: str, kind: str) -> tuple[Source, list[Record 
             entries.append(found)
     if faults:
         raise InputError(faults, name)
-    return _source(name, kind, entries, hashlib.sha256(content).hexdigest() if kind == "records" else ""), entries
-
-
-def _source(name: str, kind: str, entries: Sequence[Record | FrontierRecord], sha256: str) -> Source:
-    counts = Counter(
-        "frontier" if isinstance(entry, FrontierRecord) else "run" if entry.ran_in is None else "cell"
-        for entry in entries
-    )
-    return Source(name, kind, sha256, counts["run"], counts["cell"], counts["frontier"])
+    sha256 = hashlib.sha256(content).hexdigest() if kind == "records" else ""
+    cells = [entry.ran_in is not None for entry in entries if isinstance(entry, Record)]
+    return Source(name, kind, sha256, cells.count(False), cells.count(True), len(entries) - len(cells)), entries
 
 
 # Entries ----------------------------------------------------------------------------------------------------------

@@ -21,22 +21,6 @@ from optsched.measuring.studies.tables import LEAST, ProblemSummary, Row
 from optsched.showing.gaps import Panels, ratios, runs_of
 from optsched.showing.sources import FrontierRecord, again
 
-__all__ = [
-    "all_runs",
-    "reached",
-    "comparisons",
-    "distribution",
-    "failures",
-    "frontier",
-    "gaps",
-    "instances",
-    "matrices",
-    "overview",
-    "profile",
-    "proofs",
-    "times",
-]
-
 #: Gaps and factors at which a distribution and a profile are read.
 _GAPS = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 _FACTORS = (1.0, 1.01, 1.05, 1.1, 1.25, 1.5, 2.0, 4.0)
