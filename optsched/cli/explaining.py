@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from optsched.core.placement import Schedule
     from optsched.core.results import Solution
     from optsched.measuring.explaining import Explanation, ScheduleExplanation
-    from optsched.measuring.gaps import GapReport, Reference
+    from optsched.measuring.gaps import GapReport
     from optsched.measuring.printing import Table
     from optsched.measuring.studies.choices import Choice
     from optsched.problems import AnyProblem, Problem
@@ -351,28 +351,11 @@ def _decisions(
 ) -> Figure:
     """The decisions of heuristics and files, side by side; `failures` gets the heuristics that failed."""
     from optsched.core.placement import Placement
-    from optsched.showing.choosing import draw, side_by_side
-
-    reference, reports = _measured(posed, choices, seed, profile, seconds, failures)
-    shown = [*zip((choice.label for choice in choices), reports, strict=True), *decisions]
-    if not shown and reference.solution.decision is None and posed.decided is Placement:
-        return draw(posed.instance)
-    return side_by_side(posed, shown, reference)
-
-
-def _measured(
-    posed: TaskProblem[Any],
-    choices: Sequence[Choice],
-    seed: int,
-    profile: Profile,
-    seconds: float | None,
-    failures: list[GapReport],
-) -> tuple[Reference, list[GapReport]]:
-    """The reference, and a report of each heuristic; `failures` gets those that failed."""
     from optsched.core.results import Limit
     from optsched.heuristics import run
     from optsched.measuring.gaps import Reference, gap_of
     from optsched.measuring.printing import progress
+    from optsched.showing.choosing import draw, side_by_side
 
     reports = []
     # What a user's heuristic prints must not come between the data.
@@ -389,4 +372,7 @@ def _measured(
     if reference.solution.decision is None:
         arguments.note(f"no optimum is drawn: {reference.solution.termination}", "warning")
     failures += [report for report in reports if report.error is not None and report.run.out_of_time is None]
-    return reference, reports
+    shown = [*zip((choice.label for choice in choices), reports, strict=True), *decisions]
+    if not shown and reference.solution.decision is None and posed.decided is Placement:
+        return draw(posed.instance)
+    return side_by_side(posed, shown, reference)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -300,22 +300,13 @@ def layers(network: FlowNetwork) -> list[list[int]]:
     >>> layers(FlowNetwork(["a", "b", "c"], tail=[0, 1], head=[1, 2], supply=[1, 0, -1]))
     [[0], [1], [2]]
     """
-    after: dict[int, list[int]] = defaultdict(list)
-    for tail, head in zip(network.tail.tolist(), network.head.tolist(), strict=True):
-        after[tail].append(head)
+    import networkx as nx
+
+    graph = nx.DiGraph(zip(network.tail.tolist(), network.head.tolist(), strict=True))
+    graph.add_nodes_from(range(len(network)))
     sources = np.flatnonzero(network.supply > 0).tolist() or ([0] if len(network) else [])
-    depth = dict.fromkeys(sources, 0)
-    queue = deque(sources)
-    while queue:
-        node = queue.popleft()
-        for head in after[node]:
-            if head not in depth:
-                depth[head] = depth[node] + 1
-                queue.append(head)
-    found = [
-        [node for node, at in depth.items() if at == level] for level in range(max(depth.values(), default=-1) + 1)
-    ]
-    left = [node for node in range(len(network)) if node not in depth]
+    found = list(nx.bfs_layers(graph, sources))
+    left = sorted(set(graph) - {node for level in found for node in level})
     return [*found, *([left] if left else [])]
 
 

@@ -52,22 +52,6 @@ def test_parameters_that_are_none(text: str, told: str) -> None:
         arguments.parameters_of(["lsap"], [text])
 
 
-@pytest.mark.parametrize(
-    ("form", "output", "found"),
-    [
-        (None, None, "table"),
-        (None, "a.json", "json"),
-        (None, "a.b/c.csv", "csv"),
-        (None, "a.txt", "table"),
-        ("csv", "a.json", "csv"),
-        ("table", "a.csv", "table"),
-    ],
-)
-def test_format_of(form: str | None, output: str | None, found: str) -> None:
-    """Tests that what is asked for goes before what the file's name says, and that a table is the rest."""
-    assert arguments.format_of(form, output) == found
-
-
 def test_wrong_usage_is_found_before_the_file_is_read() -> None:
     """Tests that a wrong parameter is told of a file that is not there."""
     with pytest.raises(UsageError, match='has no parameter "level"'):

@@ -248,18 +248,6 @@ def test_wrong_use(text: str | None, args: list[str], code: int, told: str, fold
     assert {path.name for path in folder.iterdir()} <= {"optsched-check.toml"}
 
 
-def test_all_faults_are_told_with_places() -> None:
-    """Tests one line for each fault of a file, each with its place."""
-    found = check('[[check]]\nheuristic = "dll"\nproblem = "lsapp"\ninstances = "x/*.json"\nmax_gap = "five"\n')
-    assert found.exit_code == 3
-    assert [line.split(": ")[3] for line in found.stderr.splitlines()] == [
-        "check[0].heuristic",
-        "check[0].problem",
-        "check[0].instances",
-        "check[0].max_gap",
-    ]
-
-
 @pytest.mark.parametrize("limit", ["", pytest.param("run_limit = 60\n", marks=pytest.mark.thorough)])
 def test_checks_at_once(folder: Path, limit: str) -> None:
     """Tests that checks in several processes are told as one after another: rows, baselines, faults of heuristics."""

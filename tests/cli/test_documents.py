@@ -196,25 +196,13 @@ SOUND = json.dumps(
 HOSTILE: dict[str, bytes] = {
     "empty": b"",
     "null": b"null",
-    "list": b"[]",
-    "text": b"nodes: 3",
     "binary": bytes(range(256)),
-    "mark": b"\xef\xbb\xbf" + SOUND.encode(),
     "deep": b"[" * 100_000,
-    "deep-object": b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
     "nan": SOUND.replace("64", "NaN").encode(),
-    "infinity": SOUND.replace("64", "1e999").encode(),
-    "huge-number": SOUND.replace("64", "9" * 5000).encode(),
-    "negative": SOUND.replace('"slots": 2', '"slots": -2').encode(),
-    "text-number": SOUND.replace('"slots": 2', '"slots": "2"').encode(),
-    "doubled-key": SOUND.replace('"size": 64', '"size": 64, "size": 65').encode(),
     "doubled-id": SOUND.replace('"id": "n2"', '"id": "n1"').encode(),
     "dangling": SOUND.replace('"replicas": ["n1"', '"replicas": ["n9"').encode(),
-    "unknown-field": SOUND.replace('"slots"', '"slotz"').encode(),
-    "unknown-format": SOUND.replace("optsched/1", "optsched/9").encode(),
-    "no-nodes": SOUND.replace('"nodes"', '"nodez"').encode(),
     "escape": SOUND.replace("t2", "\\u001b[31m\\ud800").encode(),
-    **{f"truncated-{length}": SOUND[:length].encode() for length in range(1, len(SOUND) - 1, 23)},
+    "truncated": SOUND[:70].encode(),
 }
 
 

@@ -178,16 +178,6 @@ def test_infeasible_problem_is_a_conflict(tmp_path: Path) -> None:
     ]
 
 
-def test_picture(tmp_path: Path) -> None:
-    """Tests that the chains are drawn beside the words, and that what cannot be drawn is told before."""
-    target = tmp_path / "e.svg"
-    asked = ("explain", "papers/fsy-not-optimal", "--problem", "latency", "--heuristic", "round-robin", "--to")
-    done = run(*asked, str(target))
-    assert (done.exit_code, done.stderr) == (0, "")
-    assert ">1. 2 less work<" in target.read_text()
-    assert "which is the gap" in done.stdout
-
-
 def test_schedules(tmp_path: Path) -> None:
     """Tests that a policy's schedule, and that of a file, are explained in words, as a table, as JSON and drawn."""
     held, picture = tmp_path / "held.json", tmp_path / "why.svg"

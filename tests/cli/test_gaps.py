@@ -416,34 +416,6 @@ def test_yahoo_trace(real_data: Path, tmp_path: Path) -> None:
     assert {entry["certificate"] for entry in found} == {"dual"}
 
 
-def test_tables_for_documents() -> None:
-    """Tests rows and summaries as LaTeX and Markdown, whole where there is no row, and that --explain is neither."""
-    one = ("papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl,reading=sweep", "--seed", "0")
-    latex = run(*one, "--format", "latex").stdout
-    assert latex.startswith("\\begin{tabular}{lllrrllrl}\n\\toprule\ninstance & problem & ")
-    assert latex.endswith(" \\\\\n\\bottomrule\n\\end{tabular}\n")
-    markdown = run(*one, "--format", "markdown").stdout.splitlines()
-    assert markdown[1] == "|---|---|---|--:|--:|---|---|--:|---|"
-    assert markdown[2].startswith("| guo-fig2 | lsap | dl,reading=sweep | 1 | 0 | optimum | dual | ")
-    several = (*one, "papers/guo-table2")
-    summed = run(*several, "--format", "latex").stdout
-    assert summed.startswith("% lsap: 2 instances; ")
-    assert summed.count("\\end{tabular}") == 1
-    assert summed.splitlines()[-1].startswith("% ")
-    assert "\n\n| heuristic | optimal | " in run(*several, "--format", "markdown").stdout
-
-
-def test_plot(tmp_path: Path) -> None:
-    """Tests that box plots and distributions are drawn beside the table."""
-    target = tmp_path / "g.svg"
-    asked = ("gap", "papers/fsy-not-optimal", "--problem", "latency", "--heuristic", "labl", "--plot")
-    done = command_line.run(*asked, str(target))
-    assert (done.exit_code, done.stderr) == (0, "")
-    drawn = target.read_text()
-    assert drawn.count(">gap in makespan (% of the optimum)<") == 2
-    assert ">1 run, 0 at 0<" in drawn
-
-
 def test_what_was_decided_elsewhere(tmp_path: Path) -> None:
     """Tests that what files decide is measured, by their problem and parameters, where none are given."""
     solution, schedule = str(tmp_path / "solution.json"), str(tmp_path / "schedule.json")
@@ -584,31 +556,9 @@ def test_bug_lines_were_drawn_where_stderr_is_a_terminal(monkeypatch: pytest.Mon
     assert asked == [False] * 4
 
 
-def test_matrices_for_documents() -> None:
-    """Tests the matrix as LaTeX and Markdown: columns of numbers, a percent sign escaped."""
-    asked = ("matrix", "papers/guo-fig2", "--problem", "lsap", "--problem", "latency", "--heuristic", "dl")
-    latex = command_line.run(*asked, "--format", "latex").stdout
-    assert latex.startswith("\\begin{tabular}{lrr}\n\\toprule\nheuristic & lsap & latency \\\\\n\\midrule\ndl & ")
-    assert "\\bottomrule\n\\end{tabular}\n% +: over 0: " in latex
-    marked = command_line.run(*asked, "--format", "markdown").stdout
-    assert marked.startswith("| heuristic | lsap | latency |\n|---|--:|--:|\n| dl | ")
-    assert marked.endswith("\n\n\\*: placed in another problem, which the heuristic serves\n")
-
-
 def test_bug_gaps_of_several_components_had_no_legend() -> None:
     """Tests that a gap in work is marked among those in makespan, and that the legend says so."""
     result = command_line.run("matrix", "papers/labl-figure2", "--problem", "latency")
     table = cells(result.stdout)
     assert (table["round-robin"], table["flow-based"]) == (["33.3 %"], ["8.33 % (2)"])
     assert result.stdout.endswith("\n(2) in latency: gap in work, where makespan is at the optimum\n")
-
-
-def test_plot_of_a_matrix(tmp_path: Path) -> None:
-    """Tests that the matrix is drawn as well as told, with its words, and that what cannot be drawn is told before."""
-    target = tmp_path / "m.svg"
-    asked = ("matrix", "papers/guo-fig2", "--problem", "lsap", "--problem", "latency", "--plot")
-    done = command_line.run(*asked, str(target))
-    assert (done.exit_code, done.stderr) == (0, "")
-    drawn = target.read_text()
-    assert all(f">{text}<" in drawn for text in ("labl", "latency", "slots *", "+1"))
-    assert "labl" in done.stdout

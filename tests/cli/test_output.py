@@ -163,6 +163,85 @@ def test_rows_come_as_they_are_ready(folder: Path) -> None:
         process.communicate()
 
 
+# Pictures and tables for documents --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "shown", "told"),
+    [
+        (
+            "gap papers/fsy-not-optimal --problem latency --heuristic labl --plot",
+            ["gap in makespan (% of the optimum)", "1 run, 0 at 0"],
+            "labl",
+        ),
+        (
+            "matrix papers/guo-fig2 --problem lsap --problem latency --plot",
+            ["labl", "latency", "slots *", "+1"],
+            "labl",
+        ),
+        ("frontier examples/half-units --problem latency --plot", ["half-units: latency"], "combinatorial"),
+        (
+            "explain papers/fsy-not-optimal --problem latency --heuristic round-robin --to",
+            ["1. 2 less work"],
+            "which is the gap",
+        ),
+        (
+            "decompose examples/order-of-jobs --problem makespan --heuristic dl --repeats 1 --to",
+            ["not proved"],
+            "bound (G)",
+        ),
+    ],
+)
+def test_pictures_beside_the_data(tmp_path: Path, command: str, shown: list[str], told: str) -> None:
+    """Tests that a picture is drawn as its file is called, with its words, beside what is on stdout."""
+    target = tmp_path / "a.svg"
+    done = run(*command.split(), str(target))
+    assert done.exit_code == 0, done.stderr
+    assert told in done.stdout
+    text = target.read_text()
+    assert [word for word in shown if f">{word}" not in text] == []
+    assert run(*command.split(), str(tmp_path / "a.png")).stdout == done.stdout
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("command", "latex", "markdown"),
+    [
+        (
+            "gap papers/guo-fig2 --problem lsap --heuristic dl,reading=sweep --seed 0",
+            ["\\begin{tabular}{lllrrllrl}\n\\toprule\ninstance & problem & ", " \\\\\n\\bottomrule\n\\end{tabular}\n"],
+            ["|---|---|---|--:|--:|---|---|--:|---|\n| guo-fig2 | lsap | dl,reading=sweep | 1 | 0 | optimum | dual | "],
+        ),
+        (
+            "gap papers/guo-fig2 papers/guo-table2 --problem lsap --heuristic dl,reading=sweep --seed 0",
+            ["% lsap: 2 instances; ", "\\end{tabular}\n\n% optimal: runs at a proved optimum; "],
+            ["\n\n| heuristic | optimal | "],
+        ),
+        (
+            "matrix papers/guo-fig2 --problem lsap --problem latency --heuristic dl",
+            [
+                "\\begin{tabular}{lrr}\n\\toprule\nheuristic & lsap & latency \\\\\n\\midrule\ndl & ",
+                "\\bottomrule\n\\end{tabular}\n% +: over 0: ",
+            ],
+            [
+                "| heuristic | lsap | latency |\n|---|--:|--:|\n| dl | ",
+                "\n\n\\*: placed in another problem, which the heuristic serves\n",
+            ],
+        ),
+        (
+            "frontier papers/fsy-not-optimal --problem latency",
+            ["\\begin{tabular}{rrl}\n"],
+            ["\n| 3 | 9 | combinatorial |\n| 4 | 7 | combinatorial |\n"],
+        ),
+    ],
+)
+def test_tables_for_documents(command: str, latex: list[str], markdown: list[str]) -> None:
+    """Tests rows, summaries, matrices and points of frontiers as LaTeX and Markdown."""
+    for form, parts in (("latex", latex), ("markdown", markdown)):
+        text = run(*command.split(), "--format", form).stdout
+        assert [part for part in parts if part not in text] == [], text
+
+
 # Out of time ------------------------------------------------------------------------------------------------------
 
 

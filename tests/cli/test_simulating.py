@@ -396,16 +396,6 @@ def test_a_policy_that_fails(morning: str, tmp_path: Path, monkeypatch: pytest.M
     assert (result.exit_code, result.stdout, target.exists()) == (4, "", False)
 
 
-def test_picture(morning: str, tmp_path: Path) -> None:
-    """Tests that the parts are drawn where that is asked for."""
-    target = tmp_path / "parts.svg"
-    words = ("decompose", morning, "--problem", "makespan", "--heuristic", "rand,reading=slot", "--repeats", "1")
-    assert run(*words, "--to", str(target)).exit_code in (0, 2)
-    words = ("decompose", morning, "--problem", "makespan", "--heuristic", "dl", "--repeats", "1")
-    assert run(*words, "--to", str(target)).exit_code == 0
-    assert "not proved" in target.read_text(encoding="utf-8")
-
-
 def test_rounds(morning: str) -> None:
     """Tests that a batch heuristic takes what rounds take, that `solve` is one, and that one seed is no plural."""
     for policy in ("lsap-sched,period=5", "solve,problem=lsap"):

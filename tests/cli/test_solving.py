@@ -191,13 +191,6 @@ def test_frontier_cut_short(monkeypatch: pytest.MonkeyPatch, limit: Limit, point
     assert f"not complete: {limit} cut it short" in result.stderr
 
 
-def test_plot(tmp_path: Path) -> None:
-    """Tests that a picture is drawn as its file is called."""
-    target = tmp_path / "frontier.png"
-    assert run("frontier", "examples/half-units", "--problem", "latency", "--plot", str(target)).exit_code == 0
-    assert target.read_bytes().startswith(b"\x89PNG")
-
-
 def test_plot_has_the_heuristics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that heuristics are drawn in: all that serve the problem, those named, none; and what fails."""
     monkeypatch.chdir(tmp_path)
@@ -420,13 +413,6 @@ def test_proof_that_nothing_is_feasible(tmp_path: Path) -> None:
             if "feasible-decisions" in line or "proof" in line
         )
         assert row.split(maxsplit=1) == ["feasible-decisions", f"0, {told}"]
-
-
-def test_frontier_for_documents() -> None:
-    """Tests the points of a frontier as LaTeX and Markdown."""
-    asked = ("frontier", "papers/fsy-not-optimal", "--problem", "latency", "--format")
-    assert run(*asked, "markdown").stdout.splitlines()[2:] == ["| 3 | 9 | combinatorial |", "| 4 | 7 | combinatorial |"]
-    assert run(*asked, "latex").stdout.splitlines()[0] == r"\begin{tabular}{rrl}"
 
 
 def test_tasks_that_compute_and_fetch(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from report_records import Study, pair, record
 
-from optsched.measuring.printing import Cell, Table, counts, render, share
+from optsched.measuring.printing import Cell, Table, counts, share
 from optsched.showing.building import built
 from optsched.showing.documents import (
     FLOAT_ROWS,
@@ -98,22 +98,10 @@ def test_tidy() -> None:
     ]
 
 
-def test_wide() -> None:
-    """Tests a table as it stands, with numbers in full and a word where there is none."""
-    assert render(CELLS, form="csv") == 'first,second,runs,gap\ndl,"a, b",3,0.125\nfair,c,3,starved\n'
-
-
 def test_tables_of_texts() -> None:
     """Tests that the first column is the key of a table without numbers."""
     table = Table(("a", "b"), [["x", "y"]], key="t", title="T")
     assert tidy(Report("R", "", (Section("s", "S", (table,)),))).splitlines()[1] == "t,1,x,b,y,y"
-
-
-def test_tables_of_a_report() -> None:
-    """Tests that a report knows its tables, in their order."""
-    tables = [Table(("a",), [], key=key) for key in ("one", "two", "three")]
-    report = Report("R", "", (Section("x", "X", ("text", tables[0])), Section("y", "Y", (*tables[1:],))))
-    assert [table.key for table in report.tables] == ["one", "two", "three"]
 
 
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[31m\u202e"
