@@ -128,13 +128,10 @@ def posable(
     """
     given = parameters or {}
     found: list[TaskProblem[Any]] = []
-    for name in dict.fromkeys(names) if names else PROBLEMS:
-        kind = problem_class(name)
-        if kind.decided is Schedule and not names:
-            continue
-        if not issubclass(kind, TaskProblem):
-            if names:
-                raise UsageError(f"{name} decides no placement, so that no heuristic has a gap in it")
+    for name, kind in {name: problem_class(name) for name in names or PROBLEMS}.items():
+        if names and not issubclass(kind, TaskProblem):
+            raise UsageError(f"{name} decides no placement, so that no heuristic has a gap in it")
+        if not issubclass(kind, TaskProblem) or (kind.decided is Schedule and not names):
             continue
         try:
             posed = kind(instance, **given.get(name, {}))

@@ -246,9 +246,8 @@ def decompose(
     >>> {part: str(value) for part, value in found.parts.items() if value}
     {'placement': '4'}
     """
-    chosen, best = _asked("decompose", problem, seeds, reference, profile, time_limit)
-    made = [_Made.of(problem, policy, parameters)]
-    measured = _decomposed(problem, made, chosen, best, profile, time_limit, heartbeat, assign, step)
+    rules: Any = {"heartbeat": heartbeat, "assign": assign, "time_limit": time_limit, "profile": profile}
+    measured = decompose_all(problem, [(policy, parameters)], seeds, **rules, reference=reference, step=step)
     for error in measured.failed.values():
         raise error
     return measured.found[0]
@@ -299,7 +298,11 @@ def decompose_all(
     >>> found.frame()["order of jobs"].to_dict()
     {'fifo': 1.5, 'fair,delay=0': 0.0}
     """
-    chosen, best = _asked("decompose_all", problem, seeds, reference, profile, time_limit)
+    expect_problem(problem, "decompose", ScheduleProblem)
+    chosen = tuple(seeds)
+    if not chosen:
+        raise UsageError("decompose: give one seed or more")
+    best = reference_of(problem, reference, profile, time_limit)
     made = _made(problem, policies)
     return _decomposed(problem, made, chosen, best, profile, time_limit, heartbeat, assign, step)
 
@@ -340,17 +343,6 @@ def _made(problem: ScheduleProblem, policies: Any) -> list[_Made]:
     if not made:
         raise UsageError("decompose_all: give one policy or more")
     return list(made.values())
-
-
-def _asked(
-    name: str, problem: Any, seeds: Iterable[int], reference: Any, profile: Any, limit: float | None
-) -> tuple[tuple[int, ...], Reference]:
-    """The seeds, and the reference, which is not solved yet; UsageError for what is wrong with them."""
-    expect_problem(problem, name, ScheduleProblem)
-    chosen = tuple(seeds)
-    if not chosen:
-        raise UsageError(f"{name}: give one seed or more")
-    return chosen, reference_of(problem, reference, profile, limit)
 
 
 def _decomposed(

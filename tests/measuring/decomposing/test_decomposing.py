@@ -159,7 +159,7 @@ def test_how_it_is_shown() -> None:
         (lambda problem: decompose_all(problem, []), UsageError, "give one policy or more"),
         (lambda problem: decompose_all(problem, "fair"), UsageError, r"for one alone there is optsched\.decompose"),
         (lambda problem: decompose_all(problem, ["fair", "fair"]), UsageError, "fair is there twice"),
-        (lambda problem: decompose_all(problem, ["fair"], []), UsageError, "decompose_all: give one seed or more"),
+        (lambda problem: decompose_all(problem, ["fair"], []), UsageError, "decompose: give one seed or more"),
         (lambda problem: decompose_all(problem, [("fair", {"delai": 1})]), UsageError, "delai"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import permutations
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,7 @@ def test_placed_at_the_least_time() -> None:
     rng = np.random.default_rng(4)
     for seed in range(30):
         problem = Makespan(arriving(seed, nodes=3, tasks=6, reduces=0, jobs=2))
-        view: Any = Viewed(problem.instance.workload)
+        view: Any = SimpleNamespace(workload=problem.instance.workload)
         tasks = JobTasks(problem, view)
         times, job = [problem.times.row(task) for task in range(6)], tasks.job.tolist()
         slots = rng.integers(0, 3, size=int(rng.integers(1, 5))).tolist()
@@ -133,13 +134,6 @@ def test_placed_at_the_least_time() -> None:
         assert sum(times[task][node] - times[task].min() for task, node in found.items()) == least(
             times, job, slots, counts
         )
-
-
-class Viewed:
-    """As much of a view as is looked at."""
-
-    def __init__(self, workload: Workload) -> None:
-        self.workload = workload
 
 
 class First(Policy):

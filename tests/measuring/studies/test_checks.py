@@ -20,11 +20,6 @@ def nowhere(problem: Any, rng: Any) -> list[None]:
     return [None] * len(problem.tasks)
 
 
-def broken(problem: Any, rng: Any) -> list[str]:
-    """Raises."""
-    raise KeyError("lost")
-
-
 @pytest.mark.parametrize(
     ("given", "told"),
     [

@@ -172,11 +172,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     digest_of.cache_clear()
     yield tmp_path
     digest_of.cache_clear()
-    forget()
-
-
-def forget() -> None:
-    """Nothing of the project is imported any more."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "mine"]:
         del sys.modules[name]
 
