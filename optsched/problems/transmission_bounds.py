@@ -1,7 +1,7 @@
 """Lower bounds of `transmission` for partly placed reduces, in integers: the proof of its branch and bound.
 
-Once all reduces are placed, the maps are an assignment problem, whose costs `ReduceTables` looks up. So the search
-branches over the reduces only, and `ReduceBounds` relaxes what is still open:
+Once all reduces are placed, the maps are an assignment problem, whose costs are tabulated. So the search branches
+over the reduces only, and `ReduceBounds` relaxes what is still open:
 
 - Maps need not keep to the idle slots of a node. They pay a price for a slot instead.
 - The cost of every map is split among the open reduces, in proportion to what the map sends to each. Each open reduce
@@ -25,7 +25,14 @@ from optsched.core.deadline import check
 from optsched.core.instance import LARGEST, Bools, Floats, Ints
 from optsched.problems.transmission import Transmission
 
-__all__ = ["IMPOSSIBLE", "MOST_PRODUCTS", "OPEN", "Branching", "ReduceBounds", "ReduceCharges", "ReduceTables"]
+__all__ = [
+    "IMPOSSIBLE",
+    "MOST_PRODUCTS",
+    "OPEN",
+    "Branching",
+    "ReduceBounds",
+    "ReduceCharges",
+]
 
 #: Stands for a reduce that is neither placed nor left out yet.
 OPEN = -1
@@ -42,17 +49,68 @@ _BLOCK = 2**22
 #: matters little: with 1, 8, 64 and 512 there are 1,588, 1,599, 1,614 and 1,613 states (`searches.transmission`).
 _PARTS = 64
 
+#: The bound of what no placement can be.
+IMPOSSIBLE = 2**60
 
-class ReduceTables:
-    """Costs of a `transmission` problem by where its reduces are, and which choices a reduce has.
+# `searches.transmission` explains the tuned constants, and what "states", "the gap" and "large" are.
 
-    `fixed` has an entry for each reduce: its node, or the number of nodes where it is left out ("nowhere"), or `OPEN`.
-    Rows are where a map can be: on each node with idle slots, and last, where the slots do not hold all maps, nowhere.
+#: Up to this many products times nodes, reduces are bounded in pairs also while more than two are open: sharper bounds
+#: against bounds that take as many times longer as there are nodes. Finding the pairs may take as many steps. In pairs
+#: there are 1,614 states, else 1,814. The gap of large instances, up to 2^23, is 6,289 with this, 9,195 with 2^20 and
+#: 9,832 without pairs.
+_PAIRED = 2**24
+
+#: Problems of more products are not searched. The products are computed anew for each bound then, at 12 to 19 ns of
+#: processor time each (2^25 and 2^27 products): at this size one bound takes 8 s, and the root's 40 rounds minutes.
+MOST_PRODUCTS = 2**29
+
+
+class ReduceCharges(NamedTuple):
+    """Prices of where reduces may run, in units of 1/`ReduceBounds.scale`; negative ones count as 0.
+
+    Attributes
+    ----------
+    slots
+        int64, shape (nodes + 1,): of a reduce slot of each node, and last of leaving a reduce out.
+    places
+        int64, shape (jobs + 1, nodes): of the one place of each job on each node; the last row means nothing.
+    """
+
+    slots: Ints
+    places: Ints
+
+
+class Branching(NamedTuple):
+    """A tree over the choices of the reduces, one after the other: what a bound of the optimum is computed from.
+
+    Attributes
+    ----------
+    order
+        int64, shape (reduces,): the order in which they are placed.
+    states
+        The states that were expanded, each named by the choices of the first reduces in this order, with prices of the
+        map slots. Each child of the state has a bound by each of these prices, and the best of them holds. A child that
+        is not itself a state here keeps this bound.
+    charges
+        Prices of where reduces may run, or None.
+    """
+
+    order: Ints
+    states: Mapping[tuple[int, ...], Sequence[Ints]]
+    charges: ReduceCharges | None
+
+
+class ReduceBounds:
+    """Lower bounds of a `transmission` problem where some of the reduces are fixed, and the costs that they look up.
+
+    A state of the search is given as `fixed`. It has an entry for each reduce: its node, or the number of nodes where
+    it is left out ("nowhere"), or `OPEN`. Rows are where a map can be: on each node with idle slots, and last, where
+    the slots do not hold all maps, nowhere.
 
     Parameters
     ----------
     problem
-        What is tabulated.
+        What to bound.
 
     Attributes
     ----------
@@ -71,6 +129,10 @@ class ReduceTables:
         float64, shape (reduces, maps): MB that each map sends to each reduce.
     twin
         int64, shape (reduces,): for each reduce the last one before it that is exactly alike, or -1.
+    paired
+        Whether reduces are bounded in pairs also while more than two are open.
+    free
+        int64, shape (rows,): prices of 0.
 
     Examples
     --------
@@ -79,9 +141,11 @@ class ReduceTables:
     >>> workload = Workload(
     ...     ["M1", "R1"], kind=[MAP, REDUCE], size=[128.0, 0.0], replicas=Ragged.from_rows([[0], []]),
     ...     shuffle=Shuffle(map=[0], reduce=[1], size=[10.0]))
-    >>> tables = ReduceTables(Transmission(Instance(cluster, workload)))
-    >>> (tables.map_costs(np.array([1])) // tables.scale).tolist()  # the reduce on D2
+    >>> bounds = ReduceBounds(Transmission(Instance(cluster, workload)))
+    >>> (bounds.map_costs(np.array([1])) // bounds.scale).tolist()  # the reduce on D2
     [[40], [512]]
+    >>> bounds.children(np.array([OPEN]), 0, bounds.free).tolist()[:2]
+    [0, 40]
     """
 
     def __init__(self, problem: Transmission) -> None:
@@ -114,6 +178,8 @@ class ReduceTables:
             #: The same by choice of the reduce, so that what one choice adds to the maps' costs lies together.
             self._by_choice = [np.ascontiguousarray(held.transpose(2, 0, 1)) for held in self._stored.values()]
         self.twin: Ints = self._twins()
+        self.paired = max(self.products * nodes, reduces**2 * maps) <= _PAIRED
+        self.free: Ints = np.zeros(len(self.room), dtype=np.int64)
 
     def _sort_entries(self, maps: int, reduces: int) -> None:
         """Sort the shuffle's entries into pairs of a reduce and a map, by reduce, then map.
@@ -231,92 +297,7 @@ class ReduceTables:
             allowed[: fixed[before]] = False
         return allowed
 
-
-#: The bound of what no placement can be.
-IMPOSSIBLE = 2**60
-
-# `searches.transmission` explains the tuned constants, and what "states", "the gap" and "large" are.
-
-#: Up to this many products times nodes, reduces are bounded in pairs also while more than two are open: sharper bounds
-#: against bounds that take as many times longer as there are nodes. Finding the pairs may take as many steps. In pairs
-#: there are 1,614 states, else 1,814. The gap of large instances, up to 2^23, is 6,289 with this, 9,195 with 2^20 and
-#: 9,832 without pairs.
-_PAIRED = 2**24
-
-#: Problems of more products are not searched. The products are computed anew for each bound then, at 12 to 19 ns of
-#: processor time each (2^25 and 2^27 products): at this size one bound takes 8 s, and the root's 40 rounds minutes.
-MOST_PRODUCTS = 2**29
-
-
-class ReduceCharges(NamedTuple):
-    """Prices of where reduces may run, in units of 1/`ReduceBounds.scale`; negative ones count as 0.
-
-    Attributes
-    ----------
-    slots
-        int64, shape (nodes + 1,): of a reduce slot of each node, and last of leaving a reduce out.
-    places
-        int64, shape (jobs + 1, nodes): of the one place of each job on each node; the last row means nothing.
-    """
-
-    slots: Ints
-    places: Ints
-
-
-class Branching(NamedTuple):
-    """A tree over the choices of the reduces, one after the other: what a bound of the optimum is computed from.
-
-    Attributes
-    ----------
-    order
-        int64, shape (reduces,): the order in which they are placed.
-    states
-        The states that were expanded, each named by the choices of the first reduces in this order, with prices of the
-        map slots. Each child of the state has a bound by each of these prices, and the best of them holds. A child that
-        is not itself a state here keeps this bound.
-    charges
-        Prices of where reduces may run, or None.
-    """
-
-    order: Ints
-    states: Mapping[tuple[int, ...], Sequence[Ints]]
-    charges: ReduceCharges | None
-
-
-class ReduceBounds(ReduceTables):
-    """Lower bounds of a `transmission` problem where some of the reduces are fixed.
-
-    A state of the search is given as `fixed`, which `ReduceTables` describes.
-
-    Parameters
-    ----------
-    problem
-        What to bound.
-
-    Attributes
-    ----------
-    paired
-        Whether reduces are bounded in pairs also while more than two are open.
-    free
-        int64, shape (rows,): prices of 0.
-
-    Examples
-    --------
-    >>> from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
-    >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
-    >>> workload = Workload(
-    ...     ["M1", "R1"], kind=[MAP, REDUCE], size=[128.0, 0.0], replicas=Ragged.from_rows([[0], []]),
-    ...     shuffle=Shuffle(map=[0], reduce=[1], size=[10.0]))
-    >>> bounds = ReduceBounds(Transmission(Instance(cluster, workload)))
-    >>> bounds.children(np.array([OPEN]), 0, bounds.free).tolist()[:2]
-    [0, 40]
-    """
-
-    def __init__(self, problem: Transmission) -> None:
-        super().__init__(problem)
-        reduces, maps = self.sent.shape
-        self.paired = max(self.products * self.nowhere, reduces**2 * maps) <= _PAIRED
-        self.free: Ints = np.zeros(len(self.room), dtype=np.int64)
+    # Bounds ---------------------------------------------------------------------------------------------------------
 
     def children(
         self,
