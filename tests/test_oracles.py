@@ -10,6 +10,7 @@ import ast
 import json
 import random
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,15 @@ SAMPLES = 4
 
 #: Of so many instances one is solved by another route too, each in turn.
 OTHERS = 8
+
+#: Of some problems, instances that are the first to see a wrong line: of what runs, of a direction, of no job.
+MORE = {
+    "flow": (23,),
+    "traffic": (32, 53),
+    "transmission": (30, 36),
+    "transmission-reduces": (44, 47),
+    "utility": (57,),
+}
 
 #: The frontier is asked of every so many instances of the problems that have one: it takes many times an optimum.
 FRONTS = 3
@@ -148,7 +158,7 @@ def compare(name: str, number: int) -> None:
         assert found.values == undominated(values)
 
 
-def compare_all(name: str, numbers: range) -> None:
+def compare_all(name: str, numbers: Sequence[int]) -> None:
     """Every instance is compared; what differs is told together."""
     wrong = {}
     for number in numbers:
@@ -264,8 +274,8 @@ def test_no_cases_prove_more_than_the_oracle_has() -> None:
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_few_against_the_oracle(name: str) -> None:
-    """Tests that value, feasibility, optimum and frontier are the oracle's, on 6 instances with decimal numbers."""
-    compare_all(name, range(6))
+    """Tests that value, feasibility, optimum and frontier are the oracle's, on few instances with decimal numbers."""
+    compare_all(name, [*range(6), *MORE.get(name, ())])
 
 
 @pytest.mark.thorough

@@ -87,15 +87,6 @@ def test_wrong_claimed_value() -> None:
     assert false_claims(LSAP, dearer) == ["dual proof of locality-cost", "order of locality-cost", "termination"]
 
 
-def test_objective_without_placement() -> None:
-    """Tests that no placement is fine, but not with an objective; bounds stand on their own."""
-    solution = replace(
-        SOLVED["lsap"], decision=None, objective=None, termination=Termination.NO_SOLUTION, limit=Limit.TIME
-    )
-    assert certify(LSAP, solution).proved
-    assert false_claims(LSAP, replace(solution, objective=(1,))) == ["placement", "termination"]
-
-
 def test_bound_needs_its_certificate() -> None:
     """Tests that a bound without certificate, with another's claim, of a strange component or length is caught."""
     solution = SOLVED["latency"]

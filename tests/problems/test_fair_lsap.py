@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 from optsched.core.errors import InputError, MissingField
-from optsched.core.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, Ragged, State, Workload
+from optsched.core.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, Ragged, Workload
 from optsched.problems import FairLsap
 from optsched.problems.base import GRID
 from optsched.problems.fair_lsap import Groups, RationRuleWarning, missing_group_of_tasks, missing_groups
@@ -62,16 +61,6 @@ def test_shares() -> None:
     assert groups.shares() == [Fraction(3, 4), Fraction(1, 4)]
     assert groups.shares([0, 2]) == groups.shares(np.array([0, 2])) == [Fraction(1, 2), Fraction(1, 2)]
     assert Groups(["g", "h"], [Fraction(1, 2)] * 2, [0, 0]).shares() == [0, 0]
-
-
-@pytest.mark.parametrize("placed", [None, [0, 0], [1, 0], [0, 1], [5, 2]])
-def test_distance_by_definition(placed: list[int] | None) -> None:
-    """Tests both readings of equation 14 of Guo et al. 2012 against the words, in floats."""
-    groups = Groups(["g", "h"], [Fraction(1, 5), Fraction(4, 5)], [2, 3])
-    counts = [2 + (placed or [0, 0])[0], 3 + (placed or [0, 0])[1]]
-    apart = [abs(count / sum(counts) - due) for count, due in zip(counts, (0.2, 0.8), strict=True)]
-    assert float(groups.distance(placed)) == pytest.approx(sum(apart) / 2)
-    assert float(groups.distance(placed, relative=True)) == pytest.approx((apart[0] / 0.2 + apart[1] / 0.8) / 2)
 
 
 def test_missing_groups() -> None:
@@ -156,48 +145,6 @@ def test_shares_rations_and_costs() -> None:
     assert problem.evaluate(problem.placement([0, -1, -1, 1])) == (303 + on_grid(Fraction(100, 3)) + 50,)
 
 
-def test_difference() -> None:
-    """Tests the other form of equation 10, 100 (s - w), which may be negative."""
-    problem = example(gfc="difference")
-    assert problem.group_cost == [50, -50]
-    assert problem.beta == Fraction(101, 100) * 200 == 202
-    assert problem.evaluate(problem.placement([-1, -1, 0, 1])) == (-50,)
-    assert example(gfc="difference", running=[0, 0]).group_cost == [-25, -75]
-
-
-def test_nothing_runs() -> None:
-    """Tests that shares of nothing are 0, GFC too, and beta at least 1 (Guo et al. 2012, note 7)."""
-    problem = example(running=[0, 0])
-    assert (problem.group_cost, problem.beta, problem.ration) == ([0, 0], 1, [2, 2])
-    assert problem.fairness_distance() == Fraction(1, 2)
-    assert problem.evaluate(problem.placement([0, 1, -1, -1])) == (0,)
-
-
-@pytest.mark.parametrize(
-    ("overflow", "costs"),
-    [
-        ("weight", [303, 909]),
-        ("complement", [909, 303]),
-        ("flat", [1212, 1212]),
-        ("naive", [300, Fraction(100, 3)]),
-    ],
-)
-def test_overflow(overflow: str, costs: list[Fraction]) -> None:
-    """Tests equation 13's cost beyond the ration in each form."""
-    assert example(overflow=overflow).overflow_cost == costs
-
-
-def test_fairness_weight_and_alpha() -> None:
-    """Tests that `fairness` weighs FC, and that real costs are rounded to the grid once."""
-    problem = example(fairness=0.5, alpha=0.1)
-    assert problem.levels == (0, 104858, 104858)
-    expected = on_grid(Fraction(303, 2)) + on_grid(Fraction(100, 6)) + on_grid(0.1)
-    assert problem.evaluate(problem.placement([0, -1, -1, 1])) == (expected,)
-    plain = example(fairness=0, alpha=7)
-    assert plain.evaluate(plain.placement([0, -1, -1, 1])) == (7,)
-    assert example(beta=1300.1).beta == Fraction(13001, 10)
-
-
 def test_selection() -> None:
     """Tests who is within the ration: replicas on idle nodes first, fewest leading, then by place (lines 19 to 27)."""
     rows = [[], [0, 1], [1], [0]]
@@ -227,49 +174,6 @@ def test_selection_is_by_position_whatever_the_ids() -> None:
     assert posed.selected().tolist() == [0]
 
 
-def test_rations_by_largest_remainder() -> None:
-    """Tests Guo et al. 2012, note 5: with shares of 4/3 and 8/3 slots the fourth slot goes to the larger remainder."""
-    rows: list[list[int]] = [[], [], [], [], [], []]
-    given: dict[str, Any] = {"rows": rows, "groups": [0, 0, 0, 1, 1, 1], "running": [1, 3]}
-    assert example(**given).ration == [1, 3]
-    cluster = Cluster(["a"], slots=[4])
-    workload = Workload(
-        [f"t{task}" for task in range(6)], job=given["groups"], job_ids=["i", "j"], job_group=[0, 1],
-        group_ids=["g", "h"], group_weight=[1, 2],
-    )  # fmt: skip
-    instance = Instance(cluster, workload)
-    assert FairLsap(instance).ration == [1, 2]
-    assert FairLsap(instance, rations="largest-remainder").ration == [1, 3]
-    tied = replace(workload, group_weight=[1.0, 1.0])
-    odd = Instance.initial(Cluster(["a"], slots=[3]), tied, group_running_tasks=[0, 1])
-    assert FairLsap(odd, rations="largest-remainder").ration == [2, 0]  # 3/2 and 1/2: the first of equal ones
-    few = replace(tied, job=[0, 1, 1, 1, 1, 1])
-    odd = Instance.initial(Cluster(["a"], slots=[3]), few, group_running_tasks=[0, 1])
-    assert FairLsap(odd, rations="largest-remainder").ration == [1, 0]
-
-
-def test_free_selection_charges_the_cheapest() -> None:
-    """Tests that with selection=free the first tasks of a group pay its GFC, whichever they are."""
-    rows: list[list[int]] = [[0], [0], [0], [0]]
-    fixed = example(rows, idle=[4, 0], groups=[1, 1, 1, 1], running=[5, 5])
-    free = example(rows, idle=[4, 0], groups=[1, 1, 1, 1], running=[5, 5], selection="free")
-    assert fixed.ration == [0, 1]
-    one = fixed.placement([-1, -1, -1, 0])
-    assert [problem.units(one) for problem in (fixed, free)] == [
-        round(fixed.overflow_cost[1] * GRID),
-        round(free.group_cost[1] * GRID),
-    ]
-
-
-def test_fractional_ration_is_rounded_down() -> None:
-    """Tests Guo et al. 2012, note 5, on 8 slots and weights 1/3, 2/3: shares 8/3 and 16/3."""
-    problem = example()
-    workload = replace(problem.instance.workload, group_weight=[1, 2])
-    state = replace(problem.instance.state, group_running_tasks=[1, 4])
-    posed = FairLsap(Instance(problem.instance.cluster, workload, state))
-    assert posed.ration == [1, 1]
-
-
 def test_fairness_distance() -> None:
     """Tests equations 14 and 15 before and after a placement, absolute and relative to the weights."""
     problem = example()
@@ -279,23 +183,6 @@ def test_fairness_distance() -> None:
         == (Fraction(1, 2) / Fraction(1, 4) + Fraction(1, 2) / Fraction(3, 4)) / 2
     )
     assert problem.fairness_distance(problem.placement([-1, -1, 0, 1])) == Fraction(1, 4)
-
-
-def test_running_tasks_as_records() -> None:
-    """Tests that listed running maps count for their groups, and running reduces do not."""
-    cluster = Cluster(["a"], slots=[4])
-    workload = Workload(
-        ["m1", "m2", "r", "m3"],
-        kind=[MAP, MAP, REDUCE, MAP],
-        job=[0, 1, 1, 1],
-        job_ids=["i", "j"],
-        job_group=[0, 1],
-        group_ids=["g", "h"],
-        group_weight=[1, 1],
-    )
-    state = State.initial(cluster, workload, status=[RUNNING, 0, RUNNING, 0], node=[0, -1, 0, -1], idle_slots=[1])
-    problem = FairLsap(Instance(cluster, workload, state))
-    assert (problem.running, problem.ration) == ([1, 0], [0, 2])
 
 
 def test_ration_rule_warning() -> None:

@@ -71,74 +71,12 @@ def test_effective_load_rounds_once() -> None:
         assert effective_load(rates) == float(sum(held)) - math.sqrt(variance)
 
 
-def test_classes_are_of_rates_and_sources() -> None:
-    """Tests that tasks are alike where their rates are, by type of node too, and their sources, in whatever order."""
-    problem = posed([[0, 1], [1, 0], [0], [0, 1], []], [2.0, 2.0, 2.0, 3.0, 2.0])
-    assert problem.classes().of_task.tolist() == [0, 0, 1, 2, 3]
-
-
 def test_penalty_by_hand() -> None:
     """Tests R (1 + r_out/R_out + f_c) + R (1 + e_m/R_in) on the source's node, in its rack, and across."""
     problem = posed([[0]], [10.0])
     assert penalties(problem) == pytest.approx([10 * 1.2 + 10 * (1 + 7 / 80), 10 * 1.3 + 10, 10 * 2.2 + 10], abs=1e-6)
     placement = problem.placement([1])
     assert problem.evaluate(placement) == (on_grid(23.0),)
-
-
-def test_best_source_is_taken() -> None:
-    """Tests that a task reads from the replica of least r_out/R_out + f_c, and without any from an idle one, across."""
-    assert penalties(posed([[0, 2]], [10.0])) == pytest.approx([22.875, 23.0, 20.0], abs=1e-6)
-    assert penalties(posed([[0, 1]], [10.0])) == pytest.approx([21.875, 20.0, 30.0], abs=1e-6)
-    assert penalties(posed([[]], [10.0])) == pytest.approx([30.875, 30.0, 30.0], abs=1e-6)
-
-
-def test_nodes_without_rack_are_across() -> None:
-    """Tests that two nodes of no known rack are not in one rack."""
-    nodes = cluster(rack=[-1, -1, 0])
-    workload = Workload(["t"], replicas=Ragged.from_rows([[1]]), rate_in=[10.0])
-    assert penalties(Flow(Instance.initial(nodes, workload, **LOADS)))[:2] == pytest.approx([30.875, 20.0], abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "expected"),
-    [
-        ({"f_c": (0.5, 0, 2)}, [10 * 1.7 + 10.875, 10 * 1.2 + 10, 10 * 3.2 + 10]),
-        ({"scale": "rate_process"}, [12 + 10 * (1 + 7 / 20), 23, 32]),
-        ({"scale": 1}, [12 + 10 * 8, 23, 32]),
-        ({"scale": "3.5"}, [12 + 10 * 3, 23, 32]),
-        ({"include_task": True, "scale": 1}, [12 + 10 * (1 + 18 - np.std([3, 5, 10])), 13 + 110, 22 + 110]),
-    ],
-)
-def test_parameters(parameters: dict[str, Any], expected: list[float]) -> None:
-    """Tests distance terms, the divisor of e_m, and whether e_m counts the task itself."""
-    assert penalties(posed([[0]], [10.0], **parameters)) == pytest.approx(expected, abs=1e-5)
-
-
-def test_include_task_of_several_rates() -> None:
-    """Tests that each task of a batch adds its own rate to e_m, not another's."""
-    problem = posed([[], [], []], [10.0, 2.0, 10.0], include_task=True, scale=1)
-    assert penalties(problem, 1)[1] == pytest.approx(2 * 2 + 2 * 3, abs=1e-6)
-    assert penalties(problem, 0) == penalties(problem, 2)
-    assert penalties(problem, 0)[1] == pytest.approx(10 * 2 + 10 * 11, abs=1e-6)
-    assert posed([[]], [1.0], idle=[0, 0, 0], include_task=True).class_units.shape == (1, 0)
-
-
-@pytest.mark.parametrize("scale", [0, -1, "rate_on", True])
-def test_wrong_scale(scale: Any) -> None:
-    """Tests that a divisor that is no positive number and no rate's name is refused."""
-    with pytest.raises(UsageError, match="flow: scale="):
-        posed([[0]], [1.0], scale=scale)
-
-
-def test_rates_by_type() -> None:
-    """Tests that a task's rate is that of the node's type."""
-    nodes = cluster(type=[0, 1, 1], type_ids=["c1", "c2"])
-    workload = Workload(["t"], rate_in_by_type=[[9.14, 12.8]])
-    problem = Flow(Instance.initial(nodes, workload, **LOADS))
-    expected = [9.14 * 2 + 9.14 * (1 + 7 / 80), 12.8 * 3, 12.8 * 3]
-    assert penalties(problem) == pytest.approx(expected, abs=1e-5)
-    assert problem.rates[0, :2].tolist() == [9.14, 12.8]
-    assert np.isnan(problem.rates[0, 2])
 
 
 def test_listed_running_maps() -> None:
@@ -148,6 +86,13 @@ def test_listed_running_maps() -> None:
     state = State.initial(nodes, workload, status=[RUNNING, RUNNING, 0], node=[1, 1, -1])
     problem = Flow(Instance(nodes, workload, state))
     assert [rates.tolist() for rates in problem.running_rates] == [[], [4.0], []]
+
+
+@pytest.mark.parametrize("scale", [0, -1, "rate_on", True])
+def test_wrong_scale(scale: Any) -> None:
+    """Tests that a divisor that is no positive number and no rate's name is refused."""
+    with pytest.raises(UsageError, match="flow: scale="):
+        posed([[0]], [1.0], scale=scale)
 
 
 @pytest.mark.parametrize(
@@ -225,17 +170,6 @@ def test_classes_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("optsched.problems.assignment.BLOCK", 1)
     assert np.array_equal(posed(rows, rates).class_units, whole.class_units)
     assert not whole.class_units.flags.writeable
-
-
-def test_bounds() -> None:
-    """Tests the cheapest node of each task, with and without prices, and the cheap bound made of them."""
-    problem = posed([[0, 2], [0, 2]], [10.0, 10.0])
-    free = np.zeros(3, dtype=np.int64)
-    assert problem.cheapest_units(free).tolist() == [20 * GRID] * 2
-    assert (problem.cheapest_units(np.array([0, 0, 9 * GRID])) / GRID).tolist() == pytest.approx([22.875] * 2, abs=1e-5)
-    (bound,) = problem.cheap_bounds()
-    assert (bound.name, bound.component, bound.value) == ("best-node", "penalty", 40)
-    assert problem.price_bound(20 * GRID, free, np.array([0])) == 40 * GRID
 
 
 def test_costs_past_exact_arithmetic() -> None:

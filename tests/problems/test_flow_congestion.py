@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,13 +12,12 @@ from congestion_instances import instances, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optsched.core.errors import InputError, MissingField, TooLarge, UsageError
+from optsched.core.errors import InputError, MissingField, TooLarge
 from optsched.core.instance import (
     FINISHED,
     MAP,
     PENDING,
     REDUCE,
-    RUNNING,
     Cluster,
     Instance,
     Ints,
@@ -34,8 +32,6 @@ from optsched.core.results import Violation
 from optsched.instances.files import load
 from optsched.problems import Flow, FlowCongestion, flow_congestion
 from optsched.problems.base import GRID
-from optsched.problems.flow import effective_load
-from optsched.routes import solve
 from optsched.searches.enumeration import best_placement
 
 #: Hsu and Freeh, Table 3: WordCount, Terasort, Grep, NoComputation in clusters 1 and 2.
@@ -81,20 +77,6 @@ def test_penalty_by_hand() -> None:
     assert value(literal, [0, 0]) == pytest.approx(2 * 9.14 * (2 + 18.51 - 4.200214), abs=1e-4)
 
 
-def test_a_task_can_lighten_a_node() -> None:
-    """Tests that the effective load falls from 12.8 to 6.805 where a Grep joins a Terasort, and is never negative."""
-    problem = posed([[12.8], []], [0.27])
-    loads = problem.effective_loads(0, np.array([[0], [1]]))
-    assert loads.tolist() == pytest.approx([12.8, 12.8 + 0.27 - 6.265])
-    flat = [rate for rates in TABLE3 for rate in rates]
-    for size in range(4):
-        for rates in itertools.combinations_with_replacement(flat, size):
-            node = posed([list(rates), []], [3.04])
-            found = node.effective_loads(0, np.zeros((1, 1), dtype=np.int64))[0]
-            assert found == pytest.approx(effective_load(np.array(rates)))
-            assert found >= 0
-
-
 class TestConvexity:
     """Where one more task may cost less than the one before (Hsu and Freeh, note 5)."""
 
@@ -106,11 +88,6 @@ class TestConvexity:
         assert value(problem, [0, 1]) == pytest.approx(12.4002, abs=5e-5)
         assert value(problem, [0, 0]) == pytest.approx(12.3525, abs=5e-5)
         assert best_placement(problem)[0] == problem.evaluate(problem.placement([0, 0]))  # type: ignore[index]
-
-    def test_convex_without_the_deviation(self) -> None:
-        """Tests that on the same instance the Greps go apart if e_m is the plain sum."""
-        problem = FlowCongestion(paper("hsu-not-convex"), deviation=False)
-        assert value(problem, [0, 1]) < value(problem, [0, 0])
 
     @pytest.mark.parametrize("scale", [1, 85])
     def test_how_often(self, scale: float) -> None:
@@ -149,17 +126,6 @@ class TestReduces:
         row = int(problem.classes.of_task[list(problem.tasks).index(3)])
         assert (problem.read_units[row] / GRID).tolist() == pytest.approx([10 * on_n1, 10 * on_n2], abs=1e-5)
 
-    def test_both_kinds_load_a_node(self) -> None:
-        """Tests that a map and a reduce on one node share its effective load, and that a running reduce counts."""
-        problem = FlowCongestion(self.instance(), weights="shuffle")
-        load = 11 - 4.5
-        expected = 1 * 2 + 1 * (1 + load / 85) + 10 * 1.4 + 10 * (1 + load / 85)
-        assert value(problem, [0, 0]) == pytest.approx(expected, abs=1e-5)
-        busy = FlowCongestion(self.instance(status=[RUNNING, FINISHED, PENDING, PENDING]))
-        assert busy.running_rates[0].tolist() == [1.0]
-        running = FlowCongestion(self.instance(status=[FINISHED, FINISHED, PENDING, RUNNING], node=[0, 1, -1, 1]))
-        assert [rates.tolist() for rates in running.running_rates] == [[], [10.0]]
-
     def test_slots_of_their_own(self) -> None:
         """Tests the violations: too many of either kind on a node, and too few placed, each with its kind."""
         problem = FlowCongestion(self.instance(idle_slots=[0, 1], idle_reduce_slots=[1, 0]))
@@ -192,40 +158,6 @@ class TestAgainstFlow:
             if len(problem.tasks):
                 frozen = problem.frozen_units[problem.classes.of_task]
                 assert np.abs(frozen - flow.class_units[flow.classes().of_task]).max(initial=0) <= 1
-
-    def test_frozen_units_with_loads(self) -> None:
-        """Tests the same where maps alone are there and what runs loads the nodes: 20 and 3 MB/s in, of 85."""
-        workload = Workload(["t1", "t2"], rate_in=[5.0, 8.0], replicas=Ragged.from_rows([[0], [1]]))
-        reading = {"out_in_use": [6.0, 0.0]}
-        running = Ragged.from_rows([[20.0], [1.0, 2.0]], float)
-        instance = Instance.initial(two_nodes(), workload, running_rates=running, **reading)
-        flow, problem = Flow(instance), FlowCongestion(instance)
-        frozen = problem.frozen_units[problem.classes.of_task]
-        assert np.abs(frozen - flow.class_units[flow.classes().of_task]).max() <= 1
-        idle = FlowCongestion(Instance.initial(two_nodes(), workload, **reading))
-        assert (frozen > idle.frozen_units[idle.classes.of_task]).all()
-
-    @given(instances(), st.sampled_from(["rate_in", 1]))
-    def test_one_slot_a_node(self, instance: Instance, scale: Any) -> None:
-        """Tests that with one slot a node and no reduces the optimum is that of `flow` that counts the task itself."""
-        state = instance.state
-        if (instance.workload.kind == REDUCE).any():
-            return
-        single = instance.with_state(replace(state, idle_slots=np.minimum(state.idle_slots, 1)))
-        alone, flow = FlowCongestion(single, scale=scale), Flow(single, scale=scale, include_task=True)
-        found, expected = solve(alone).objective, solve(flow).objective
-        assert found is not None
-        assert expected is not None
-        assert abs(found[0] - expected[0]) * GRID <= alone.due
-
-    @given(problems(deviation=True))
-    def test_deviation_never_costs(self, problem: FlowCongestion) -> None:
-        """Tests that the optimum with the standard deviation taken off is at most that without."""
-        plain = FlowCongestion(problem.instance, **{**problem.parameters, "deviation": False})
-        less, more = solve(problem).objective, solve(plain).objective
-        assert less is not None
-        assert more is not None
-        assert less[0] <= more[0]
 
 
 @given(problems(), st.data())
@@ -324,18 +256,6 @@ def test_violations_say_by_how_much() -> None:
     ]
 
 
-def test_nothing_to_place() -> None:
-    """Tests that no tasks, no slots, or neither cost nothing and are feasible."""
-    cluster = two_nodes()
-    for rates, idle in (([], [2, 2]), ([1.0, 2.0], [0, 0]), ([], [0, 0])):
-        workload = Workload([f"t{task}" for task in range(len(rates))], rate_in=rates)
-        problem = FlowCongestion(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=idle)))
-        assert problem.due == 0
-        assert problem.evaluate(problem.placement([NONE] * len(rates))) == (0,)
-        assert problem.cheap_bounds()[0].value == 0
-        assert problem.price_bound(np.array([3, 3]), np.zeros(len(problem.classes.first), dtype=np.int64), 1) == 0
-
-
 def test_hosts_and_classes() -> None:
     """Tests that equal nodes are one host and equal tasks one class; loads, slots and where blocks lie tell apart."""
     cluster = Cluster(
@@ -419,13 +339,6 @@ def test_rates_of_a_kind_without_slots() -> None:
     assert problem.type_rates.tolist() == [[1.0, 2.0], [0.0, 3.0]]
 
 
-@pytest.mark.parametrize("parameters", [{"weights": "bytes"}, {"scale": 0}, {"deviation": "perhaps"}, {"f_c": (0, 1)}])
-def test_wrong_parameters(parameters: dict[str, Any]) -> None:
-    """Tests that a value that no parameter takes is wrong usage."""
-    with pytest.raises(UsageError, match=f"flow-congestion: {next(iter(parameters))}="):
-        posed([[], []], [1.0], **parameters)
-
-
 @pytest.mark.parametrize(("rate_out", "parameters"), [(85.0, {"scale": 1}), (85.0, {"scale": 1e-300}), (5e-324, {})])
 def test_costs_past_exact_arithmetic(rate_out: float, parameters: dict[str, Any]) -> None:
     """Tests that rates whose costs might pass exact arithmetic, or are infinite, are refused."""
@@ -433,25 +346,3 @@ def test_costs_past_exact_arithmetic(rate_out: float, parameters: dict[str, Any]
     instance = Instance.initial(two_nodes(rate_out=[rate_out] * 2), workload, out_in_use=[1.0, 1.0])
     with pytest.raises(InputError, match=r"past 2\^53/1048576; scale the rates down"):
         FlowCongestion(instance, **parameters)
-
-
-def test_flow_congestion_freezes_storage() -> None:
-    """Tests that the optimum of flow-congestion is not that of Hsu and Freeh's penalty where readers load storage, by
-    hand.
-
-    Both maps seem to read from an idle near source, so they share n1. Each reads beside the other: 2 x 16 x 32/85 more,
-    where apart, from a source each, it is 2 x 16 x 16/85. Titles say that storage is frozen.
-    """
-    problem = FlowCongestion(paper("hsu-storage-load"))
-    assert best_placement(problem)[1].tolist() == [0, 0]
-    together, apart = problem.placement([0, 0]), problem.placement([0, 1])
-    alone = 32 * (1 + 0.1) + 32 * (1 + 32 / 85)
-    parted = 16 * (1 + 0.1) + 16 * (1 + 16 / 85) + 16 * (1 + 20 / 85 + 0.1) + 16 * (1 + 32 / 85)
-    assert float(problem.evaluate(together)[0]) == pytest.approx(alone, abs=1e-5)
-    assert float(problem.evaluate(apart)[0]) == pytest.approx(parted, abs=1e-5)
-    # Of what is read from it each task of 16 MB/s pays 16 x load/85; parted sources cost the second map f_c more.
-    same_source = alone + 32 * 32 / 85
-    two_sources = alone + 16 * (16 / 85 + (20 + 16) / 85 + 1 - 0.1)
-    assert same_source < two_sources
-    assert parted + 2 * 16 * 16 / 85 < 0.95 * same_source
-    assert "storage frozen" in FlowCongestion.title

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from optsched.certificates import certify
 from optsched.core.errors import InputError, MissingField, UsageError
-from optsched.core.instance import REDUCE, Cluster, Instance, Pairs, Workload
+from optsched.core.instance import Cluster, Instance, Pairs, Workload
 from optsched.core.network import FlowNetwork
 from optsched.core.placement import Placement
 from optsched.core.results import Termination, Violation
@@ -44,13 +44,6 @@ def test_value_and_violations() -> None:
     assert barred.usable.tolist() == [[True, True], [True, False]]
     with pytest.raises(ValueError, match="an infeasible placement has no value: assigned"):
         SMALL.evaluate(Placement.of([None, None]))
-
-
-def test_only_pending_maps_are_placed() -> None:
-    """Tests that the matrices are those of the instance's own tasks, of which reduces are not placed."""
-    workload = Workload(["r", "m"], kind=[REDUCE, 0], pairs=Pairs([[7.0], [3.0]]))
-    problem = GeneralizedAssignment(Instance(Cluster(["n"]), workload))
-    assert problem.evaluate(Placement.of([None, 0])) == (3,)
 
 
 def test_sense() -> None:
@@ -116,12 +109,6 @@ def test_faults_of_an_instance_without_a_name() -> None:
     instance = Instance(Cluster(["n"], capacity={"weight": [1.0]}), Workload(["t"], pairs=pairs))
     with pytest.raises(InputError, match=r"^generalized-assignment: pairs\.demand\.weight"):
         GeneralizedAssignment(instance)
-
-
-def test_capacities_beyond_all_demands() -> None:
-    """Tests that a capacity is exact where it must be, and no limit where it is huge."""
-    problem = posed([[1.0]], {"weight": [[0.5]]}, {"weight": [2.0**53]})
-    assert problem.violations(problem.placement([0])) == []
 
 
 def test_no_task_and_no_node() -> None:

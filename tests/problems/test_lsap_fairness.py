@@ -40,13 +40,6 @@ def test_values() -> None:
     assert FairLsap(SMALL.instance).fairness_distance(placement) == expected
 
 
-def test_violations() -> None:
-    """Tests that slots and cardinality are those of the other assignment problems."""
-    told = [str(entry) for entry in SMALL.violations(SMALL.placement([0, 0, NONE, NONE, NONE]))]
-    assert told == ["slots(A) by 1"]
-    assert [entry.constraint for entry in SMALL.violations(SMALL.placement([NONE] * 5))] == ["cardinality"]
-
-
 def test_steps() -> None:
     """Tests the steps towards, past and beyond a share: increasing, of all waiting tasks."""
     assert SMALL.steps == (

@@ -12,8 +12,7 @@ import pytest
 from small_problems import small_problem
 
 from optsched.certificates.flows import flow_congestion_certificate
-from optsched.core.errors import InputError
-from optsched.core.instance import Cluster, Instance, Pairs, Ragged, Topology, Workload
+from optsched.core.instance import Cluster, Instance, Ragged, Topology, Workload
 from optsched.core.registry import records
 from optsched.core.resources import folder
 from optsched.core.results import Bound
@@ -31,18 +30,11 @@ from optsched.problems import (
 )
 from optsched.problems.base import GRID, table_row
 from optsched.problems.lsap import parse_levels
-from optsched.problems.utility import required_maps
 from optsched.routes import bounds, solve
 
 #: Of each problem: paper; components with sense and unit; parameters with their defaults; what it needs; kind of proof.
 CONTRACT: dict[str, tuple[str, list[tuple[str, str, str]], dict[str, Any], list[str], str]] = {
-    "lsap": (
-        "003",
-        [("locality-cost", "min", "level")],
-        {"levels": (0, 1, 1)},
-        [],
-        "dual",
-    ),
+    "lsap": ("003", [("locality-cost", "min", "level")], {"levels": (0, 1, 1)}, [], "dual"),
     "fair-lsap": (
         "003",
         [("fairness-and-locality-cost", "min", "cost")],
@@ -152,13 +144,7 @@ CONTRACT: dict[str, tuple[str, list[tuple[str, str, str]], dict[str, Any], list[
         ["pairs.cost", "nodes[].capacity of each resource in pairs.demand"],
         "dual",
     ),
-    "min-cost-flow": (
-        "-",
-        [("cost", "min", "unit of cost")],
-        {},
-        ["a flow network"],
-        "dual",
-    ),
+    "min-cost-flow": ("-", [("cost", "min", "unit of cost")], {}, ["a flow network"], "dual"),
     "makespan": (
         "-",
         [("makespan", "min", "s")],
@@ -306,19 +292,6 @@ def test_levels_may_not_decrease() -> None:
             parse_levels(given)
     for levels in ((0, 0, 0), (1, 1, 2), (2, 3, 3)):
         assert parse_levels(",".join(map(str, levels))) == levels
-
-
-def test_costs_that_may_total_too_much_name_their_field() -> None:
-    """Tests that the place of such costs is the field that holds them."""
-    workload = Workload(["t1", "t2"], pairs=Pairs([[2.0**53], [1.0]]))
-    with pytest.raises(InputError) as caught:
-        problem("generalized-assignment", Instance(Cluster(["a"]), workload))
-    assert [fault.place for fault in caught.value.faults] == ["pairs.cost"]
-
-
-def test_nothing_is_required_of_a_job_without_pending_maps() -> None:
-    """Tests that such a job needs no time of its maps, whether its goal lies ahead or behind."""
-    assert [required_maps(0, float("nan"), goal, 50) for goal in (130, 50, 40, float("nan"))] == [0, 0, 0, 0]
 
 
 def test_gap_of_no_name_and_what_is_within() -> None:

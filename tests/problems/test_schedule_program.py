@@ -35,19 +35,6 @@ def solved(problem: Any) -> tuple[Any, Any]:
     return found.outcome, None if found.x is None else problem.decision_of(whole_numbers(found.x), program)
 
 
-@pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 120), marks=pytest.mark.thorough)])
-def test_program_has_the_optimum_of_enumeration(seeds: range) -> None:
-    """Tests value and schedule of the program on drawn instances, and that it has nothing below the optimum."""
-    for problem, best in both(seeds):
-        posed = placed(problem)
-        outcome, schedule = solved(posed)
-        assert outcome.objective == pytest.approx(float(best) * posed.program().unit, abs=1e-5)
-        assert problem.evaluate(schedule) == (best,)
-        assert solved(problem.within(best))[0].objective == pytest.approx(outcome.objective)
-        below = solved(problem.within(problem.value_below(best)))[0]
-        assert below.status is Termination.INFEASIBLE or below.objective > outcome.objective - 1e-5
-
-
 def test_schedules_are_solutions() -> None:
     """Tests that a best schedule keeps all rows, costs what it is worth, and comes back, as a list schedule does."""
     for problem, best in both(range(8)):

@@ -8,22 +8,18 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from over_time import FORMS, document, fetching, two_jobs
 
 from optsched.core.errors import InputError, MissingField, TooLarge, UsageError
 from optsched.core.instance import Cluster, Instance, Ragged, Shuffle, Topology, Workload
 from optsched.core.placement import MICRO
-from optsched.instances.files import from_document, parse, to_document
+from optsched.instances.files import parse
 from optsched.problems.distances import distances
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_bounds import lengths
-from optsched.problems.service_times import NEVER, Apart, level_times, moved, transfer_times
+from optsched.problems.service_times import NEVER, Apart, moved, transfer_times
 from optsched.processes import limits
-from optsched.routes import solve
-from optsched.searches.enumeration import best_decision
-from optsched.testing.strategies import problems
 
 
 def test_times_by_level() -> None:
@@ -34,23 +30,6 @@ def test_times_by_level() -> None:
     found = problem.times.on(rows, nodes).reshape(3, 3) / MICRO
     assert found.tolist() == [[1, 2, 4], [10, 15, 30], [10, 10, 10]]
     assert problem.least_times.tolist() == [MICRO, 10 * MICRO, 10 * MICRO]
-
-
-def test_cheapest_is_the_least_of_all_nodes() -> None:
-    """Tests the cheapest node by times and prices against all nodes, where no task is slower near its data."""
-    chance = np.random.default_rng(5)
-    for seed in range(80):
-        text = document(seed)
-        for task in text["tasks"]:
-            if "times" in task:
-                task["times"] = dict(zip(task["times"], sorted(task["times"].values()), strict=True))
-        problem = Makespan(parse(json.dumps(text)), factors=(1, 2, 3))
-        nodes = len(problem.instance.cluster)
-        prices, usable = chance.integers(0, 5, nodes), chance.random(nodes) < 0.8
-        found = problem.times.cheapest(prices, usable)
-        for row in range(len(problem.tasks)):
-            all_nodes = problem.times.on(np.full(nodes, row), np.arange(nodes)) * prices
-            assert found[row] == min(all_nodes[usable].tolist(), default=2**60)
 
 
 def test_all_that_is_asked_of_times() -> None:
@@ -255,31 +234,3 @@ def test_remarks() -> None:
     )
     assert Makespan(sends, scale=2).remark == "scale counts with service=transfer alone"
     assert Makespan(instance, service="transfer", scale=2).remark is Makespan(sends, factors=(1, 1, 2)).remark is None
-
-
-def test_parameters_of_a_file() -> None:
-    """Tests that an instance brings its parameters, also when it is written and read again."""
-    instance = replace(pair(), parameters={"makespan": {"service": "transfer", "scale": 0.5}})
-    again = from_document(json.loads(json.dumps(to_document(instance))))
-    assert isinstance(again, Instance)
-    problem = Makespan(again)
-    assert (problem.times.row(0) / MICRO).tolist() == [1, 3]
-    assert (
-        Makespan(again, service="levels").times.row(0).tolist()
-        == level_times(again, problem.tasks, (1,) * 3).row(0).tolist()
-    )
-
-
-@settings(max_examples=25)
-@given(problems("job-times", most_nodes=3, most_tasks=4, sizes={"distances": 5}, service="transfer", scale=0.5))
-def test_drawn_problems(problem: JobTimes) -> None:
-    """Tests the table of times, and that no cheap bound is above the best of all schedules."""
-    instance = problem.instance
-    truth = table(instance, 0.5)
-    assert [problem.times.row(row).tolist() for row in range(len(problem.tasks))] == [
-        truth[task] for task in problem.tasks.tolist()
-    ]
-    best = best_decision(problem)
-    if best is not None:
-        assert all(bound.value <= best[0][0] for bound in problem.cheap_bounds())
-        assert solve(problem).objective == best[0]

@@ -12,14 +12,13 @@ from hypothesis import given
 from small_problems import pareto_front
 from traffic_instances import EMPTY, NAN, posed, problems
 
-from optsched.certificates import certify, proved_bound
+from optsched.certificates import certify
 from optsched.core.errors import InputError, MissingField
 from optsched.core.instance import (
     FINISHED,
     MAP,
     PENDING,
     REDUCE,
-    RUNNING,
     Cluster,
     Instance,
     Ragged,
@@ -28,11 +27,9 @@ from optsched.core.instance import (
     Workload,
 )
 from optsched.core.placement import Placement
-from optsched.core.resources import folder
 from optsched.core.results import Termination, Violation
-from optsched.instances.files import load
 from optsched.problems import Traffic
-from optsched.routes import bounds, frontier, solve
+from optsched.routes import frontier, solve
 from optsched.routes.traffic import ROUTES
 
 # Value and feasibility ---------------------------------------------------------------------------------------------
@@ -45,16 +42,6 @@ def test_digest_values() -> None:
     assert EMPTY.evaluate(EMPTY.placement([1] * 7)) == (30, 6)
     solution = solve(EMPTY)
     assert (solution.objective, str(solution.certificate), certify(EMPTY, solution).proved) == ((30, 6), "dual", True)
-
-
-@pytest.mark.parametrize("ratio", [0.0, 0.5, 1.0, 1.25, 1.5, 2.0, 3.0])
-def test_break_even_at_one(ratio: float) -> None:
-    """Tests that without capacities a job costs |B| min(1, FP) for a block elsewhere: it turns at 1, not at td."""
-    problem = posed([[0], [0], [1]], ratio, nodes=[0, 1], size=20.0)
-    objective = solve(problem).objective
-    assert objective is not None
-    assert objective[0] == Fraction(20 * min(1.0, ratio))
-    assert bounds(problem)[0].value == Fraction(20 * min(1.0, ratio))
 
 
 def test_violations() -> None:
@@ -114,28 +101,6 @@ def test_shares_and_shuffle() -> None:
     listed = Traffic(replace(problem.instance, workload=workload), reduces="free")
     assert listed.evaluate(listed.placement([0, 0, 1, 1, 0])) == (10 + 3, 2)
     assert listed.evaluate(listed.placement([0, 1, 0, 1, 0])) == (4, 1)
-
-
-def test_tasks_that_run_or_have_ended() -> None:
-    """Tests that settled maps send to pending reduces, pending maps to running ones, and ended ones get nothing."""
-    cluster = Cluster(["a", "b"], datacenter=[0, 1], datacenter_ids=["east", "west"])
-    workload = Workload(
-        ["m1", "m2", "r1", "r2", "r3", "lone", "sink"],
-        kind=[MAP, MAP, REDUCE, REDUCE, REDUCE, MAP, REDUCE],
-        job=[0] * 5 + [-1] * 2,
-        job_ids=["j"],
-        size=[30, 60, NAN, NAN, NAN, 5, NAN],
-        replicas=Ragged.from_rows([[0], [1], [], [], [], [1], []]),
-        filter_ratio=[1],
-    )
-    status = [FINISHED, PENDING, RUNNING, PENDING, FINISHED, PENDING, PENDING]
-    state = State.initial(cluster, workload, status=status, node=[0, -1, 0, -1, 1, -1, -1])
-    problem = Traffic(Instance(cluster, workload, state))
-    assert [job.name for job in problem.jobs] == ["", "j"]
-    # m2 sends 20 to r1, which runs in east, and 20 to r2; m1 made 10 for r2 in east.
-    assert problem.evaluate(problem.placement([1, 1, 1, 1])) == (20 + 10, 2)
-    assert problem.evaluate(problem.placement([0, 0, 1, 0])) == (60, 1)
-    assert solve(problem).objective == (30, 2)
 
 
 def test_missing_fields() -> None:
@@ -330,16 +295,3 @@ def test_together_is_no_restriction_without_capacities(problem: Traffic) -> None
 
 
 # Metamorphic laws --------------------------------------------------------------------------------------------------
-
-
-def test_unlimited_optimum_piles_up() -> None:
-    """Tests that least traffic puts all maps into one datacenter, and the frontier shows what spreading them costs."""
-    traffic = Traffic(load(folder("instances") / "papers" / "joss-pile-up.json"))
-    found = frontier(traffic)
-    assert found.values == [(90 + 10 * moved, 12 - moved) for moved in range(10)]
-    assert {str(point.certificate) for point in found} == {"dual"}
-    for before, point in itertools.pairwise(found):
-        first, second = point.certificates
-        just_less = (point.objective[0] - Fraction(1, traffic.grid), before.objective[1])
-        assert proved_bound(traffic, first, just_less) == before.objective[1]
-        assert proved_bound(traffic, second, point.objective) == point.objective[1]

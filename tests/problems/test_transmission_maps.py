@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import nested_instances
 import numpy as np
 import pytest
@@ -17,7 +15,6 @@ from optsched.core.instance import Cluster, Instance, Ragged, Topology, Workload
 from optsched.core.placement import Placement
 from optsched.core.results import Proof
 from optsched.problems.assignment import TabledProblem
-from optsched.problems.base import GRID
 from optsched.problems.distances import MOST_NODES
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.routes import solve
@@ -51,24 +48,6 @@ def test_classes() -> None:
     """Tests that maps of equal size and replicas, in any order, are one class."""
     problem = posed([1.0, 1.0, 2.0, 1.0], [[0, 1], [1, 0], [0, 1], [0]], [1, 1, 1, 1])
     assert problem.classes().of_task.tolist() == [0, 0, 1, 2]
-
-
-def test_only_idle_nodes_have_columns() -> None:
-    """Tests that nodes without idle slots hold data, but take no map."""
-    problem = posed([128.0], [[0]], [0, 1, 0, 1])
-    assert problem.idle_nodes.tolist() == [1, 3]
-    assert solve(problem).objective == (512,)
-    assert [str(one) for one in problem.violations(problem.placement([0]))] == ["slots(n0) by 1"]
-
-
-def test_grid() -> None:
-    """Tests that costs are exact where sizes and distances have a common denominator, and else rounded once."""
-    assert posed([3.0], [[0]], [1, 1, 1, 1]).grid == 1
-    half = posed([0.5], [[0]], [0, 1, 0, 0])
-    assert (half.grid, half.evaluate(half.placement([1]))) == (2, (2,))
-    third = posed([1 / 3], [[0]], [0, 1, 0, 0])
-    assert third.evaluate(third.placement([1])) == (Fraction(round(4 / 3 * GRID), GRID),)
-    assert str(third.remark).startswith("each cost, MB times distance, is rounded to a multiple of 1/1048576: ")
 
 
 def test_missing_fields() -> None:

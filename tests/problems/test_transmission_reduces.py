@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from transmission_instances import DISTANCES, PLACED, example, posed, problems
+from transmission_instances import DISTANCES, PLACED, example, posed
 
 from optsched.core.errors import InputError, MissingField, TooLarge
 from optsched.core.instance import (
-    FINISHED,
     REDUCE,
     Cluster,
     Instance,
@@ -21,7 +18,6 @@ from optsched.core.instance import (
     Workload,
 )
 from optsched.core.results import Violation
-from optsched.problems import Problem
 from optsched.problems.base import GRID
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.routes import solve
@@ -37,18 +33,6 @@ def test_worked_example() -> None:
     assert problem.evaluate(problem.placement([0, 1])) == problem.evaluate(problem.placement([1, 0])) == (150,)
     assert solve(problem).objective == (150,)
     assert TransmissionReduces(PLACED, distinct=False).count == 2
-
-
-def test_only_maps_with_a_node_send() -> None:
-    """Tests that running and finished maps send from their nodes, and pending ones or those without a node nothing."""
-    assert not TransmissionReduces(example()).units.any()
-    state = replace(PLACED.state, status=np.array([FINISHED, FINISHED, 0, 0]), node=np.array([2, -1, -1, -1]))
-    assert TransmissionReduces(PLACED.with_state(state)).units.tolist() == [[20, 100, 0, 60], [10, 50, 0, 30]]
-
-
-def test_direction() -> None:
-    """Tests that data moves from the map's node to the reduce's."""
-    assert posed([2.0], [1, 1], matrix=[[0.0, 3.0], [7.0, 0.0]]).units.tolist() == [[0, 6]]
 
 
 def test_grid_and_exact_sums() -> None:
@@ -112,26 +96,3 @@ def test_one_reduce_of_a_job_on_a_node() -> None:
     assert (free.count, free.violations(free.placement([0, 0, 0]))) == (3, [])
     assert not free.barred.any()
     assert solve(free).objective == (0,)
-
-
-def test_reduces_without_a_job_share_it_with_none() -> None:
-    """Tests that the rule says nothing of reduces that belong to no job."""
-    problem = posed([1.0, 1.0], [2, 0], [-1, -1], [(-1, 0)], matrix=[[0.0, 1.0], [1.0, 0.0]])
-    assert problem.limited.tolist() == [False, False]
-    assert problem.violations(problem.placement([0, 0])) == []
-    assert solve(problem).objective == (0,)
-
-
-@given(problems("transmission-reduces"))
-def test_count(problem: Problem) -> None:
-    """Tests that exactly the most reduces that fit are placed, by trying every placement without the rule."""
-    assert isinstance(problem, TransmissionReduces)
-    nodes = range(-1, len(problem.instance.cluster))
-    most = 0
-    for chosen in itertools.product(nodes, repeat=len(problem.tasks)):
-        wrong = {violation.constraint for violation in problem.violations(problem.placement(chosen))}
-        if wrong <= {"cardinality"}:
-            placed = len(chosen) - chosen.count(-1)
-            most = max(most, placed)
-            assert (not wrong) == (placed == problem.count), chosen
-    assert problem.count == problem.due == most

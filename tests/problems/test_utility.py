@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from dataclasses import replace
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from utility_instances import SWAPS, posed
 
-from optsched.core.errors import InputError, MissingField, UsageError
-from optsched.core.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, State, Workload
-from optsched.core.placement import Placement
+from optsched.core.errors import InputError, MissingField
+from optsched.core.instance import PENDING, REDUCE, RUNNING, Cluster, Instance, State, Workload
 from optsched.core.resources import folder
 from optsched.core.results import Violation
 from optsched.instances.files import load
@@ -40,23 +37,6 @@ def test_instance_of_the_library() -> None:
         value = solve(problem).objective
         assert value is not None
         assert float(value[0]) == pytest.approx(map_table(4, 10)[maps] + reduce_table(5)[reduces], abs=1e-5)
-
-
-@pytest.mark.parametrize("smoothed", [False, True])
-@pytest.mark.parametrize("required", range(12))
-def test_never_decreasing(required: int, smoothed: bool) -> None:
-    """Tests for 0 to 11 required and 1 to 11 pending that one task more is never worth less, within -1 and 1."""
-    for pending in range(1, 12):
-        for table in (map_table(required, pending, smoothed), reduce_table(pending, smoothed)):
-            assert len(table) == pending + 1
-            assert all(one <= other for one, other in itertools.pairwise(table))
-            assert all(-1 <= worth <= 1 for worth in table[1:])
-        maps = map_table(required, pending, smoothed)
-        if required <= pending:
-            assert maps[required] == (0 if required < pending else 1)
-            assert maps[pending] == 1
-        else:
-            assert maps[pending] < 0
 
 
 def test_edges_of_maps() -> None:
@@ -132,41 +112,6 @@ def test_value_and_violations() -> None:
         SWAPS.evaluate(SWAPS.placement([0] * 8))
 
 
-def test_minus_infinity_counts_once() -> None:
-    """Tests that a job without maps or without reduces gets -penalty, whatever the other is worth."""
-    for nodes, lowest in (
-        ([0, -1, -1], -1000),
-        ([-1, 0, 0], -1000),
-        ([-1, -1, -1], -1000),
-        ([0, 0, -1], 0),
-        ([0] * 3, 1),
-    ):
-        assert REDUCES.evaluate(REDUCES.placement(nodes))[0] == lowest
-    smoothed = Utility(REDUCES.instance, tables="smoothed")
-    assert smoothed.evaluate(smoothed.placement([-1, -1, -1]))[0] == -2
-    ten = Utility(REDUCES.instance, penalty=10)
-    assert ten.evaluate(ten.placement([0, -1, -1])) == (-10, Fraction(int(GRID / 3 + 0.5), GRID))
-
-
-def test_tasks_that_count() -> None:
-    """Tests that running tasks hold their demand and are in no count, and that a job with reduces alone counts."""
-    problem = posed(
-        {"cpu": [4, 1]},
-        [
-            {"maps": 2, "map": {"cpu": 1}},
-            {"reduces": 1, "reduce": {"cpu": 1}, "map": {"cpu": 2}},
-            {"map": {"cpu": 1}, "goal": 5},
-        ],
-        running=[(1, MAP, 0), (0, MAP, 0), (2, MAP, 1), (2, MAP, 1)],
-    )
-    assert problem.jobs.tolist() == [0, 1]
-    assert problem.free.tolist() == [[1], [0]]
-    assert problem.pending_maps.tolist() == [2, 0]
-    assert problem.utility_units(np.array([0, 0]), np.array([0, 1])).tolist() == [0, GRID]
-    assert problem.violations(problem.placement([0, -1, 1])) == [Violation("capacity", ("cpu", "n1"), 1)]
-    assert problem.violations(Placement.of([0, None, None, 0, None, None, None]))[0].constraint == "pending-task"
-
-
 @pytest.mark.parametrize("capacity", [{"cpu": [1, 10], "disk": [9, 9]}, {"disk": [9, 9], "cpu": [1, 10]}])
 def test_task_has_no_share_of_a_tracker_that_it_does_not_fit(capacity: dict[str, list[float]]) -> None:
     """Tests that a task that one resource keeps from a tracker takes no share of it, whatever fits before or after.
@@ -180,28 +125,6 @@ def test_task_has_no_share_of_a_tracker_that_it_does_not_fit(capacity: dict[str,
     (most,) = (bound for bound in problem.cheap_bounds() if bound.component == "utilisation")
     assert most.value == Fraction(share[1], GRID)
     assert problem.violations(problem.placement([0])) == [Violation("capacity", ("cpu", "n0"), 4)]
-
-
-def test_overloaded_node_takes_what_needs_nothing_of_it() -> None:
-    """Tests that a tracker overloaded by running tasks still takes a task that does without that resource."""
-    problem = posed(
-        {"cpu": [1], "disk": [5]},
-        [{"maps": 1, "map": {"cpu": 0, "disk": 1}}, {"maps": 1, "map": {"cpu": 2}}],
-        running=[(1, MAP, 0)],
-    )
-    assert problem.free.tolist() == [[0, 5]]
-    assert problem.violations(problem.placement([0, -1])) == []
-    assert solve(problem).objective == (0, Fraction(int(GRID / 5 + 0.5), GRID))
-
-
-def test_phases() -> None:
-    """Tests that shuffling reduces take their profile of that phase, all of it, and maps never do."""
-    job = {"maps": 1, "reduces": 1, "map": {"cpu": 1}, "reduce": {"cpu": 2, "disk": 3}, "shuffle": {"disk": 1}}
-    capacity = {"cpu": [9], "disk": [9]}
-    assert posed(capacity, [job]).demand_reduce.tolist() == [[0, 1]]
-    assert posed(capacity, [job], phase="reduce").demand_reduce.tolist() == [[2, 3]]
-    assert posed(capacity, [job]).demand_map.tolist() == [[1, 0]]
-    assert posed(capacity, [{**job, "shuffle": {}}]).demand_reduce.tolist() == [[2, 3]]
 
 
 def test_missing_fields() -> None:
@@ -252,14 +175,6 @@ def test_demands_of_several_resources_that_do_not_do() -> None:
     state = State.initial(cluster, large, status=[RUNNING, PENDING], node=[0, -1])
     with pytest.raises(InputError, match=r"demands may total too much, past 2\^53/1"):
         Utility(Instance(cluster, large, state))
-
-
-def test_parameters() -> None:
-    """Tests that a penalty which a utility could reach, or which is no number of the grid, is refused."""
-    for penalty in (2, 2**21):
-        with pytest.raises(UsageError, match="penalty"):
-            Utility(SWAPS.instance, penalty=penalty)
-    assert Utility(SWAPS.instance, penalty=2.5).evaluate(SWAPS.placement([-1] * 8))[0] == Fraction(-5, 2)
 
 
 # Reduces first -----------------------------------------------------------------------------------------------------

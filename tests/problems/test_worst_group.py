@@ -15,12 +15,10 @@ from worst_group_instances import ONE_SLOT, RACKS, posed, problems
 
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import RUNNING, Cluster, Instance, State, Workload
-from optsched.core.placement import NONE
-from optsched.heuristics import applicable
 from optsched.problems import WorstGroup
 from optsched.routes import bounds
 from optsched.searches.enumeration import judged
-from optsched.searches.program_tree import root, settling_tree
+from optsched.searches.program_tree import root
 from optsched.solvers.profiles import Profile
 
 
@@ -31,25 +29,6 @@ def test_values() -> None:
     assert RACKS.evaluate(RACKS.placement([0, 1, 0])) == (2, 2)
     assert RACKS.evaluate(RACKS.placement([0, 0, 1])) == (1, 3)
     assert posed([[0], []], [0, 2], slots=[2]).evaluate(posed([[0], []], [0, 2], slots=[2]).placement([0, 0])) == (1, 1)
-
-
-def test_the_mean_is_over_the_pending_tasks() -> None:
-    """Tests that a task that waits counts in its group and costs nothing, and that a task that runs does not count."""
-    problem = posed([[], [], [], [0]], [0, 0, 0, 1], slots=[2])
-    assert problem.evaluate(problem.placement([0, NONE, NONE, 0])) == (Fraction(1, 3), 1)
-    assert problem.evaluate(problem.placement([0, 0, NONE, NONE])) == (Fraction(2, 3), 2)
-    workload = Workload(["busy", "t"], job=[0, 0], job_ids=["j"], job_group=[0], group_ids=["g"])
-    cluster = Cluster(["n"], slots=[2])
-    state = State.initial(cluster, workload, status=[RUNNING, 0], node=[0, -1], idle_slots=[1])
-    one = WorstGroup(Instance(cluster, workload, state))
-    assert one.sizes == [1]
-    assert one.evaluate(one.placement([0])) == (1, 1)
-
-
-def test_violations() -> None:
-    """Tests that slots and cardinality are those of the other assignment problems."""
-    assert [str(entry) for entry in ONE_SLOT.violations(ONE_SLOT.placement([0, 1, 0]))] == ["slots(A) by 1"]
-    assert [entry.constraint for entry in ONE_SLOT.violations(ONE_SLOT.placement([0, 1, NONE]))] == ["cardinality"]
 
 
 def test_missing_fields() -> None:
@@ -69,11 +48,6 @@ def test_missing_fields() -> None:
     ]
     with pytest.raises(UsageError, match="costs that do not decrease"):
         posed([[0]], [0], slots=[1], levels="2,1,0")
-
-
-def test_heuristics_serve_it() -> None:
-    """Tests that the schedulers of slots can be measured."""
-    assert {"dl", "rand", "lsap-sched", "fifo", "delay"} <= {entry.name for entry in applicable(ONE_SLOT)}
 
 
 # Costs that groups can have ----------------------------------------------------------------------------------------
@@ -134,20 +108,6 @@ def test_the_program_says_what_the_definition_says(problem: WorstGroup) -> None:
         values = problem.values_of(placement, first)
         assert first.broken(values) is None
         assert values[first.family("worst_mean")] == math.ceil(mean / (math.gcd(*problem.levels) or 1))
-
-
-@given(problems(4))
-def test_trees_settle_what_enumeration_says(problem: WorstGroup) -> None:
-    """Tests that nothing is below the least mean and there is something within it, of the least cost and no less."""
-    if not problem.count:
-        return
-    mean, cost = min(value for value, _ in judged(problem))
-    exact = Profile("exact")
-    below = problem.program((problem.value_below(mean),)).numbers
-    assert settling_tree(below, 10**6, exact, 200) is not None
-    within = problem.program((mean,)).numbers
-    assert settling_tree(within, int(cost), exact, 200) is not None
-    assert settling_tree(within, int(cost) + 1, exact, 200) is None
 
 
 def test_how_many_pay_the_cost_at_the_data_is_open() -> None:
