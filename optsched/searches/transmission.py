@@ -89,7 +89,7 @@ __all__ = ["FirstPlacements", "Incumbent", "MOST_STATES", "Searched", "Transmiss
 
 
 class _Best(NamedTuple):
-    """A placement: choices of the reduces, as in `ReduceTables`; rows of the maps; cost in units."""
+    """A placement: choices of the reduces, as in `ReduceBounds`; rows of the maps; cost in units."""
 
     fixed: Ints
     rows: Ints
