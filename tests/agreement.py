@@ -10,8 +10,6 @@ from optsched.problems import Problem
 from optsched.routes import bounds, routes_of, solve
 from optsched.searches.enumeration import best_placement
 
-__all__ = ["check_routes"]
-
 
 def check_routes(problem: Problem, kinds: Mapping[str, Proof]) -> None:
     """Every route finds the enumerated optimum, or that there is none, and certifies; no bound is beyond the optimum.

@@ -6,8 +6,6 @@ import importlib.util
 import os
 import shutil
 
-__all__ = ["OPTIONS", "browser_found", "chromium"]
-
 #: Chromium as a test needs it: of its own, and silent.
 OPTIONS = (
     "--headless",

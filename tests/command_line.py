@@ -13,8 +13,6 @@ from click.testing import CliRunner, Result
 
 from optsched.cli import cli
 
-__all__ = ["ENVIRONMENT", "PROGRAM", "answer", "in_process", "run", "small", "solved"]
-
 ROOT = Path(__file__).resolve().parent.parent
 
 #: Of a process that finds the package of this checkout.

@@ -8,8 +8,6 @@ from heapq import heapify, heappop, heappush
 from optsched.core.instance import Instance
 from optsched.heuristics.running.course import WAKE, Service
 
-__all__ = ["driven"]
-
 _END, _WOKEN, _START = range(3)
 
 

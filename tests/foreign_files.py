@@ -10,7 +10,7 @@ import pytest
 
 from optsched.core.errors import InputError
 from optsched.instances.files import from_document
-from optsched.instances.importers.foreign import Imported
+from optsched.instances.importers import Imported
 
 DIMACS = "c a comment\np min 3 3\nn 1 4\nn 3 -4\n\na 1 2 0 4 2\na 1 2 1 3 -5\na 2 3 0 5 08\n"
 

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["scarcest_first"]
-
 
 def scarcest_first(problem: Any, rng: np.random.Generator) -> Any:
     """Tasks with the fewest replicas first, each to its first free node with data; the rest where there is room."""

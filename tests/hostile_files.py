@@ -10,8 +10,6 @@ from pathlib import Path
 from optsched.core.errors import InputError, UsageError, printable
 from optsched.instances.files import load
 
-__all__ = ["HOSTILE_WORDS", "changed_bytes", "hostile", "outcome", "told_of"]
-
 
 def told_of(read: Callable[[], object]) -> str:
     """What a reader tells of its input, empty where it takes it; fails on any other error, and on unprintable lines."""

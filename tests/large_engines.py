@@ -15,8 +15,6 @@ from plain_kernels import plain
 from optsched.solvers import matching
 from optsched.solvers.compiled import compiled
 
-__all__ = ["THRESHOLDS", "Used", "force", "large_engines"]
-
 #: From which size on an engine compiles its loops, by module: what asks `compiles` of anything.
 THRESHOLDS = {
     "optsched.heuristics.flow_based": ("_MANY",),

@@ -10,8 +10,6 @@ from typing import Any
 import highspy
 import numpy as np
 
-__all__ = ["LIES", "lying"]
-
 _Status = highspy.HighsModelStatus
 
 

@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 
 from optsched.core.instance import Cluster, Instance, Ragged, State, Topology, Workload
 
-__all__ = ["nested", "posed"]
-
 
 @st.composite
 def nested(draw: st.DrawFn) -> Instance:

@@ -32,25 +32,6 @@ from optsched.problems.latency import Latency
 from optsched.problems.makespan import Makespan
 from optsched.searches.enumeration import best_decision
 
-__all__ = [
-    "FORMS",
-    "SLOWSTARTS",
-    "TIMES",
-    "Text",
-    "arriving",
-    "batch",
-    "both",
-    "crowded",
-    "document",
-    "fetched",
-    "fetching",
-    "one_job",
-    "proved",
-    "topology",
-    "two_jobs",
-    "whole",
-]
-
 Text = dict[str, Any]
 
 

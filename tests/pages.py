@@ -16,24 +16,6 @@ from typing import Any
 
 from optsched.core.resources import folder
 
-__all__ = [
-    "BORROWED",
-    "COMMANDS",
-    "FENCED",
-    "PAGES",
-    "ROOT",
-    "borrowed",
-    "matches",
-    "path_of",
-    "run_card",
-    "sessions",
-    "shell",
-    "shows",
-    "steps",
-    "texts_of",
-    "write_files",
-]
-
 ROOT = Path(__file__).resolve().parent.parent
 #: Every page of the project, so that none can be left out.
 PAGES = sorted(page.relative_to(ROOT) for pattern in ("*.md", "[!.]*/**/*.md") for page in ROOT.glob(pattern))

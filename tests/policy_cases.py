@@ -7,18 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.core.instance import (
-    MAP,
-    REDUCE,
-    RUNNING,
-    Cluster,
-    Instance,
-    Ragged,
-    Shuffle,
-    State,
-    Topology,
-    Workload,
-)
+from optsched.core.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.heuristics.running.base import Event, Offer, View
 from optsched.heuristics.running.driver import drive
 from optsched.instances.families.base import distinct_nodes, idle_slots

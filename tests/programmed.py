@@ -14,8 +14,6 @@ from optsched.core.results import Bound, Component, Number, Proof, Sense, Value,
 from optsched.problems.base import Problem
 from optsched.problems.programs import Builder, Program, Programmed
 
-__all__ = ["Gathering"]
-
 
 class Gathering(Problem, Programmed):
     """Every task on an idle slot: on the fewest nodes, then the most of them on their data."""

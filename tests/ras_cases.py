@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Workload
 from optsched.problems.utility import Utility
 
-__all__ = ["DRAWN", "snapshot", "swapping", "utilities"]
-
 
 def snapshot(capacity: Sequence[Sequence[float]], jobs: Sequence[tuple[Any, ...]], **columns: Any) -> Instance:
     """An instance of trackers, which hold so much of each resource, and jobs.

@@ -12,8 +12,6 @@ from optsched.core.results import Value
 from optsched.instances.generate import generate
 from optsched.problems import AnyProblem, Lsap, Problem, problem
 
-__all__ = ["NAMES", "SWAPPED", "pareto_front", "small_problem", "wrong_way"]
-
 #: Every problem of the registry.
 NAMES = tuple(records())
 

@@ -10,8 +10,6 @@ from typing import Any, NoReturn
 
 import pytest
 
-__all__ = ["clock_of_looks", "interrupted"]
-
 
 def interrupted(*_: Any, **__: Any) -> NoReturn:
     """Ctrl-C comes, whatever was asked."""

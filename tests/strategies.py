@@ -16,8 +16,6 @@ from optsched.core.instance import Instance
 from optsched.instances.files import parse
 from optsched.problems import PROBLEMS
 
-__all__ = ["instances", "problems"]
-
 #: Documents have numbers below this.
 _DOCUMENTS = 10**6
 

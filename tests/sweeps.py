@@ -14,8 +14,6 @@ from optsched.measuring.studies.choices import Family
 from optsched.measuring.sweeping.plans import Plan, planned
 from optsched.processes import Outcome, Status
 
-__all__ = ["TIMES", "InProcess", "contents", "count", "memory_folder", "small_plan"]
-
 #: What of records and rows says how long something took, when and where.
 TIMES = {
     *("build_seconds", "solve_seconds", "heuristic_seconds", "seconds", "peak_mb", "ended", "sweep"),

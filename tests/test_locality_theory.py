@@ -7,12 +7,7 @@ from fractions import Fraction
 from itertools import combinations, product
 
 import pytest
-from oracles.locality_theory import (
-    expected_local_tasks,
-    goodness_of_locality,
-    local_task_distribution,
-    stirling2,
-)
+from oracles.locality_theory import expected_local_tasks, goodness_of_locality, local_task_distribution, stirling2
 
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.problems import Lsap

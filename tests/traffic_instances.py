@@ -9,14 +9,7 @@ from typing import Any
 import numpy as np
 import strategies
 
-from optsched.core.instance import (
-    MAP,
-    REDUCE,
-    Cluster,
-    Instance,
-    Ragged,
-    Workload,
-)
+from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, Workload
 from optsched.problems import Traffic
 
 NAN = float("nan")

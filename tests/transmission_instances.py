@@ -31,29 +31,11 @@ from optsched.problems.transmission_bounds import Branching, ReduceBounds, Reduc
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 
-__all__ = [
-    "PLACED",
-    "PROBLEMS",
-    "any_prices",
-    "any_tree",
-    "drawn",
-    "enlarged",
-    "example",
-    "instances",
-    "least_costs",
-    "posed",
-    "problems",
-    "rich",
-]
-
 PROBLEMS: dict[str, type[Problem]] = {kind.name: kind for kind in (TransmissionMaps, TransmissionReduces, Transmission)}
 
 #: Shen et al.'s worked example (section II-B): distances between D1 to D4, and MB that M1 and M2 have for R1 and R2.
 DISTANCES = [[0.0, 4.0, 2.0, 8.0], [4.0, 0.0, 10.0, 4.0], [2.0, 10.0, 0.0, 6.0], [8.0, 4.0, 6.0, 0.0]]
 SENT = [[10.0, 5.0], [20.0, 10.0]]
-
-WHOLE = [0.0, 1.0, 2.0, 7.0]
-SIZES = [*WHOLE, 0.3, 12.8]
 
 
 def example(placed: tuple[int, int] | None = None, reduce_slots: int = 2) -> Instance:

@@ -11,8 +11,6 @@ import strategies
 from optsched.core.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, State, Workload
 from optsched.problems.utility import Utility
 
-__all__ = ["SWAPS", "posed", "problems"]
-
 NAN = float("nan")
 
 

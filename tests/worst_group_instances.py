@@ -11,8 +11,6 @@ from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.files import load
 from optsched.problems import WorstGroup
 
-__all__ = ["LEVELS", "ONE_SLOT", "RACKS", "posed", "problems"]
-
 
 def library(name: str) -> WorstGroup:
     """The problem on an instance of the library."""
@@ -23,9 +21,6 @@ def library(name: str) -> WorstGroup:
 
 #: Two groups that want one slot, and three levels where fairness costs locality.
 ONE_SLOT, RACKS = library("examples/worst-group"), library("examples/worst-group-racks")
-
-#: Two levels (the second of them in the rack), three, and a cost at the data too.
-LEVELS = [(0, 1, 1), (0, 0, 2), (0, 1, 2), (0, 2, 5), (1, 2, 4), (0, 0, 0)]
 
 
 def posed(

@@ -16,18 +16,6 @@ if TYPE_CHECKING:
     from optsched.core.instance import Instance
     from optsched.core.network import FlowNetwork
 
-__all__ = [
-    "LONGEST",
-    "PAPERS",
-    "assumed",
-    "assumed_in_words",
-    "brief",
-    "cited",
-    "counted",
-    "labelled",
-    "several",
-]
-
 #: No `repr` is longer, even with long names in it.
 LONGEST = 199
 

@@ -18,22 +18,6 @@ import numpy as np
 from optsched.core.arrays import LARGEST, Floats, Ints
 from optsched.core.errors import TooLarge
 
-__all__ = [
-    "FINEST",
-    "MOST_DIGITS",
-    "common_denominator",
-    "common_grid",
-    "decimal",
-    "for_each",
-    "is_short",
-    "rational",
-    "rounded_in_words",
-    "rounded_units",
-    "spelled",
-    "total",
-    "whole_units",
-]
-
 #: The largest common denominator that numbers are held with exactly; beyond it costs are rounded to multiples of its
 #: inverse.
 FINEST = 2**20

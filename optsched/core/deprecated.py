@@ -10,8 +10,6 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-__all__ = ["FORMER", "Renamed", "deprecated", "find_former_modules", "former_names", "present_module", "take_former"]
-
 _CORE = ["deadline", "errors", "instance", "network", "placement", "registry", "resources", "results"]
 _JOINED = {"by_id": "arrays", "fronts": "results", "schedule": "placement"}
 _MEASURING = ["decomposing", "explaining", "gaps", "matrix", "mining", "printing", "studies"]

@@ -31,17 +31,6 @@ from optsched.core.parts import (
     ids_in,
 )
 
-__all__ = [
-    "DEEPEST",
-    "column_faults",
-    "free_form_faults",
-    "half_characters",
-    "header_faults",
-    "id_faults",
-    "key_in_place",
-    "number_faults",
-]
-
 #: How deep the values of `parameters` may be nested.
 DEEPEST = 32
 

@@ -15,28 +15,6 @@ from dataclasses import dataclass
 
 from optsched.core.errors import Fault, InputError
 
-__all__ = [
-    "CHECKS",
-    "FRONTIER",
-    "INSTANCE",
-    "Kind",
-    "NETWORK",
-    "NODES",
-    "POINTS",
-    "PROFILE",
-    "RECORDS",
-    "SCHEDULE",
-    "SOLUTION",
-    "STORE",
-    "SWEEP",
-    "TASKS",
-    "expected",
-    "imported_by",
-    "kind_of",
-    "kind_of_file",
-    "other_kind",
-]
-
 #: Bytes from the beginning of a file that tell what it is.
 _READ = 65536
 

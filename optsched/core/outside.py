@@ -20,8 +20,6 @@ from optsched.core.errors import UsageError, described
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["Listed", "blamed", "brought", "own_traceback", "raised"]
-
 
 class Named(Protocol):
     """What has a name on the command line."""

@@ -23,27 +23,6 @@ from optsched.core.arrays import Bools, Floats, Ints, Part, Ragged, Strings, rea
 from optsched.core.brief import brief, counted
 from optsched.core.errors import Fault, InputError
 
-__all__ = [
-    "FINISHED",
-    "HOPS",
-    "KINDS",
-    "MAP",
-    "PENDING",
-    "REDUCE",
-    "RUNNING",
-    "STATES",
-    "Cluster",
-    "Column",
-    "Pairs",
-    "Shuffle",
-    "State",
-    "Topology",
-    "Workload",
-    "as_column",
-    "columns_of",
-    "ids_in",
-]
-
 KINDS = ("map", "reduce")
 MAP, REDUCE = 0, 1
 STATES = ("pending", "running", "finished")

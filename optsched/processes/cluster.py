@@ -29,8 +29,6 @@ from optsched.processes.supervisor import Answer, Surroundings
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-__all__ = ["DaskExecutor"]
-
 Job = TypeVar("Job")
 
 #: Seconds in which a scheduler must answer, and between two looks at whether it still does.

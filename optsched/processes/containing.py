@@ -21,8 +21,6 @@ from optsched.processes.limits import Limits, Outcome, Status, allowed_mb
 if TYPE_CHECKING:
     from optsched.processes.local import LocalExecutor
 
-__all__ = ["RunFailed", "TracedElsewhere", "call", "contained", "in_force", "value_of", "within_a_call"]
-
 #: Modules that take long to load, and that runs of heuristics and solvers need.
 PRELOADED = ("optsched.heuristics", "optsched.routes", "highspy", "scipy.optimize", "scipy.sparse.csgraph")
 

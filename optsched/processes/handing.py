@@ -12,21 +12,6 @@ from contextvars import ContextVar
 from multiprocessing.connection import Connection
 from typing import Any
 
-__all__ = [
-    "CannotSend",
-    "Latest",
-    "Receiver",
-    "hand_over",
-    "handing",
-    "pack",
-    "send",
-    "taken",
-    "taking",
-    "to",
-    "unheard",
-    "unpack",
-]
-
 # Functions, jobs and values go between processes pickled; those of `__main__` with their code -------------------------
 
 #: Bytes that go at once: what the buffer of a pipe takes, so that a reader never waits within a part.

@@ -13,17 +13,6 @@ from typing import Any
 from optsched.core.brief import brief
 from optsched.core.errors import TooLarge, UsageError
 
-__all__ = [
-    "Limits",
-    "Outcome",
-    "Status",
-    "allowed_mb",
-    "available_mb",
-    "has_room",
-    "refuse_beyond",
-    "refused",
-]
-
 
 @dataclass(frozen=True)
 class Limits:

@@ -24,8 +24,6 @@ from optsched.processes.handing import CannotSend, Latest, Receiver, pack, send,
 from optsched.processes.limits import Limits, Outcome, Status
 from optsched.processes.supervisor import FORKS, STOP, Answer, Held, Surroundings, start
 
-__all__ = ["Executor", "LocalExecutor", "Unwanted", "answer_to", "outcome_of", "run"]
-
 Job = TypeVar("Job")
 
 #: Idle processes with the same modules that are kept for reuse, by default.

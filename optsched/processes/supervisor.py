@@ -33,30 +33,6 @@ from optsched.core.outside import raised
 from optsched.processes.handing import CannotSend, Receiver, pack, send, to, unpack
 from optsched.processes.limits import Limits, Outcome, Status, refused
 
-__all__ = [
-    "Answer",
-    "FORKS",
-    "Held",
-    "STOP",
-    "Surroundings",
-    "adopt_orphans",
-    "begin_peak",
-    "connection_of",
-    "descendants",
-    "die_with",
-    "kill_all",
-    "kill_group",
-    "killed_for_memory",
-    "limit_data",
-    "main",
-    "peak_mb",
-    "reap",
-    "reseed",
-    "serve",
-    "start",
-    "used_by_all",
-]
-
 MIB = 1 << 20
 
 #: From linux/prctl.h.

@@ -10,23 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optsched.core.decimals import FINEST, common_denominator, decimal, for_each, rounded_units, total, whole_units
-from optsched.core.instance import (
-    Cluster,
-    Instance,
-    Ragged,
-    Topology,
-    Workload,
-)
+from optsched.core.instance import Cluster, Instance, Ragged, Topology, Workload
 from optsched.core.resources import folder
 from optsched.heuristics import run
 from optsched.instances.files import load
 from optsched.measuring.gaps import gap
-from optsched.problems import (
-    FairLsap,
-    LsapFairness,
-    TransmissionMaps,
-    problem,
-)
+from optsched.problems import FairLsap, LsapFairness, TransmissionMaps, problem
 from optsched.problems.distances import distances, whole_places
 from optsched.problems.flow import effective_load
 from optsched.routes import solve

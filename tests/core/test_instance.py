@@ -9,17 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.core.instance import (
-    MAP,
-    Cluster,
-    Instance,
-    Pairs,
-    Ragged,
-    Shuffle,
-    State,
-    Topology,
-    Workload,
-)
+from optsched.core.instance import MAP, Cluster, Instance, Pairs, Ragged, Shuffle, State, Topology, Workload
 
 
 def test_defaults() -> None:

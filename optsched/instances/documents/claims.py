@@ -35,8 +35,6 @@ from optsched.instances.documents import storing
 from optsched.instances.documents.diagnosis import decode
 from optsched.instances.files import most_unpacked
 
-__all__ = ["CertificateDocument", "Reading", "Rows", "Text", "Writing", "opened", "unpacked"]
-
 T = TypeVar("T")
 
 Text = Annotated[str, Meta(min_length=1)]

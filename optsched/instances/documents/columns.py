@@ -35,20 +35,6 @@ from optsched.instances.documents.format import (
     TopologyForms,
 )
 
-__all__ = [
-    "MOST_CELLS",
-    "MOST_RESOURCES",
-    "Reading",
-    "header_of",
-    "ids_of",
-    "names_in",
-    "parts_of",
-    "plain_numbers",
-    "to_arrays",
-    "to_document",
-    "to_noun",
-]
-
 #: At most this many different resources, and this many cells in a table of tasks x node types, are read from a file:
 #: both are held densely, so a file of a few megabytes could otherwise ask for all memory.
 MOST_RESOURCES = 100

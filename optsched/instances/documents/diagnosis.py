@@ -27,8 +27,6 @@ from optsched.core.instance_faults import DEEPEST, half_characters, key_in_place
 from optsched.core.results import Number
 from optsched.instances.documents.format import INSTANCE, NETWORK, InstanceDocument, NetworkDocument
 
-__all__ = ["Diagnosis", "Doubled", "decode", "json_object", "key_places", "read_number", "shown"]
-
 
 class Doubled(dict[str, Any]):
     """An object in whose text some keys stood twice; the reader reports them."""

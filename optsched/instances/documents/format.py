@@ -20,21 +20,6 @@ from optsched.core.arrays import LARGEST
 from optsched.core.network import FlowNetwork
 from optsched.core.parts import Cluster, Column, State, Workload, columns_of
 
-__all__ = [
-    "HEADER",
-    "INSTANCE",
-    "Id",
-    "LONGEST_ID",
-    "NETWORK",
-    "NETWORK_TABLES",
-    "SCHEMAS",
-    "TABLES",
-    "InstanceDocument",
-    "NetworkDocument",
-    "schema",
-    "schema_text",
-]
-
 #: The values of `format` that this package reads.
 INSTANCE, NETWORK = "optsched/1", "optsched-network/1"
 

@@ -26,16 +26,6 @@ import numpy.typing as npt
 
 from optsched.core.errors import Fault, InputError
 
-__all__ = [
-    "GrowingFile",
-    "header_text",
-    "holds_integers",
-    "kind_of",
-    "pack",
-    "read_arrays",
-    "write_whole",
-]
-
 _Array = npt.NDArray[Any]
 
 

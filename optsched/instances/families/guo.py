@@ -28,8 +28,6 @@ from optsched.instances.families.base import (
     zipf_weights,
 )
 
-__all__ = ["FAMILIES", "PAPER_WEIGHTS", "locality_cluster", "locality_sizes"]
-
 #: Weights of the five groups of Guo et al. 2012, section IV.B: 2^0 to 2^4, to be divided by their sum.
 PAPER_WEIGHTS = (1.0, 2.0, 4.0, 8.0, 16.0)
 

@@ -40,8 +40,6 @@ from optsched.instances.families.base import (
     settings,
 )
 
-__all__ = ["FAMILIES", "JOB_TYPES", "MAP_RATES", "OUT_RATE", "PROCESS_RATES", "REDUCE_RATES", "SHUFFLE_RATIOS"]
-
 #: Hsu and Freeh, Table 2: R_p of clusters 1 and 2, and R_out of either, in MB/s. Section 4.2 gives R_in the value of
 #: R_out.
 PROCESS_RATES = (60.0, 20.0)

@@ -33,8 +33,6 @@ from optsched.instances.families.base import (
 )
 from optsched.instances.families.hsu import MAP_RATES, OUT_RATE, PROCESS_RATES
 
-__all__ = ["BLOCK", "FAMILIES"]
-
 
 def _mixed(
     rng: np.random.Generator,

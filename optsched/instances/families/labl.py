@@ -23,8 +23,6 @@ from optsched.instances.families.base import (
     zipf_weights,
 )
 
-__all__ = ["FAMILIES", "LOADS", "W_REM", "hot_server_optimum", "initial_loads"]
-
 #: Agosta et al., section 4: w_rem where w_loc is 1, also the default of the problem `latency`.
 W_REM = 3
 

@@ -16,8 +16,6 @@ from optsched.core.instance import Cluster, Ints, Pairs, State, Workload
 from optsched.core.network import UNBOUNDED, FlowNetwork
 from optsched.instances.families.base import Drawn, Family, Setting, numbered, settings, share, some
 
-__all__ = ["FAMILIES"]
-
 #: Type C: uniform costs and demands, both ends included.
 _COSTS, _DEMANDS = (10, 50), (5, 25)
 

@@ -50,9 +50,6 @@ from optsched.instances.families.base import (
     zipf_weights,
 )
 
-__all__ = ["FAMILIES"]
-
-
 #: The distances that there are, by the numbers of their setting; one more is any of them.
 _FORMS = {1: "hops", 2: "links of switches on two levels", 3: "links of switches, uneven", 4: "a matrix, uneven"}
 _ANY = len(_FORMS) + 1

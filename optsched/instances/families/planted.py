@@ -27,8 +27,6 @@ from optsched.instances.families.base import (
 from optsched.instances.families.guo import locality_cluster, locality_sizes
 from optsched.instances.families.labl import LOADS, W_REM, initial_loads
 
-__all__ = ["FAMILIES"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Cover:

@@ -45,8 +45,6 @@ from optsched.instances.families.base import (
     some,
 )
 
-__all__ = ["BATCHES", "FAMILIES", "MAPS", "REDUCES", "SHUFFLE_RATIOS"]
-
 #: The three batches of Shen et al. 2016, section III, in the order of their Table II.
 BATCHES = ("wordcount", "terasort", "grep")
 

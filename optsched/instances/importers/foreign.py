@@ -24,31 +24,6 @@ from msgspec import Meta, Struct
 from optsched.core.errors import Fault, InputError, UsageError
 from optsched.instances.documents.diagnosis import Diagnosis, json_object, shown
 from optsched.instances.documents.format import LONGEST_ID
-from optsched.instances.importers import Imported
-
-__all__ = [
-    "Amount",
-    "BYTES_PER_MB",
-    "Foreign",
-    "Host",
-    "Imported",
-    "LARGEST",
-    "Line",
-    "Location",
-    "Name",
-    "json_objects",
-    "lines_of",
-    "located",
-    "located_at",
-    "most_at_once",
-    "read_text",
-    "read_record",
-    "shown",
-    "parse_slots",
-    "stem",
-    "timed",
-    "unescaped",
-]
 
 #: The largest time or number of bytes that a double, and so an instance, holds exactly.
 LARGEST = 2**53

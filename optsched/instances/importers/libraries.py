@@ -17,14 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from optsched.core.errors import Fault, InputError, UsageError
-from optsched.instances.importers import IMPORTERS
-from optsched.instances.importers.foreign import LARGEST, Imported, Line, lines_of, shown, stem
-
-__all__ = [
-    "import_dimacs",
-    "import_orlib_assign",
-    "import_orlib_gap",
-]
+from optsched.instances.documents.diagnosis import shown
+from optsched.instances.importers import IMPORTERS, Imported
+from optsched.instances.importers.foreign import LARGEST, Line, lines_of, stem
 
 #: The one resource of generalized assignment, and of assignment, where every node takes one task.
 WEIGHT, PLACE = "weight", "place"

@@ -32,13 +32,12 @@ from msgspec import field as stored
 from optsched.core.brief import counted
 from optsched.core.errors import Fault, InputError, UsageError, nearest
 from optsched.instances.families.base import ASSUMED, proportional_shuffle
-from optsched.instances.importers import IMPORTERS
+from optsched.instances.importers import IMPORTERS, Imported
 from optsched.instances.importers.foreign import (
     BYTES_PER_MB,
     Amount,
     Foreign,
     Host,
-    Imported,
     Location,
     Name,
     json_objects,
@@ -52,19 +51,6 @@ from optsched.instances.importers.foreign import (
     timed,
     unescaped,
 )
-
-__all__ = [
-    "BYTES_PER_MB",
-    "Attempt",
-    "Imported",
-    "Job",
-    "Task",
-    "TaskKind",
-    "Trace",
-    "import_rumen",
-    "read_topology",
-    "read_trace",
-]
 
 # -- what the importer makes -----------------------------------------------------------------------------------------
 

@@ -18,12 +18,13 @@ from xml.etree import ElementTree
 from msgspec import Meta, field
 
 from optsched.core.errors import Fault, InputError
+from optsched.instances.documents.diagnosis import shown
+from optsched.instances.importers import Imported
 from optsched.instances.importers.foreign import (
     LARGEST,
     Amount,
     Foreign,
     Host,
-    Imported,
     Location,
     Name,
     json_objects,
@@ -32,13 +33,9 @@ from optsched.instances.importers.foreign import (
     parse_slots,
     read_record,
     read_text,
-    shown,
     stem,
     timed,
 )
-
-__all__ = ["import_sls"]
-
 
 #: The id of a job, which begins the ids of its tasks, or of a node.
 _Short = Annotated[str, Meta(min_length=1, max_length=200)]

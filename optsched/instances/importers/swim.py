@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from optsched.core.errors import Fault, InputError, UsageError
+from optsched.instances.documents.diagnosis import shown
 from optsched.instances.families.base import distinct_nodes
-from optsched.instances.importers import IMPORTERS
-from optsched.instances.importers.foreign import BYTES_PER_MB, Imported, Line, lines_of, shown, stem
+from optsched.instances.importers import IMPORTERS, Imported
+from optsched.instances.importers.foreign import BYTES_PER_MB, Line, lines_of, stem
 
 __all__ = ["import_swim"]
 
