@@ -111,7 +111,8 @@ def difference(problem: Problem, here: Placement, there: Placement) -> Differenc
         found = _by_own_costs(moves, own, own.counted, nearest)
         if total_gain(problem, found.chains) == better_by(problem, start, goal):
             return found
-    return _Ordered(moves).difference(moves.chains(own))
+    gain = [0] * len(moves.positions) if own is None else moves.own_gain(own)
+    return _Ordered(moves).difference(moves.chains(gain))
 
 
 def better_by(problem: TaskProblem[Any], value: Value, other: Value) -> Value:
@@ -195,10 +196,8 @@ class _Moves:
             gain[placed] += factor * own.units(which, nodes[which])
         return gain.tolist()
 
-    def chains(self, own: OwnCosts | None, gain: list[int] | None = None) -> list[list[int]]:
+    def chains(self, gain: list[int]) -> list[list[int]]:
         """Positions in `positions` of the moves of each chain."""
-        if gain is None:
-            gain = [0] * len(self.positions) if own is None else self.own_gain(own)
         return chains_of(self.tail, self.head, gain, self.spare())
 
     def kind_of(self, arcs: Sequence[int]) -> Kind:
@@ -227,7 +226,7 @@ def _by_own_costs(moves: _Moves, own: OwnCosts, counted: Ints, nearest: bool) ->
     components = len(moves.problem.components)
     found: list[Chain] = []
     others: list[list[int]] = []
-    for arcs in moves.chains(own, gain):
+    for arcs in moves.chains(gain):
         label: dict[int, int] = {}
         waiting = [arc for arc in arcs if moves.waits(tails[arc]) or moves.waits(heads[arc])]
         for arc in waiting:

@@ -294,6 +294,7 @@ def test_one_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_one_at_a_time_by_any_name(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a store that is called by a link is the same store."""
+    monkeypatch.setattr(module, "_PAUSE", 0.01)
     link = path.with_name("link.sqlite")
     link.symlink_to(path)
 
