@@ -20,11 +20,11 @@ def told_of(read: Callable[[], object]) -> str:
     except (InputError, UsageError) as error:
         raised = error
     assert time.process_time() - began < 10  # a second would do: this finds what never ends
-    told = "" if raised is None else str(raised)
-    assert told or raised is None
+    text = "" if raised is None else str(raised)
+    assert text or raised is None
     assert not isinstance(raised, InputError) or raised.faults
-    assert all(line.isprintable() for line in told.split("\n")), told
-    return told
+    assert all(line.isprintable() for line in text.split("\n")), text
+    return text
 
 
 #: What replaces a word of a text, or is put between two: numbers that are none, too large, too long; names; structure.
@@ -107,7 +107,9 @@ def changed_bytes(rng: random.Random, data: bytes) -> bytes:
 
 def outcome(path: Path) -> str:
     """`loaded`, or what is told of an instance's file: lines that begin with its name, none of them long."""
-    told = told_of(lambda: load(path))
+    message = told_of(lambda: load(path))
     name = printable(str(path))
-    assert not told or all(line.startswith(name) and 2 < len(line) - len(name) < 1000 for line in told.split("\n"))
-    return told or "loaded"
+    assert not message or all(
+        line.startswith(name) and 2 < len(line) - len(name) < 1000 for line in message.split("\n")
+    )
+    return message or "loaded"

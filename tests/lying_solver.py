@@ -42,7 +42,7 @@ LIES = ("col_value", "row_dual", "objective", "bound", "both", "status", "held")
 @contextmanager
 def lying(lie: str, seed: int, often: float) -> Iterator[list[str]]:
     """Within this HiGHS lies of one thing, in a share `often` of its runs; gives the list of lies that were told."""
-    rng, told = np.random.default_rng(seed), []
+    rng, seen = np.random.default_rng(seed), []
     kept = {name: getattr(highspy.Highs, name) for name in ("getSolution", "getInfo", "getModelStatus", "run")}
 
     def run(self: Any) -> Any:
@@ -50,7 +50,7 @@ def lying(lie: str, seed: int, often: float) -> Iterator[list[str]]:
         self.lies = bool(rng.random() < often)
         self.seed = int(rng.integers(2**31))
         if self.lies:
-            told.append(lie)
+            seen.append(lie)
         return result
 
     def lies(self: Any, *kinds: str) -> np.random.Generator | None:
@@ -102,7 +102,7 @@ def lying(lie: str, seed: int, often: float) -> Iterator[list[str]]:
     try:
         for name, function in altered.items():
             setattr(highspy.Highs, name, function)
-        yield told
+        yield seen
     finally:
         for name, function in kept.items():
             setattr(highspy.Highs, name, function)

@@ -37,8 +37,8 @@ def install(folder: Path, name: str, groups: dict[str, dict[str, str]]) -> None:
 
 def project() -> dict[str, Any]:
     """What the package of the example says of itself."""
-    told: dict[str, Any] = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
-    return told
+    recorded: dict[str, Any] = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
+    return recorded
 
 
 class CommandLine:

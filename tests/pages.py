@@ -38,7 +38,7 @@ def shell(command: str, folder: Path, *further: Path) -> str:
         "PYTHON": sys.executable,
         "PYTHONPATH": os.pathsep.join(map(str, (ROOT, *further))),
     }
-    told = subprocess.run(
+    done = subprocess.run(
         ["bash", "-c", COMMANDS + command],
         cwd=folder,
         env=environment,
@@ -48,7 +48,7 @@ def shell(command: str, folder: Path, *further: Path) -> str:
         timeout=120,
         check=False,
     )
-    return told.stdout
+    return done.stdout
 
 
 def texts_of(picture: Path) -> list[str]:

@@ -52,12 +52,12 @@ def by_cbc(path: Path, relaxed: bool = False) -> float | None:
     command = [CBC, str(path), "-ratio", "0", "-allow", "0", solve, "-solution", str(answer)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
     assert "default column names" not in done.stdout, done.stdout
-    told = answer.read_text().partition("\n")[0]
+    shown = answer.read_text().partition("\n")[0]
     answer.unlink()
-    if told.startswith(("Infeasible", "Integer infeasible")):
+    if shown.startswith(("Infeasible", "Integer infeasible")):
         return None
-    found = re.fullmatch(r"Optimal - objective value (\S+)", told.strip())
-    assert found is not None, told
+    found = re.fullmatch(r"Optimal - objective value (\S+)", shown.strip())
+    assert found is not None, shown
     return float(found[1])
 
 

@@ -33,9 +33,9 @@ class InProcess:
 
     def map(self, function: Callable[[Any], Any], jobs: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Outcome]]:
         for key, job in jobs:
-            told = self.before(key, len(self.keys))
+            shown = self.before(key, len(self.keys))
             self.keys.append(key)
-            yield key, told or Outcome(Status.DONE, function(job), seconds=0.5, peak_mb=64.0)
+            yield key, shown or Outcome(Status.DONE, function(job), seconds=0.5, peak_mb=64.0)
 
     def __enter__(self) -> Self:
         return self
@@ -72,9 +72,9 @@ def contents(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
     for table, document in (("runs", "record"), ("optima", "solution")):
         rows = [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
         for row in rows:
-            told = json.loads(row[document])
-            told.pop("solver", None)
-            row[document] = {name: value for name, value in told.items() if name not in TIMES}
+            recorded = json.loads(row[document])
+            recorded.pop("solver", None)
+            row[document] = {name: value for name, value in recorded.items() if name not in TIMES}
         found[table] = {row["key"]: {name: value for name, value in row.items() if name not in TIMES} for row in rows}
     connection.close()
     return found

@@ -41,15 +41,15 @@ def found(browser: Any, pages: Iterable[Path], width: int, contrast: bool = True
     rules = {"color-contrast": {"enabled": contrast}}
     script = files(AXE).joinpath("axe.min.js").read_text(encoding="utf-8")
     context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
-    page, told = context.new_page(), []
+    page, seen = context.new_page(), []
     for path in pages:
         page.goto(path.as_uri())
         page.evaluate(script)
         for entry in page.evaluate("async rules => (await axe.run({rules})).violations", rules):
             if entry["impact"] in ("serious", "critical") or entry["id"] == "landmark-unique":
-                told.append(f"{path.name}: {entry['id']}: {entry['nodes'][0]['html']}")
+                seen.append(f"{path.name}: {entry['id']}: {entry['nodes'][0]['html']}")
     context.close()
-    return told
+    return seen
 
 
 @pytest.mark.thorough
@@ -80,7 +80,7 @@ def test_the_site(browser: Any, site: Path) -> None:
     assert len(pages) > 60
     assert found(browser, pages, WIDTHS[0], contrast=False) == []
     looks = [site / "docs" / name for name in ("index.html", "tutorial.html", "schedulers.html", "uses/ci.html")]
-    assert [told for width in WIDTHS for told in found(browser, looks, width)] == []
+    assert [entry for width in WIDTHS for entry in found(browser, looks, width)] == []
 
 
 @pytest.mark.thorough

@@ -73,5 +73,5 @@ def test_neither_hashes_nor_threads_matter() -> None:
     """Tests that every engine gives the same placement and certificates under other hashes and more threads."""
     first, second = answers("1", "1"), answers("2", "2")
     assert list(first) == list(records())
-    for name, told in first.items():
-        assert told == second[name], name
+    for name, expected in first.items():
+        assert expected == second[name], name

@@ -141,11 +141,11 @@ def check_hostile(reader: str, path: Path, count: int) -> None:
             target, data = path / f"{name}.gz", gzip.compress(data, mtime=0)
             data = changed_bytes(rng, data) if rng.random() < 0.5 else data
         try:
-            told = told_of(lambda target=target, data=data: read(_written(target, data)))
+            message = told_of(lambda target=target, data=data: read(_written(target, data)))
         except Exception as error:
             error.add_note(f"{reader}, seed {seed}: {data[:300]!r}")
             raise
-        refused += bool(told)
+        refused += bool(message)
     assert refused > count // 8
 
 
@@ -172,12 +172,12 @@ def test_hostile_words_at_length(tmp_path: Path, reader: str) -> None:
 )
 def test_options_of_highs_that_are_no_numbers(tmp_path: Path, value: str) -> None:
     """Tests that a profile whose HiGHS option is a table, a list, a date or not a number is refused by its name."""
-    told = told_of(
+    message = told_of(
         lambda: load_profile(_written(tmp_path / "a.toml", f"[highs]\nmip_pool_age_limit = {value}".encode()))
     )
-    assert "highs.mip_pool_age_limit" in told or "TOML" in told or "nested too deep" in told
-    told = told_of(lambda: load_profile(_written(tmp_path / "b.toml", b"[highs]\nmip_feasibility_tolerance = nan")))
-    assert "highs.mip_feasibility_tolerance" in told
+    assert "highs.mip_pool_age_limit" in message or "TOML" in message or "nested too deep" in message
+    message = told_of(lambda: load_profile(_written(tmp_path / "b.toml", b"[highs]\nmip_feasibility_tolerance = nan")))
+    assert "highs.mip_feasibility_tolerance" in message
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -187,9 +187,9 @@ def test_hostile_parameters(name: str) -> None:
     values = (*HOSTILE_WORDS, None, True, [], {}, [None], 10**400, -(10**400), float("nan"), float("inf"), b"x", 1.5)
     for parameter in table:
         for given in values:
-            told = ""
+            message = ""
             try:
                 parameter.parse(given)
             except (ValueError, TypeError, ArithmeticError) as error:  # which `resolve` tells as wrong usage
-                told = str(error)
-            assert len(told) < 500
+                message = str(error)
+            assert len(message) < 500

@@ -238,8 +238,8 @@ def test_every_measure_keeps_its_limit(name: str) -> None:
         with clock_of_looks():
             report = gap(sample(name), heuristic, time_limit=looks)
             cells = gap_matrix([sample(name)], {"it": (heuristic, {})}, time_limit=looks)
-            told = explain(sample(name), best.decision, time_limit=looks, worth=1)
-        for measured in (report, cells["it", name].report, told.report):
+            shown = explain(sample(name), best.decision, time_limit=looks, worth=1)
+        for measured in (report, cells["it", name].report, shown.report):
             assert measured.status in ("done", "out-of-time"), (looks, measured.error)
             solution = measured.reference.solution
             assert solution.optimal or solution.limit is Limit.TIME, looks

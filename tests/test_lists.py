@@ -48,9 +48,9 @@ def test_routes_that_solve_names() -> None:
     """Tests that the docstring of `solve` names the routes of each problem beside models and enumeration, in order."""
     text = " ".join((solve.__doc__ or "").split())
     text = text[text.index("These are the others") : text.index("time_limit Seconds")]
-    told = routes_by_text(text)
+    shown = routes_by_text(text)
     for entry in SHIPPED:
         routes = imported(entry.routes or "").ROUTES
         own = [route for route in routes if route not in ("pyomo", "pulp", "brute-force")]
-        assert told.get(entry.name, ["arrays"]) == own, entry.name
+        assert shown.get(entry.name, ["arrays"]) == own, entry.name
         assert ("brute-force" in routes) == (entry.name != "min-cost-flow")

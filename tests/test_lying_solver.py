@@ -38,13 +38,13 @@ def lie_to(name: str, seeds: Iterable[int], often: float, quick: bool = False) -
             chosen = ["arrays"] if "arrays" in chosen else chosen[1:2]
         for route in chosen:
             for lie in LIES:
-                with lying(lie, zlib.crc32(f"{name} {route} {lie} {seed}".encode()), often) as told:
+                with lying(lie, zlib.crc32(f"{name} {route} {lie} {seed}".encode()), often) as shown:
                     try:
                         found = solve(posed, route=route)
                     except SolverDisagreement:
                         count["disagreement"] += 1
                         continue
-                assert honest(posed, truth, found), (seed, route, lie, told, found)
+                assert honest(posed, truth, found), (seed, route, lie, shown, found)
                 settled = found.termination in (Termination.OPTIMAL, Termination.INFEASIBLE)
                 count["right" if settled else "open"] += 1
     return count

@@ -77,8 +77,8 @@ def test_page_has_the_figures_of_the_day() -> None:
         assert any(
             line[:1] == [name] and [float(value) for value in line[1:]] == list(map(float, values)) for line in shown
         )
-    for told in re.findall(r"\d+\.\d{3} h", page):
-        assert told in text or f" {float(told[:-2]):g} " in text
+    for expected in re.findall(r"\d+\.\d{3} h", page):
+        assert expected in text or f" {float(expected[:-2]):g} " in text
     assert "16 decisions of fair, 0 of them" in text
 
 

@@ -166,8 +166,8 @@ def compare_all(name: str, numbers: Sequence[int]) -> None:
             compare(name, number)
         except Exception as error:
             wrong[number] = f"{type(error).__name__}: {error}"
-    told = "".join(f"\n{number}: {text[:600]}" for number, text in list(wrong.items())[:5])
-    assert not wrong, f"{name}: {len(wrong)} of {len(numbers)} instances differ{told}"
+    message = "".join(f"\n{number}: {text[:600]}" for number, text in list(wrong.items())[:5])
+    assert not wrong, f"{name}: {len(wrong)} of {len(numbers)} instances differ{message}"
 
 
 def test_every_problem_has_an_oracle() -> None:
@@ -244,7 +244,7 @@ def changed(data: dict[str, Any], jobs: int, chance: random.Random) -> dict[str,
 
 def test_no_cases_prove_more_than_the_oracle_has() -> None:
     """Tests that trees of cases by jobs' ends, within any limit and changed at random, prove no more than the best."""
-    chance, count, told = random.Random(12), 0, 0
+    chance, count, shown = random.Random(12), 0, 0
     for number in range(40):
         problem, oracle, _ = pose(drawn("job-times", number))
         best = min((oracle.value(decision)[0] for decision in oracle.decisions()), default=None)
@@ -266,10 +266,10 @@ def test_no_cases_prove_more_than_the_oracle_has() -> None:
             except CertificateInvalid:
                 continue
             assert found <= best, (number, forged)
-            told += 1
+            shown += 1
         count += 1
     assert count > 10
-    assert told > 40
+    assert shown > 40
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

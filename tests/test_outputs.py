@@ -108,9 +108,9 @@ def test_full_disk(name: str, folder: Path) -> None:
         failed = run(*command)
     assert failed.exit_code == 3, failed.output
     why = "disk I/O error" if "--update" in command else "cannot be written: File too large"  # SQLite's, of its lock
-    told = [line for line in failed.stderr.splitlines() if "cannot be written" in line and why in line]
-    assert len(told) == 1, failed.stderr
-    assert target.name in told[0]
+    lines = [line for line in failed.stderr.splitlines() if "cannot be written" in line and why in line]
+    assert len(lines) == 1, failed.stderr
+    assert target.name in lines[0]
     assert target.read_bytes() == older
     assert drafts(folder) == set()
 

@@ -185,7 +185,7 @@ def test_the_users_exception_is_the_cause(check: GapCheck) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "told"),
+    ("given", "error", "message"),
     [
         ({"max_gap": 5}, UsageError, 'max_gap of 5 is 500 %: write "5%" or 0.05, or "500%" if that is meant'),
         ({"maxgap": 0.05}, UsageError, 'a check has no argument maxgap; did you mean "max_gap"'),
@@ -194,12 +194,12 @@ def test_the_users_exception_is_the_cause(check: GapCheck) -> None:
     ],
 )
 def test_wrong_use(
-    check: GapCheck, given: dict[str, Any], error: Any, told: str, tmp_path: Path, monkeypatch: Any
+    check: GapCheck, given: dict[str, Any], error: Any, message: str, tmp_path: Path, monkeypatch: Any
 ) -> None:
     """Tests that wrong use is told as what it is, before anything runs."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=message):
         check(**{"heuristic": "dl", "instances": "papers/guo-fig2", "problem": "lsap"} | given)
 
 
@@ -279,6 +279,6 @@ def test_instances_beside_the_test(check: GapCheck, tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path / "elsewhere")
     for given in ("a[b].json", "*.json", Path("a[b].json")):
         assert len(check("dl", given, "lsap", seeds=1, max_gap="inf")) == 1
-    for given, told in (("", "no such file"), (".", "holds no instance")):
-        with pytest.raises(InputError, match=told):
+    for given, message in (("", "no such file"), (".", "holds no instance")):
+        with pytest.raises(InputError, match=message):
             check("dl", given, "lsap", max_gap="inf")

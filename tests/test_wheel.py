@@ -114,13 +114,13 @@ def test_sdist_holds_what_a_packager_needs(built: Path) -> None:
 def test_metadata(wheel: Path) -> None:
     """Tests what an index shows: names, licence, versions, and a long description that needs no repository."""
     with zipfile.ZipFile(wheel) as archive:
-        told = archive.read(f"optsched-{optsched.__version__}.dist-info/METADATA").decode()
-    fields = email.message_from_string(told, policy=email.policy.default)
+        result = archive.read(f"optsched-{optsched.__version__}.dist-info/METADATA").decode()
+    fields = email.message_from_string(result, policy=email.policy.default)
     assert fields["Version"] == optsched.__version__
     assert fields["License-Expression"] == "Apache-2.0"
     assert fields["Requires-Python"] == ">=3.11"
     assert fields["Description-Content-Type"] == "text/markdown"
-    text = told.partition("\n\n")[2]
+    text = result.partition("\n\n")[2]
     assert text.startswith("# optsched\n")
     assert "pip install optsched" in text
     assert "in a clone" not in text

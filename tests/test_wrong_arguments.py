@@ -171,9 +171,9 @@ def test_wrong_kind_of_argument(call: str, tmp_path: Path, monkeypatch: pytest.M
         if kind in takes:
             function(value)
             continue
-        with pytest.raises((UsageError, InputError)) as told:
+        with pytest.raises((UsageError, InputError)) as caught:
             function(value)
-        message = str(told.value)
+        message = str(caught.value)
         assert message, (call, kind)
         assert "object has no attribute" not in message, (call, kind, message)
 

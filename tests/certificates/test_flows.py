@@ -41,7 +41,7 @@ class TestCertificate:
         assert proved_bound(problem, certificate) == certificate.claim
 
     @pytest.mark.parametrize(
-        ("change", "told"),
+        ("change", "message"),
         [
             ({"scale": 0}, "scale: must be above 0, not 0"),
             ({"scale": None}, "scale: must be an integer"),
@@ -52,10 +52,10 @@ class TestCertificate:
             ({"class_prices": {"grep": 2**54}}, "grep: must be an integer up to"),
         ],
     )
-    def test_wrong_data(self, change: dict[str, Any], told: str) -> None:
+    def test_wrong_data(self, change: dict[str, Any], message: str) -> None:
         """Tests that data of another form proves nothing, and says what is wrong."""
         problem, certificate = self.solved()
-        with pytest.raises(CertificateInvalid, match=told):
+        with pytest.raises(CertificateInvalid, match=message):
             proved_bound(problem, replace(certificate, data={**certificate.data, **change}))
 
     def test_too_many_patterns_prove_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +134,7 @@ def test_only_real_cuts_prove_that_there_is_no_flow() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "message"),
     [
         ({}, "potentials: must be an object"),
         ({"potentials": {"v7": 1}}, 'potentials: there is no node "v7"'),
@@ -142,9 +142,9 @@ def test_only_real_cuts_prove_that_there_is_no_flow() -> None:
         ({"potentials": {"v0": 2**53 + 1}}, "v0: must be an integer up to 2^53"),
     ],
 )
-def test_malformed_certificates(data: dict[str, Any], told: str) -> None:
+def test_malformed_certificates(data: dict[str, Any], message: str) -> None:
     """Tests that certificates of a wrong form are told, each with its place."""
-    with pytest.raises(CertificateInvalid, match=re.escape(told)):
+    with pytest.raises(CertificateInvalid, match=re.escape(message)):
         proved_bound(SMALL, Certificate("cost", Proof.DUAL, 7, data))
 
 

@@ -30,7 +30,7 @@ def test_prices_prove_no_more_than_is_true() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "message"),
     [
         ({"prices": {}, "scale": 0}, "scale: must be above 0, not 0"),
         ({"prices": {}}, "scale: must be an integer"),
@@ -41,9 +41,9 @@ def test_prices_prove_no_more_than_is_true() -> None:
         ({"prices": {"weight": {"n0": 0.5}}, "scale": 1}, "n0: must be an integer"),
     ],
 )
-def test_malformed_certificates(data: dict[str, Any], told: str) -> None:
+def test_malformed_certificates(data: dict[str, Any], message: str) -> None:
     """Tests that certificates of a wrong form are told, each with its place."""
-    with pytest.raises(CertificateInvalid, match=re.escape(told)):
+    with pytest.raises(CertificateInvalid, match=re.escape(message)):
         proved_bound(SMALL, Certificate("cost", Proof.DUAL, 6, data))
 
 
@@ -84,7 +84,7 @@ def test_a_tree_is_written_and_proved() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         ({"steps": [{"by": [0], "branch": ["t9", "n0"], "at": 0}]}, "there is no task 't9' with a node 'n0'"),
         ({"steps": [{"by": [0], "branch": ["t0", "n9"], "at": 0}]}, "there is no task 't0' with a node 'n9'"),
@@ -99,8 +99,8 @@ def test_a_tree_is_written_and_proved() -> None:
         ({"steps": [{"by": [1], "branch": ["t0", "n0"], "at": 0}, {"by": [0]}]}, "1 boxes are left"),
     ],
 )
-def test_malformed_trees(changed: dict[str, Any], told: str) -> None:
+def test_malformed_trees(changed: dict[str, Any], message: str) -> None:
     """Tests that each part of a tree that is not as it must be is told with its place."""
     certificate = capacity_tree_certificate(ODD, GROWN, 6)
-    with pytest.raises(CertificateInvalid, match=re.escape(told)):
+    with pytest.raises(CertificateInvalid, match=re.escape(message)):
         proved_bound(ODD, replace(certificate, data={**certificate.data, **changed}))

@@ -114,14 +114,14 @@ def test_denominators() -> None:
 def test_bug_messages_repeat_what_a_file_holds(read: Callable[[dict[str, Any], str], Any]) -> None:
     """Tests that a message shows the beginning of what is wrong, however long it is."""
     wrong = {"a": "x" * 5000, "b": [7] * 5000, "c": {"y" * 5000: 1}}
-    told = []
+    seen = []
     for key in wrong:
         try:
             read(wrong, key)
         except CertificateInvalid as error:
-            told.append(str(error))
-    assert len(told) >= 2
-    assert max(map(len, told)) < 150
+            seen.append(str(error))
+    assert len(seen) >= 2
+    assert max(map(len, seen)) < 150
     for given in ({"z" * 5000: 1}, ["z"] * 5000, {10**5000: 1}, {"z": 10**5000}, 10**5000):
         with pytest.raises(CertificateInvalid, match=r"^prices: .{,150}$"):
             reading.prices_of({"prices": given}, "prices", [])

@@ -350,7 +350,7 @@ def test_jobs_alone_prove_what_they_claim() -> None:
 
 def test_changed_covers_prove_no_more_than_the_optimum() -> None:
     """Tests that any cover and any time prove a bound, and that some add to counting and others do not."""
-    chance, told = random.Random(2), set()
+    chance, shown = random.Random(2), set()
     for seed in range(20):
         problem = Makespan(crowded(seed))
         if problem.plainly_infeasible is not None:
@@ -365,8 +365,8 @@ def test_changed_covers_prove_no_more_than_the_optimum() -> None:
                 time = chance.choice([0, 1, chance.randrange(8 * SECOND)])
                 bound = proved_bound(problem, alone_certificate(problem, [{"job": job, "to": time, "cover": cover}]))
                 assert plainly <= bound <= found[0][0]
-                told.add(bound > plainly)
-    assert told == {False, True}
+                shown.add(bound > plainly)
+    assert shown == {False, True}
 
 
 def test_jobs_alone_beside_prices_and_cases() -> None:
@@ -388,7 +388,7 @@ def test_jobs_alone_beside_prices_and_cases() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entries", "told"),
+    ("entries", "message"),
     [
         (3, "alone: must be a list"),
         ([3], "alone: must hold objects"),
@@ -409,12 +409,12 @@ def test_jobs_alone_beside_prices_and_cases() -> None:
         ([{"job": 0, "to": 1, "weight": 1, "task_prices": {}}], r"alone\[0\].remote_price: must be an integer"),
     ],
 )
-def test_hostile_jobs_alone(entries: Any, told: str) -> None:
+def test_hostile_jobs_alone(entries: Any, message: str) -> None:
     """Tests that data that is no proof of jobs alone is refused, with its place, by each form of certificate."""
     for problem in (Makespan(one_job(1)[0]), JobTimes(one_job(1)[0])):
-        with pytest.raises(CertificateInvalid, match=told):
+        with pytest.raises(CertificateInvalid, match=message):
             proved_bound(problem, alone_certificate(problem, entries))
-    with pytest.raises(CertificateInvalid, match=told):
+    with pytest.raises(CertificateInvalid, match=message):
         proved_bound(problem, Certificate("job time", Proof.DUAL, 9, slot_prices(alone=entries)))
 
 

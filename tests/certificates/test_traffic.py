@@ -73,7 +73,7 @@ def test_proof_by_cases() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "message"),
     [
         ({"map_prices": {}, "reduce_prices": {}, "scale": 0}, "scale: must be above 0, not 0"),
         ({"map_prices": {}, "reduce_prices": {}}, "scale: must be an integer"),
@@ -101,9 +101,9 @@ def test_proof_by_cases() -> None:
         ),
     ],
 )
-def test_malformed_certificates(data: dict[str, Any], told: str) -> None:
+def test_malformed_certificates(data: dict[str, Any], message: str) -> None:
     """Tests that certificates of a wrong form are told, each with its place."""
-    with pytest.raises(CertificateInvalid, match="^" + re.escape(told)):
+    with pytest.raises(CertificateInvalid, match="^" + re.escape(message)):
         proved_bound(EMPTY, Certificate("traffic", Proof.DUAL, 30, data))
 
 

@@ -61,9 +61,9 @@ def test_seeded_faults() -> None:
         ("charges", {"nodes": {}, "unplaced": 0, "jobs": {"J": {"D9": 1}}}, 'charges.jobs.J: there is no node "D9"'),
         ("charges", 3, "charges: must be an object"),
     ]
-    for key, value, told in wrong:
+    for key, value, message in wrong:
         data = {**tree(solution), key: value}
-        with pytest.raises(CertificateInvalid, match="^" + re.escape(told)):
+        with pytest.raises(CertificateInvalid, match="^" + re.escape(message)):
             proved_bound(problem, replace(solution.certificates[0], data=data))
 
 
@@ -134,7 +134,7 @@ def test_certificate_holds_prices_by_id() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "message"),
     [
         ({}, "task_price: must be an integer"),
         ({"task_price": 1}, "node_prices: must be an object"),
@@ -146,7 +146,7 @@ def test_certificate_holds_prices_by_id() -> None:
         ({"task_price": 1, "node_prices": {}, "job_prices": {"j1": {"n0": 0.5}}}, "n0: must be an integer"),
     ],
 )
-def test_certificates_that_are_none(data: dict[str, Any], told: str) -> None:
+def test_certificates_that_are_none(data: dict[str, Any], message: str) -> None:
     """Tests that every part of a certificate's data is looked at."""
-    with pytest.raises(CertificateInvalid, match=told):
+    with pytest.raises(CertificateInvalid, match=message):
         proved_bound(posed([1.0], [1]), Certificate("transmission-cost", Proof.DUAL, 0, data))

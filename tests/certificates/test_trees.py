@@ -70,7 +70,7 @@ def test_what_a_step_settles_its_parts_need_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         ({"steps": []}, "1 boxes are left after the last step"),
         ({"steps": [{}]}, "the leaf at step 0 proves nothing"),
@@ -90,9 +90,9 @@ def test_what_a_step_settles_its_parts_need_not() -> None:
         ({"multipliers": [{"prices": [0.5]}]}, "price: must be an integer"),
     ],
 )
-def test_no_tree(changed: dict[str, Any], told: str) -> None:
+def test_no_tree(changed: dict[str, Any], message: str) -> None:
     """Tests that what is no tree, or proves nothing, is refused with its place."""
-    with pytest.raises(CertificateInvalid, match=re.escape(told)):
+    with pytest.raises(CertificateInvalid, match=re.escape(message)):
         read({**written(WHOLE), **changed}).bound(ODD, 9)
 
 

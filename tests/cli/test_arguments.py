@@ -38,7 +38,7 @@ def test_parameters_of() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("=1", "write it as name=value"),
         ("lsap.=1", "write it as name=value"),
@@ -46,9 +46,9 @@ def test_parameters_of() -> None:
         ("levels=0,x,1", "levels"),
     ],
 )
-def test_parameters_that_are_none(text: str, told: str) -> None:
+def test_parameters_that_are_none(text: str, message: str) -> None:
     """Tests that what is no assignment, names no chosen problem or is no value of the parameter is wrong usage."""
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         arguments.parameters_of(["lsap"], [text])
 
 

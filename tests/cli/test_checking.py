@@ -226,7 +226,7 @@ def test_nothing_is_recorded_that_has_no_baseline() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "args", "code", "told"),
+    ("text", "args", "code", "message"),
     [
         (TWO, ["--only", "nera"], 2, 'optsched-check.toml has no check "nera"; did you mean "near"?'),
         (
@@ -239,11 +239,11 @@ def test_nothing_is_recorded_that_has_no_baseline() -> None:
         ("x = 1\n" + TWO, [], 3, "optsched-check.toml: x: there is no such key"),
     ],
 )
-def test_wrong_use(text: str | None, args: list[str], code: int, told: str, folder: Path) -> None:
+def test_wrong_use(text: str | None, args: list[str], code: int, message: str, folder: Path) -> None:
     """Tests that what is wrong is told before anything runs, and that nothing is written."""
     found = run("check", *args) if text is None else check(text, *args)
     assert found.exit_code == code
-    assert told in found.stderr
+    assert message in found.stderr
     assert "passed" not in found.stdout
     assert {path.name for path in folder.iterdir()} <= {"optsched-check.toml"}
 
@@ -282,14 +282,14 @@ def test_ctrl_c_tells_what_was_finished(folder: Path) -> None:
     while not (folder / "begun").exists() and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    out, told = process.communicate(timeout=60)
-    assert process.returncode == 130, told
+    out, output = process.communicate(timeout=60)
+    assert process.returncode == 130, output
     cells: dict[str, Any] = table(out)
     assert cells["first"][4] == "recorded"
     assert cells["second"][0] == "2 of 5"
     assert cells["second"][4] == "not finished"
     assert cells["third"][4] == "not run"
-    assert "interrupted" in told
+    assert "interrupted" in output
     assert (folder / "found.xml").read_text() == "older"
     assert ET.parse(folder / "found.xml.partial").getroot().get("tests") == "3"
     assert not (folder / "gaps").exists()
@@ -317,10 +317,10 @@ def test_help_tells_the_defaults() -> None:
     """Tests that the help, which does not load the search, has the budget and the sizes that hold."""
     from optsched.measuring.mining import BUDGET, MOST
 
-    told = " ".join(run("mine", "--help").stdout.split())
-    assert f"by default {BUDGET}, or all that --time-limit allows" in told
+    done = " ".join(run("mine", "--help").stdout.split())
+    assert f"by default {BUDGET}, or all that --time-limit allows" in done
     for option, number in (("tasks", MOST["tasks"]), ("nodes", MOST["nodes"])):
-        assert f"--most-{option} INTEGER RANGE [default: {number}; x>=1]" in told
+        assert f"--most-{option} INTEGER RANGE [default: {number}; x>=1]" in done
 
 
 def test_several_runs_and_seconds() -> None:

@@ -263,19 +263,19 @@ ABSENT = [
 
 
 @pytest.mark.parametrize(
-    ("line", "code", "told"),
-    [(line, code, told) for code, table in ((2, WRONG), (3, ABSENT)) for line, told in table],
+    ("line", "code", "message"),
+    [(line, code, message) for code, table in ((2, WRONG), (3, ABSENT)) for line, message in table],
     ids=lambda given: given[:60] if isinstance(given, str) else "",
 )
 def test_what_is_wrong_is_told_in_lines(
-    line: str, code: int, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    line: str, code: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tests exit code and message of each, that nothing is on stdout, and that no file is left."""
     monkeypatch.chdir(tmp_path)
     names = {"FIG": "papers/guo-fig2", "DAY": "examples/order-of-jobs"}
     result = run(*(names.get(word, word) for word in shlex.split(line)))
     assert (result.exit_code, result.stdout) == (code, "")
-    assert told in result.stderr
+    assert message in result.stderr
     assert {text[:17] for text in result.stderr.splitlines()} == {"optsched: error: "}
     assert not list(tmp_path.iterdir())
 
@@ -380,7 +380,7 @@ def test_terminal_gets_colours_and_progress() -> None:
     environment = ENVIRONMENT | {"TERM": "xterm-256color"}
     process = subprocess.Popen(command, stdout=theirs, stderr=theirs, env=environment)
     os.close(theirs)
-    told = b""
+    received = b""
     while True:
         try:
             part = os.read(ours, 4096)
@@ -388,12 +388,12 @@ def test_terminal_gets_colours_and_progress() -> None:
             break
         if not part:
             break
-        told += part
+        received += part
     os.close(ours)
     assert process.wait() == 0
-    assert b"\x1b[" in told
-    assert b"guo-fig2" in told
-    assert "─".encode() in told
+    assert b"\x1b[" in received
+    assert b"guo-fig2" in received
+    assert "─".encode() in received
 
 
 def test_command_line_tells_a_name_with_line_ends_in_one_line(tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ def test_import_to_one_file_and_to_stdout(tmp_path: Path, trace: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "code", "told"),
+    ("args", "code", "message"),
     [
         (["--job", "job_4"], 2, 'no job "job_4"'),
         (["--job", "job_3"], 3, "nothing to place: job_3"),
@@ -167,11 +167,11 @@ def test_import_to_one_file_and_to_stdout(tmp_path: Path, trace: str) -> None:
         (["--output", "instance.txt"], 3, "the name must end in"),
     ],
 )
-def test_import_wrongly(trace: str, args: list[str], code: int, told: str) -> None:
+def test_import_wrongly(trace: str, args: list[str], code: int, message: str) -> None:
     """Tests that wrong options are exit code 2 and wrong files 3."""
     result = run("import", "rumen", trace, *args)
     assert (result.exit_code, result.stdout) == (code, "")
-    assert told in result.stderr
+    assert message in result.stderr
 
 
 def test_folder_that_cannot_be_made(tmp_path: Path, trace: str) -> None:

@@ -124,9 +124,9 @@ def test_gap_explains() -> None:
     """Tests that `gap --explain` tells of each gap below the table, and of what has none nothing."""
     names = ["--problem", "lsap", "--heuristic", "dl", "--heuristic", "lsap-sched", "--explain"]
     result = run("gap", "papers/guo-fig2", *names)
-    table, told = result.stdout.split("\n\n")
+    table, output = result.stdout.split("\n\n")
     assert len(table.splitlines()) == 5
-    assert told.startswith("guo-fig2, lsap: dl has locality-cost 1 (level); the proved optimum: 0.\n")
+    assert output.startswith("guo-fig2, lsap: dl has locality-cost 1 (level); the proved optimum: 0.\n")
     records = json.loads(run("gap", "papers/guo-fig2", *names, "--format", "json").stdout)
     assert [record["explanation"]["gap"] for record in records] == [[1], [0]]
     plain = json.loads(run("gap", "papers/guo-fig2", *names[:-1], "--format", "json").stdout)
@@ -198,15 +198,15 @@ def test_schedules(tmp_path: Path) -> None:
         ["short", "10.5", "3", "3", "short-r"],
         ["long", "19.5", "16", "10", "long-3"],
     ]
-    told = json.loads(run("explain", *given, "--solution", str(held), "--format", "json").stdout)
-    assert (told["heuristic"], told["gap"], [job["job"] for job in told["jobs"]]) == (
+    shown = json.loads(run("explain", *given, "--solution", str(held), "--format", "json").stdout)
+    assert (shown["heuristic"], shown["gap"], [job["job"] for job in shown["jobs"]]) == (
         "the schedule",
         [11],
         ["short", "long"],
     )
-    assert [link["why"] for link in told["chain"]] == ["arrival", "slot", "slot"]
+    assert [link["why"] for link in shown["chain"]] == ["arrival", "slot", "slot"]
     report = json.loads(run("gap", *given, "--heuristic", "fair", "--explain", "--format", "json").stdout)
-    assert report[0]["explanation"]["chain"] == told["chain"]
+    assert report[0]["explanation"]["chain"] == shown["chain"]
     assert fair in run("gap", *given, "--heuristic", "fair", "--explain").stdout
 
 
@@ -263,13 +263,13 @@ def test_a_schedule_is_not_drawn_as_a_placement(tmp_path: Path) -> None:
     held, given, target = tmp_path / "s.json", tmp_path / "day.json", tmp_path / "a.svg"
     optsched.save(optsched.generate("job-times", seed=1, nodes=3, tasks=3, jobs=1, reduces=0), given)
     assert run("solve", str(given), "--problem", "makespan", "--output", str(held)).exit_code == 0
-    for words, told in (
+    for words, expected in (
         (("show", "--to", str(target)), "holds a schedule, and latency decides a placement; give a solution of such"),
         (("explain",), "holds no placement on this instance to explain"),
     ):
         done = run(words[0], str(given), *words[1:], "--problem", "latency", "--solution", str(held))
         assert done.exit_code == 2
-        assert f"{held}: {told}" in done.stderr
+        assert f"{held}: {expected}" in done.stderr
         assert not target.exists()
     done = run("solve", str(given), "--problem", "latency", "--start", str(held))
     assert done.exit_code == 2

@@ -270,7 +270,7 @@ def test_library_passes_over_instances_without_fields(monkeypatch: pytest.Monkey
 
 @pytest.mark.usefixtures("own")
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("short", "answered 1 nodes; give exactly one for each"),
         ("stranger", 'answered node "nowhere" for task "t0"'),
@@ -278,19 +278,19 @@ def test_library_passes_over_instances_without_fields(monkeypatch: pytest.Monkey
         ("crash", "raised ValueError: no idea at all"),
     ],
 )
-def test_failing_heuristics(tmp_path: Path, name: str, told: str) -> None:
+def test_failing_heuristics(tmp_path: Path, name: str, message: str) -> None:
     """Tests that a user's faulty heuristic is a record with its error, the others go on, and the exit code is 4."""
     file = small(tmp_path / "small.json")
     args = [file, "--problem", "lsap", "--heuristic", f"own_rules:{name}", "--heuristic", "dl", "--seed", "0"]
     failed, other = records(*args, code=4)
-    assert told in failed["error"]
+    assert message in failed["error"]
     assert f"own_rules:{name}" in failed["error"]
     assert (failed["feasible"], failed["objective"], failed["relative_gap"]) == (False, None, None)
     assert failed["reference"] == other["reference"]
     assert other["error"] is None
     result = run(*args)
     assert result.exit_code == 4
-    assert told in result.stderr
+    assert message in result.stderr
     assert "Traceback" not in result.stderr
     assert "error: " in result.stdout
 
@@ -299,10 +299,10 @@ def test_failing_heuristics(tmp_path: Path, name: str, told: str) -> None:
 def test_bug_what_is_not_repeatable_was_not_told() -> None:
     """Tests that random numbers from elsewhere than `rng` are told on stderr."""
     result = run("generated/lsap-n20-t15-seed0", "--problem", "lsap", "--heuristic", "own_rules:elsewhere")
-    told = (
+    text = (
         "own_rules:elsewhere is not repeatable: two runs on lsap-n20-t15-seed0 with seed 0 differ; draw from rng alone"
     )
-    assert f"optsched: warning: {told}\n" in result.stderr
+    assert f"optsched: warning: {text}\n" in result.stderr
 
 
 @pytest.mark.usefixtures("own")
@@ -410,9 +410,9 @@ def test_yahoo_trace(real_data: Path, tmp_path: Path) -> None:
     assert "has no maps; skipped" in result.stderr
     files = sorted(map(str, folder.iterdir()))
     found = records(*files, "--problem", "lsap", "--heuristic", "observed", "--heuristic", "dl", "--seed", "0")
-    told = {entry["instance"][-4:]: (entry["objective"], entry["reference"]) for entry in found[::2]}
+    expected = {entry["instance"][-4:]: (entry["objective"], entry["reference"]) for entry in found[::2]}
     assert [entry["heuristic"] for entry in found] == ["observed", "dl"] * 3
-    assert told == {"0002": (36, 33), "0003": (6, 6), "0004": (142, 114)}
+    assert expected == {"0002": (36, 33), "0003": (6, 6), "0004": (142, 114)}
     assert {entry["certificate"] for entry in found} == {"dual"}
 
 
@@ -435,12 +435,12 @@ def test_what_was_decided_elsewhere(tmp_path: Path) -> None:
     (run_before,) = command_line.answer("gap", "examples/order-of-jobs", "--solution", schedule)
     assert (run_before["problem"], run_before["feasible"], run_before["reference"]) == ("makespan", True, 15)
 
-    for wrong, told in (
+    for wrong, expected in (
         (("papers/guo-fig2",), f"{solution}: holds no decision on guo-fig2; give a solution of it"),
         (("papers/guo-fig2", "papers/guo-table2"), "--solution is of one instance, and 2 are named"),
     ):
         refused = command_line.run("gap", *wrong, "--solution", solution)
-        assert (refused.exit_code, told in refused.stderr) == (2, True), refused.stderr
+        assert (refused.exit_code, expected in refused.stderr) == (2, True), refused.stderr
     twice = str(tmp_path / "other.json")
     assert command_line.run(*solving[:-1], twice, "--param", "w_rem=4").exit_code == 0
     refused = command_line.run(*asked, "--solution", twice)
@@ -463,14 +463,14 @@ def test_from_records_to_a_report(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "words", "code", "told"),
+    ("content", "words", "code", "message"),
     [
         ("[]", ["--to", "a.md"], 3, "records.json: holds no records"),
         (None, ["--to", "a.md", "--problem", "flw"], 2, 'no record is of problem "flw"'),
     ],
 )
 def test_what_is_wrong_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None, words: list[str], code: int, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None, words: list[str], code: int, message: str
 ) -> None:
     """Tests exit code and message, and that nothing is written."""
     source = written(tmp_path, [record()] if content is None else content)
@@ -478,7 +478,7 @@ def test_what_is_wrong_is_one_line(
     monkeypatch.chdir(tmp_path / "here")
     done = command_line.run("report", source, *words)
     assert done.exit_code == code
-    assert told in done.stderr
+    assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert not list(Path().iterdir())
 

@@ -42,7 +42,7 @@ def test_one_claim(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["guo-2012/3.3-more-idl"], "did you mean guo-2012/3.3-more-idle"),
         (["guo-2012/3.3-more-idle", "slots"], "is the id of one claim: give it alone"),
@@ -62,11 +62,11 @@ def test_one_claim(monkeypatch: pytest.MonkeyPatch) -> None:
         (["zebra"], "no claim fits"),
     ],
 )
-def test_wrong_usage(arguments: list[str], told: str) -> None:
+def test_wrong_usage(arguments: list[str], message: str) -> None:
     """Tests that each is one line that says what to do, and exits with 2."""
     result = run("claims", *arguments)
     assert result.exit_code == 2
-    assert told in result.stderr
+    assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 
@@ -87,9 +87,9 @@ def test_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
         "hsu-freeh/4.2-65-percent: holds, but judged now: fails",
         "CHANGED: 85 / 125 == .65: false",
     ]
-    told = run("claims", one.id, "--judge", "--format", "json")
-    assert told.exit_code == 4
-    assert '"holds": false' in told.stdout
+    done = run("claims", one.id, "--judge", "--format", "json")
+    assert done.exit_code == 4
+    assert '"holds": false' in done.stdout
 
 
 def test_full_judgements_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,9 +127,9 @@ def test_the_last_full_judgement_is_shown(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("COLUMNS", "300")
     one = claim("guo-2012/4.1-one-replica")
     kept = one.in_full[0]
-    told = f"in full: judged on {kept.date} with {kept.version} over {kept.draws} draws: "
-    assert f"{told}as recorded\n" in run("claims", one.id).stdout
+    text = f"in full: judged on {kept.date} with {kept.version} over {kept.draws} draws: "
+    assert f"{text}as recorded\n" in run("claims", one.id).stdout
     monkeypatch.setitem(shipped()[digest(one.checks[0])], "true", False)
-    assert f"{told}{one.checks[0].says} came out otherwise\n" in run("claims", one.id).stdout
+    assert f"{text}{one.checks[0].says} came out otherwise\n" in run("claims", one.id).stdout
     monkeypatch.setattr(judging, "claim", lambda name: replace(one, checks=(*one.checks, Check(says="1 < 2"))))
     assert "in full: not judged in full with its present checks\n" in run("claims", one.id).stdout

@@ -81,7 +81,7 @@ def test_help_cuts_nothing() -> None:
             sentence = in_one_line((inner.help or "").split("\n\n")[0]).split(". ")[0]
             assert f"{name} {sentence}" in shown, (typed, name)
         options = (option.help for option in command.params if isinstance(option, click.Option))
-        assert all(in_one_line(told) in shown for told in options if told), typed
+        assert all(in_one_line(entry) in shown for entry in options if entry), typed
 
 
 def test_each_list_names_what_commands_take() -> None:
@@ -109,9 +109,9 @@ def test_models_own_their_files() -> None:
 
 def test_versions() -> None:
     """Tests that versions of the package, Python and the solvers are told."""
-    told = answer("versions")
-    assert {"optsched", "python", "platform", "numpy", "highspy", "pyomo", "pulp"} <= set(told)
-    assert run("versions").stdout.count("\n") == len(told) + 2
+    done = answer("versions")
+    assert {"optsched", "python", "platform", "numpy", "highspy", "pyomo", "pulp"} <= set(done)
+    assert run("versions").stdout.count("\n") == len(done) + 2
 
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -71,8 +71,8 @@ def interrupted(folder: Path, *args: str) -> tuple[int, str, str]:
     while not (folder / "begun").exists() and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    out, told = process.communicate(timeout=60)
-    return process.returncode, out, told
+    out, output = process.communicate(timeout=60)
+    return process.returncode, out, output
 
 
 LSAP = ["small.json", "--problem", "lsap", "--heuristic"]
@@ -83,7 +83,7 @@ LSAP = ["small.json", "--problem", "lsap", "--heuristic"]
 )
 def test_ctrl_c_keeps_what_was_finished(folder: Path, form: str) -> None:
     """Tests that Ctrl-C within the second heuristic leaves the first one's row, valid, and exit code 130."""
-    code, out, told = interrupted(
+    code, out, shown = interrupted(
         folder, "gap", *LSAP, "dl", "--heuristic", "own:waits", "--seed", "0", "--format", form
     )
     assert code == 130
@@ -94,8 +94,8 @@ def test_ctrl_c_keeps_what_was_finished(folder: Path, form: str) -> None:
     else:
         assert out.startswith("small, lsap: ")
         assert [line.split()[0] for line in out.splitlines()[3:]] == ["dl"]
-    assert "warning: interrupted after 1 of 2 runs" in told
-    assert "Traceback" not in told
+    assert "warning: interrupted after 1 of 2 runs" in shown
+    assert "Traceback" not in shown
 
 
 @pytest.mark.thorough
@@ -113,13 +113,13 @@ def test_ctrl_c_does_not_replace_an_older_file(folder: Path, name: str) -> None:
     target = folder / name
     target.write_text("complete")
     args = [*LSAP, "dl", "--heuristic", "own:waits", "--seed", "0", "--output", name]
-    code, out, told = interrupted(folder, "gap", *args)
+    code, out, shown = interrupted(folder, "gap", *args)
     assert (code, out) == (130, "")
     assert target.read_text() == "complete"
     partial = (folder / f"{name}.partial").read_text()
     records = json.loads(partial) if name.endswith("json") else list(csv.DictReader(partial.splitlines()))
     assert [record["heuristic"] for record in records] == ["dl"]
-    assert f"{name} is not written; what was finished is in {name}.partial" in told
+    assert f"{name} is not written; what was finished is in {name}.partial" in shown
 
 
 @pytest.mark.thorough
@@ -131,9 +131,9 @@ def test_ctrl_c_ends_a_process_that_ignores_it(folder: Path) -> None:
     target = folder / "gaps.json"
     target.write_text("complete")
     args = [*LSAP, "dl", "--heuristic", "own:deaf", "--run-limit", "600", "--seed", "0", "--output", "gaps.json"]
-    code, out, told = interrupted(folder, "gap", *args)
+    code, out, shown = interrupted(folder, "gap", *args)
     assert (code, out) == (130, "")
-    assert "warning: interrupted after 1 of 2 runs" in told
+    assert "warning: interrupted after 1 of 2 runs" in shown
     assert target.read_text() == "complete"
     assert [record["heuristic"] for record in json.loads((folder / "gaps.json.partial").read_text())] == ["dl"]
     assert not psutil.pid_exists(int((folder / "pid").read_text()))
@@ -142,10 +142,10 @@ def test_ctrl_c_ends_a_process_that_ignores_it(folder: Path) -> None:
 @pytest.mark.thorough
 def test_ctrl_c_keeps_the_cells_of_a_matrix(folder: Path) -> None:
     """Tests that the rows of a matrix that are there by then are shown."""
-    code, out, told = interrupted(folder, "matrix", *LSAP, "dl", "--heuristic", "own:waits")
+    code, out, shown = interrupted(folder, "matrix", *LSAP, "dl", "--heuristic", "own:waits")
     assert code == 130
     assert [line.split()[0] for line in out.splitlines()[2:]] == ["dl"]
-    assert "interrupted after 1 of 2 cells" in told
+    assert "interrupted after 1 of 2 cells" in shown
 
 
 @pytest.mark.thorough
@@ -167,7 +167,7 @@ def test_rows_come_as_they_are_ready(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "shown", "told"),
+    ("command", "shown", "message"),
     [
         (
             "gap papers/fsy-not-optimal --problem latency --heuristic labl --plot",
@@ -192,12 +192,12 @@ def test_rows_come_as_they_are_ready(folder: Path) -> None:
         ),
     ],
 )
-def test_pictures_beside_the_data(tmp_path: Path, command: str, shown: list[str], told: str) -> None:
+def test_pictures_beside_the_data(tmp_path: Path, command: str, shown: list[str], message: str) -> None:
     """Tests that a picture is drawn as its file is called, with its words, beside what is on stdout."""
     target = tmp_path / "a.svg"
     done = run(*command.split(), str(target))
     assert done.exit_code == 0, done.stderr
-    assert told in done.stdout
+    assert message in done.stdout
     text = target.read_text()
     assert [word for word in shown if f">{word}" not in text] == []
     assert run(*command.split(), str(tmp_path / "a.png")).stdout == done.stdout
@@ -386,7 +386,7 @@ EACH = "gap; matrix; solve --problem lsap"
 
 
 @pytest.mark.parametrize(
-    ("changes", "commands", "told"),
+    ("changes", "commands", "expected"),
     [
         ({}, EACH, []),
         ({"nodes": RACKS}, EACH, [RACKS_TOLD]),
@@ -465,12 +465,14 @@ EACH = "gap; matrix; solve --problem lsap"
         ({"tasks": [{"id": "t1", "size": 999999, "replicas": ON_A}]}, EACH, []),
     ],
 )
-def test_what_is_noted(tmp_path: Path, changes: dict[str, Any], commands: str, told: list[str]) -> None:
+def test_what_is_noted(tmp_path: Path, changes: dict[str, Any], commands: str, expected: list[str]) -> None:
     """Tests the notes on each oddity of an instance, by the commands that have them."""
     file = write(tmp_path / "small.json", **changes)
     for command, *words in map(str.split, commands.split("; ")):
         found = noted(command, file, *words)
-        assert [line.startswith(start) for line, start in zip(found, told, strict=True)] == [True] * len(told), found
+        assert [line.startswith(start) for line, start in zip(found, expected, strict=True)] == [True] * len(
+            expected
+        ), found
 
 
 def test_tasks_that_wait_in_several_problems(tmp_path: Path) -> None:

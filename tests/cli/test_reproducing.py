@@ -24,9 +24,9 @@ def test_list() -> None:
 def test_measure(tmp_path: Path) -> None:
     """Tests a table, CSV and JSON of the same numbers, and a picture."""
     words = ["figure", "guo-2012/4b", "--seeds", "2", "--store", str(tmp_path / "draws.sqlite")]
-    told = run(*words, "--plot", str(tmp_path / "b.svg")).stdout
-    assert told.splitlines()[0].split()[:4] == ["replicas", "of", "a", "block"]
-    assert "means of 2 draws" in " ".join(told.split())
+    done = run(*words, "--plot", str(tmp_path / "b.svg")).stdout
+    assert done.splitlines()[0].split()[:4] == ["replicas", "of", "a", "block"]
+    assert "means of 2 draws" in " ".join(done.split())
     assert (tmp_path / "b.svg").read_text().startswith("<?xml")
     run(*words, "--plot", str(tmp_path / "b.pgf"))
     assert "\\addlegendentry{optimum}" in (tmp_path / "b.pgf").read_text()
@@ -57,8 +57,8 @@ def test_partial_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 def test_stored() -> None:
     """Tests that what is kept is shown with its version."""
-    told = " ".join(run("figure", "guo-2012/4b", "--stored").stdout.split())
-    assert "by optsched 0.2" in told
+    done = " ".join(run("figure", "guo-2012/4b", "--stored").stdout.split())
+    assert "by optsched 0.2" in done
 
 
 @pytest.mark.parametrize(

@@ -65,10 +65,10 @@ def test_records_are_what_simulate_gives(day: Path, tmp_path: Path) -> None:
     command = ["simulate", str(day), "--policy", "solve,problem=lsap,period=4", "--seed", "3", *rules]
     (record,) = json.loads(run(*command, "--format", "json").stdout)
     own = simulate(load(day), "solve", heartbeat=2, assign="one", slowstart=0.5, seed=3, problem="lsap", period=4)
-    told = own.record_of()
-    assert list(record) == ["version", *told, "notes"]
-    assert {name: record[name] for name in told if name != "service"} == {
-        name: value for name, value in told.items() if name != "service"
+    shown = own.record_of()
+    assert list(record) == ["version", *shown, "notes"]
+    assert {name: record[name] for name in shown if name != "service"} == {
+        name: value for name, value in shown.items() if name != "service"
     }
     assert record["service"] == "levels,factors=1:2:3"
     assert run(*command, "--output", str(tmp_path / "runs.csv")).exit_code == 0
@@ -129,14 +129,14 @@ def test_what_was_assumed_is_told(day: Path, tmp_path: Path) -> None:
     labels = {"times": "assumed: as on one's data", "slots": "inferred from the tasks", "arrival": "recorded"}
     save(replace(load(day), labels=labels), day)
     words = ["simulate", str(day), "--policy", "fair", "--policy", "dl"]
-    told = "assumed or inferred: times, slots"
+    text = "assumed or inferred: times, slots"
     plots = [word for what in PLOTS for word in ("--plot", f"{what}={tmp_path / what}.svg")]
     done = run(*words, *plots)
-    assert done.stderr == f"optsched: note: arriving-1: {told}; the labels say how (optsched describe)\n"
+    assert done.stderr == f"optsched: note: arriving-1: {text}; the labels say how (optsched describe)\n"
     for what in PLOTS:
-        assert f">{told}<" in (tmp_path / f"{what}.svg").read_text()
+        assert f">{text}<" in (tmp_path / f"{what}.svg").read_text()
     for record in json.loads(run(*words, "--format", "json").stdout):
-        assert record["notes"] == [f"{told}; the labels say how (optsched describe)"]
+        assert record["notes"] == [f"{text}; the labels say how (optsched describe)"]
     save(replace(load(day), labels={**labels, "generated": "all of it"}), day)
     assert run(*words).stderr == ""
 
@@ -278,14 +278,14 @@ def test_a_service_of_your_own(day: Path, own: str) -> None:
 def test_bug_a_service_of_the_folder_was_not_found(day: Path, tmp_path: Path) -> None:
     """Tests that a service is found in the present folder, as a policy is."""
     (tmp_path / "services_here.py").write_text(OWN, encoding="utf-8")
-    told = shell(
+    shown = shell(
         f"optsched simulate {day} --policy fifo --seed 0 --service services_here:Plain --format json", tmp_path
     )
-    assert json.loads(told)[0]["service"] == "Plain"
+    assert json.loads(shown)[0]["service"] == "Plain"
 
 
 @pytest.mark.parametrize(
-    ("service", "code", "told"),
+    ("service", "code", "message"),
     [
         ("Alone", 2, "Alone has no waits_for_maps, stateless, prepare, ended, stopped"),
         ("Unsaid", 2, "Unsaid does not say when a task ends; define `started`"),
@@ -299,11 +299,11 @@ def test_bug_a_service_of_the_folder_was_not_found(day: Path, tmp_path: Path) ->
         ("Unready", 4, "the service Unready raised KeyError"),
     ],
 )
-def test_services_that_break_their_contract(day: Path, own: str, service: str, code: int, told: str) -> None:
+def test_services_that_break_their_contract(day: Path, own: str, service: str, code: int, message: str) -> None:
     """Tests one clear message for each thing that a service must have, and must answer."""
     done = run("simulate", str(day), "--policy", "fifo", "--heartbeat", "0", "--service", f"{own}:{service}")
     assert done.exit_code == code, done.stderr
-    assert told in " ".join(done.stderr.split())
+    assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
 
 
@@ -332,17 +332,17 @@ def _morning(tmp_path: Path) -> str:
 def test_forms_agree(morning: str) -> None:
     """Tests that the parts add up in JSON, and that the table has a row for each, between the policy and the bound."""
     words = ("decompose", morning, "--problem", "job-times", "--heuristic", "dl", "--repeats", "2")
-    told = answer(*words)
-    (one,) = told["policies"]
+    done = answer(*words)
+    (one,) = done["policies"]
     assert [entry["seed"] for entry in one["runs"]] == [0, 1]
-    assert sum(one["parts"].values()) == pytest.approx(one["means"]["as_is"] - told["bound"])
-    assert told["known"] <= told["arrived"] <= min(entry["any_order"] for entry in one["runs"])
+    assert sum(one["parts"].values()) == pytest.approx(one["means"]["as_is"] - done["bound"])
+    assert done["known"] <= done["arrived"] <= min(entry["any_order"] for entry in one["runs"])
     result = run(*words)
     assert result.exit_code == 0
     rows = [line.split("  ")[0] for line in result.stdout.splitlines()]
     assert rows[2:] == ["as it is (A)", *one["parts"], "bound (G)"]
     assert "sum of 2 job times, mean of 2 seeds" in rows_of(result.stdout)
-    assert f"proof: {told['certificate']}" in result.stdout
+    assert f"proof: {done['certificate']}" in result.stdout
 
 
 def rows_of(text: str) -> str:
@@ -354,17 +354,17 @@ def test_several_policies(morning: str, tmp_path: Path) -> None:
     """Tests that several policies, by either name of the option, are one table below one bound, in every form."""
     words = ("decompose", morning, "--problem", "job-times", "--repeats", "2", "--heuristic", "rand", "--policy")
     words += ("fair,delay=0", "--policy", "rand")
-    told = answer(*words)
-    assert [entry["heuristic"] for entry in told["policies"]] == ["rand", "fair"]
-    assert [entry["heuristic_parameters"] for entry in told["policies"]] == [{}, {"delay": "0"}]
-    for entry in told["policies"]:
+    done = answer(*words)
+    assert [entry["heuristic"] for entry in done["policies"]] == ["rand", "fair"]
+    assert [entry["heuristic_parameters"] for entry in done["policies"]] == [{}, {"delay": "0"}]
+    for entry in done["policies"]:
         assert sum(entry["parts"].values()) == pytest.approx(entry["gap"])
-        assert entry["gap"] == pytest.approx(entry["means"]["as_is"] - told["bound"])
+        assert entry["gap"] == pytest.approx(entry["means"]["as_is"] - done["bound"])
     rows = list(csv.DictReader(run(*words, "--format", "csv").stdout.splitlines()))
     assert [float(row["order_of_jobs"]) for row in rows] == [
-        entry["parts"]["order of jobs"] for entry in told["policies"]
+        entry["parts"]["order of jobs"] for entry in done["policies"]
     ]
-    assert [float(row["gap"]) for row in rows] == [entry["gap"] for entry in told["policies"]]
+    assert [float(row["gap"]) for row in rows] == [entry["gap"] for entry in done["policies"]]
     target, output = tmp_path / "parts.svg", tmp_path / "parts.csv"
     result = run(*words, "--to", str(target), "--output", str(output))
     assert (result.exit_code, result.stdout) == (0, "")
@@ -373,11 +373,11 @@ def test_several_policies(morning: str, tmp_path: Path) -> None:
     for form in ("table", "markdown", "latex"):
         text = run(*words, "--format", form).stdout
         heading = rows_of(text.partition("policy")[0])
-        assert f"sum of 2 job times, mean of 2 seeds, in seconds; {told['assumed']}; best found with" in heading
-        assert f"proof: {told['certificate']}" in heading
+        assert f"sum of 2 job times, mean of 2 seeds, in seconds; {done['assumed']}; best found with" in heading
+        assert f"proof: {done['certificate']}" in heading
         shown = [line for line in text.splitlines() if "fair,delay=0" in line]
         assert len(shown) == 1
-        assert f"{told['policies'][1]['gap']:.6g}" in shown[0]
+        assert f"{done['policies'][1]['gap']:.6g}" in shown[0]
 
 
 def test_a_policy_that_fails(morning: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,13 +62,13 @@ def test_dry_run_tells_sizes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the routes are told with the sizes of their models, or one of them, and that nothing is solved."""
     monkeypatch.setattr("optsched.routes.solve", None)
     asked = ("solve", "papers/guo-fig2", "--problem", "lsap", "--dry-run")
-    told = answer(*asked)
-    assert [entry["route"] for entry in told][:2] == ["network", "arrays"]
+    done = answer(*asked)
+    assert [entry["route"] for entry in done][:2] == ["network", "arrays"]
     columns = ("variables", "constraints", "coefficients", "megabytes")
-    assert told[0] == {"route": "network"} | dict(zip(columns, (6, 6, 12, 0), strict=True))
-    assert told[-1] == {"route": "brute-force"} | dict.fromkeys(columns)
+    assert done[0] == {"route": "network"} | dict(zip(columns, (6, 6, 12, 0), strict=True))
+    assert done[-1] == {"route": "brute-force"} | dict.fromkeys(columns)
     literal = {"route": "pulp", "variables": 9, "constraints": 6, "coefficients": 28, "megabytes": 0}
-    assert literal in told
+    assert literal in done
     assert answer(*asked, "--route", "pulp") == [literal]
     assert "pulp                     9            6            28          0" in run(*asked).stdout
     assert run(*asked, "--route", "none").exit_code == 2
@@ -81,8 +81,8 @@ def test_solve_table() -> None:
     assert result.stderr.splitlines() == [
         "optsched: note: half-units: latency: 1 of 7 maps have no replica: they are off-rack on every node"
     ]
-    for told in ("OPTIMAL", "9, 20", "proof: combinatorial", "search in"):
-        assert told in result.stdout
+    for expected in ("OPTIMAL", "9, 20", "proof: combinatorial", "search in"):
+        assert expected in result.stdout
 
 
 def test_start(tmp_path: Path) -> None:
@@ -156,9 +156,9 @@ def test_bounds_where_nothing_is_feasible(tmp_path: Path) -> None:
     for problem in ("makespan", "job-times"):
         done = run("bounds", str(path), "--problem", problem)
         assert done.exit_code == 0
-        told = 'nothing is feasible: no slot for a map ever becomes free, and task "t1" is one'
-        assert f"warning: {problem}: {told}" in done.stderr
-        assert [" ".join(row.split()) for row in done.stdout.splitlines()[2:]] == [f"- - - {told}"]
+        text = 'nothing is feasible: no slot for a map ever becomes free, and task "t1" is one'
+        assert f"warning: {problem}: {text}" in done.stderr
+        assert [" ".join(row.split()) for row in done.stdout.splitlines()[2:]] == [f"- - - {text}"]
         assert json.loads(run("bounds", str(path), "--problem", problem, "--format", "json").stdout) == []
 
 
@@ -205,13 +205,13 @@ def test_plot_has_the_heuristics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert done.exit_code == 0
         return Path("a.svg").read_text(), done.stderr
 
-    text, told = drawn()
+    text, result = drawn()
     assert all(f">{name}<" in text for name in ("round-robin (5, 11)", "flow-based (4, 11)", "labl (4, 7)"))
-    assert told == ""
-    text, told = drawn("labl,variant=strict", "mine_plotted:broken", "mine_plotted:crowd")
+    assert result == ""
+    text, result = drawn("labl,variant=strict", "mine_plotted:broken", "mine_plotted:crowd")
     assert ">mine_plotted:broken: failed<" in text
     assert ">mine_plotted:crowd: infeasible<" in text
-    assert "KeyError" in told
+    assert "KeyError" in result
     assert "round-robin" not in drawn("none")[0]
 
 
@@ -338,10 +338,10 @@ def test_flow_network(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arc", "code", "told"),
+    ("arc", "code", "message"),
     [({"capacity": 1, "cost": 3}, 6, "INFEASIBLE"), ({"cost": -1, "head": "s"}, 5, "unbounded: a cycle")],
 )
-def test_network_without_an_optimum(tmp_path: Path, arc: dict[str, Any], code: int, told: str) -> None:
+def test_network_without_an_optimum(tmp_path: Path, arc: dict[str, Any], code: int, message: str) -> None:
     """Tests that there being no flow, or no least cost, is a result with its own exit code."""
     arcs = [{"tail": "s", "head": "t", "capacity": 1, "cost": 3}, {"tail": "s", "head": "t", **arc}]
     if "head" in arc:
@@ -352,7 +352,7 @@ def test_network_without_an_optimum(tmp_path: Path, arc: dict[str, Any], code: i
     file.write_text(json.dumps({**NETWORK, "arcs": arcs}))
     for route in ("arrays", "cost-scaling", "network-simplex", "pyomo", "pulp"):
         result = run("solve", str(file), "--problem", "min-cost-flow", "--route", route)
-        assert (result.exit_code, told in result.stdout) == (code, True), (route, result.stdout)
+        assert (result.exit_code, message in result.stdout) == (code, True), (route, result.stdout)
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
@@ -406,13 +406,13 @@ def test_proof_that_nothing_is_feasible(tmp_path: Path) -> None:
     assert (result.exit_code, "since nothing is feasible: proof: dual" in result.stderr) == (6, True)
     assert json.loads(run("frontier", file, "--problem", "traffic", "--format", "json").stdout)["infeasible"] == "dual"
     assert run("certify", file, points).exit_code == 0
-    for route, told in (("search", "proof: dual"), ("brute-force", "proof: enumeration")):
+    for route, expected in (("search", "proof: dual"), ("brute-force", "proof: enumeration")):
         (row,) = (
             line
             for line in run("solve", file, "--problem", "traffic", "--route", route).stdout.splitlines()
             if "feasible-decisions" in line or "proof" in line
         )
-        assert row.split(maxsplit=1) == ["feasible-decisions", f"0, {told}"]
+        assert row.split(maxsplit=1) == ["feasible-decisions", f"0, {expected}"]
 
 
 def test_tasks_that_compute_and_fetch(tmp_path: Path) -> None:
@@ -427,8 +427,8 @@ def test_tasks_that_compute_and_fetch(tmp_path: Path) -> None:
     asked = ("--problem", "job-times", "--param", "service=transfer", "--param", "scale=0.5")
     run("solve", str(file), *asked, "--output", str(held))
     assert "proof" in run("certify", str(file), str(held), *asked[2:]).stdout
-    told = answer("gap", str(file), *asked, "--heuristic", "fair")
-    assert told[0]["assumed"] == "transfer,scale=0.5,shuffle=none, heartbeat 3 s"
+    done = answer("gap", str(file), *asked, "--heuristic", "fair")
+    assert done[0]["assumed"] == "transfer,scale=0.5,shuffle=none, heartbeat 3 s"
     unused = run("solve", str(file), "--problem", "makespan", "--param", "scale=2")
     assert "scale counts with service=transfer alone" in unused.stderr
 
@@ -549,7 +549,7 @@ def test_word_is_no_proof(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         (
             {"certificates": [{"component": "locality-cost", "kind": "solver", "claim": 999, "data": {}}]},
@@ -559,7 +559,7 @@ def test_word_is_no_proof(tmp_path: Path) -> None:
         ({"certificates": []}, "no bound is claimed"),
     ],
 )
-def test_bug_claims_that_were_not_checked(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
+def test_bug_claims_that_were_not_checked(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     """Tests that a bound of 999, a claimed INFEASIBLE and no claim at all are no success, and what is said of each."""
     document = json.loads(solved(tmp_path, "lsap").read_text())
     claim = next((entry["claim"] for entry in changes["certificates"]), None)
@@ -567,12 +567,12 @@ def test_bug_claims_that_were_not_checked(tmp_path: Path, changes: dict[str, Any
     file = tmp_path / "changed.json"
     file.write_text(json.dumps(document))
     result = run("certify", "examples/running-tasks", str(file))
-    assert (result.exit_code, told in result.stdout) == (4, True), result.stdout
+    assert (result.exit_code, message in result.stdout) == (4, True), result.stdout
     assert "every claim is proved" not in result.stdout
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda document: document.update(problem="lsapp"), 'there is no problem "lsapp"'),
         (lambda document: document.update(parameters={"level": 1}), 'has no parameter "level"'),
@@ -582,12 +582,12 @@ def test_bug_claims_that_were_not_checked(tmp_path: Path, changes: dict[str, Any
         (lambda document: document.update(extra=1), "extra: there is no such field"),
     ],
 )
-def test_bad_solution_file(tmp_path: Path, change: Any, told: str) -> None:
+def test_bad_solution_file(tmp_path: Path, change: Any, message: str) -> None:
     """Tests that a solution file of the wrong form is exit code 3, with file and place."""
     result = run("certify", "examples/running-tasks", changed(solved(tmp_path, "lsap"), change))
     assert result.exit_code == 3
     assert "changed.json" in result.stderr
-    assert told in result.stderr
+    assert message in result.stderr
 
 
 def test_size_of_a_tree_and_its_time(tmp_path: Path) -> None:
@@ -620,8 +620,8 @@ def test_bug_a_solution_of_other_parameters_was_false(tmp_path: Path, problem: s
         answer("solve", instance, "--problem", problem, *params, "--output", solution)
         verdict = run("certify", instance, solution, "--allow", "enumeration", "--allow", "solver")
         assert verdict.exit_code == 0, verdict.stdout
-        told = ", ".join(f"{name}={text}" for name, text in given.items())
-        assert f"checked with the solution's {told}; the instance itself has " in verdict.stderr
+        message = ", ".join(f"{name}={text}" for name, text in given.items())
+        assert f"checked with the solution's {message}; the instance itself has " in verdict.stderr
         asked = run("certify", instance, solution, *params, "--allow", "enumeration", "--allow", "solver")
         assert asked.exit_code == 0
         assert "checked with" not in asked.stderr

@@ -33,9 +33,9 @@ class Executor(InProcess):
 
     def map(self, function: Any, jobs: Any) -> Iterator[tuple[str, Outcome]]:
         for key, job in jobs:
-            told = self.ends.get(job.heuristic or "optimum")
+            shown = self.ends.get(job.heuristic or "optimum")
             self.keys.append(key)
-            yield key, told or Outcome(Status.DONE, function(job))
+            yield key, shown or Outcome(Status.DONE, function(job))
 
 
 @pytest.fixture(autouse=True)
@@ -101,8 +101,8 @@ def test_dry_run(folder: Path) -> None:
     assert sweep(*args, "--dry-run").stdout == "2 runs: 0 there, 2 to be computed, with 2 optima to solve\n"
     assert not (folder / "a.sqlite").exists()
     sweep(*args)
-    told = sweep(*args, "--repeats", "2", "--dry-run").stdout
-    assert told == "4 runs: 2 there, 2 to be computed\n"
+    done = sweep(*args, "--repeats", "2", "--dry-run").stdout
+    assert done == "4 runs: 2 there, 2 to be computed\n"
 
 
 def test_each_value_of_a_parameter() -> None:
@@ -179,9 +179,9 @@ def test_a_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     connection = sqlite3.connect("here.sqlite")
     assert connection.execute("SELECT DISTINCT time_limit FROM runs").fetchall() == [(None,)]
     connection.close()
-    told = run("sweep", "deep/a.toml", "--problem", "lsap", "papers/guo-fig2")
-    assert told.exit_code == 2
-    assert "the file says what is measured: leave papers/guo-fig2, --problem out, or the file" in told.stderr
+    done = run("sweep", "deep/a.toml", "--problem", "lsap", "papers/guo-fig2")
+    assert done.exit_code == 2
+    assert "the file says what is measured: leave papers/guo-fig2, --problem out, or the file" in done.stderr
 
 
 def test_a_cluster(folder: Path) -> None:
@@ -215,9 +215,9 @@ def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> No
     """Tests that where there is no terminal a line tells now and then how far it is and how long it takes."""
     monkeypatch.setattr("optsched.cli.sweeping.PAUSE", 0.0)
     Executor.ends = {"rand": Outcome(Status.CRASHED, message="gone", seconds=1)}
-    told = sweep(*SMALL, "--heuristic", "rand").stderr
-    assert re.search(r"0 of 2 runs, about \d+ s left", told)
-    assert "2 of 2 runs, 2 crashed, about 0 s left" in told
+    done = sweep(*SMALL, "--heuristic", "rand").stderr
+    assert re.search(r"0 of 2 runs, about \d+ s left", done)
+    assert "2 of 2 runs, 2 crashed, about 0 s left" in done
 
 
 def test_who_waits_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,10 +262,10 @@ def test_ctrl_c(folder: Path) -> None:
     while not (folder / "begun").exists() and process.poll() is None:
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)
-    _, told = process.communicate(timeout=60)
-    assert process.returncode == 130, told
-    assert "interrupted: 2 of 4 runs are in a.sqlite; the same command goes on with the others" in told
-    assert "Traceback" not in told
+    _, output = process.communicate(timeout=60)
+    assert process.returncode == 130, output
+    assert "interrupted: 2 of 4 runs are in a.sqlite; the same command goes on with the others" in output
+    assert "Traceback" not in output
     assert (folder / "a.csv").read_text() == "older\n"
     assert count(folder / "a.sqlite") == 2
     done = subprocess.run(args, env=ENVIRONMENT, capture_output=True, text=True, check=True, timeout=60)

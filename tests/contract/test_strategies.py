@@ -90,8 +90,8 @@ def test_the_instance_that_fails_is_told(capsys: pytest.CaptureFixture[str]) -> 
 
     with pytest.raises(AssertionError) as caught:
         fails()
-    (told,) = (line for line in caught.value.__notes__ if line.startswith("instance: "))
-    assert optsched.load(json.loads(told.removeprefix("instance: "))).sha256 == seen[-1].sha256
+    (shown,) = (line for line in caught.value.__notes__ if line.startswith("instance: "))
+    assert optsched.load(json.loads(shown.removeprefix("instance: "))).sha256 == seen[-1].sha256
     assert len(seen[-1].workload) == len(seen[-1].cluster) == 1
 
 
@@ -105,7 +105,7 @@ def test_without_hypothesis(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_wrong_arguments() -> None:
     """Tests that problems, families, settings, sizes and parameters that there are not are told when asked for."""
-    for strategy, told in (
+    for strategy, message in (
         (lambda: problems("lsapp"), "lsapp"),
         (lambda: problems("lsap", family="lsapp"), 'no family "lsapp"'),
         (lambda: problems("lsap", sizes={"nods": 2}), 'lsap: no parameter "nods"'),
@@ -113,7 +113,7 @@ def test_wrong_arguments() -> None:
         (lambda: problems("lsap", most_tasks=0), "one node and task at least"),
         (lambda: problems("latency", w_ram=1), "w_ram"),
     ):
-        with pytest.raises(UsageError, match=told):
+        with pytest.raises(UsageError, match=message):
             strategy()
     assert isinstance(instances("lsap"), st.SearchStrategy)
 

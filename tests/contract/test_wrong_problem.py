@@ -107,7 +107,7 @@ def test_bug_borrowed_parts_called_a_false_optimum_proved(registered: Record) ->
             except ContractBroken as error:
                 broken[name] = str(error)
     assert {"routes", "models", "permutation", "scaling", "export"} <= set(broken)
-    assert all(told.startswith(f"worst-group-wrong, {name}: ") for name, told in broken.items())
+    assert all(entry.startswith(f"worst-group-wrong, {name}: ") for name, entry in broken.items())
     with pytest.raises(ContractBroken, match=r"^worst-group-wrong, "):
         check_problem("worst-group-wrong")
 

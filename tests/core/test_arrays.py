@@ -127,9 +127,9 @@ def test_numbers_by_id_are_a_mapping():
     """Tests that numbers are had by id, are as many as are not 0, and equal a dictionary of them either way round."""
     numbers = ById.nonzero(IDS, np.array([0, -3, 0, 2**53]))
     assert dict(numbers) == {"n2": -3, "n4": 2**53}
-    told = {"n2": -3, "n4": 2**53}
-    assert numbers == told
-    assert told == numbers
+    expected = {"n2": -3, "n4": 2**53}
+    assert numbers == expected
+    assert expected == numbers
     assert numbers == ById(IDS.copy(), [1, 3], [-3, 2**53])
     assert (len(numbers), numbers["n4"], "n1" in numbers, "n9" in numbers) == (2, 2**53, False, False)
     assert repr(numbers) == repr(dict(numbers))

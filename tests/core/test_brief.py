@@ -84,15 +84,15 @@ def test_every_public_noun_is_tried() -> None:
 def test_reprs_are_short() -> None:
     """Tests that each noun says in one line of less than 200 characters what it is."""
     for name, noun in nouns().items():
-        told = repr(noun)
-        assert len(told) < 200, name
-        assert told.startswith("<"), name
-        assert told.endswith(">"), name
-        assert "\n" not in told, name
+        text = repr(noun)
+        assert len(text) < 200, name
+        assert text.startswith("<"), name
+        assert text.endswith(">"), name
+        assert "\n" not in text, name
 
 
 @pytest.mark.parametrize(
-    ("noun", "told"),
+    ("noun", "expected"),
     [
         ("Cluster", "<Cluster: 585 nodes, 0 racks, 585 slots>"),
         ("Workload", "<Workload: 90 maps of 0 jobs>"),
@@ -108,9 +108,9 @@ def test_reprs_are_short() -> None:
         ("View", "<View of lsap: 4 tasks arrived, 3 nodes>"),
     ],
 )
-def test_what_they_say(noun: str, told: str) -> None:
+def test_what_they_say(noun: str, expected: str) -> None:
     """Tests that the line counts what is in the noun."""
-    assert repr(nouns()[noun]) == told
+    assert repr(nouns()[noun]) == expected
 
 
 def test_what_is_not_there() -> None:
@@ -186,7 +186,7 @@ def test_names_are_those_of_the_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("000, 002", "Shen et al. 2016, Hsu and Freeh"),
         ("after 001 (Sharmilarani et al.), section 3", "after Sharmilarani et al., section 3"),
@@ -199,9 +199,9 @@ def test_names_are_those_of_the_page() -> None:
         ("OR-Library", "OR-Library"),
     ],
 )
-def test_texts(text: str, told: str) -> None:
+def test_texts(text: str, expected: str) -> None:
     """Tests that short names are replaced, with authors that follow them, and numbers are left as they are."""
-    assert cited(text) == told
+    assert cited(text) == expected
 
 
 @pytest.mark.parametrize("what", ["problems", "heuristics", "families", "instances"])
@@ -264,7 +264,7 @@ def test_helps_name_authors() -> None:
     found = list(commands(cli))
     helps = {words: command_line.run(*words, "--help").stdout for words in found}
     assert "Guo et al." in helps[("generate", "guo-fig4")]
-    assert not {words: names for words, told in helps.items() if (names := around(told))}
+    assert not {words: names for words, entry in helps.items() if (names := around(entry))}
 
 
 @pytest.mark.parametrize(

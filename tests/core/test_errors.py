@@ -28,12 +28,12 @@ def test_lines_of_a_message_stay_lines() -> None:
     assert str(error).split("\n") == ["g\\x0bh: a\\rb: c\\nd", "g\\x0bh: e\\x85f"]
 
 
-@pytest.mark.parametrize(("count", "told"), [(0, 0), (1, 1), (100, 100), (101, 101), (250, 101)])
-def test_a_message_counts_what_it_does_not_show(count: int, told: int) -> None:
+@pytest.mark.parametrize(("count", "expected"), [(0, 0), (1, 1), (100, 100), (101, 101), (250, 101)])
+def test_a_message_counts_what_it_does_not_show(count: int, expected: int) -> None:
     """Tests that a hundred faults are shown and the rest counted, while the error holds all of them."""
     error = InputError(Fault(f"tasks[{row}]", f'no node "{row}"') for row in range(count))
     assert len(error.faults) == count
-    assert len([line for line in str(error).split("\n") if line]) == told
+    assert len([line for line in str(error).split("\n") if line]) == expected
     if count > 100:
         assert str(error).endswith(f"and {count - 100} more faults")
 
@@ -75,7 +75,7 @@ def test_expected_kinds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "known", "told"),
+    ("name", "known", "expected"),
     [
         ("flwo", ["lsap", "flow"], 'did you mean "flow"?'),
         ("zzz", ["lsap", "flow"], "known: lsap, flow"),
@@ -84,6 +84,6 @@ def test_expected_kinds() -> None:
         ("lsap", [], "none is known"),
     ],
 )
-def test_nearest(name: object, known: list[str], told: str) -> None:
+def test_nearest(name: object, known: list[str], expected: str) -> None:
     """Tests that what is close to no name, or is no text, is told all names, and that there may be none."""
-    assert nearest(name, known) == told
+    assert nearest(name, known) == expected

@@ -62,7 +62,7 @@ def test_known_formats(tmp_path: Path, name: str, text: str, what: str, command:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "message"),
     [
         (
             "job.jhist",
@@ -81,14 +81,14 @@ def test_known_formats(tmp_path: Path, name: str, text: str, what: str, command:
         ),
     ],
 )
-def test_bug_formats_without_an_importer_were_unknown(tmp_path: Path, name: str, text: str, told: str) -> None:
+def test_bug_formats_without_an_importer_were_unknown(tmp_path: Path, name: str, text: str, message: str) -> None:
     """Tests that what no importer reads is known by its content, packed or not, and what is missing is said."""
     for file, data in ((name, text.encode()), (f"{name}.gz", gzip.compress(text.encode()))):
         path = tmp_path / file
         path.write_bytes(data)
         with pytest.raises(InputError) as caught:
             load(path)
-        assert str(caught.value).startswith(f"{path}: this is {told}")
+        assert str(caught.value).startswith(f"{path}: this is {message}")
 
 
 def test_real_files_without_an_importer(real_data: Path) -> None:

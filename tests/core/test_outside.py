@@ -192,8 +192,8 @@ def test_importer_from_outside(installed: CommandLine, tmp_path: Path) -> None:
     )
     table, made = tmp_path / "table.txt", tmp_path / "made.json"
     table.write_text("t1 a b\nt2 b\n")
-    told = installed("import", "blocks", str(table), "--slots", "1", "--name", "mine", "--output", str(made)).stderr
-    assert told.splitlines() == [
+    output = installed("import", "blocks", str(table), "--slots", "1", "--name", "mine", "--output", str(made)).stderr
+    assert output.splitlines() == [
         "optsched: note: 2 blocks on 2 nodes",
         "optsched: note: assumed or inferred: nodes[].slots; the labels say how (optsched describe)",
     ]
@@ -307,9 +307,9 @@ def test_broken_packages_on_the_command_line(tmp_path: Path) -> None:
             ["gap", TINY, "--heuristic", "dl"],
             ["import", "--help"],
         ):
-            told = there(*arguments, code=2).stderr
-            assert told.startswith('optsched: error: the entry point "mine = broken:MINE" of broken-package')
-            assert len(told.splitlines()) == 1
+            output = there(*arguments, code=2).stderr
+            assert output.startswith('optsched: error: the entry point "mine = broken:MINE" of broken-package')
+            assert len(output.splitlines()) == 1
         there("gap", TINY, "--problem", "lsap", "--heuristic", "dl")
         there("solve", TINY, "--problem", "lsap")
         there("import", "dimacs", "--help")

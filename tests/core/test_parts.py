@@ -55,7 +55,7 @@ def test_records_and_columns_are_the_same_fields(table: str) -> None:
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: f"{column.table}.{column.field}")
 def test_told_defaults_are_the_defaults(column: Column) -> None:
     """Tests that what the schema says of a field that is not given is what the column then holds."""
-    told = re.search(
+    shown = re.search(
         rf"^{column.field}: .*; (\w+),? if not given", inspect.cleandoc(RECORDS[column.table].__doc__ or ""), re.M
     )
     if column.default_of:
@@ -64,7 +64,7 @@ def test_told_defaults_are_the_defaults(column: Column) -> None:
         expected = column.choices[int(column.default)]
     else:
         expected = None if np.isnan(column.default) or column.default == -1 else f"{column.default:g}"
-    assert (told[1] if told else None) == expected
+    assert (shown[1] if shown else None) == expected
 
 
 def test_choices_are_those_of_the_records() -> None:

@@ -109,8 +109,8 @@ def test_what_it_holds() -> None:
 def test_by_ids() -> None:
     """Tests that it is told by ids of an instance or a problem, as a dictionary and as a frame."""
     schedule = Schedule.of([(1, 500_000), None])
-    told = {"t1": {"node": "b", "start": 500_000}, "t2": None}
-    assert schedule.to_dict(TWO) == schedule.to_dict(Makespan(TWO)) == told
+    expected = {"t1": {"node": "b", "start": 500_000}, "t2": None}
+    assert schedule.to_dict(TWO) == schedule.to_dict(Makespan(TWO)) == expected
     frame = schedule.frame(TWO)
     assert frame["start"].fillna(-1).tolist() == [0.5, -1]
     with pytest.raises(UsageError, match="is none on"):
@@ -118,7 +118,7 @@ def test_by_ids() -> None:
 
 
 @pytest.mark.parametrize(
-    ("nodes", "starts", "told"),
+    ("nodes", "starts", "message"),
     [
         ([0.5], [0], "whole numbers"),
         ([0], [[0]], "one dimension"),
@@ -127,9 +127,9 @@ def test_by_ids() -> None:
         ([0], [-(2**53) - 1], r"at most 2\^53"),
     ],
 )
-def test_what_it_refuses(nodes: list[float], starts: list[int], told: str) -> None:
+def test_what_it_refuses(nodes: list[float], starts: list[int], message: str) -> None:
     """Tests that nodes and starts of another type, shape or size are refused."""
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         Schedule(np.array(nodes), np.array(starts))
 
 

@@ -219,7 +219,7 @@ def test_record_from_outside(outside: list[Point]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("loaded", "told"),
+    ("loaded", "message"),
     [
         (WorstMean, r"it must name a optsched\.core\.registry\.Record, or a tuple of them"),
         (Record(name="mine", problem="no_such_module:Mine"), "cannot be loaded: ModuleNotFoundError: .*no_such_module"),
@@ -245,10 +245,10 @@ def test_record_from_outside(outside: list[Point]) -> None:
         (Record(name="mine", problem="math:pi", routes="no.such.module"), "cannot be loaded: ModuleNotFoundError"),
     ],
 )
-def test_faults_of_packages_outside(outside: list[Point], loaded: Any, told: str) -> None:
+def test_faults_of_packages_outside(outside: list[Point], loaded: Any, message: str) -> None:
     """Tests that what is wrong with a package's record is told with the entry point, and shipped names still work."""
     outside.append(Point(loaded))
-    with pytest.raises(UsageError, match=told) as caught:
+    with pytest.raises(UsageError, match=message) as caught:
         list(records())
     assert 'entry point "outside = package:RECORD"' in str(caught.value)
     assert record("lsap").name == "lsap"
@@ -281,12 +281,12 @@ def test_fields_of_records_from_outside(outside: list[Point], field: str, value:
     outside.append(Point(Record(**given)))
     with pytest.raises(UsageError) as caught:
         list(records())
-    told = f"its {field} is {value!r}; give {wanted}; mend or uninstall that package"
-    assert str(caught.value) == f'the entry point "outside = package:RECORD" of a package ({registry.GROUP}): {told}'
+    text = f"its {field} is {value!r}; give {wanted}; mend or uninstall that package"
+    assert str(caught.value) == f'the entry point "outside = package:RECORD" of a package ({registry.GROUP}): {text}'
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "told"),
+    ("field", "value", "message"),
     [
         ("routes", "json", "'json' in its routes: it has no ROUTES"),
         ("models", "json", "'json' in its models: it has no build_pyomo"),
@@ -300,7 +300,7 @@ def test_fields_of_records_from_outside(outside: list[Point], field: str, value:
         ("family", "lsapp", '.lsapp. in its family: there is no such family; did you mean "lsap"?'),
     ],
 )
-def test_parts_of_records_from_outside(outside: list[Point], field: str, value: Any, told: str) -> None:
+def test_parts_of_records_from_outside(outside: list[Point], field: str, value: Any, message: str) -> None:
     """Tests that a part that is not there is told when the problem is first asked for, and every time; not in lists."""
     given: dict[str, Any] = {"name": "worst-mean", "problem": "wrong_problems:WorstMean", field: value}
     if field == "provers":
@@ -310,7 +310,7 @@ def test_parts_of_records_from_outside(outside: list[Point], field: str, value: 
     problem = WorstMean(three_tasks())
     asks = (lambda: record("worst-mean"), lambda: record_of(WorstMean), lambda: solve(problem))
     for ask in (*asks, asks[0]):
-        with pytest.raises(UsageError, match=told) as caught:
+        with pytest.raises(UsageError, match=message) as caught:
             ask()
         assert str(caught.value).startswith('the record of the problem "worst-mean" (wrong_problems:WorstMean) names ')
         assert str(caught.value).endswith("; mend or uninstall the package that brings it")
@@ -385,8 +385,8 @@ def test_a_new_name_changes_nothing(outside: list[Point], made: Callable[..., Re
     """Tests that a subclass that is only called otherwise has what its base has, and the same optimum, proved."""
     entry = record(name)
     assert entry.family is not None
-    told = {"title": "mine", "paper": "", "requires": ("all",), "__doc__": "Mine.", "helper": lambda self: 5}
-    mine = made(entry, components=tuple(entry.problem_class.components), **told)
+    expected = {"title": "mine", "paper": "", "requires": ("all",), "__doc__": "Mine.", "helper": lambda self: 5}
+    mine = made(entry, components=tuple(entry.problem_class.components), **expected)
     outside.append(Point(mine))
     drawn = generate(entry.family, **entry.sizes)
     problem, base = mine.problem_class(drawn), entry.problem_class(drawn)
@@ -414,14 +414,14 @@ def test_bug_parts_of_another_problem_proved_a_false_optimum(made: Callable[...,
     there = sorted({attribute for each in base.__mro__ for attribute in vars(each)} - WORDS)
     assert {"objective", "violations", "prepare", "cheap_bounds", "parameter_table"} < set(there)
     for attribute in there:
-        told = f": it knows {base.__name__}, and Mine defines {attribute} anew; name one of its own, or none"
-        assert str(fault_of(made(entry, **{attribute: property(lambda self: 5)}))).endswith(told)
+        text = f": it knows {base.__name__}, and Mine defines {attribute} anew; name one of its own, or none"
+        assert str(fault_of(made(entry, **{attribute: property(lambda self: 5)}))).endswith(text)
     for part in PARTS:
         trusted = getattr(entry, part) and part not in ("runner", "limit", "frontier", "frontier_gaps")
         only = made(entry, parts=[part], prepare=lambda self: None)
         wrong = fault_of(replace(only, routes="wrapped_parts") if part == "provers" else only)
-        told = wrong is not None and re.search(f" in its {part}: it (?:knows|takes the program of) ", wrong)
-        assert bool(told) == bool(trusted), part
+        text = wrong is not None and re.search(f" in its {part}: it (?:knows|takes the program of) ", wrong)
+        assert bool(text) == bool(trusted), part
 
 
 WORDS = {"name", "title", "paper", "requires", "proof", "remark", "details", "__repr__", "__module__", "__doc__"}
@@ -455,11 +455,11 @@ def test_parts_of_another_problem_by_other_ways(
     outside.append(Point(mixed))
     problem = mixed.problem_class(three_tasks())
     claimed = replace(solve(Lsap(three_tasks())), problem="mine-lsap")
-    told = "in its models: it knows Lsap, and Mine defines objective anew; name one of its own, or none; mend or uninst"
+    text = "in its models: it knows Lsap, and Mine defines objective anew; name one of its own, or none; mend or uninst"
     for way in (solve, bounds, frontier, routes_of, has_frontier, lambda problem: certify(problem, claimed)):
-        with pytest.raises(UsageError, match=told):
+        with pytest.raises(UsageError, match=text):
             way(problem)
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=text):
         module("mine-lsap")
     assert fault_of(made(lsap, Lsap, Mixed)) is None  # the objective of Lsap comes first
     for part in ("routes", "models"):
@@ -492,8 +492,8 @@ def test_bug_parts_without_what_they_take_for_granted(made: Callable[..., Record
     assert fault_of(replace(bare, provers=entry.provers)) is None
     wrong = ProgramLimit("another", 7)
     for limit in {None, wrong} - {entry.limit}:
-        told = f"names the models of {name} without its limit: give {entry.limit}"
-        assert fault_of(replace(made(entry, parts=["models"]), limit=limit)) == told
+        text = f"names the models of {name} without its limit: give {entry.limit}"
+        assert fault_of(replace(made(entry, parts=["models"]), limit=limit)) == text
     assert fault_of(made(entry, parts=["models", "limit"])) is None
 
 
@@ -501,8 +501,8 @@ def test_an_inherited_program_is_of_the_inherited_objective(made: Callable[..., 
     """Tests that the parts that take any program refuse a shipped one beside another objective."""
     congestion = record("flow-congestion")
     parts: Any = {"routes": "optsched.routes.programs", "models": "optsched.models.programs"}
-    told = "in its models: it takes the program of FlowCongestion, and Mine defines objective anew; define program too"
-    assert told in str(fault_of(replace(made(congestion, parts=(), objective=Mixed.objective), **parts)))
+    text = "in its models: it takes the program of FlowCongestion, and Mine defines objective anew; define program too"
+    assert text in str(fault_of(replace(made(congestion, parts=(), objective=Mixed.objective), **parts)))
     assert fault_of(replace(made(congestion, parts=()), **parts)) is None
     own = {"objective": Mixed.objective, "program": lambda self, before: None}
     assert fault_of(replace(made(congestion, parts=(), **own), **parts)) is None

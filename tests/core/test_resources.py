@@ -129,14 +129,14 @@ def test_a_sweep_knows_that_the_code_is_another(tmp_path: Path) -> None:
     edit(package / "problems" / "assignment.py", "(exact(self.units(placement), ", "(exact(2 * self.units(placement), ")
     planned = command(tmp_path, *asked, "--dry-run")
     assert planned.stdout == "1 run: 0 there, 1 to be computed, with 1 optimum to solve\n"
-    told = (
+    text = (
         f"optsched: note: a.sqlite has 1 run measured by other code (optsched {code_version()}): "
         "to be computed again; the old results stay in the store\n"
     )
-    assert planned.stderr.endswith(told)
+    assert planned.stderr.endswith(text)
     done = command(tmp_path, *asked, "--format", "json")
     (after,) = json.loads(done.stdout)
-    assert told in done.stderr
+    assert text in done.stderr
     assert (before["objective"], after["objective"]) == (1, 2)
     assert after["version"].startswith(f"{optsched.__version__}+src") != before["version"]
     again = command(tmp_path, *asked, "--format", "json")
@@ -214,9 +214,9 @@ def test_results_carry_it(tmp_path: Path) -> None:
     problem = optsched.problem("lsap", "papers/guo-fig2")
     write_claim(optsched.solve(problem), problem.instance, tmp_path / "a.json")
     held = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["versions"]
-    told = answer("versions")
-    assert held["optsched"] == told["optsched"] == code_version()
-    assert held.get("commit") == told.get("commit") == commit()
+    done = answer("versions")
+    assert held["optsched"] == done["optsched"] == code_version()
+    assert held.get("commit") == done.get("commit") == commit()
 
 
 def test_a_table_of_gaps_does_not_look(monkeypatch: pytest.MonkeyPatch) -> None:

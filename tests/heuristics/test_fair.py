@@ -63,8 +63,8 @@ class TestFair:
             view = first_view(posed([0], [0], [1.0], replicas=[[0]]))
             policy = FairPolicy(delay)
             policy.start(view, np.random.default_rng(0))
-            told = [policy.offer(Offer(0.0, 2, "map", 9), view) for _ in range(passes + 1)]
-            assert told == [()] * passes + [(0,)]
+            shown = [policy.offer(Offer(0.0, 2, "map", 9), view) for _ in range(passes + 1)]
+            assert shown == [()] * passes + [(0,)]
 
     def test_defaults_of_hadoop_1(self) -> None:
         """Tests that the delay is 1.5 heartbeats of every node a level, rounded up, and that a heartbeat fills a node.
@@ -78,8 +78,8 @@ class TestFair:
         view = first_view(posed([0], [0], [1.0], replicas=[[0]]))  # on three nodes
         policy = FairPolicy()
         policy.start(view, np.random.default_rng(0))
-        told = [policy.offer(Offer(0.0, 2, "map", 9), view) for _ in range(11)]
-        assert told == [()] * 10 + [(0,)]
+        shown = [policy.offer(Offer(0.0, 2, "map", 9), view) for _ in range(11)]
+        assert shown == [()] * 10 + [(0,)]
 
     def test_a_heartbeat_is_skipped_once_and_only_if_nothing_was_started_on_it(self) -> None:
         """Tests that a job asked for two slots of a heartbeat has skipped one; where each has its own, two.
@@ -91,8 +91,8 @@ class TestFair:
             view = first_view(posed(jobs, [0, 0], [1.0], running=(0, 1), replicas=[[0], [0], [0], [2]]))
             policy = FairPolicy(delay=2, assign=assign)
             assert order(policy, view, 1) == [2]
-            told = [policy.offer(Offer(0.0, 0, "map", 8), view) for _ in range(passes + 1)]
-            assert told == [()] * passes + [(3,)]
+            shown = [policy.offer(Offer(0.0, 0, "map", 8), view) for _ in range(passes + 1)]
+            assert shown == [()] * passes + [(3,)]
 
     def test_a_start_in_the_heartbeat_is_no_skip(self) -> None:
         """Tests that a job that starts one map and then has none for the node's next slot has not been skipped."""
@@ -231,8 +231,8 @@ def one_job(replicas: list[list[int]], idle: tuple[int, ...] = (1, 1, 1), **colu
 def answers(policy: DelayPolicy, view: View, nodes: list[int]) -> list[int | None]:
     """What a policy answers to offers of one map slot each, none of which is ever taken."""
     policy.start(view, np.random.default_rng(0))
-    told = [policy.offer(Offer(0.0, node, "map", 1), view) for node in nodes]
-    return [answer[0] if answer else None for answer in told]
+    shown = [policy.offer(Offer(0.0, node, "map", 1), view) for node in nodes]
+    return [answer[0] if answer else None for answer in shown]
 
 
 class TestSkipCount:

@@ -246,7 +246,7 @@ class TestStarvation:
 def test_one_task_an_offer() -> None:
     """Tests that an offer of two slots is answered with one task at most."""
     decisions: list[Answer] = []
-    drive(TransmissionMaps(example()), LeastCostPolicy(), observers=[lambda *told: decisions.append(told[2])])
+    drive(TransmissionMaps(example()), LeastCostPolicy(), observers=[lambda *message: decisions.append(message[2])])
     assert {len(decision.tasks) for decision in decisions} == {1}
     assert decisions[0].offer.free == 2
 

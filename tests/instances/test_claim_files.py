@@ -186,7 +186,7 @@ MISSING = 'schedule.odd".id: is missing; null does not run'
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "told"),
+    ("name", "change", "expected"),
     [
         ("solution", lambda d: d.pop("objective"), ["objective: is missing"]),
         ("solution", lambda d: d.update(objective=3), ["objective: expected a list, got 3"]),
@@ -320,16 +320,16 @@ MISSING = 'schedule.odd".id: is missing; null does not run'
         ("run", lambda d: d["schedule"].pop('odd".id'), [MISSING]),
     ],
 )
-def test_faults(name: str, change: Callable[[dict[str, Any]], Any], told: list[str]) -> None:
+def test_faults(name: str, change: Callable[[dict[str, Any]], Any], expected: list[str]) -> None:
     """Tests that every fault is told at once, each with its place."""
     found = faults_of(name, change)
-    assert [one[: len(begin)] for one, begin in zip(found, told, strict=True)] == told
+    assert [one[: len(begin)] for one, begin in zip(found, expected, strict=True)] == expected
 
 
 def test_flow_is_no_placement() -> None:
     """Tests that an instance's solution must have a placement or a schedule."""
-    told = faults_of("flow", lambda d: d.update(instance_sha256=ON.sha256), ON)
-    assert told == ["flow: the solution is of an instance: it has a placement or a schedule"]
+    shown = faults_of("flow", lambda d: d.update(instance_sha256=ON.sha256), ON)
+    assert shown == ["flow: the solution is of an instance: it has a placement or a schedule"]
 
 
 def test_doubled_key(tmp_path: Path) -> None:
@@ -341,7 +341,7 @@ def test_doubled_key(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "expected"),
     [
         ([0, 1, 1], ["schedule: expected two rows for 3 tasks"]),
         ([[0, 1], [1, 2]], ["schedule: expected two rows for 3 tasks"]),
@@ -350,7 +350,7 @@ def test_doubled_key(tmp_path: Path) -> None:
         ([[0, 0, -1], [2**53, 2**53 + 1, 2**60]], [f"schedule[1][1]: {START} 9007199254740993"]),
     ],
 )
-def test_faults_of_schedules_by_position(tmp_path: Path, values: Any, told: list[str]) -> None:
+def test_faults_of_schedules_by_position(tmp_path: Path, values: Any, expected: list[str]) -> None:
     """Tests that arrays of another shape or type, unknown positions and starts past 2^53 are told."""
     file = tmp_path / "run.npz"
     write_claim(RUN, ON, file)
@@ -360,7 +360,7 @@ def test_faults_of_schedules_by_position(tmp_path: Path, values: Any, told: list
     with pytest.raises(InputError) as caught:
         read_schedule(file, ON)
     found = [str(fault) for fault in caught.value.faults]
-    assert [one[: len(begin)] for one, begin in zip(found, told, strict=True)] == told
+    assert [one[: len(begin)] for one, begin in zip(found, expected, strict=True)] == expected
 
 
 def test_placements_whole() -> None:
@@ -378,20 +378,20 @@ def test_more_placements_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that points which move nothing, each a whole placement all the same, are refused past a size."""
     document = claim_document(FRONT, ON)
     monkeypatch.setattr(claim_files, "_MOST_BYTES", 47)
-    told = "2 placements of 3 tasks take 48 bytes; at most 47 are read"
-    with pytest.raises(InputError, match=f"points: {told}"):
+    text = "2 placements of 3 tasks take 48 bytes; at most 47 are read"
+    with pytest.raises(InputError, match=f"points: {text}"):
         parse_claim(document, ON)
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=text):
         claim_document(FRONT, ON)
 
 
 def test_each_format(tmp_path: Path) -> None:
     """Tests that `read_claim` gives what a file is, and that no claim is taken for an instance or for another's."""
     file = tmp_path / "claim.json"
-    for claim, told in ((HELD, "a solution"), (FRONT, "a frontier")):
+    for claim, message in ((HELD, "a solution"), (FRONT, "a frontier")):
         write_claim(claim, ON, file)
         assert read_claim(file, ON) == claim
-        with pytest.raises(InputError, match=f"this is {told}, no instance; optsched certify INSTANCE"):
+        with pytest.raises(InputError, match=f"this is {message}, no instance; optsched certify INSTANCE"):
             optsched.load(file)
         if claim is not HELD:
             with pytest.raises(InputError, match="format: it is of an instance, and this is a flow network"):
@@ -415,7 +415,7 @@ def test_decisions(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ('{"format": "optsched-frontier/7"}', "is no frontier file"),
         ('{"format": "optsched-leximin/1"}', "an ordered vector of utilities, which optsched no longer reads"),
@@ -427,11 +427,11 @@ def test_decisions(tmp_path: Path) -> None:
         ('{"format": "optsched-frontier/1", ', "is no JSON here"),
     ],
 )
-def test_others(tmp_path: Path, text: str, told: str) -> None:
+def test_others(tmp_path: Path, text: str, message: str) -> None:
     """Tests that what is none of these, or not whole, is one line."""
     file = tmp_path / "claim.json"
     file.write_text(text)
-    with pytest.raises(InputError, match=told) as caught:
+    with pytest.raises(InputError, match=message) as caught:
         read_claim(file, optsched.load("papers/fsy-not-optimal"))
     assert len(str(caught.value).splitlines()) == 1
 

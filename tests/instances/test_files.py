@@ -179,13 +179,13 @@ def test_missing_and_strange_files(tmp_path: Path) -> None:
     """Tests that a missing file, a folder, an unknown suffix and a name that cannot be are refused by name."""
     (tmp_path / "folder.json").mkdir()
     (tmp_path / "text.txt").write_text("{}")
-    for name, told in (
+    for name, expected in (
         ("none.json", "cannot be read: No such file or directory"),
         ("folder.json", "cannot be read: Is a directory"),
         ("text.txt", "unknown kind of file; the name must end in .json, .json.gz, .npz, .csv, .parquet"),
         ("nul\0.json", "cannot be read: embedded null byte"),
     ):
-        assert outcome(tmp_path / name) == printable(f"{tmp_path / name}: {told}")
+        assert outcome(tmp_path / name) == printable(f"{tmp_path / name}: {expected}")
 
 
 def test_packed_bombs_are_quick(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ NODES, TASKS = pd.DataFrame({"id": ["a"]}), pd.DataFrame({"id": ["t"]})
 
 
 @pytest.mark.parametrize(
-    ("frames", "told"),
+    ("frames", "expected"),
     [
         ({"replicas": pd.DataFrame({"task": []})}, ['replicas: the frame has no column "node"']),
         (
@@ -144,11 +144,11 @@ NODES, TASKS = pd.DataFrame({"id": ["a"]}), pd.DataFrame({"id": ["t"]})
         ),
     ],
 )
-def test_wrong_frames(frames: dict[str, Any], told: list[str]) -> None:
+def test_wrong_frames(frames: dict[str, Any], expected: list[str]) -> None:
     """Tests that every fault is told with the row and the column of the frame that it is in."""
     with pytest.raises(InputError) as caught:
         Instance.from_frames(**{"nodes": NODES, "tasks": TASKS, **frames})
-    assert [str(fault) for fault in caught.value.faults] == told
+    assert [str(fault) for fault in caught.value.faults] == expected
 
 
 def test_no_frames() -> None:
@@ -214,7 +214,7 @@ def test_ids_that_are_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         (np.zeros((2, 3)), r"topology.distance: has shape \(2, 3\), not nodes x nodes \(3, 3\)"),
         (np.array([["x"] * 3] * 3), "expected an array, a frame or a graph of distances"),
@@ -230,9 +230,9 @@ def test_ids_that_are_numbers() -> None:
         (graph(("a", "b", None), ("b", "c", 1), directed=False), "weighs None"),
     ],
 )
-def test_what_is_wrong_is_told(wrong: Any, told: str) -> None:
+def test_what_is_wrong_is_told(wrong: Any, message: str) -> None:
     """Tests the message of each fault, with its place."""
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         distance_matrix(wrong, PLACES)
 
 

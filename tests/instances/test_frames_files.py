@@ -64,11 +64,11 @@ def test_bug_what_names_no_row_said_not_what_to_write(tmp_path: Path) -> None:
     path = tmp_path / "tasks.csv"
     with pytest.raises(InputError) as caught:
         load(path)
-    told = str(caught.value.with_source(str(path))).splitlines()
-    assert told[0] == f"{path}: its tasks name jobs: add jobs.csv with a row for each job (column id)"
-    assert not any("no job" in line or line.count("tasks.csv") > 1 for line in told)
-    assert told[1].endswith('no node "n1|n2"; separate replicas by blanks or ;')
-    assert told[-1].endswith('no node "N1"; did you mean "n1"?')
+    lines = str(caught.value.with_source(str(path))).splitlines()
+    assert lines[0] == f"{path}: its tasks name jobs: add jobs.csv with a row for each job (column id)"
+    assert not any("no job" in line or line.count("tasks.csv") > 1 for line in lines)
+    assert lines[1].endswith('no node "n1|n2"; separate replicas by blanks or ;')
+    assert lines[-1].endswith('no node "N1"; did you mean "n1"?')
 
 
 def test_commands_take_tables(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_commands_take_tables(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "message"),
     [
         ({"tasks__csv": TASKS}, "tasks.csv: is a table of tasks; put nodes.csv"),
         ({"tasks__csv": TASKS, "nodes__csv": ""}, "nodes.csv: is no table: No columns"),
@@ -106,9 +106,9 @@ def test_commands_take_tables(tmp_path: Path) -> None:
         ({"tasks__parquet": "no", "nodes__csv": NODES}, "tasks.parquet: "),
     ],
 )
-def test_what_is_wrong_is_told(files: dict[str, str], told: str, tmp_path: Path) -> None:
+def test_what_is_wrong_is_told(files: dict[str, str], message: str, tmp_path: Path) -> None:
     """Tests one message with file and place for each fault."""
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         load(written(tmp_path, **files))
 
 
@@ -140,8 +140,8 @@ def test_bug_faults_of_another_table(tmp_path: Path) -> None:
     source = written(tmp_path, **tables, jobs__csv="id\na\n")
     with pytest.raises(InputError) as caught:
         load(source)
-    told = str(caught.value).splitlines()
-    assert f"{tmp_path / 'nodes.csv'}, line 4: nodes[1].slots: expected an integer, 0 or more, got -5" in told
+    lines = str(caught.value).splitlines()
+    assert f"{tmp_path / 'nodes.csv'}, line 4: nodes[1].slots: expected an integer, 0 or more, got -5" in lines
     with pytest.raises(InputError) as caught:
         load(written(tmp_path, nodes__csv="id,slots\nn1,2\n"))
     assert [line.partition(": ")[0] for line in str(caught.value).splitlines()] == [

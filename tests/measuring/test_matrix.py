@@ -114,15 +114,15 @@ def test_bug_gaps_of_several_components_were_mixed_in_one_column(name: str) -> N
         for label, (differences, shares) in gaps.items()
     ]
     matrix = GapMatrix("i", tuple(gaps), (name,), {(made.heuristic, name): Run(made) for made in records})
-    told = f"(2) in {name}: gap in {second}, where {first} is at the optimum"
+    text = f"(2) in {name}: gap in {second}, where {first} is at the optimum"
     assert [str(run.cell()) for run in matrix.cells.values()] == ["100 %", "50 % (2)"]
     assert matrix.frame()["component"].tolist() == [first, second]
-    assert told in matrix._repr_html_()
+    assert text in matrix._repr_html_()
     (table,) = matrices(records)
     assert [row[1] for row in table.rows] == ["100 %", "50 % (2)"]
-    assert told in table.note
+    assert text in table.note
     figure = matrix_picture(matrix)
-    assert told in " ".join(figure.get_supxlabel().split())
+    assert text in " ".join(figure.get_supxlabel().split())
     reds, blues = figure.axes[0].images
     assert [image.get_array().mask.ravel().tolist() for image in (reds, blues)] == [[False, True], [True, False]]
     assert reds.get_cmap() != blues.get_cmap()
@@ -134,8 +134,8 @@ def test_bug_gaps_against_a_bound_had_no_mark() -> None:
     unknown = Run(Record.of(record(reference_kind="bound", absolute_gap=None, relative_gap=None)))
     assert str(known.cell()) == "100 % ~"
     assert "~" not in str(unknown.cell())
-    told = legend([known, unknown])
-    assert [line.partition(":")[0] for line in told if line.startswith("~")] == ["~"]
+    entries = legend([known, unknown])
+    assert [line.partition(":")[0] for line in entries if line.startswith("~")] == ["~"]
 
 
 def test_what_cannot_be_posed_is_told() -> None:

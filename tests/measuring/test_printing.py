@@ -206,12 +206,12 @@ def test_time_that_is_left() -> None:
     bar = RichProgress(get_time=lambda: clock[0], console=Console(file=io.StringIO()))
     bar.add_task("", total=5)
     (task,), column = bar.tasks, _time_left()
-    told = []
+    seen = []
     for now, done in ((10, 0), (20, 1), (30, 4), (2000, 1)):
         clock[0] = now
         bar.update(task.id, completed=done)
-        told.append(str(column.render(task)))
-    assert told == ["", "about 80 s left", "about 8 s left", "about 2 h left"]
+        seen.append(str(column.render(task)))
+    assert seen == ["", "about 80 s left", "about 8 s left", "about 2 h left"]
 
 
 def test_progress_within_a_step() -> None:

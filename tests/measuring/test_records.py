@@ -122,10 +122,10 @@ def test_bug_a_gap_over_zero_had_five_names() -> None:
     (breach,) = breaches([run], GapLimit.of(max_gap=0.5))
     with pytest.raises(HeuristicFailed) as failed:
         report.raise_unless_within(0.5)
-    told = [line, breach.message, str(failed.value), part.table().rows[0][-1], *legend([run]), tables.gaps(part).note]
-    told += [", ".join(tables.gaps(part).columns), LEGEND, gap_text(report)]
-    told += [panels(found)["lsap"]["dl"].lacking() for panels in (runs_of, partial(ratios, against="reference"))]
-    assert [text for text in told if "over 0" not in text.lower()] == []
+    texts = [line, breach.message, str(failed.value), part.table().rows[0][-1], *legend([run]), tables.gaps(part).note]
+    texts += [", ".join(tables.gaps(part).columns), LEGEND, gap_text(report)]
+    texts += [panels(found)["lsap"]["dl"].lacking() for panels in (runs_of, partial(ratios, against="reference"))]
+    assert [text for text in texts if "over 0" not in text.lower()] == []
     words = re.compile("beside.zero|beside 0|(optimum.?|reference|bound) of 0")
     rooms = [Path(optsched.__file__).parent / room for room in ("cli", "measuring", "showing")]
     sources = [path for room in rooms for path in room.rglob("*.py")]

@@ -62,8 +62,8 @@ def test_a_schedule_by_hand() -> None:
     problem = Makespan(small())
     schedule = problem.schedule([1, 0, 0, 0], [2 * MICRO, 2 * MICRO, 6 * MICRO, 6 * MICRO])
     rows = spans(timeline(problem, schedule, "mine"))
-    told = rows.drop(columns="run").astype(object)
-    assert told.where(told.notna(), None).to_numpy().tolist() == [
+    shown = rows.drop(columns="run").astype(object)
+    assert shown.where(shown.notna(), None).to_numpy().tolist() == [
         ["m1", "j", "map", "a", 0, "node", 1, 5],
         ["m2", "j", "map", "b", 0, "node", 2, 6],
         ["m3", "j", "map", "a", 1, "node", 2, 6],
@@ -183,20 +183,20 @@ def test_locality_by_size_by_hand(runs: list[Simulation]) -> None:
     due = sorted((size[workload.job_ids.tolist().index(row["job_id"])], row) for row in jobs.to_dict("records"))  # type: ignore[type-var]
     assert (found["unit"] == "MB").all()
     assert found["least"].tolist() == [mb for mb, _ in due]
-    for (_, row), told in zip(due, found.to_dict("records"), strict=True):
-        assert told["maps"] == row["maps"]
-        assert [told[near] * row["maps"] for near in ("node", "rack", "off_rack")] == pytest.approx(
+    for (_, row), shown in zip(due, found.to_dict("records"), strict=True):
+        assert shown["maps"] == row["maps"]
+        assert [shown[near] * row["maps"] for near in ("node", "rack", "off_rack")] == pytest.approx(
             [row["node_local"], row["rack_local"], row["off_rack"]]
         )
     sizes = [1, 2, 3, 4, 5, 6, 7, 8, 9, 20]
     job = np.repeat(np.arange(len(sizes)), sizes)
     cluster, names = Cluster(["a"], slots=[9]), [f"t{number}" for number in range(len(job))]
     many = Workload(names, job=job, job_ids=[f"j{number}" for number in range(len(sizes))], duration=[1] * len(job))
-    told = locality_by_size(simulate(Instance(cluster, many), "dl"))
-    assert told[["least", "most", "jobs"]].to_numpy().tolist() == [
+    shown = locality_by_size(simulate(Instance(cluster, many), "dl"))
+    assert shown[["least", "most", "jobs"]].to_numpy().tolist() == [
         [1, 1, 1], [2, 3, 2], [4, 7, 4], [8, 9, 2], [20, 20, 1],
     ]  # fmt: skip
-    assert set(told["unit"]) == {"maps"}
+    assert set(shown["unit"]) == {"maps"}
 
 
 def test_reports_are_timelines() -> None:
@@ -206,7 +206,7 @@ def test_reports_are_timelines() -> None:
     assert timeline(report).name == "fair"
     assert timeline(report).assumed == report.run.assumed == "levels, heartbeat 3 s"
     assert timeline(timeline(report), name="b").rows.tolist() == timeline(report).rows.tolist()
-    for wrong, told in (
+    for wrong, message in (
         (lambda: timeline(problem), "a timeline is of a schedule, not of None"),
         (lambda: timeline("x"), 'not the text "x"'),
         (lambda: timelines_of([]), "there is no run to show"),
@@ -215,7 +215,7 @@ def test_reports_are_timelines() -> None:
         (lambda: job_reductions(report), "reductions need fair and another one"),
         (lambda: job_reductions([timeline(report), simulate(arriving(1), "dl")]), "ran on different instances"),
     ):
-        with pytest.raises(UsageError, match=told):
+        with pytest.raises(UsageError, match=message):
             wrong()
 
 
@@ -226,19 +226,19 @@ def test_reports_are_timelines() -> None:
 def test_regrets_are_gaps_of_single_decisions(name: str) -> None:
     """Tests that none is negative, each optimum is that of its snapshot, and that only maps are judged."""
     run = simulate(arriving(2, tasks=8), "rand", seed=1, heartbeat=2, randomness=1)
-    told = regret(run, name)
+    regrets = regret(run, name)
     starts = [(time, node, tasks) for _, time, node, tasks in run.decisions()]
     maps = [(time, tasks) for time, _, tasks in starts if (run.instance.workload.kind[tasks] == 0).all()]
-    assert [row.split() for row in told["tasks"]] == [
+    assert [row.split() for row in regrets["tasks"]] == [
         run.instance.workload.task_ids[tasks].tolist() for _, tasks in maps
     ]
-    assert (told["regret"].astype(float) >= 0).all()
-    assert (told["regret"].astype(float) > 0).any()
-    assert told["proved"].all()
+    assert (regrets["regret"].astype(float) >= 0).all()
+    assert (regrets["regret"].astype(float) > 0).any()
+    assert regrets["proved"].all()
     position = next(iter(run.decisions()))[0]
     first = solve(problem(name, run.snapshot(position, starts[0][0])))
-    assert told["optimum"][0] == first.objective[0]
-    assert run.regret(name).equals(told)
+    assert regrets["optimum"][0] == first.objective[0]
+    assert run.regret(name).equals(regrets)
 
 
 def test_the_optimum_of_each_round_has_no_regret_at_once() -> None:
@@ -250,7 +250,7 @@ def test_the_optimum_of_each_round_has_no_regret_at_once() -> None:
 def test_decisions_that_no_placement_has() -> None:
     """Tests that a decision with which nothing is feasible has no regret, and that networks are no snapshots."""
     run = simulate(arriving(2, tasks=6), "fair", heartbeat=0)
-    told = regret(run, "latency", parameters={"w_rem": 3})
-    assert told["regret"].isna().sum() + (told["regret"].dropna() >= 0).sum() == len(told)
+    regrets = regret(run, "latency", parameters={"w_rem": 3})
+    assert regrets["regret"].isna().sum() + (regrets["regret"].dropna() >= 0).sum() == len(regrets)
     with pytest.raises(UsageError, match="min-cost-flow does not place tasks on a snapshot"):
         regret(run, "min-cost-flow")

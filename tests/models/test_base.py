@@ -34,8 +34,8 @@ def test_refusal_of_a_large_literal_model(name: str) -> None:
     """Tests that each literal model has the size that is told, and is refused with one variable less allowed."""
     problem, module = small_problem(name, 0), models.module(name)
     size = module.literal_size(problem)
-    told = rf"{size.variables:,} variables .* use .*, or allow it by max_variables={size.variables}$"
-    with pytest.raises(TooLarge, match=told):
+    text = rf"{size.variables:,} variables .* use .*, or allow it by max_variables={size.variables}$"
+    with pytest.raises(TooLarge, match=text):
         module.build_pulp(problem, max_variables=size.variables - 1)
     model = module.build_pulp(problem, max_variables=size.variables)
     assert (len(model.variables()), len(model.constraints())) == (size.variables, size.constraints)
@@ -57,7 +57,7 @@ def test_decoding_with_a_problem_of_another_instance(builder: str) -> None:
     model = getattr(lsap, builder)(problem)
     (solve_pyomo if builder == "build_pyomo" else solve_pulp)(model, Profile("exact"))
     for field, other in [("tasks", "task"), ("nodes", "node")]:
-        told = (
+        text = (
             f'"{{old}}" is no {other} of this one'
             if builder == "build_pulp"
             else r"this one has no place\[t0,n0\] there"
@@ -65,7 +65,7 @@ def test_decoding_with_a_problem_of_another_instance(builder: str) -> None:
         document = to_document(problem.instance)
         old = document[field][0]["id"]
         renamed = json.loads(json.dumps(document).replace(f'"{old}"', '"renamed"'))
-        with pytest.raises(UsageError, match=f"of another instance: {told.format(old=old)}"):
+        with pytest.raises(UsageError, match=f"of another instance: {text.format(old=old)}"):
             lsap.decode(model, Lsap(from_document(renamed)))
 
 
@@ -122,10 +122,10 @@ def test_whole_values() -> None:
         assert is_whole(value)
         assert int_of(model.x) == int_of(literal) == expected
     for variable in (model.x, literal):
-        for value, told in ((3.00002, "x = 3.00002 is no whole number"), (None, "x has no value: solve the model")):
+        for value, message in ((3.00002, "x = 3.00002 is no whole number"), (None, "x has no value: solve the model")):
             model.x.set_value(value)
             literal.varValue = value if value is not None or PULP_3 else math.nan  # PuLP 4 takes no None back
-            with pytest.raises(UsageError, match=told):
+            with pytest.raises(UsageError, match=message):
                 int_of(variable)
 
 

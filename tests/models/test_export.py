@@ -45,16 +45,16 @@ def test_mps_of_a_maximum_is_minimised_by_others(tmp_path: Path, model: str) -> 
     """Tests that what is to be most is negated in MPS, where `OBJSENSE MAX` is passed over, and that this is said."""
     words = ["examples/knapsacks", "--problem", "generalized-assignment", "--param", "sense=max", "--model", model]
     target = tmp_path / "program.mps"
-    text, told = exported(target, *words)
+    text, notes = exported(target, *words)
     assert read_by_all(target) == everywhere(target, -35)
     said = "minus the cost, which is to be most: the most is minus the least of this"
-    assert said in told
+    assert said in notes
     assert [line[0] for line in text.splitlines() if said in line] == ["*"]
     assert "OBJSENSE" not in text
     target = tmp_path / "program.lp"
-    text, told = exported(target, *words)
+    text, notes = exported(target, *words)
     assert read_by_all(target) == everywhere(target, 35)
-    assert told == ""
+    assert notes == ""
     assert "cost (max)" in text.splitlines()[1]
 
 
@@ -65,10 +65,10 @@ def test_mps_of_utility_is_minimised_by_others(tmp_path: Path, model: str) -> No
     target = tmp_path / "program.mps"
     exported(target, *words)
     assert read_by_all(target) == everywhere(target, 0.5)
-    _, told = exported(target, *words, "--limit", "-1/2")
+    _, notes = exported(target, *words, "--limit", "-1/2")
     assert read_by_all(target) == everywhere(target, -3355444)
-    assert "minus the utilisation" in told
-    assert "units of 1/1048576 share of a capacity: divide by 1048576" in told
+    assert "minus the utilisation" in notes
+    assert "units of 1/1048576 share of a capacity: divide by 1048576" in notes
 
 
 @pytest.mark.parametrize("suffix", [".lp", ".mps"])
@@ -76,12 +76,12 @@ def test_mps_of_utility_is_minimised_by_others(tmp_path: Path, model: str) -> No
 def test_unit_of_the_objective_is_said(tmp_path: Path, model: str, suffix: str) -> None:
     """Tests that the file and stderr say that 87,854,647 is 83.78 MB/s."""
     target = tmp_path / f"program{suffix}"
-    text, told = exported(target, "papers/hsu-frozen-load", "--problem", "flow-congestion", "--model", model)
+    text, notes = exported(target, "papers/hsu-frozen-load", "--problem", "flow-congestion", "--model", model)
     assert read_by_all(target) == everywhere(target, 87854647)
     said = "objective in units of 1/1048576 MB/s: divide by 1048576"
-    assert said in told
+    assert said in notes
     assert said in text
-    assert "papers/" not in told
+    assert "papers/" not in notes
 
 
 def test_unit_of_a_network_is_said(tmp_path: Path) -> None:

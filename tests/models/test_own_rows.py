@@ -140,10 +140,10 @@ def test_models_over_time_refuse_every_row(literal: bool) -> None:
             unused.setub(0)
         else:
             model.own = pyo.Constraint(expr=unused <= 0)
-        told = r"has only the instants that an optimum.*per_pair"
-        with pytest.raises(UsageError, match=told):
+        text = r"has only the instants that an optimum.*per_pair"
+        with pytest.raises(UsageError, match=text):
             run(model, "exact")
-        with pytest.raises(UsageError, match=told):
+        with pytest.raises(UsageError, match=text):
             makespan.decode(model, problem)
 
 

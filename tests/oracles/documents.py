@@ -122,8 +122,8 @@ def of_maps(draw: Drawing, most: int = 5, others: int = 2, nodes: list[Record] |
     """A document with maps."""
     nodes = nodes_of(draw) if nodes is None else nodes
     pending = 0 if draw.often(0.02) else draw.some(min(2, most), most)
-    told = states(draw, pending, draw.some(0, others))
-    return {"format": "optsched/1", "nodes": nodes, "tasks": tasks_of(draw, nodes, ["map"] * len(told), told)}
+    shown = states(draw, pending, draw.some(0, others))
+    return {"format": "optsched/1", "nodes": nodes, "tasks": tasks_of(draw, nodes, ["map"] * len(shown), shown)}
 
 
 def of_both(draw: Drawing, maps: int, reduces: int, others: int, nodes: list[Record]) -> Record:

@@ -32,8 +32,8 @@ def test_demands_without_a_unit() -> None:
 def test_demands_that_may_total_too_much() -> None:
     """Tests that as many of the largest demand as may come together are at most 2^53 units, and one unit more not."""
     assert demand_fault("who", np.array([2.0**50, 1.0]), 8) == (1, None)
-    grid, told = demand_fault("who", np.array([2.0**50, 0.5]), 8)
-    assert (grid, told) == (2, "demands may total too much, past 2^53/2; scale them and the capacities down")
+    grid, shown = demand_fault("who", np.array([2.0**50, 0.5]), 8)
+    assert (grid, shown) == (2, "demands may total too much, past 2^53/2; scale them and the capacities down")
     assert demand_fault("who", np.array([2.0**50]), 9)[1] is not None
 
 

@@ -73,11 +73,11 @@ def test_missing_groups() -> None:
         "groups[2].weight: who needs the group's share",
     ]
     for positive in (None, "whoever divides"):
-        told = [str(fault) for fault in missing_groups(instance([0, 0]), "who", positive)]
-        assert told == ["groups.weight: the weights must have a positive sum"]
+        faults = [str(fault) for fault in missing_groups(instance([0, 0]), "who", positive)]
+        assert faults == ["groups.weight: the weights must have a positive sum"]
     assert list(missing_groups(instance([0, 1]), "who")) == []
-    told = [str(fault) for fault in missing_groups(instance([0, 1]), "who", "whoever divides")]
-    assert told == ["groups[0].weight: whoever divides: give a positive share"]
+    faults = [str(fault) for fault in missing_groups(instance([0, 1]), "who", "whoever divides")]
+    assert faults == ["groups[0].weight: whoever divides: give a positive share"]
 
 
 def test_missing_group_of_tasks() -> None:
@@ -90,14 +90,14 @@ def test_missing_group_of_tasks() -> None:
         status=[PENDING, PENDING, RUNNING, PENDING, PENDING],
         node=[-1, -1, 0, -1, -1],
     )
-    told = [str(fault) for fault in missing_group_of_tasks(gaps, "who")]
-    assert told == [
+    faults = [str(fault) for fault in missing_group_of_tasks(gaps, "who")]
+    assert faults == [
         'tasks[0].job: who needs a group for task "t0"',
         'jobs[1].group: who needs a group for task "t1"',
         'jobs[1].group: who needs a group for task "t2"',
     ]
-    assert [str(fault) for fault in missing_group_of_tasks(gaps, "who", running=False)] == told[:2]
-    assert [str(fault) for fault in missing_groups(gaps, "who")] == told
+    assert [str(fault) for fault in missing_group_of_tasks(gaps, "who", running=False)] == faults[:2]
+    assert [str(fault) for fault in missing_groups(gaps, "who")] == faults
 
 
 #: Groups g (weight 1/4), h (3/4). g runs 3 of the 4 running maps.

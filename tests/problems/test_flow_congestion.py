@@ -222,8 +222,8 @@ class TestPatterns:
         """Tests that too many patterns, or too long lists of them, are refused with their number and what to do."""
         monkeypatch.setattr(flow_congestion, name, limit)
         problem = posed([[1.0], []], [1.0, 2.0], slots=2)
-        told = "2 types of tasks make 8 patterns on 2 different nodes, too many to list; round the rates"
-        with pytest.raises(TooLarge, match=told):
+        text = "2 types of tasks make 8 patterns on 2 different nodes, too many to list; round the rates"
+        with pytest.raises(TooLarge, match=text):
             problem.patterns(0)
         assert problem.evaluate(problem.placement([0, 1]))[0] > 0
 

@@ -38,10 +38,10 @@ class Broken(Problem):
     how: Mapping[str, Any] = {}
 
     def _answer(self, name: str, usual: Any) -> Any:
-        told = self.how.get(name, usual)
-        if isinstance(told, type) and issubclass(told, BaseException):
-            raise told("as it was told")
-        return told
+        shown = self.how.get(name, usual)
+        if isinstance(shown, type) and issubclass(shown, BaseException):
+            raise shown("as it was told")
+        return shown
 
     @classmethod
     def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
@@ -85,7 +85,7 @@ def nodes(problem: Problem, rng: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("method", "answer", "told"),
+    ("method", "answer", "message"),
     [
         ("objective", ZeroDivisionError, "its objective raised ZeroDivisionError: as it was told"),
         ("objective", ValueError, "its objective raised ValueError: as it was told"),
@@ -111,7 +111,7 @@ def nodes(problem: Problem, rng: Any) -> list[str]:
         ("missing", ("a",), "its missing answered 'a'; give Faults"),
     ],
 )
-def test_a_problem_that_fails(monkeypatch: pytest.MonkeyPatch, method: str, answer: Any, told: str) -> None:
+def test_a_problem_that_fails(monkeypatch: pytest.MonkeyPatch, method: str, answer: Any, message: str) -> None:
     """Tests that whatever a problem's own methods raise or answer wrongly is one message, chained, from any call."""
     problem = posed()
     solution = solve(problem)
@@ -130,7 +130,7 @@ def test_a_problem_that_fails(monkeypatch: pytest.MonkeyPatch, method: str, answ
         "missing": [posed],
     }
     for call in asked.get(method, calls):
-        with pytest.raises(ProblemFailed, match=rf'^the problem "broken" \({__name__}:Broken\): {told}') as caught:
+        with pytest.raises(ProblemFailed, match=rf'^the problem "broken" \({__name__}:Broken\): {message}') as caught:
             call()
         (line,) = str(caught.value).splitlines()
         if isinstance(answer, type):
@@ -208,8 +208,8 @@ def test_bug_a_wrong_objective_was_called_a_bug_of_optsched(wrong: CommandLine, 
     done = CliRunner().invoke(report, ["consolidation"])
     assert done.exit_code == 4
     assert "Traceback" not in done.output
-    told = [line for line in done.output.splitlines() if "ZeroDivisionError" in line]
-    assert len(told) == 1
+    shown = [line for line in done.output.splitlines() if "ZeroDivisionError" in line]
+    assert len(shown) == 1
     assert "BROKEN  as above" in done.output
 
 
@@ -221,8 +221,8 @@ def test_bug_code_of_a_record_was_called_a_bug_of_optsched(tmp_path: Path) -> No
         drawn = str(tmp_path / "drawn.json")
         there("generate", "consolidation", "--nodes", "3", "--tasks", "4", "--output", drawn)
         words = ["export", drawn, "--problem", "consolidation", "--to", str(tmp_path / "x.lp")]
-        told = there(*words, code=1).stderr.splitlines()
-    assert told == [
+        shown = there(*words, code=1).stderr.splitlines()
+    assert shown == [
         "optsched: error: optsched-consolidation raised "
         f"IndexError: list index out of range ({tmp_path}/consolidation/models.py, line {at}); "
         "mend or uninstall that package"

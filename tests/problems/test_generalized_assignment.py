@@ -73,7 +73,7 @@ def test_missing_fields() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cost", "demand", "told"),
+    ("cost", "demand", "message"),
     [
         (2.0**53, 1.0, "costs may total too much, past 2^53/1"),
         (2.0**40 + 1 / 3, 1.0, "costs may total too much, past 2^53/10000"),
@@ -85,9 +85,9 @@ def test_missing_fields() -> None:
         (1.0, 2.0**53, "demands may total too much, past 2^53/1"),
     ],
 )
-def test_numbers_that_are_not_exact(cost: float, demand: float, told: str) -> None:
+def test_numbers_that_are_not_exact(cost: float, demand: float, message: str) -> None:
     """Tests that totals past 2^53 and demands off the grid are refused, with what to do."""
-    with pytest.raises(InputError, match=told.replace("^", r"\^").replace(r"\\^", r"\^")):
+    with pytest.raises(InputError, match=message.replace("^", r"\^").replace(r"\\^", r"\^")):
         posed([[cost], [cost]], {"weight": [[demand], [demand]]}, {"weight": [2.0**53]})
 
 
@@ -127,8 +127,8 @@ def test_no_task_and_no_node() -> None:
 
 def test_rounded_costs_are_told() -> None:
     """Tests that a user hears how many costs were rounded and by how much, and nothing where all are exact."""
-    told = "1 of 4 costs are rounded to multiples of 1/1048576, by up to 1e-07, 1 of them to 0"
-    assert posed([[1, 0.5], [1e-7, 9]]).remark == told
+    text = "1 of 4 costs are rounded to multiples of 1/1048576, by up to 1e-07, 1 of them to 0"
+    assert posed([[1, 0.5], [1e-7, 9]]).remark == text
     assert posed([[1, 0.1], [1e-6, 9]]).remark is None
     assert posed([]).remark is None
 

@@ -38,8 +38,8 @@ def test_what_is_told_beside_the_sum() -> None:
     assert problem.due == 2
     assert problem.value_in_words == "sum of 2 job times"
     assert Makespan(problem.instance).value_in_words == "makespan"
-    told = [("mean job time", "2 s, of 2 jobs; the longest 3 s")]
-    assert problem.details(problem.schedule([0, 0], [0, 1_000_000])) == told
+    shown = [("mean job time", "2 s, of 2 jobs; the longest 3 s")]
+    assert problem.details(problem.schedule([0, 0], [0, 1_000_000])) == shown
     nothing = JobTimes(Instance(Cluster(["a"]), Workload([])))
     assert nothing.details(Schedule.empty(0)) == []
 

@@ -97,8 +97,8 @@ def test_missing_fields() -> None:
         LsapFairness(bare)
     with pytest.raises(MissingField) as caught:
         posed([5, 0, float("nan")], distance="relative")
-    told = [str(fault) for fault in caught.value.faults]
-    assert told == [
+    faults = [str(fault) for fault in caught.value.faults]
+    assert faults == [
         "groups[2].weight: lsap-fairness needs the group's share",
         "groups[1].weight: distance=relative divides by it: give a positive share",
     ]

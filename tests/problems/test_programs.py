@@ -112,12 +112,12 @@ def test_a_wrong_program_is_found() -> None:
         instance = posed(0, **sizes).instance
         held = next(decision for decision in samples(Gathering(instance), filled(Gathering(instance))))
         assert isinstance(held, Placement)
-        for kind, told in ((Lacking, "use[n1] is 1, and must be 0 to 0"), (Dear, "units, and not")):
+        for kind, expected in ((Lacking, "use[n1] is 1, and must be 0 to 0"), (Dear, "units, and not")):
             problem = kind(instance)
             fault = fault_of(problem, (), samples(problem, filled(problem)))
             assert fault is not None
             assert fault.startswith("the program does not have the feasible placement {")
-            assert told in fault
+            assert expected in fault
 
 
 def filled(problem: Gathering) -> Placement:

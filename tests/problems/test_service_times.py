@@ -151,7 +151,7 @@ def test_pairs_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that times over uneven distances are refused before they are made; one after another they can be had."""
     for name, value in {"_ALWAYS": 0, "available_mb": lambda: 0}.items():
         monkeypatch.setattr(limits, name, value)
-    told = (
+    text = (
         r"^some: over uneven distances there would be times for 3 pairs of tasks and nodes, and take about .* by racks"
     )
     topology = Topology("distance", [[0, 2, 5], [2, 0, 1], [5, 1, 0]])
@@ -159,7 +159,7 @@ def test_pairs_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = Instance(Cluster(["a", "b", "c"], topology=topology), workload, name="some")
     times = transfer_times(instance, np.array([0, 1]), 0.01)
     assert (times.row(0) // MICRO).tolist() == [10, 12, 15]
-    with pytest.raises(TooLarge, match=told):
+    with pytest.raises(TooLarge, match=text):
         _ = times.near
     even = Instance(
         Cluster(["a", "b"], topology=Topology("hops", hops={"node": 0, "rack": 2, "off_rack": 4})), workload
@@ -195,9 +195,9 @@ def test_what_is_missing(kind: type[Makespan]) -> None:
     """Tests that each field that is missing is told with its place and what to do, and values that are none."""
     asked = {"service": "transfer"}
     bare = replace(pair(size=[np.nan] * 2, duration=[np.nan, 2]), cluster=Cluster(["a", "b"]))
-    with pytest.raises(MissingField) as told:
+    with pytest.raises(MissingField) as caught:
         kind(bare, **asked)
-    assert [(fault.place, fault.message) for fault in told.value.faults] == [
+    assert [(fault.place, fault.message) for fault in caught.value.faults] == [
         ("topology", f"{kind.name} with service=transfer needs it: give one of distance, hops, rate and links"),
         ("tasks[0].duration", "say for how many seconds it computes"),
         ("tasks[0].size", "say how many MB it reads from its replicas"),
@@ -218,9 +218,9 @@ def test_remarks() -> None:
     """Tests what a user is told: that reduces copy nothing, what is taken for computing, what does not count."""
     instance = pair()
     sends = replace(instance, workload=replace(instance.workload, shuffle=Shuffle([0], [1], size=[3.0])))
-    told = "service=transfer: what reduces copy costs no time, since it depends on where their maps ran"
-    assert Makespan(sends, service="transfer").remark == told
-    counts = f"{told}; factors counts with service=levels alone"
+    text = "service=transfer: what reduces copy costs no time, since it depends on where their maps ran"
+    assert Makespan(sends, service="transfer").remark == text
+    counts = f"{text}; factors counts with service=levels alone"
     assert Makespan(sends, service="transfer", factors=(1, 1, 2)).remark == counts
     workload = instance.workload
     timed = replace(

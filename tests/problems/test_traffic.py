@@ -123,10 +123,10 @@ def test_missing_fields() -> None:
 
 def test_bug_sizes_were_rounded_to_nothing_without_a_word() -> None:
     """Tests that a user hears how many sizes were rounded, by how much, and how many to 0; and nothing else."""
-    told = "sizes in MB (of blocks, and from maps to reduces) are rounded to multiples of 1/1048576, by up to"
-    assert posed([[0], [1]], 1.0, size=1e-7).remark == f"4 of 4 {told} 1e-07, 4 of them to 0"
-    assert posed([[0], [1]], 0.5, size=[0.1, 1 / 7]).remark == f"4 of 4 {told} 4.09e-07"
-    assert posed([[0], [1]], 0.5, size=[0.5, 1e-7]).remark == f"2 of 4 {told} 1e-07, 2 of them to 0"
+    text = "sizes in MB (of blocks, and from maps to reduces) are rounded to multiples of 1/1048576, by up to"
+    assert posed([[0], [1]], 1.0, size=1e-7).remark == f"4 of 4 {text} 1e-07, 4 of them to 0"
+    assert posed([[0], [1]], 0.5, size=[0.1, 1 / 7]).remark == f"4 of 4 {text} 4.09e-07"
+    assert posed([[0], [1]], 0.5, size=[0.5, 1e-7]).remark == f"2 of 4 {text} 1e-07, 2 of them to 0"
     assert posed([[0], [1]], 1.0, size=[0.001, 2.0**40]).remark is None
     assert posed([[0], [1]], 1.0, reduces=3).remark is None
     assert posed([], reduces=0).remark is None

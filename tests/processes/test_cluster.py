@@ -50,10 +50,10 @@ def test_outcomes(local: Any) -> None:
     }
     before = sorted(workers_of(local))
     with DaskExecutor(local.scheduler_address, Limits(8, 400)) as executor:
-        for function, job, status, told in hostile.values():
+        for function, job, status, message in hostile.values():
             [(key, outcome)] = executor.map(function, [("key", job)])
             assert (key, outcome.status) == ("key", status)
-            assert outcome.message.startswith(told)
+            assert outcome.message.startswith(message)
         jobs = [(str(number), number) for number in range(60)]
         found = dict(executor.map(hostile_jobs.double, jobs))
         assert {key: outcome.value for key, outcome in found.items()} == {key: 2 * job for key, job in jobs}
@@ -128,8 +128,8 @@ def test_scheduler_that_is_lost() -> None:
 def test_other_versions(local: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that workers with another version of this package are refused, with both versions and a worker."""
     monkeypatch.setattr("optsched.__version__", "99.0")
-    told = r"has other versions than are here: optsched is \S+ and not 99.0 \(worker tcp://\S+\); install the same$"
-    with pytest.raises(UsageError, match=told):
+    text = r"has other versions than are here: optsched is \S+ and not 99.0 \(worker tcp://\S+\); install the same$"
+    with pytest.raises(UsageError, match=text):
         DaskExecutor(local.scheduler_address)
 
 

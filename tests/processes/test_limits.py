@@ -73,8 +73,8 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that what would take more than there is is refused, with both, and that few bytes are not looked at."""
     monkeypatch.setattr(limits, "available_mb", lambda: 3000)
     limits.refuse_beyond(3000 * 2**20, "here: a table", "take fewer")
-    told = r"^here: a table, and take about 3,001 MB where there are 3,000; take fewer$"
-    with pytest.raises(TooLarge, match=told):
+    text = r"^here: a table, and take about 3,001 MB where there are 3,000; take fewer$"
+    with pytest.raises(TooLarge, match=text):
         limits.refuse_beyond(3001 * 2**20, "here: a table", "take fewer")
     monkeypatch.delattr(limits, "available_mb")
     limits.refuse_beyond(64 * 2**20, "here: a table", "take fewer")

@@ -50,7 +50,7 @@ def test_value_comes_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "job", "limits", "status", "told"),
+    ("function", "job", "limits", "status", "message"),
     [
         pytest.param(hostile_jobs.sleep, 600, SHORT, "timed-out", "killed after 0.3 s", marks=thorough),
         (hostile_jobs.ignore_signals, None, SHORT, "timed-out", "killed after 0.3 s"),
@@ -97,14 +97,14 @@ def test_hostile_jobs(
     job: Any,
     limits: Limits | None,
     status: str,
-    told: str,
+    message: str,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """Tests that each way to hang, to eat memory, to crash or to answer nonsense has its status and its reason."""
     outcome = run(function, job, limits)
     assert outcome.status == status
     assert outcome.value == ("printed" if status == "done" else None)
-    assert re.match(told, outcome.message), outcome.message
+    assert re.match(message, outcome.message), outcome.message
     assert "\n" not in outcome.message
     assert capfd.readouterr().out == ""  # what jobs print is not mixed with data
 

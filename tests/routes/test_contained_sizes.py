@@ -29,11 +29,11 @@ def test_model_beyond_the_memory_is_refused(large: AnyProblem, monkeypatch: pyte
     """Tests that nothing is built where there is no memory for it, and that the message has sizes and the way out."""
     monkeypatch.setattr(lsap, "build_pulp", None)
     monkeypatch.setattr(limits, "available_mb", lambda: 200)
-    told = (
+    text = (
         r"lsap: the literal model would have 250,001 variables, 1,000 constraints and 750,001 coefficients, and take "
         r'about 608 MB where there are 200; take route "network", the default$'
     )
-    with pytest.raises(TooLarge, match=told):
+    with pytest.raises(TooLarge, match=text):
         solve(large, route="pulp")
     refuse_beyond_memory(large, "pyomo")
 
@@ -69,10 +69,10 @@ def test_every_program_has_its_size(name: str) -> None:
     """Tests that models, arrays and networks of every problem are told, and nothing of what builds as it searches."""
     entry = records()[name]
     posed = entry.problem_class(generate(entry.family, seed=0, **entry.sizes))
-    told = route_sizes(posed)
+    sizes = route_sizes(posed)
     engines = {"network", "arrays", "network-simplex", "cost-scaling", "dense", "pyomo", "pulp"}
-    assert list(told) == [route for route in routes_of(posed) if route in engines]
-    assert all(min(size) >= 0 and size.constraints > 0 for size in told.values())
+    assert list(sizes) == [route for route in routes_of(posed) if route in engines]
+    assert all(min(size) >= 0 and size.constraints > 0 for size in sizes.values())
 
 
 @pytest.mark.parametrize(

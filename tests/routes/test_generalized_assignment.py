@@ -80,10 +80,10 @@ def test_packings_that_are_none() -> None:
     assert solve(looser).optimal
     false = replace(solution, instance_sha256=looser.instance.sha256, parameters=dict(looser.parameters))
     costly = {"multipliers": [{"scale": 1, "task_prices": {}, "prices": {}}], "steps": [{"by": [0]}]}
-    for data, told in ((false.certificates[0].data, "the leaf at step 0 proves nothing"), (costly, "leaves room")):
+    for data, expected in ((false.certificates[0].data, "the leaf at step 0 proves nothing"), (costly, "leaves room")):
         claimed = replace(false, certificates=(replace(false.certificates[0], data=data),))
         (found,) = certify(looser, claimed).contradicted
-        assert told in found
+        assert expected in found
 
 
 def test_prices_close_or_the_solver_is_named() -> None:

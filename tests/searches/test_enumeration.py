@@ -54,7 +54,7 @@ def test_nothing_feasible_has_no_best() -> None:
 
 
 @pytest.mark.parametrize(
-    ("problem", "told"),
+    ("problem", "message"),
     [
         (generalized.posed([[1, 2]] * 40), r"2\^40 placements; it takes up to 5,000,000, of up to 100 tasks"),
         (Lsap(small([[0]] * 30, [1] * 29)), r"30\^30 placements"),
@@ -62,9 +62,9 @@ def test_nothing_feasible_has_no_best() -> None:
         (Latency(small([[0]] * 101, [1])), r"1\^101 placements"),
     ],
 )
-def test_what_takes_too_long_is_refused(problem: Problem, told: str) -> None:
+def test_what_takes_too_long_is_refused(problem: Problem, message: str) -> None:
     """Tests that placements are counted before any is tried, waiting among them where tasks may wait."""
-    with pytest.raises(TooLarge, match=f'route "brute-force" would try {told}; .*leave the route out'):
+    with pytest.raises(TooLarge, match=f'route "brute-force" would try {message}; .*leave the route out'):
         best_placement(problem)
 
 

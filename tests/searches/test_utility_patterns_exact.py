@@ -91,13 +91,15 @@ def test_no_exact_program(monkeypatch: pytest.MonkeyPatch) -> None:
     assert certify(problem, solution).valid
 
 
-@pytest.mark.parametrize(("x", "told"), [([2.0, 0.0, 1.0], "violates capacity"), ([1.0, 0.0, 1.0], "what a job needs")])
-def test_wrong_solver_is_caught(monkeypatch: pytest.MonkeyPatch, x: list[float], told: str) -> None:
+@pytest.mark.parametrize(
+    ("x", "message"), [([2.0, 0.0, 1.0], "violates capacity"), ([1.0, 0.0, 1.0], "what a job needs")]
+)
+def test_wrong_solver_is_caught(monkeypatch: pytest.MonkeyPatch, x: list[float], message: str) -> None:
     """Tests that counts which violate a capacity, or are too few, are a disagreement, not a result."""
     problem = posed({"cpu": [3, 4]}, [{"maps": 2, "map": {"cpu": 2}}])
     answer = type("Answer", (), {"x": np.array(x), "outcome": None})
     monkeypatch.setattr(utility_patterns, "solve_arrays", lambda *_: answer)
-    with pytest.raises(SolverDisagreement, match=told):
+    with pytest.raises(SolverDisagreement, match=message):
         utility_patterns.solve_packing(problem, Hosts.of(problem, {}), GRID, load_profile("exact"), False)
 
 

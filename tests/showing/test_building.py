@@ -33,7 +33,7 @@ def section(found: Report, title: str) -> Section:
 def test_sections() -> None:
     """Tests that each problem and each sort of source has a section, and failures and provenance always."""
     rows = [*pair([2, 4], [2, None]), record(problem="flow"), record(ran_in="lsap"), FRONTIER]
-    found, told = report(rows)
+    found, shown = report(rows)
     assert [one.title for one in found.sections] == [
         "All problems",
         "lsap",
@@ -48,7 +48,7 @@ def test_sections() -> None:
         "5 runs of 2 heuristics in 2 problems on 2 instances; 1 of the runs without a feasible placement; "
         "1 cell of gap matrices; 1 frontier."
     )
-    assert told == []
+    assert shown == []
     keys = [table.key for table in found.tables]
     assert len(keys) == len(set(keys))
 
@@ -116,8 +116,8 @@ def test_what_is_said_at_once(tmp_path: Path) -> None:
     """Tests what is said of several versions and of runs that are recorded twice: at once, and in the provenance."""
     first = written(tmp_path, [record(), record(instance="b")])
     second = written(tmp_path, [record(version="0.0.9")], "old.json")
-    found, told = built(read([first, second]))
-    assert told == [
+    found, result = built(read([first, second]))
+    assert result == [
         "1 runs are recorded more than once and count once",
         "the records are of several versions of optsched: 1 of 0.0.9, 2 of 0.1.0; figures may differ for that alone",
     ]
@@ -180,7 +180,7 @@ def test_every_form(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("to", "told"),
+    ("to", "expected"),
     [
         (["a.html", "a.pdf"], 'a.pdf: no form of a report ends in ".pdf"; the name must end in .html, .tex, .csv, .md'),
         (["a"], "a: no form of a report has no ending; the name must end in .html, .tex, .csv, .md"),
@@ -188,12 +188,12 @@ def test_every_form(tmp_path: Path) -> None:
         ([], "a report is written to a file: --to FILE.html"),
     ],
 )
-def test_wrong_targets(to: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_targets(to: list[str], expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a wrong ending is told before anything is read or written."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError) as caught:
         write_report("there-is-none.json", to)
-    assert str(caught.value) == told
+    assert str(caught.value) == expected
     assert not list(tmp_path.iterdir())
 
 
@@ -220,7 +220,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a page without pictures is written where matplotlib is missing, and that it is said."""
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    told = write_report(Study([record()]), tmp_path / "report.html")
-    assert told == ['the page has no pictures, for which matplotlib is needed: pip install "optsched[plots]"']
+    shown = write_report(Study([record()]), tmp_path / "report.html")
+    assert shown == ['the page has no pictures, for which matplotlib is needed: pip install "optsched[plots]"']
     assert "<svg" not in (tmp_path / "report.html").read_text()
     assert write_report(Study([record()]), tmp_path / "report.md") == []

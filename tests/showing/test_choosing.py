@@ -79,8 +79,8 @@ def test_wrong_arguments() -> None:
         ((problem, optsched.gap(other, "labl")), "another instance"),
         ((optsched.load("examples/negative-cycle"), "dl"), "flows are drawn on a network"),
     ]
-    for given, told in wrong:
-        with pytest.raises(UsageError, match=told) as caught:
+    for given, message in wrong:
+        with pytest.raises(UsageError, match=message) as caught:
             draw(*given)
         assert len(str(caught.value).splitlines()) == 1
 

@@ -47,22 +47,22 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def opened(browser: Any, address: str) -> Iterator[Any]:
     """Opens the page; at the end nothing may have been said on the console, or asked for elsewhere."""
-    contexts, told = [], []
+    contexts, seen = [], []
 
     def open_it(width: int = 1280, height: int = 900, **options: Any) -> Any:
         context = browser.new_context(viewport={"width": width, "height": height}, **options)
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda message: told.append(message.text))
-        page.on("pageerror", lambda error: told.append(str(error)))
-        page.on("request", lambda asked: asked.url == address or asked.url[:5] == "data:" or told.append(asked.url))
+        page.on("console", lambda message: seen.append(message.text))
+        page.on("pageerror", lambda error: seen.append(str(error)))
+        page.on("request", lambda asked: asked.url == address or asked.url[:5] == "data:" or seen.append(asked.url))
         page.goto(address)
         return page
 
     yield open_it
     for context in contexts:
         context.close()
-    assert told == []
+    assert seen == []
 
 
 def column(table: Any, number: int) -> list[str]:

@@ -70,8 +70,8 @@ def test_most(found: Explanation) -> None:
     shown = texts(chains_picture(found, most=1))
     left = found.chains[1:]
     moves, gain = sum(len(chain.positions) for chain in left), sum(chain.gain[0] for chain in left)
-    told = f"and {len(left)} more lines of {moves} moves: together {gain} less locality-cost"
-    assert [text for text in shown if text.startswith("and ")] == [told]
+    message = f"and {len(left)} more lines of {moves} moves: together {gain} less locality-cost"
+    assert [text for text in shown if text.startswith("and ")] == [message]
 
 
 def test_moves_one_after_another() -> None:
@@ -107,9 +107,9 @@ def test_no_gap_and_infeasible() -> None:
     crowded: dict[str, Any] = {"format": "optsched/1", "nodes": [{"id": "n1", "capacity": {"c": 1}}], "pairs": pairs}
     crowded["tasks"] = [{"id": "a"}, {"id": "b"}]
     found = optsched.explain(optsched.problem("generalized-assignment", crowded))
-    told = " ".join(texts(chains_picture(found)))
-    assert "no placement is feasible" in told
-    assert "a, b" in told
+    text = " ".join(texts(chains_picture(found)))
+    assert "no placement is feasible" in text
+    assert "a, b" in text
 
 
 def test_bars_add_up() -> None:

@@ -65,10 +65,10 @@ def test_bytes_do_not_depend_on_the_process() -> None:
     assert done.stdout == picture(titled("same"))
 
 
-@pytest.mark.parametrize(("path", "told"), [("a.xyz", 'ends in ".xyz"'), ("picture", "the name has no ending")])
-def test_unknown_endings(tmp_path: Path, path: str, told: str) -> None:
+@pytest.mark.parametrize(("path", "message"), [("a.xyz", 'ends in ".xyz"'), ("picture", "the name has no ending")])
+def test_unknown_endings(tmp_path: Path, path: str, message: str) -> None:
     """Tests that another ending is wrong usage that names the known ones, and nothing is written."""
-    with pytest.raises(UsageError, match=told) as caught:
+    with pytest.raises(UsageError, match=message) as caught:
         save(titled("none"), tmp_path / path)
     assert str(caught.value).endswith(".svg, .png, .pdf")
     assert list(tmp_path.iterdir()) == []

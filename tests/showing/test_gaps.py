@@ -72,8 +72,8 @@ def test_box_plot_says_what_is_in_no_box() -> None:
     """Tests that a box is of the known gaps, in per cent, and that the others are counted beside it."""
     axes = box_plot(SORTS).axes[0]
     (beside,) = axes.child_axes
-    told = [label.get_text() for label in beside.get_yticklabels()]
-    assert told == ["8 runs, 2 at 0; not in the box: 1 infeasible, 1 starved, 1 failed, 1 over 0, 1 unknown"]
+    labels = [label.get_text() for label in beside.get_yticklabels()]
+    assert labels == ["8 runs, 2 at 0; not in the box: 1 infeasible, 1 starved, 1 failed, 1 over 0, 1 unknown"]
     assert axes.get_xlabel() == "gap in locality-cost (% of the optimum)"
     assert axes.get_title() == "lsap"
     box = axes.patches[0].get_path().vertices[:, 0]
@@ -205,13 +205,13 @@ def test_profile_pairs_runs_of_one_seed_and_instance() -> None:
 @pytest.mark.parametrize("make", [box_plot, distribution, performance_profile])
 def test_wrong_arguments(make: Any) -> None:
     """Tests that what is no frame of gaps, lacks columns or is empty is told in one line."""
-    for given, told in (
+    for given, message in (
         ([1, 2], "not a list; measure first"),
         (frame({"problem": "lsap"}), "needs the columns heuristic, feasible, relative_gap_1"),
         (SORTS.iloc[:0], "no run to draw"),
         (frame(row("a", 10)).drop(columns="absolute_gap_1"), "needs the columns absolute_gap_1"),
     ):
-        with pytest.raises(UsageError, match=told) as caught:
+        with pytest.raises(UsageError, match=message) as caught:
             make(given)
         assert len(str(caught.value).splitlines()) == 1
     with pytest.raises(UsageError, match="relative_gap_2"):

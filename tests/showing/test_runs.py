@@ -108,13 +108,13 @@ def test_pictures_of_nothing() -> None:
     """Tests every picture of a run of no task, and that the command line has a name for each."""
     empty = simulate(Instance(Cluster(["a"]), Workload([])), "dl")
     other = simulate(Instance(Cluster(["a"]), Workload([])), "fair")
-    told = {"gantt": "nothing ran", "times": "no job ended", "reductions": "no jobs to compare"}
-    told |= {"running": "", "locality": "no map of a job ran"}
-    assert tuple(told) == PLOTS
+    expected = {"gantt": "nothing ran", "times": "no job ended", "reductions": "no jobs to compare"}
+    expected |= {"running": "", "locality": "no map of a job ran"}
+    assert tuple(expected) == PLOTS
     for name in PLOTS:
         draw = getattr(showing, f"{name}_picture")
         figure = draw([empty, other])
-        assert "".join(text.get_text() for text in figure.axes[0].texts) == told[name]
+        assert "".join(text.get_text() for text in figure.axes[0].texts) == expected[name]
         assert picture(figure) == picture(draw([empty, other]))
 
 
@@ -174,10 +174,13 @@ def test_bars_are_where_tasks_ran() -> None:
 
 def test_jobs_with_least_slot_time_share_a_look() -> None:
     """Tests that eleven jobs have looks of their own among many, twelve jobs all, and that no two look the same."""
-    for jobs, told in ((12, "j11"), (30, "19 other jobs")):
+    for jobs, expected in ((12, "j11"), (30, "19 other jobs")):
         figure = gantt_picture(row_of(60, jobs, 3))
         names = texts(figure)
-        assert (len([name for name in names if name.startswith("j")]), names[-1]) == (min(jobs, 12 - (jobs > 12)), told)
+        assert (len([name for name in names if name.startswith("j")]), names[-1]) == (
+            min(jobs, 12 - (jobs > 12)),
+            expected,
+        )
         legend = figure.legends[0].get_patches()
         assert len({(patch.get_facecolor(), patch.get_hatch()) for patch in legend}) == len(legend) == 12
 
@@ -228,11 +231,11 @@ def test_what_a_picture_leaves_out_is_told() -> None:
     whole = simulate(instance, "fifo", heartbeat=0)
     stopped = simulate(instance, "fifo", heartbeat=0, until=8)
     lost = simulate(instance, "fifo", heartbeat=0, losses=[("b", 1, 2)])
-    told = [gantt_picture(run).axes[-1].get_xlabel() for run in (whole, stopped, lost)]
-    assert told[0] == "time (s)"
-    assert told[1] == "time (s)\ntasks that had not ended are cut off at the end"
+    labels = [gantt_picture(run).axes[-1].get_xlabel() for run in (whole, stopped, lost)]
+    assert labels[0] == "time (s)"
+    assert labels[1] == "time (s)\ntasks that had not ended are cut off at the end"
     assert len(lost.attempts) == 1
-    assert told[2] == "time (s)\n1 start in vain, on lost nodes, not drawn"
+    assert labels[2] == "time (s)\n1 start in vain, on lost nodes, not drawn"
     assert max(end for _, _, end in bars(gantt_picture(stopped).axes[0])) == 8
     with pytest.raises(UsageError, match="the nodes of order-of-jobs and an instance are not the same"):
         gantt_picture([timeline(whole), row_of(2, 1, 1)])

@@ -91,7 +91,7 @@ def test_stores_that_are_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         ("", "is empty: it holds no records"),
         ("[]", "holds no records"),
@@ -106,11 +106,11 @@ def test_stores_that_are_none(tmp_path: Path) -> None:
         ("[NaN]", "store of a sweep (JSON is malformed"),
     ],
 )
-def test_files_that_are_no_source(tmp_path: Path, content: str | bytes, told: str) -> None:
+def test_files_that_are_no_source(tmp_path: Path, content: str | bytes, message: str) -> None:
     """Tests that each is one line, with the name of the file."""
     with pytest.raises(InputError) as caught:
         read(written(tmp_path, content))
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert str(caught.value).startswith(str(tmp_path))
     assert "\n" not in str(caught.value)
 
@@ -132,8 +132,8 @@ def test_every_fault_of_every_source(tmp_path: Path) -> None:
 
 def test_wrong_kinds_of_sources() -> None:
     """Tests that no source, and what is none, are wrong usage."""
-    for given, told in (([], "a report is of records"), ([3], "is a path, or the reports of a study, not")):
-        with pytest.raises(UsageError, match=told):
+    for given, message in (([], "a report is of records"), ([3], "is a path, or the reports of a study, not")):
+        with pytest.raises(UsageError, match=message):
             read(given)
     assert read([Study([record()])]).runs[0].instance == "a"
 
@@ -169,7 +169,7 @@ def test_a_frontier() -> None:
 
 
 @pytest.mark.parametrize(
-    ("document", "told"),
+    ("document", "message"),
     [
         (7, "[3]: is no record: expected an object"),
         ({"format": "optsched/1"}, "[3]: is an instance: give what optsched gap"),
@@ -184,11 +184,11 @@ def test_a_frontier() -> None:
         ({**record(), "points": [], "components": ["x", "y"]}, "[3]: lacks the field complete"),
     ],
 )
-def test_what_is_no_record(document: Any, told: str) -> None:
+def test_what_is_no_record(document: Any, message: str) -> None:
     """Tests that anything else is told with its place, and with what to give instead."""
     found = parsed(document, "[3]")
     assert isinstance(found, list)
-    assert told in str(found[0])
+    assert message in str(found[0])
 
 
 def test_names_tell_apart_what_is_compared() -> None:
@@ -213,9 +213,11 @@ def test_names_tell_apart_what_is_compared() -> None:
 
 def test_recorded_twice() -> None:
     """Tests that a run counts once, the last one, and that it is said whether it came to something else."""
-    found, told = entries_of(read(Study([record(4), record(4), record(6), record(instance="b")])).runs)
+    found, shown = entries_of(read(Study([record(4), record(4), record(6), record(instance="b")])).runs)
     assert [entry.objective for entry in found] == [6, 4]
-    assert told == ["2 runs are recorded more than once and count once, 1 of them with another result: the last counts"]
+    assert shown == [
+        "2 runs are recorded more than once and count once, 1 of them with another result: the last counts"
+    ]
     same = [record(instance_sha256="x"), record(instance_sha256="y")]
     assert len(entries(same)) == 2, "two instances of one name"
     assert entries_of(read(Study([record()])).runs)[1] == []

@@ -240,21 +240,21 @@ class Never(Policy):
 def said(instance: Instance, policy: Any, service: Service | None = None, **rules: Any) -> str:
     """Why a run ended though something was left."""
     engine = Engine(Stage(instance), policy, service or Levels(), Rules(**rules))
-    told = engine.run()
+    shown = engine.run()
     assert engine.starved
-    return told
+    return shown
 
 
 @pytest.mark.parametrize("heartbeat", [0, 3 * MICRO])
 def test_a_policy_that_never_starts_anything(heartbeat: int) -> None:
     """Tests the words, with and without heartbeats, and that later jobs arrive first."""
-    told = (
+    text = (
         '2 maps wait ("t0", "t1"): the policy started nothing in 100 rounds of offers while nothing ran; it must start '
         'what view.pending_of("map") has, or say that it waits (waits_seconds, waits_rounds)'
     )
-    assert said(on(lasting(1, 1), slots=[1, 2]), Never(), heartbeat=heartbeat) == told
+    assert said(on(lasting(1, 1), slots=[1, 2]), Never(), heartbeat=heartbeat) == text
     later = lasting(1, 1, job=[0, 1], job_ids=["a", "b"], arrival=[0, 10**6])
-    assert said(on(later, slots=[1, 2]), Never(), heartbeat=heartbeat) == told
+    assert said(on(later, slots=[1, 2]), Never(), heartbeat=heartbeat) == text
 
 
 def test_slots_that_there_are_none_of() -> None:
@@ -265,8 +265,8 @@ def test_slots_that_there_are_none_of() -> None:
         == '1 reduce waits ("t1"), and no node has a slot for reduces; give one slots'
     )
     of_one_job = lasting(1, 1, kind=[0, 1], job=[0, 0], job_ids=["a"])
-    told = '1 map waits ("t0"), and no node has a slot for maps; give one slots'
-    assert said(on(of_one_job, slots=[0], reduce_slots=[1]), First()) == told
+    text = '1 map waits ("t0"), and no node has a slot for maps; give one slots'
+    assert said(on(of_one_job, slots=[0], reduce_slots=[1]), First()) == text
     cluster = Cluster(["n"], slots=[1])
     full = Instance(cluster, lasting(1, 1), State.initial(cluster, lasting(1, 1), idle_slots=[0]))
     assert said(full, First()) == (
@@ -284,8 +284,8 @@ def test_a_service_that_never_ends_a_task() -> None:
 
     blamed = ": the service Endless gives no end; a service must answer one for each task (a rate of 0 gives none)"
     assert said(on(lasting(1), slots=[1]), First(), Endless()) == f'1 task runs for ever ("t0"){blamed}'
-    told = said(on(lasting(*[1] * 9), slots=[5]), First(), Endless())
-    assert told == (
+    shown = said(on(lasting(*[1] * 9), slots=[5]), First(), Endless())
+    assert shown == (
         f'5 tasks run for ever ("t0", "t1", "t2" and 2 more){blamed}; '
         '4 maps wait ("t5", "t6", "t7" and 1 more), and no slot for maps ever becomes free'
     )
@@ -404,9 +404,9 @@ def test_until() -> None:
     instance = on(lasting(5, 5, 5), slots=[1])
     for until, ended in ((0, 0), (5, 1), (11, 2), (100, 3)):
         engine = Engine(Stage(instance), First(), Levels(), Rules(until=until * MICRO))
-        told = engine.run()
+        shown = engine.run()
         assert sum(end < NEVER for end in engine.end) == ended
-        assert told == ("" if ended == 3 else f"stopped at {until} s, as asked")
+        assert shown == ("" if ended == 3 else f"stopped at {until} s, as asked")
         assert not engine.starved
 
 
@@ -569,8 +569,8 @@ def test_rounds_and_runs_without_losses() -> None:
     plain, later = simulate(instance, "fair"), simulate(instance, "fair", losses=[("n1", 10**6, None)])
     assert np.array_equal(plain.record, later.record)
     assert len(plain.attempts) == 0
-    told = simulate(instance, "fair", losses=[(node, 3, None) for node in range(4)]).unfinished
-    assert "and no node has a slot for maps" in told
+    unfinished = simulate(instance, "fair", losses=[(node, 3, None) for node in range(4)]).unfinished
+    assert "and no node has a slot for maps" in unfinished
 
 
 def test_replicas_of_a_lost_node_are_not_read() -> None:
@@ -589,7 +589,7 @@ def test_replicas_of_a_lost_node_are_not_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("loss", "told"),
+    ("loss", "message"),
     [
         (("n9", 1, 2), 'losses: there is no node "n9"'),
         ((9, 1, 2), "losses: (9, 1, 2); give a node, when it is lost, and when it is back"),
@@ -602,12 +602,12 @@ def test_replicas_of_a_lost_node_are_not_read() -> None:
         (("n1", 1, 1e12), "a time is at most 2^53 microseconds"),
     ],
 )
-def test_losses_that_are_none(loss: Any, told: str) -> None:
+def test_losses_that_are_none(loss: Any, message: str) -> None:
     """Tests that each is told, and two at once of a node, services that keep tasks, and traces."""
     instance = arriving(0)
     with pytest.raises(UsageError) as caught:
         simulate(instance, "dl", losses=[loss])
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     with pytest.raises(UsageError, match="losses: must be a list, not None; give a node, when it is lost"):
         simulate(instance, "dl", losses=None)
     with pytest.raises(UsageError, match='losses: node "n1" is lost at 4 s, and not yet back then'):

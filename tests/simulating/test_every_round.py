@@ -137,7 +137,7 @@ def test_rounds_keep_the_contract_of_policies() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         (("dl",), "dl is a policy, which needs no rounds"),
         (("solve",), "name the problem that is posed, problem="),
@@ -147,9 +147,9 @@ def test_rounds_keep_the_contract_of_policies() -> None:
         (("lsap-sched", "lsap", 0, 0), "every round: on_free=0: give a number that is 1 or more"),
     ],
 )
-def test_wrong_usage(given: tuple[Any, ...], told: str) -> None:
+def test_wrong_usage(given: tuple[Any, ...], message: str) -> None:
     """Tests the words for what is no batch heuristic, no problem of it, and for values that are none."""
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         EveryRound(*given)
 
 

@@ -198,7 +198,7 @@ def test_reduces_end_as_by_the_definition(seed: int) -> None:
 def test_flows_of_simgrid() -> None:
     """Tests 60 flows, of which 52 share, against SimGrid 3.32: every end to 5 microseconds."""
     given = json.loads((SIMGRID / "inputs.json").read_text(encoding="utf-8"))
-    told = json.loads((SIMGRID / "results.json").read_text(encoding="utf-8"))
+    recorded = json.loads((SIMGRID / "results.json").read_text(encoding="utf-8"))
     nodes, tasks = given["nodes"], given["tasks"]
     place = {node["id"]: number for number, node in enumerate(nodes)}
     rates = {name: [node[name] for node in nodes] for name in ("rate_in", "rate_out", "rate_process")}
@@ -211,7 +211,7 @@ def test_flows_of_simgrid() -> None:
     starts = [(round(task["start"] * MICRO), number, place[task["node"]]) for number, task in enumerate(tasks)]
     ends = driven(Rates(), Instance(Cluster(list(place), **rates), workload), starts)
     alone = [task["start"] + task["size"] / task["rate"] for task in tasks]
-    theirs = [told["ends"][task["id"]] for task in tasks]
+    theirs = [recorded["ends"][task["id"]] for task in tasks]
     assert sum(end > lone + 1e-3 for end, lone in zip(theirs, alone, strict=True)) == 52
     assert [ends[number] / MICRO for number in range(len(tasks))] == pytest.approx(theirs, abs=5e-6, rel=0)
 
@@ -301,22 +301,30 @@ def test_progress_is_what_was_read_at_heartbeats() -> None:
     service.woken(2 * MICRO)
     service.started(2, 1, 3 * MICRO)
     service.woken(3 * MICRO)
-    told = service.progress(np.array([MICRO, 3 * MICRO]), 3 * MICRO)
-    assert told is not None
-    assert [told.tasks.tolist(), told.bytes_read.tolist(), told.emitted.tolist()] == [[0, 1], [10, 0], [2, 0]]
-    told = service.progress(np.array([4 * MICRO, 3 * MICRO]), 4 * MICRO)
-    assert told is not None
-    assert [told.bytes_read.tolist(), told.entries.tolist(), told.emitted.tolist()] == [[30, 10], [0, 1], [6, 4]]
+    progress = service.progress(np.array([MICRO, 3 * MICRO]), 3 * MICRO)
+    assert progress is not None
+    assert [progress.tasks.tolist(), progress.bytes_read.tolist(), progress.emitted.tolist()] == [
+        [0, 1],
+        [10, 0],
+        [2, 0],
+    ]
+    progress = service.progress(np.array([4 * MICRO, 3 * MICRO]), 4 * MICRO)
+    assert progress is not None
+    assert [progress.bytes_read.tolist(), progress.entries.tolist(), progress.emitted.tolist()] == [
+        [30, 10],
+        [0, 1],
+        [6, 4],
+    ]
     assert service.progress(np.array([4 * MICRO, 5 * MICRO]), 5 * MICRO) is None
 
 
 def test_what_an_instance_does_not_tell() -> None:
     """Tests sizes and rates that are missing or 0, maps that ended somewhere, and readings that are none."""
     bare = Instance(Cluster(["a"]), Workload(["m", "r"], kind=[0, 1], size=[np.nan] * 2, rate_in=[0, np.nan]))
-    with pytest.raises(MissingField) as told:
+    with pytest.raises(MissingField) as caught:
         Rates().prepare(bare)
     places = ["tasks[0].size", "tasks[1].size", "tasks[0].rate_in", "tasks[1].rate_in"]
-    assert [fault.place for fault in told.value.faults] == places
+    assert [fault.place for fault in caught.value.faults] == places
     sent = Shuffle([0], [1], size=[8.0])
     lost = two_nodes(kind=[0, 1], shuffle=sent)
     state = State.initial(lost.cluster, lost.workload, status=[FINISHED, 0])

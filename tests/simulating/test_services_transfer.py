@@ -237,10 +237,10 @@ def test_progress_of_what_maps_emit() -> None:
             service.started(task, node, time)
         service.ended(1, 10 * MICRO)
         beats = np.full(4, 133 * MICRO)
-        told = service.progress(beats, 133 * MICRO)
-        assert told is not None
-        assert [column.tolist() for column in (told.tasks, told.entries)] == [[0], [0, 1]]
-        assert (told.bytes_read.tolist(), told.emitted.tolist()) == ([read], [10 * emitted, 5 * emitted])
+        progress = service.progress(beats, 133 * MICRO)
+        assert progress is not None
+        assert [column.tolist() for column in (progress.tasks, progress.entries)] == [[0], [0, 1]]
+        assert (progress.bytes_read.tolist(), progress.emitted.tolist()) == ([read], [10 * emitted, 5 * emitted])
         assert service.progress(beats, 134 * MICRO) is None
 
 
@@ -248,9 +248,9 @@ def test_what_an_instance_does_not_tell() -> None:
     """Tests maps without size, tasks without duration, a cluster without distances, and readings that are none."""
     instance = example((10, np.nan, 5, 5))
     unsized = replace(instance, workload=replace(instance.workload, size=np.full(4, np.nan)))
-    with pytest.raises(MissingField) as told:
+    with pytest.raises(MissingField) as caught:
         Transfer().prepare(unsized)
-    assert [fault.place for fault in told.value.faults] == ["tasks[1].duration", "tasks[0].size", "tasks[1].size"]
+    assert [fault.place for fault in caught.value.faults] == ["tasks[1].duration", "tasks[0].size", "tasks[1].size"]
     bare = replace(instance, cluster=Cluster(["a", "b", "c", "d"]), workload=example().workload)
     with pytest.raises(MissingField, match="topology"):
         Transfer().prepare(bare)

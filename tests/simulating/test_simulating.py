@@ -63,7 +63,7 @@ def test_times_are_whole_microseconds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"heartbeat": -1}, "heartbeat=-1: give a number that is 0 or more"),
         ({"heartbeat": 1e-9}, r"heartbeat=1e-09: give 0\.000001 or more seconds"),
@@ -79,9 +79,9 @@ def test_times_are_whole_microseconds() -> None:
         ({"instance": "papers/guo-fig2"}, "simulate takes an instance, not the text"),
     ],
 )
-def test_wrong_usage(given: dict[str, Any], told: str) -> None:
+def test_wrong_usage(given: dict[str, Any], message: str) -> None:
     """Tests the words for each value that is none."""
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         simulate(**{"instance": arriving(0), "policy": "dl", **given})
 
 
@@ -128,23 +128,23 @@ def test_how_far_a_run_is() -> None:
     """Tests the shares that are told, of the tasks or of the time until a stop, and that the run is the same."""
     instance = arriving(2)
     tasks = len(instance.workload)
-    told: list[float] = []
-    run = simulate(instance, "fair", progress=told.append)
-    assert told == [ended / tasks for ended in range(1, tasks + 1)]
+    seen: list[float] = []
+    run = simulate(instance, "fair", progress=seen.append)
+    assert seen == [ended / tasks for ended in range(1, tasks + 1)]
     assert run.record_of() == simulate(instance, "fair").record_of()
-    told.clear()
-    simulate(instance, "fair", until=20, progress=told.append)
+    seen.clear()
+    simulate(instance, "fair", until=20, progress=seen.append)
     ended = simulate(instance, "fair", until=20).end
     due = [int(end) / (20 * MICRO) for end in np.sort(ended[ended <= 20 * MICRO])]
-    assert told == [max(at, number / tasks) for number, at in enumerate(due, start=1)]
-    assert told
-    told.clear()
-    simulate(instance, "fair", losses=[("n1", 30, 40), ("n2", 45, 60)], progress=told.append)
-    assert max(told) == 1
+    assert seen == [max(at, number / tasks) for number, at in enumerate(due, start=1)]
+    assert seen
+    seen.clear()
+    simulate(instance, "fair", losses=[("n1", 30, 40), ("n2", 45, 60)], progress=seen.append)
+    assert max(seen) == 1
     many = Instance(Cluster(["a"], slots=[50]), Workload([f"t{task}" for task in range(1000)], duration=[1] * 1000))
-    told.clear()
-    simulate(many, "fifo", progress=told.append)
-    assert len(told) == 200
+    seen.clear()
+    simulate(many, "fifo", progress=seen.append)
+    assert len(seen) == 200
 
 
 def test_a_parameter_of_the_policy_with_the_name_of_another_one() -> None:

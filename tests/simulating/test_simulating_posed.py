@@ -83,7 +83,7 @@ def test_heartbeats_and_slots() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"heartbeat": -1}, "heartbeat=-1"),
         ({"heartbeat": "soon"}, "heartbeat='soon'"),
@@ -92,9 +92,9 @@ def test_heartbeats_and_slots() -> None:
         ({"heartbet": 3}, "heartbet"),
     ],
 )
-def test_wrong_times(given: dict[str, Any], told: str) -> None:
+def test_wrong_times(given: dict[str, Any], message: str) -> None:
     """Tests that what is no heartbeat, no way to assign and no parameter is refused."""
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         run(Makespan(Instance(Cluster(["a"]), TWO)), "dl", **given)
 
 
@@ -187,13 +187,13 @@ def test_policies_of_ones_own() -> None:
     assert (best.objective, best.absolute_gap) == ((7,), (0,))
     assert best.record(placements=True)["placement"]["t2"] == {"node": "a", "start": 2000000}
     assert best.record(placements=True)["reference_placement"]["t2"] == {"node": "a", "start": 2000000}
-    for answer, told in (
+    for answer, message in (
         (["a", "a"], "answered a list; give a Schedule"),
         (None, "answered None; give a Schedule"),
         (problem.schedule([7, 0], [0, 0]), "node index 7"),
         (Schedule.empty(5), "answered 5 tasks; give exactly"),
     ):
-        assert told in str(gap(problem, lambda given, rng, answer=answer: answer, reference=reference).error)
+        assert message in str(gap(problem, lambda given, rng, answer=answer: answer, reference=reference).error)
 
 
 def test_a_class_without_a_record_has_no_runner() -> None:

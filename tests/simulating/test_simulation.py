@@ -146,12 +146,12 @@ def test_snapshots_show_what_observers_saw(
             seen[time, decision.offer.node] = decision.before.instance
 
     run = simulate(made(), "fifo", service(), heartbeat=heartbeat, observers=[observe])
-    told = 0
+    count = 0
     for position, time, node, _ in list(run.decisions())[::10]:
         found = reported(run.snapshot(position, time))
         assert found == reported(seen[time / MICRO, node])
-        told += len(found[0]) + len(found[1])
-    assert told
+        count += len(found[0]) + len(found[1])
+    assert count
     later, earlier = run.snapshots([30, 20])
     assert reported(earlier) == reported(run.snapshots(20)[0]) != reported(later)
 

@@ -36,7 +36,7 @@ PROGRAM = LinearProgram(
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "message"),
     [
         ([1.0], "1 values for 2 columns"),
         ([1.0, 2.0, 0.0], "3 values for 2 columns"),
@@ -49,9 +49,9 @@ PROGRAM = LinearProgram(
         ([1.0, 4.0], "make 5.0 of row 0, which must be 3.0 to 4.0"),
     ],
 )
-def test_what_is_no_solution(values: list[float], told: str) -> None:
+def test_what_is_no_solution(values: list[float], message: str) -> None:
     """Tests that each way of being no solution is a disagreement that names the place."""
-    with pytest.raises(SolverDisagreement, match=told):
+    with pytest.raises(SolverDisagreement, match=message):
         check_values(values, PROGRAM)
 
 
@@ -137,17 +137,17 @@ def test_what_is_not_the_solvers_fault(error: BaseException) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "limit", "told"),
+    ("error", "limit", "message"),
     [
         (KeyboardInterrupt(), Limit.INTERRUPTED, "interrupted"),
         (OutOfTime("out of time"), Limit.TIME, "out of time"),
         (MemoryError("std::bad_alloc"), Limit.MEMORY, "out of memory"),
     ],
 )
-def test_what_stops_a_run(error: BaseException, limit: Limit, told: str) -> None:
+def test_what_stops_a_run(error: BaseException, limit: Limit, message: str) -> None:
     """Tests the limit and the words of each error that is a result, whatever it says itself."""
     assert isinstance(error, STOPPED)
-    assert stopped(error) == (limit, told)
+    assert stopped(error) == (limit, message)
 
 
 @pytest.mark.parametrize(("objective", "bound"), [(5.0, 7.5), (None, -1.0), (0.0, None), (None, None)])

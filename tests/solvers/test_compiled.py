@@ -41,15 +41,15 @@ print([name for name in ("numba", "llvmlite") if name in sys.modules])
 """
 
 
-@pytest.mark.parametrize(("switch", "told"), [("1", "True 55 True"), ("0", "False 55 False")])
-def test_compiled_or_not(switch: str, told: str, tmp_path: str) -> None:
+@pytest.mark.parametrize(("switch", "expected"), [("1", "True 55 True"), ("0", "False 55 False")])
+def test_compiled_or_not(switch: str, expected: str, tmp_path: str) -> None:
     """Tests that a kernel gives the same number compiled or not, and that numba stays away where it is turned off."""
     pytest.importorskip("numba")
     environment = os.environ | {SWITCH: switch, "NUMBA_CACHE_DIR": str(tmp_path)}
     found = subprocess.run(
         [sys.executable, "-c", KERNEL], env=environment, capture_output=True, text=True, check=True, timeout=120
     )
-    assert found.stdout.strip() == told
+    assert found.stdout.strip() == expected
 
 
 def test_without_numba() -> None:

@@ -231,8 +231,8 @@ def test_networkx_that_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "has_room", lambda size: size < 2 * 1000)
     ends = np.array([0, 0]), np.array([1, 1])
     none = np.zeros(2, dtype=np.int64)
-    told = r"^the network simplex of networkx would have 2 arcs as Python objects, and take .*; use route \"arrays\"$"
-    with pytest.raises(TooLarge, match=told):
+    text = r"^the network simplex of networkx would have 2 arcs as Python objects, and take .*; use route \"arrays\"$"
+    with pytest.raises(TooLarge, match=text):
         min_cost_flow(*ends, none, none + 3, none + 1, np.array([2, -2]))
 
 

@@ -70,8 +70,8 @@ def main():
     exact = ("network/bandwidth-factor:1", "network/latency-factor:1", "maxmin/precision:1e-9", "network/optim:Full")
     Engine([sys.argv[0], *(f"--cfg={option}" for option in (*options, *exact))])
     scenario = json.loads((HERE / "inputs.json").read_text())
-    told = {"simgrid": simgrid.simgrid_version, "options": [*options, *exact], "ends": replay(scenario)}
-    (HERE / "results.json").write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
+    expected = {"simgrid": simgrid.simgrid_version, "options": [*options, *exact], "ends": replay(scenario)}
+    (HERE / "results.json").write_text(json.dumps(expected, indent=1, sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":

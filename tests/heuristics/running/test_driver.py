@@ -228,8 +228,8 @@ def test_only_pending_maps_are_offered() -> None:
         def offer(self, offer: Offer, view: View) -> Sequence[int]:
             return [3]
 
-    told = r'on an offer of node "[ab]" answered task "t4", which is no map that waits'
-    with pytest.raises(HeuristicFailed, match=told):
+    text = r'on an offer of node "[ab]" answered task "t4", which is no map that waits'
+    with pytest.raises(HeuristicFailed, match=text):
         drive(problem, Wrong())
 
 
@@ -401,12 +401,12 @@ class _View:
         )
 
 
-def _until_arrival(told: list[Any]) -> list[Any]:
+def _until_arrival(expected: list[Any]) -> list[Any]:
     """What a policy was told before the first job arrived after the start."""
-    for position, entry in enumerate(told):
+    for position, entry in enumerate(expected):
         if isinstance(entry[0], Event) and entry[0].what == "job-arrived":
-            return told[:position]
-    return told
+            return expected[:position]
+    return expected
 
 
 def two_stages() -> Transmission:
@@ -480,8 +480,8 @@ def test_task_of_the_other_kind_cannot_be_started() -> None:
         def offer(self, offer: Offer, view: View) -> Sequence[int]:
             return [3]
 
-    told = r'answered task "r1", which is no map that waits; take one of view.pending_of\("map"\)'
-    with pytest.raises(HeuristicFailed, match=told):
+    text = r'answered task "r1", which is no map that waits; take one of view.pending_of\("map"\)'
+    with pytest.raises(HeuristicFailed, match=text):
         drive(two_stages(), Wrong())
 
 
@@ -549,13 +549,13 @@ class TestObservers:
     def test_who_does_not_ask_pays_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Tests that no problem is posed unless it is asked for, that it is posed once, and not when it is past."""
         problem, kept, posed = Lsap(snapshot(1)), [], []
-        monkeypatch.setattr(driver, "posed_on", lambda *told: posed.append(told) or posed_on(*told))
-        drive(problem, LocalityPolicy(), 1, observers=[lambda *told: kept.append(told[2])])
+        monkeypatch.setattr(driver, "posed_on", lambda *message: posed.append(message) or posed_on(*message))
+        drive(problem, LocalityPolicy(), 1, observers=[lambda *message: kept.append(message[2])])
         assert not posed
         with pytest.raises(UsageError, match="this decision is past"):
             kept[0].before  # noqa: B018
         asked: list[Answer] = []
-        drive(problem, LocalityPolicy(), 1, observers=[lambda *told: (told[2].before, asked.append(told[2]))])
+        drive(problem, LocalityPolicy(), 1, observers=[lambda *message: (message[2].before, asked.append(message[2]))])
         assert len(posed) == len(asked)
         assert asked[0].before is asked[0].before
         with pytest.raises(UsageError, match="this decision is past"):
@@ -577,15 +577,15 @@ class TestObservers:
 
         problem, runs = Lsap(arriving(2, [0, 0, 20, 30])), []
         for policy in (Greedy(), Meddler()):
-            run, told = driven(problem, policy)
-            runs.append((run.placement.nodes.tolist(), run.rounds, [decision.offer for decision in told]))
+            run, shown = driven(problem, policy)
+            runs.append((run.placement.nodes.tolist(), run.rounds, [decision.offer for decision in shown]))
         assert runs[0] == runs[1]
 
     def test_goes_to_another_process(self) -> None:
         """Tests that a kept decision is sent without its run, also where the policy could not be."""
         problem = Lsap(Instance(Cluster(["a", "b"]), Workload(["t", "u"], job=[0, 1], job_ids=["j", "k"])))
         kept: list[Answer] = []
-        drive(problem, DelayPolicy(), 1, observers=[lambda *told: kept.append(told[2])])
+        drive(problem, DelayPolicy(), 1, observers=[lambda *message: kept.append(message[2])])
         copied = pickle.loads(pickle.dumps(kept))
         assert copied == kept
         with pytest.raises(UsageError, match="this decision is past"):

@@ -151,13 +151,13 @@ def test_arrivals() -> None:
     """Tests that the clock moves to the next arrival, and that the view is a new one then."""
     known = Known(Transmission(drawn_snapshot(4)))
     seen = [known.view]
-    told: list[Event] = []
+    shown: list[Event] = []
     while not known.complete:
-        told += known.move_to(known.next_arrival)
+        shown += known.move_to(known.next_arrival)
         seen.append(known.view)
     assert len(seen) > 1
-    assert [event.index for event in told] == sorted({event.index for event in told})
-    assert {event.what for event in told} == {"job-arrived"}
+    assert [event.index for event in shown] == sorted({event.index for event in shown})
+    assert {event.what for event in shown} == {"job-arrived"}
     assert len({len(view.status) for view in seen}) == len(seen)
 
 
@@ -192,14 +192,14 @@ class TestSnapshot:
         known = Known(Lsap(given))
         view = known.view
         assert known.snapshot().state.emitted.tolist() == view.emitted.tolist() == [1, 2, 3]
-        (m, _), told = known.numbers([1, 2]), int(view.progress)
+        (m, _), shown = known.numbers([1, 2]), int(view.progress)
         known.start(m, 0)
         known.progress([1], [7.5])
         assert (view.bytes_read[m], view.emitted.tolist()) == (7.5, [1, 2, 3])
         known.progress([1, 2], [8.0, 1.0], [3, 1, 2, 0], [3.5, 2.5, 4, 9])
         assert view.emitted.tolist() == known.snapshot().state.emitted.tolist() == [2.5, 4, 3.5]
         assert known.snapshot().state.bytes_read.tolist()[:2] == [8.0, 1.0]
-        assert view.progress == told + 2
+        assert view.progress == shown + 2
         with pytest.raises(ValueError, match="read-only"):
             view.emitted[0] = 0
         known.move_to(9.0)

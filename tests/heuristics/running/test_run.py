@@ -375,10 +375,10 @@ def test_exception_of_a_user_is_chained(posed: Lsap, broken: Any) -> None:
 
 def test_line_of_a_user_whose_library_raised(posed: Lsap, broken: Any) -> None:
     """Tests that the user's own line is told where it is a library that raised, and the library's place after it."""
-    told = run(posed, broken.inside_numpy).error
-    assert told is not None
-    assert "my_sched.py, line 16; raised in " in told
-    assert "linalg" in told.rpartition("raised in")[2]
+    done = run(posed, broken.inside_numpy).error
+    assert done is not None
+    assert "my_sched.py, line 16; raised in " in done
+    assert "linalg" in done.rpartition("raised in")[2]
 
 
 @pytest.mark.parametrize("where", ["start", "offer", "notify", "answer"])
@@ -681,7 +681,7 @@ def test_same_as_without(problem: Problem, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "ended", "told"),
+    ("name", "ended", "message"),
     [
         pytest.param("hangs", "out-of-time", "was out of time: killed after 0.5 s", marks=pytest.mark.thorough),
         ("Counting", "out-of-time", "was out of time: killed after 0.5 s"),
@@ -693,7 +693,7 @@ def test_same_as_without(problem: Problem, name: str) -> None:
         ("interrupts", None, "raised KeyboardInterrupt"),
     ],
 )
-def test_hostile_heuristics(problem: Problem, name: str, ended: str | None, told: str) -> None:
+def test_hostile_heuristics(problem: Problem, name: str, ended: str | None, message: str) -> None:
     """Tests that whatever a heuristic does is a run with its error, and how the process ended."""
     limits = Limits(0.5) if ended == "out-of-time" else Limits(60, 400)
     with contained(limits):
@@ -701,7 +701,7 @@ def test_hostile_heuristics(problem: Problem, name: str, ended: str | None, told
     assert found.placement is None
     assert found.ended == ended
     assert found.error is not None
-    assert found.error.startswith(f'heuristic "hostile_heuristics:{name}" {told}')
+    assert found.error.startswith(f'heuristic "hostile_heuristics:{name}" {message}')
     assert found.out_of_time is None
     if ended is None:
         assert isinstance(found.cause, TracedElsewhere)

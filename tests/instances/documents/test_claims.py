@@ -126,7 +126,7 @@ WANTED = "expected rows of positions and of whole numbers, got"
 
 
 @pytest.mark.parametrize(
-    ("arrays", "told"),
+    ("arrays", "expected"),
     [
         ({"header": ...}, ["header: the column is missing; it holds the JSON text"]),
         ({"header": np.zeros(3)}, ["header: the column is missing; it holds the JSON text"]),
@@ -154,10 +154,10 @@ WANTED = "expected rows of positions and of whole numbers, got"
         ({COVER: np.array([2, -(2**63)])}, [f"{COVER}: give increasing positions below 3, the number of ids"]),
     ],
 )
-def test_faults(tmp_path: Path, arrays: dict[str, Any], told: list[str]) -> None:
+def test_faults(tmp_path: Path, arrays: dict[str, Any], expected: list[str]) -> None:
     """Tests that each fault is told with its place."""
     faults = changed(tmp_path, **arrays)
-    assert [fault[: len(begin)] for fault, begin in zip(faults, told, strict=False)] == told
+    assert [fault[: len(begin)] for fault, begin in zip(faults, expected, strict=False)] == expected
 
 
 def test_every_fault_is_told(tmp_path: Path) -> None:
@@ -205,9 +205,9 @@ def test_mutants_prove_nothing_false(tmp_path: Path) -> None:
     refused = proved = 0
     for seed in range(100):
         np.savez(tmp_path / "b.npz", **mutant(sound, random.Random(f"claim {seed}")))
-        told = told_of(lambda: read_claim(tmp_path / "b.npz", LATENCY.instance))
-        refused += bool(told)
-        if not told:
+        message = told_of(lambda: read_claim(tmp_path / "b.npz", LATENCY.instance))
+        refused += bool(message)
+        if not message:
             read = read_claim(tmp_path / "b.npz", LATENCY.instance)
             assert isinstance(read, Frontier)
             if optsched.certify(LATENCY, read).proved:
@@ -293,7 +293,7 @@ UNITS = "flow: expected whole numbers, the units of each of 2 arcs, got"
 
 
 @pytest.mark.parametrize(
-    ("read", "value", "told"),
+    ("read", "value", "expected"),
     [
         (placed, np.array([0, 1]), [f"{POSITIONS} int64 of shape (2,)"]),
         (placed, np.array([[0, 1, 0]]), [f"{POSITIONS} int64 of shape (1, 3)"]),
@@ -329,8 +329,8 @@ UNITS = "flow: expected whole numbers, the units of each of 2 arcs, got"
         (sent, np.array([1.5, 2]), [f"{UNITS} float64 of shape (2,)"]),
     ],
 )
-def test_faults_of_decisions(read: Callable[[Any], tuple[Any, list[str]]], value: Any, told: list[str]) -> None:
+def test_faults_of_decisions(read: Callable[[Any], tuple[Any, list[str]]], value: Any, expected: list[str]) -> None:
     """Tests that each fault of an array is told with its place, and that something is read all the same."""
     decision, faults = read(value)
-    assert faults == told
+    assert faults == expected
     assert len(decision) == (2 if read is sent else 3)

@@ -241,8 +241,8 @@ def test_each_fault_has_its_message(text: str | bytes, faults: list[str]) -> Non
 
 def test_binary_text_is_told() -> None:
     """Tests that bytes that are no UTF-8 are named by their position."""
-    told = refused(b'{"format": "\xff"}')
-    assert told[0].startswith("byte 12: is no UTF-8 text (invalid start byte)")
+    shown = refused(b'{"format": "\xff"}')
+    assert shown[0].startswith("byte 12: is no UTF-8 text (invalid start byte)")
 
 
 def test_many_faults_are_quick() -> None:
@@ -267,9 +267,9 @@ ABSURD = ("1e400", "-1e400", "1e999999999999999999", "-1E+9999999999999999999999
 def test_absurd_exponents(tmp_path: Path, text: str) -> None:
     """Tests that a number with an absurd exponent is past 2^53, in instances and in solution files."""
     given = f'{{"format": "optsched/1", "nodes": [{{"id": "n1", "load": {text}}}], "tasks": []}}'
-    told = told_of(lambda: parse(given))
-    assert told.startswith("nodes[0].load: ")
-    assert "past 2^53" in told or "is no number" in told
+    message = told_of(lambda: parse(given))
+    assert message.startswith("nodes[0].load: ")
+    assert "past 2^53" in message or "is no number" in message
     path, instance = tmp_path / "solution.json", Instance(Cluster(["n1"]), Workload(["t1"]))
     path.write_text(f'{{"format": "optsched-solution/1", "bound": [{text}], "objective": {text}}}')
     assert str(path) in told_of(lambda: read_solution(path, instance))

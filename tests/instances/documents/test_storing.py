@@ -82,10 +82,10 @@ def test_strange_archives(tmp_path: Path) -> None:
     assert "header: the column is missing" in outcome(archive_of(path))
     pickled = io.BytesIO()
     np.save(pickled, np.array([{"evil": print}], dtype=object), allow_pickle=True)
-    told = outcome(archive_of(path, header=pickled.getvalue(), other=b"\x93NUMPY", third=b""))
-    assert "header: is no sound NumPy array: it holds object" in told
-    assert "other: is no sound NumPy array" in told
-    assert "third: is no sound NumPy array" in told
+    shown = outcome(archive_of(path, header=pickled.getvalue(), other=b"\x93NUMPY", third=b""))
+    assert "header: is no sound NumPy array: it holds object" in shown
+    assert "other: is no sound NumPy array" in shown
+    assert "third: is no sound NumPy array" in shown
     huge = (
         b"\x93NUMPY\x01\x00v\x00"
         + b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999,), }".ljust(117)
@@ -207,9 +207,9 @@ def test_indices_past_the_end_in_archives(tmp_path: Path, name: str) -> None:
             values = arrays[name].astype(np.int64)
             values[place] = odd
             np.savez(path, **{**arrays, name: values})
-            told = told_of(lambda: load(path))
+            message = told_of(lambda: load(path))
             if not (name == "tasks.replicas.starts" and odd == 3):  # which is where its last row ends
-                assert name.partition(".")[0] in told
+                assert name.partition(".")[0] in message
 
 
 @pytest.mark.parametrize("shape", [(), (1, 1), (2,)])
@@ -220,9 +220,9 @@ def test_shuffle_in_no_list(tmp_path: Path, shape: tuple[int, ...]) -> None:
     for wrong in (SHUFFLE, SHUFFLE[:1], SHUFFLE[1:], SHUFFLE[3:]):
         strange = {f"shuffle.{name}": np.resize(arrays[f"shuffle.{name}"], shape) for name in wrong}
         np.savez(path, **{**arrays, **strange})
-        told = told_of(lambda: load(path))
-        assert (wrong == SHUFFLE and shape == (2,)) == (told == "")
-        assert not told or "shuffle." in told
+        message = told_of(lambda: load(path))
+        assert (wrong == SHUFFLE and shape == (2,)) == (message == "")
+        assert not message or "shuffle." in message
 
 
 def test_growing_file(tmp_path: Path) -> None:

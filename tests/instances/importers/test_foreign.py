@@ -39,7 +39,7 @@ def test_cut_compressed_files(file: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "values", "told"),
+    ("text", "values", "expected"),
     [
         ("", [], []),
         (" \n\t", [], []),
@@ -52,14 +52,14 @@ def test_cut_compressed_files(file: Callable[..., Path]) -> None:
         ("9" * 5000, [], ["job 1: holds a number that cannot be read"]),
     ],
 )
-def test_objects_of_a_text(text: str, values: list[Any], told: list[str]) -> None:
+def test_objects_of_a_text(text: str, values: list[Any], expected: list[str]) -> None:
     """Tests that values are read up to the end, a cut, which is a note, or a fault, which ends the reading."""
     found: list[Fault] = []
     notes: list[str] = []
     assert list(json_objects(text, "job", found, notes)) == values
     lines = [*map(str, found), *notes]
-    assert len(lines) == len(told)
-    assert all(line.startswith(begin) for line, begin in zip(lines, told, strict=True))
+    assert len(lines) == len(expected)
+    assert all(line.startswith(begin) for line, begin in zip(lines, expected, strict=True))
 
 
 class Record(Foreign):
@@ -109,7 +109,7 @@ def test_hosts(path: str, place: Location) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "least", "number", "told"),
+    ("word", "least", "number", "message"),
     [
         ("+07", 0, 7, None),
         ("-3", -3, -3, None),
@@ -122,11 +122,11 @@ def test_hosts(path: str, place: Location) -> None:
         ("\u0661", 0, 0, 'line 4: cost must be a whole number, not "\\u0661"'),
     ],
 )
-def test_numbers_of_a_line(word: str, least: int, number: int, told: str | None) -> None:
+def test_numbers_of_a_line(word: str, least: int, number: int, message: str | None) -> None:
     """Tests that a word is a whole number from the least up to 2^53, or a fault and 0."""
     found: list[Fault] = []
     assert Line(4, ("a", word)).integer(1, "cost", found, least) == number
-    assert [str(fault) for fault in found] == ([] if told is None else [told])
+    assert [str(fault) for fault in found] == ([] if message is None else [message])
 
 
 def test_bug_thousands_of_zeros_before_a_number_were_a_traceback() -> None:

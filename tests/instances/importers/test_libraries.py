@@ -45,7 +45,7 @@ def test_gap_sets(file: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("", ["holds no number"]),
         ("3", ["line 1: is too short: expected agents, jobs and their numbers"]),
@@ -68,10 +68,10 @@ def test_gap_sets(file: Callable[..., Path]) -> None:
         ),
     ],
 )
-def test_gap_faults(file: Callable[..., Path], text: str, told: list[str] | None) -> None:
+def test_gap_faults(file: Callable[..., Path], text: str, expected: list[str] | None) -> None:
     """Tests that each fault is told with its line, all of them at once."""
     found = faults(import_orlib_gap, file(text))
-    assert found == told if told is not None else "they are not" in found[0]
+    assert found == expected if expected is not None else "they are not" in found[0]
 
 
 def test_assign(file: Callable[..., Path]) -> None:
@@ -83,7 +83,7 @@ def test_assign(file: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("", ["holds no number"]),
         ("x", ['line 1: expected how many there are, got "x"']),
@@ -92,9 +92,9 @@ def test_assign(file: Callable[..., Path]) -> None:
         ("1\n 1,5\n", ['line 2: expected a number, got "1,5"']),
     ],
 )
-def test_assign_faults(file: Callable[..., Path], text: str, told: list[str]) -> None:
+def test_assign_faults(file: Callable[..., Path], text: str, expected: list[str]) -> None:
     """Tests that each fault is told with its line."""
-    assert faults(import_orlib_assign, file(text)) == told
+    assert faults(import_orlib_assign, file(text)) == expected
 
 
 def test_dimacs(file: Callable[..., Path]) -> None:
@@ -114,7 +114,7 @@ def test_dimacs(file: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("", ['there is no line "p min NODES ARCS"']),
         ("c only\n", ['there is no line "p min NODES ARCS"']),
@@ -152,6 +152,6 @@ def test_dimacs(file: Callable[..., Path]) -> None:
         ),
     ],
 )
-def test_dimacs_faults(file: Callable[..., Path], text: str, told: list[str]) -> None:
+def test_dimacs_faults(file: Callable[..., Path], text: str, expected: list[str]) -> None:
     """Tests that each fault is told with its line, all of them at once."""
-    assert faults(import_dimacs, file(text)) == told
+    assert faults(import_dimacs, file(text)) == expected

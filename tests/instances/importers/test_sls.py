@@ -50,9 +50,9 @@ def test_sls_oddities(file: Callable[..., Path]) -> None:
     instance = noun(imported)
     assert [row.tolist() for row in instance.replicas] == [[0], [], [0], []]
     assert "queue q2 has no weight in the allocation file; it weighs 1" in imported.notes
-    told = " ".join(imported.notes)
+    message = " ".join(imported.notes)
     for what in ("on hosts that the node file does not have", "name another rack", "ended before they started"):
-        assert what in told
+        assert what in message
     bare = '{"job.id": "j", "job.tasks": [{"container.type": "map", "container.host": "h"}, {"container.type": "map"}]}'
     assert "groups" not in import_sls(file(bare)).documents[0]
     assert import_sls(file(bare + '{"job.id": "cut", "job', "cut")).notes
@@ -81,7 +81,7 @@ def test_sls_slots(file: Callable[..., Path], slots: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("jobs", "told"),
+    ("jobs", "expected"),
     [
         ("", ["there is no complete job in it; an SLS job file is JSON objects, one after the other"]),
         ("[1]", ["job 1: expected an object, got a list"]),
@@ -105,13 +105,13 @@ def test_sls_slots(file: Callable[..., Path], slots: Any) -> None:
         ),
     ],
 )
-def test_sls_job_faults(file: Callable[..., Path], jobs: str, told: list[str]) -> None:
+def test_sls_job_faults(file: Callable[..., Path], jobs: str, expected: list[str]) -> None:
     """Tests that each fault of a job file is told with its place, all of them at once."""
-    assert faults(import_sls, file(jobs)) == told
+    assert faults(import_sls, file(jobs)) == expected
 
 
 @pytest.mark.parametrize(
-    ("nodes", "told"),
+    ("nodes", "expected"),
     [
         ("", ["there is no node in it; an SLS node file is {rack, nodes: [{node}]}, one a rack"]),
         (NODES[:-10], ["the file ends within rack 1; the complete ones before it are kept"]),
@@ -128,13 +128,13 @@ def test_sls_job_faults(file: Callable[..., Path], jobs: str, told: list[str]) -
         ),
     ],
 )
-def test_sls_node_faults(file: Callable[..., Path], nodes: str, told: list[str]) -> None:
+def test_sls_node_faults(file: Callable[..., Path], nodes: str, expected: list[str]) -> None:
     """Tests that each fault of a node file is told with its place."""
-    assert faults(import_sls, file(SLS, "jobs"), file(nodes, "nodes")) == told
+    assert faults(import_sls, file(SLS, "jobs"), file(nodes, "nodes")) == expected
 
 
 @pytest.mark.parametrize(
-    ("queues", "told"),
+    ("queues", "expected"),
     [
         ("<allocations>", ["line 1, column 14: malformed XML: no element found"]),
         ('<!DOCTYPE x [<!ENTITY a "b">]><allocations/>', ["declares a document type; an allocation file needs none"]),
@@ -153,6 +153,6 @@ def test_sls_node_faults(file: Callable[..., Path], nodes: str, told: list[str])
         ),
     ],
 )
-def test_sls_queue_faults(file: Callable[..., Path], queues: str, told: list[str]) -> None:
+def test_sls_queue_faults(file: Callable[..., Path], queues: str, expected: list[str]) -> None:
     """Tests that each fault of an allocation file is told with its place, and entities are not even read."""
-    assert faults(import_sls, file(SLS, "jobs"), file(NODES, "nodes"), file(queues, "queues")) == told
+    assert faults(import_sls, file(SLS, "jobs"), file(NODES, "nodes"), file(queues, "queues")) == expected

@@ -38,7 +38,7 @@ def test_swim(file: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"nodes": 2}, "3 replicas need as many nodes, and there are 2"),
         ({"block": 0}, "block is 0; it must be 1 or more"),
@@ -49,9 +49,9 @@ def test_swim(file: Callable[..., Path]) -> None:
         ({"remote": -1}, "remote is -1; it must be 0 or more"),
     ],
 )
-def test_swim_options(file: Callable[..., Path], options: dict[str, int], told: str) -> None:
+def test_swim_options(file: Callable[..., Path], options: dict[str, int], message: str) -> None:
     """Tests that numbers out of range are wrong usage."""
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         IMPORTERS["swim"].read(file(SWIM), **options)
 
 
@@ -79,7 +79,7 @@ def test_swim_does_not_fill_the_memory(file: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         (
             "",
@@ -103,6 +103,6 @@ def test_swim_does_not_fill_the_memory(file: Callable[..., Path]) -> None:
         ),
     ],
 )
-def test_swim_faults(file: Callable[..., Path], text: str, told: list[str]) -> None:
+def test_swim_faults(file: Callable[..., Path], text: str, expected: list[str]) -> None:
     """Tests that each fault is told with its line, all of them at once."""
-    assert faults(import_swim, file(text)) == told
+    assert faults(import_swim, file(text)) == expected

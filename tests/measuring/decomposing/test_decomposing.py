@@ -151,7 +151,7 @@ def test_how_it_is_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "error", "told"),
+    ("asked", "error", "message"),
     [
         (lambda problem: decompose(optsched.problem("lsap", "papers/guo-fig2"), "dl"), UsageError, "decompose takes"),
         (lambda problem: decompose(problem, "fair", []), UsageError, "one seed or more"),
@@ -163,9 +163,9 @@ def test_how_it_is_shown() -> None:
         (lambda problem: decompose_all(problem, [("fair", {"delai": 1})]), UsageError, "delai"),
     ],
 )
-def test_what_is_refused(asked: Callable[[Makespan], object], error: type[Exception], told: str) -> None:
+def test_what_is_refused(asked: Callable[[Makespan], object], error: type[Exception], message: str) -> None:
     """Tests a line for a problem without time, no seed or policy, one twice, a parameter that is none, and idling."""
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=message):
         asked(Makespan(crossed()))
 
 
@@ -248,16 +248,16 @@ def test_the_order_of_another_policy() -> None:
 
 def test_a_policy_that_fails_ends_no_table() -> None:
     """Tests that a policy that fails is told of by its name, and that the others are measured."""
-    told: list[str] = []
-    found = decompose_all(Makespan(crossed()), [First, Idle], [3], heartbeat=0, step=told.append)
+    lines: list[str] = []
+    found = decompose_all(Makespan(crossed()), [First, Idle], [3], heartbeat=0, step=lines.append)
     assert [last_name(one.label) for one in found] == ["First"]
     assert list(map(last_name, found.failed)) == ["Idle"]
-    assert list(map(last_name, told)) == ["First, seed 3", "Idle, seed 3", "the best schedule"]
+    assert list(map(last_name, lines)) == ["First, seed 3", "Idle, seed 3", "the best schedule"]
     with pytest.raises(HeuristicFailed, match='Idle": 2 maps wait'):
         found.raise_if_failed()
-    told.clear()
-    nothing = decompose_all(Makespan(crossed()), [Idle], [3], heartbeat=0, step=told.append)
-    assert (len(nothing), list(map(last_name, told)), nothing.frame().shape) == (0, ["Idle, seed 3"], (0, 9))
+    lines.clear()
+    nothing = decompose_all(Makespan(crossed()), [Idle], [3], heartbeat=0, step=lines.append)
+    assert (len(nothing), list(map(last_name, lines)), nothing.frame().shape) == (0, ["Idle, seed 3"], (0, 9))
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -231,11 +231,11 @@ def test_slots_where_prices_are_and_replicas_where_it_costs() -> None:
     """Tests that the dear slot comes first, that full nodes follow, and that a replica goes where the task runs."""
     found = explain(contended(), [1, 2, 0], worth=5)
     assert found.gap == (0,)
-    told = {(worth.change, worth.node): worth for worth in found.worths}
-    slot = told["slot", "a"]
+    expected = {(worth.change, worth.node): worth for worth in found.worths}
+    slot = expected["slot", "a"]
     assert (slot.gain, slot.objective, slot.promised, slot.placed) == ((1,), (1,), (1,), 0)
-    assert told["slot", "b"].gain == (0,)
-    replica = told["replica", "b"]
+    assert expected["slot", "b"].gain == (0,)
+    replica = expected["replica", "b"]
     assert (replica.gain, replica.promised) == ((1,), (1,))
     assert [worth.gain for worth in found.worths] == sorted((worth.gain for worth in found.worths), reverse=True)  # type: ignore[type-var]
 
@@ -292,9 +292,9 @@ def test_nothing_to_try_is_told() -> None:
     workload = Workload(["t"], replicas=Ragged.from_rows([[0]]))
     found = explain(problem("latency", Instance(Cluster(["a"]), workload)), ["a"], worth=3)
     assert found.worths == ()
-    told = "no full node would offer one more slot, and no replica or room betters the optimum as it is placed"
-    assert found.to_dict()["no_worth"] == told
-    assert str(found).endswith(f"No change of the cluster was tried: {told}.")
+    text = "no full node would offer one more slot, and no replica or room betters the optimum as it is placed"
+    assert found.to_dict()["no_worth"] == text
+    assert str(found).endswith(f"No change of the cluster was tried: {text}.")
 
 
 def packed(cost: list[list[int]], capacity: list[float], allowed: list[list[bool]] | None = None) -> Problem:
@@ -314,8 +314,8 @@ def test_the_task_that_gains_most() -> None:
     """Tests that of each node the task that gains most there is told, the dearest node first, with what it lacks."""
     asked = packed([[0, 9, 9], [1, 7, 3], [0, 2, 6]], [0.2, 0.0, 0.4])
     found = rooms(asked, np.array([0, 2, 2]))
-    told = [(room.node, room.of, room.more, room.promised) for room, _ in found]
-    assert told == [("n0", "t2", {"weight": Fraction(1, 5)}, (6,)), ("n1", "t2", {"weight": Fraction(1, 5)}, (4,))]
+    shown = [(room.node, room.of, room.more, room.promised) for room, _ in found]
+    assert shown == [("n0", "t2", {"weight": Fraction(1, 5)}, (6,)), ("n1", "t2", {"weight": Fraction(1, 5)}, (4,))]
     assert found[0][1].instance.cluster.capacity["weight"].tolist() == [0.4, 0.0, 0.4]
 
 
@@ -326,8 +326,8 @@ def test_what_room_does_not_help() -> None:
     assert rooms(packed([[1, 1], [1, 1]], [0.2, 0.2]), np.array([0, 1])) == []
 
 
-@pytest.mark.parametrize(("held", "told"), [(4.0, {"cpu": 1}), (1.0, None)])
-def test_waiting_tasks(held: float, told: dict[str, int] | None) -> None:
+@pytest.mark.parametrize(("held", "expected"), [(4.0, {"cpu": 1}), (1.0, None)])
+def test_waiting_tasks(held: float, expected: dict[str, int] | None) -> None:
     """Tests that in `utility` room is made for a task that waits, but not on a node that running tasks overload."""
     cluster = Cluster(["a"], capacity={"cpu": [held]})
     workload = Workload(
@@ -340,8 +340,10 @@ def test_waiting_tasks(held: float, told: dict[str, int] | None) -> None:
     )
     state = State.initial(cluster, workload, status=[RUNNING, PENDING, PENDING], node=[0, -1, -1])
     asked = problem("utility", Instance(cluster, workload, state))
-    last = np.array([0, -1]) if told else np.array([-1, -1])
-    assert [(room.node, room.of, room.more) for room, _ in rooms(asked, last)] == ([("a", "m2", told)] if told else [])
+    last = np.array([0, -1]) if expected else np.array([-1, -1])
+    assert [(room.node, room.of, room.more) for room, _ in rooms(asked, last)] == (
+        [("a", "m2", expected)] if expected else []
+    )
 
 
 def test_words_and_numbers_of_room() -> None:

@@ -88,7 +88,7 @@ ALONE = solve(Lsap(Instance(Cluster(["a"]), Workload(["t1"]))))
 
 
 @pytest.mark.parametrize(
-    ("posed", "given", "more", "error", "told"),
+    ("posed", "given", "more", "error", "message"),
     [
         (FLOW, "dl", {}, UsageError, "explain takes a problem that places tasks, not min-cost-flow"),
         ("papers/guo-fig2", "dl", {}, UsageError, "explain takes a problem, not the text"),
@@ -105,9 +105,9 @@ ALONE = solve(Lsap(Instance(Cluster(["a"]), Workload(["t1"]))))
         (SWAPPED, EMPTY, {}, UsageError, "the solution holds no placement"),
     ],
 )
-def test_what_is_refused(posed: Any, given: Any, more: dict[str, Any], error: type[Exception], told: str) -> None:
+def test_what_is_refused(posed: Any, given: Any, more: dict[str, Any], error: type[Exception], message: str) -> None:
     """Tests the messages for what cannot be explained: each says what is wrong."""
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=message):
         explain(posed, given, **more)
 
 

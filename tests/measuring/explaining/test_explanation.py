@@ -106,18 +106,18 @@ def test_a_chain_of_two() -> None:
 
 def test_a_long_chain_is_cut() -> None:
     """Tests that of a chain of many moves the first are told, and how many there are more."""
-    told = lines(chain_of(12), list(range(12)))[4]
-    assert told.count("which pushes") == 7
-    assert told.endswith(", and so on, 4 more moves")
+    printed = lines(chain_of(12), list(range(12)))[4]
+    assert printed.count("which pushes") == 7
+    assert printed.endswith(", and so on, 4 more moves")
 
 
 def test_more_chains_than_asked_for() -> None:
     """Tests that what is not told one by one is one line, with what it gains together."""
     workload = Workload([f"t{task}" for task in range(3)], replicas=Ragged.from_rows([[3], [4], [5]]))
     posed = Lsap(Instance(Cluster([f"n{node}" for node in range(6)]), workload))
-    told = lines(posed, [0, 1, 2], most=1)
-    assert told[0].startswith("instance, lsap: ")
-    assert told[-2:] == [
+    printed = lines(posed, [0, 1, 2], most=1)
+    assert printed[0].startswith("instance, lsap: ")
+    assert printed[-2:] == [
         "     and 2 more of 2 moves: together 2 less locality-cost",
         "Together: 3 less locality-cost, which is the gap.",
     ]
@@ -147,9 +147,9 @@ def test_racks_and_cycles() -> None:
 def test_steps_in_an_order() -> None:
     """Tests that ordered gains are said to depend on the order, and that components are told by their names."""
     posed = problem("latency", generate("latency", 5, nodes=4, tasks=9, replicas=1))
-    told = lines(posed, [0] * 9)
-    assert told[3].startswith("The lines depend on their order: applied from the top")
-    assert "makespan" in told[-1]
+    printed = lines(posed, [0] * 9)
+    assert printed[3].startswith("The lines depend on their order: applied from the top")
+    assert "makespan" in printed[-1]
     assert gained(posed, (-2, 3)) == "2 more makespan, 3 less work"
     assert gained(posed, (0, 0)) == "no change by itself"
 

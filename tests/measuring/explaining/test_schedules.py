@@ -43,10 +43,10 @@ def test_jobs_lose_what_the_gap_is(problem: ScheduleProblem) -> None:
     for job in found.jobs:
         assert job.alone <= min(job.best, job.time)
         assert job.last.end == max(end for name, end in ends.items() if name.startswith(job.job))
-    told = found.to_dict()
-    assert json.loads(json.dumps(told))["gap"] == [int(found.gap[0])] == told["gap"]
-    assert {entry["task"] for entry in told["tasks"]} == set(ends)
-    assert told["chain"][-1]["end"] == max(ends.values())
+    shown = found.to_dict()
+    assert json.loads(json.dumps(shown))["gap"] == [int(found.gap[0])] == shown["gap"]
+    assert {entry["task"] for entry in shown["tasks"]} == set(ends)
+    assert shown["chain"][-1]["end"] == max(ends.values())
     assert repr(found).startswith("<fair on order-of-jobs, job-times: gap ")
 
 
@@ -63,14 +63,14 @@ def test_what_may_be_given(problem: ScheduleProblem) -> None:
     def breaks(*_: object) -> None:
         raise ZeroDivisionError
 
-    for given, kind, told in (
+    for given, kind, message in (
         (None, UsageError, "give a policy or a schedule: there are feasible ones"),
         (other, UsageError, "of another instance"),
         (Placement.empty(tasks), UsageError, "decides when tasks run: give a policy or a schedule"),
         (Schedule.empty(tasks), UsageError, "the schedule is infeasible, so that there is no gap to explain: every-"),
         (breaks, HeuristicFailed, "ZeroDivisionError"),
     ):
-        with pytest.raises(kind, match=told):
+        with pytest.raises(kind, match=message):
             explain(problem, given)
     with pytest.raises(UsageError, match="takes no parameters: leave seeds out"):
         explain(problem, best, seeds=3)
@@ -109,15 +109,15 @@ def by_seconds(problem: Makespan, schedule: Schedule) -> list[tuple[int, int, in
     from_when = problem.reduces_from(problem.ends(schedule))[problem.jobs.of_task[problem.tasks]]
     found = []
     for position, task in enumerate(problem.tasks.tolist()):
-        told = [0, 0, 0]
+        shown = [0, 0, 0]
         for second in range(int(problem.release[position]) // MICRO, int(begin[task])):
             busy = sum(
                 bool(runs[other]) and kind[other] == kind[task] and begin[other] <= second < ends[other]
                 for other in range(len(workload))
             )
             waits_for_maps = kind[task] == 1 and second * MICRO < from_when[position] < 2**60
-            told[0 if waits_for_maps else 1 if busy >= problem.room[KINDS[kind[task]]].sum() else 2] += 1
-        found.append((told[0], told[1], told[2]))
+            shown[0 if waits_for_maps else 1 if busy >= problem.room[KINDS[kind[task]]].sum() else 2] += 1
+        found.append((shown[0], shown[1], shown[2]))
     return found
 
 

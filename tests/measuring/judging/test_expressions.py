@@ -57,7 +57,7 @@ def test_comparisons_are_place_by_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("c > 1", "nothing measured is called c"),
         ("a >", "invalid syntax"),
@@ -73,7 +73,7 @@ def test_comparisons_are_place_by_place() -> None:
         ("__import__(1)", "nothing measured is called __import__"),
     ],
 )
-def test_no_arithmetic(text: str, told: str) -> None:
+def test_no_arithmetic(text: str, message: str) -> None:
     """Tests that anything but arithmetic is refused, with the text."""
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         evaluated(text, VALUES)

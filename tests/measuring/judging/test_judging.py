@@ -180,7 +180,7 @@ def test_selection() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda: claims(verdict=True), "a verdict is a text"),
         (lambda: claims(verdict="true"), 'no verdict "true"; known: holds'),
@@ -188,10 +188,10 @@ def test_selection() -> None:
         (lambda: claim("shen-2016/5-future").judge(), "no judge runs for this claim; its verdict is by review"),
     ],
 )
-def test_wrong_arguments(call: object, told: str) -> None:
+def test_wrong_arguments(call: object, message: str) -> None:
     """Tests that each wrong argument is wrong usage that says what is known."""
     assert callable(call)
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         call()
 
 
@@ -243,6 +243,6 @@ def test_a_package_with_a_claim_under_another_name(tmp_path: Path) -> None:
     (tmp_path / "ours.py").write_text(OUTSIDE)
     outside_packages.install(tmp_path, "our-claims", {"optsched.claims": {"strange": "ours:STRANGE"}})
     with outside_packages.on_path(tmp_path) as optsched:
-        told = optsched("claims", code=2).stderr
-        assert "our-claims" in told
-        assert "no claim whose id begins with strange/" in told
+        output = optsched("claims", code=2).stderr
+        assert "our-claims" in output
+        assert "no claim whose id begins with strange/" in output

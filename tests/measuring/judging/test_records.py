@@ -26,7 +26,7 @@ def test_selection(select: Callable[..., tuple[Any, ...]], word: str) -> None:
 
 @pytest.mark.parametrize(("select", "find"), [(claims, claim), (figures, figure)])
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda select, find: select("guo-2021"), 'no paper .*did you mean "guo-2012"'),
         (lambda select, find: select(3), "a paper has a name, a text"),
@@ -37,8 +37,8 @@ def test_selection(select: Callable[..., tuple[Any, ...]], word: str) -> None:
     ],
 )
 def test_wrong_arguments(
-    select: Callable[..., Any], find: Callable[..., Any], call: Callable[..., Any], told: str
+    select: Callable[..., Any], find: Callable[..., Any], call: Callable[..., Any], message: str
 ) -> None:
     """Tests that each wrong argument is wrong usage that says what is known."""
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         call(select, find)

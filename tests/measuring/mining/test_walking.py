@@ -44,15 +44,15 @@ def search_of(
 
 def test_a_larger_budget_begins_the_same() -> None:
     """Tests that what a search tries does not hang on how much it may try, and that it ends when that is spent."""
-    told: dict[int, list[str]] = {}
+    shown: dict[int, list[str]] = {}
     for budget in (40, 120):
         lines: list[str] = []
         search, _ = search_of("labl", budget, lines.append)
         search.run()
         assert search.searched == search.tried == len(lines) == budget
-        told[budget] = [line.replace(f" of {budget}", "") for line in lines]
-    assert told[120][:40] == told[40]
-    assert "worst so far" in told[40][-1]
+        shown[budget] = [line.replace(f" of {budget}", "") for line in lines]
+    assert shown[120][:40] == shown[40]
+    assert "worst so far" in shown[40][-1]
 
 
 def last_node(problem: Any, rng: Any) -> list[str]:

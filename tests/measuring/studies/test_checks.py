@@ -21,7 +21,7 @@ def nowhere(problem: Any, rng: Any) -> list[None]:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"max_gap": "5%"}, "worst gap at most 5 %"),
         ({"max_absolute": 2, "over": 0.9, "baseline": "x.json"}, "0.9 quantile of the gap at most 2"),
@@ -30,13 +30,13 @@ def nowhere(problem: Any, rng: Any) -> list[None]:
         ({"baseline": "x.json", "certify": True}, "no worse than recorded, proved"),
     ],
 )
-def test_asserted(given: dict[str, Any], told: str) -> None:
+def test_asserted(given: dict[str, Any], message: str) -> None:
     """Tests that what must hold is told in a few words."""
-    assert Check.of("dl", "papers/guo-fig2", "lsap", **given).asserted.startswith(told)
+    assert Check.of("dl", "papers/guo-fig2", "lsap", **given).asserted.startswith(message)
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "told"),
+    ("given", "error", "message"),
     [
         ({"feasible": False}, UsageError, "nothing is asserted"),
         ({"heuristic": []}, UsageError, "at least one heuristic in at least one problem"),
@@ -55,9 +55,9 @@ def test_asserted(given: dict[str, Any], told: str) -> None:
         ({"parameters": "levels=0,1,2"}, UsageError, "a mapping of names to values"),
     ],
 )
-def test_wrong_use(given: dict[str, Any], error: Any, told: str) -> None:
+def test_wrong_use(given: dict[str, Any], error: Any, message: str) -> None:
     """Tests that what is asked for wrongly is told before anything runs."""
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=message):
         Check.of(**{"heuristic": "dl", "instances": "papers/guo-fig2", "problem": "lsap"} | given).planned()
 
 
@@ -218,7 +218,7 @@ def test_only_some() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "check: is missing: write a table [[check]] with heuristic, problem and instances"),
         ("[check]\n", "check: is no list of tables: begin each check with [[check]]"),
@@ -251,10 +251,10 @@ def test_only_some() -> None:
         (f"{SMALL}{SMALL}", 'check[1].name: check[0] is called "lsap-sched in lsap", too: give each a name of its own'),
     ],
 )
-def test_each_fault(text: str, told: str) -> None:
+def test_each_fault(text: str, message: str) -> None:
     """Tests the place, the value and the mend of each kind of fault, and that it comes alone."""
     (fault,) = faults(text)
-    assert fault.startswith(told)
+    assert fault.startswith(message)
 
 
 def test_all_faults_at_once() -> None:

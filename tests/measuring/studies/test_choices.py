@@ -57,7 +57,7 @@ def test_parameters_of_a_users_own(text: str, value: Any, tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("dll", "did you mean"),
         ("dl,reading", "name=value"),
@@ -66,9 +66,9 @@ def test_parameters_of_a_users_own(text: str, value: Any, tmp_path: Path, monkey
         ("dl,red=1", "reading"),
     ],
 )
-def test_wrong_choices(text: str, told: str) -> None:
+def test_wrong_choices(text: str, message: str) -> None:
     """Tests that wrong texts are wrong usage, with the mend."""
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         chosen(text)
 
 
@@ -92,7 +92,7 @@ def test_sources(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "message"),
     [
         (Family("min-cost-flow", range(1)), "networks"),
         ([5], "an Instance or a Family"),
@@ -100,9 +100,9 @@ def test_sources(folder: Path) -> None:
         (Family("lsap", [1], {"family": 4}), "lsap: family is no parameter: give a family's name and its seeds"),
     ],
 )
-def test_what_is_no_source(source: Any, told: str) -> None:
+def test_what_is_no_source(source: Any, message: str) -> None:
     """Tests that networks, what is no source at all, and a seed or name among parameters are refused."""
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         groups_of(source)
 
 
@@ -120,15 +120,15 @@ _NONE = [0, -1, True, 1.5, "", "a", "3-1", "1,-2", [], [1.5], [True], [-1], ["1"
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         *((given, _FORMS) for given in _NONE),
         *((given, "are more than 1,000,000: take fewer") for given in ("0-99999999999", 10**12, itertools.count())),
     ],
 )
-def test_no_seeds(given: Any, told: str) -> None:
+def test_no_seeds(given: Any, message: str) -> None:
     """Tests that what is no seed is wrong usage with the forms that there are, and too many are refused at once."""
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         seeds_of(given)
 
 
@@ -147,10 +147,10 @@ def test_all_faults_at_once(folder: Path) -> None:
     (folder / "empty").mkdir()
     with pytest.raises(InputError) as caught:
         groups_of([folder / "broken.json", "papers/guo-fig22", "no/such/*.json", tiny()])
-    told = str(caught.value)
-    assert "broken.json" in told
-    assert "did you mean" in told
-    assert "no/such/*.json: fits no file" in told
+    message = str(caught.value)
+    assert "broken.json" in message
+    assert "did you mean" in message
+    assert "no/such/*.json: fits no file" in message
     for source, words in (
         (folder / "empty", "holds no instance: .*, and no tasks.csv"),
         (str(folder / "*.npz"), "fits no file"),
@@ -207,10 +207,10 @@ def test_the_optimum_of_each_round() -> None:
 def test_what_is_no_toml(tmp_path: Path) -> None:
     """Tests that a file that is not there, is no TOML or nested too deep is told with its name."""
     file = tmp_path / "a.toml"
-    for text, told in ((None, "cannot be read"), ("a = ", "is not TOML"), (f"a = {'[' * 9999}", "nested too deep")):
+    for text, message in ((None, "cannot be read"), ("a = ", "is not TOML"), (f"a = {'[' * 9999}", "nested too deep")):
         if text is not None:
             file.write_text(text)
-        with pytest.raises(InputError, match=told) as caught:
+        with pytest.raises(InputError, match=message) as caught:
             read_toml(file, SWEEP)
         assert str(caught.value).startswith(str(file))
     file.write_text("seeds = 3\n")
@@ -222,14 +222,14 @@ def test_forms() -> None:
     faults: list[Fault] = []
     given = {"seeds": True, "heuristic": ["dl", ""], "instances": "a", "family": [{"nodes": 3}], "problme": "lsap"}
     assert formed(given, MEASURED, "part[0].", faults) == {"instances": "a", "heuristic": ["dl", None]}
-    told = [str(fault) for fault in faults]
-    assert [line.partition(":")[0].removeprefix("part[0].") for line in told] == [
+    shown = [str(fault) for fault in faults]
+    assert [line.partition(":")[0].removeprefix("part[0].") for line in shown] == [
         "seeds",
         "heuristic[1]",
         "family[0]",
         "problme",
     ]
-    assert told[0].endswith('expected how many, a list of seeds, or a text such as "0-29", got true')
-    assert told[2].endswith("or a list of them, got a table")
-    assert told[3].endswith('did you mean "problem"?')
+    assert shown[0].endswith('expected how many, a list of seeds, or a text such as "0-29", got true')
+    assert shown[2].endswith("or a list of them, got a table")
+    assert shown[3].endswith('did you mean "problem"?')
     assert (listed("a"), listed(["a"])) == (["a"], ["a"])

@@ -100,7 +100,7 @@ def test_infeasible_placements() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"max_gap": 0, "max_absolute": 0}, "not both"),
         ({"max_gap": 0, "over": "best"}, "worst, mean, median"),
@@ -114,9 +114,9 @@ def test_infeasible_placements() -> None:
         ({"over": "nonsense"}, "give max_gap or max_absolute"),
     ],
 )
-def test_limits_that_are_none(given: dict[str, Any], told: str) -> None:
+def test_limits_that_are_none(given: dict[str, Any], message: str) -> None:
     """Tests that what goes not together, or does not exist, is wrong usage."""
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         GapLimit.of(**given)
     assert GapLimit.of() is None
 
@@ -152,8 +152,8 @@ def test_component_and_frontier() -> None:
     relative = GapLimit.of(max_gap="133%", component="work", frontier=True)
     (breach,) = breaches(measured, relative)
     assert "133.3 %, over the limit of 133 %" in breach.message
-    for wrong, told in (({"component": "load"}, "makespan"), ({}, "wants component")):
-        with pytest.raises(UsageError, match=told):
+    for wrong, message in (({"component": "load"}, "makespan"), ({}, "wants component")):
+        with pytest.raises(UsageError, match=message):
             breaches(measured, GapLimit.of(max_absolute=0, **wrong))
     with pytest.raises(UsageError, match="no frontier"):
         breaches(runs([0]), GapLimit.of(max_gap=0, component="locality-cost", frontier=True))
@@ -199,28 +199,28 @@ def measured(instances: Any, heuristic: Any = swap, name: str = "lsap", **parame
 
 def test_lines_of_a_breach() -> None:
     """Tests that a breach tells the run, both values, each task that differs with both nodes, and what to do."""
-    told = list(lines(breaches(measured(made(3)), GapLimit.of(max_absolute=1))))
-    assert told[0] == f"{__name__}:swap on row, lsap, seed 0: the gap is 2, over the limit of 1"
-    assert told[1] == "  value 2 against the optimum 0"
-    assert told[2:4] == [
+    printed = list(lines(breaches(measured(made(3)), GapLimit.of(max_absolute=1))))
+    assert printed[0] == f"{__name__}:swap on row, lsap, seed 0: the gap is 2, over the limit of 1"
+    assert printed[1] == "  value 2 against the optimum 0"
+    assert printed[2:4] == [
         "  2 avoidable off-rack maps (2 less locality-cost), on n1, n0",
         "  2 of 3 tasks run elsewhere than in the nearest optimal placement:",
     ]
-    assert [line.split() for line in told[4:7]] == [
+    assert [line.split() for line in printed[4:7]] == [
         ["task", "heuristic", "optimal"],
         ["t0", "n1", "n0"],
         ["t1", "n0", "n1"],
     ]
-    assert told[7].startswith("  reproduce it: save the instance first (optsched.save(instance, 'row.json'))")
+    assert printed[7].startswith("  reproduce it: save the instance first (optsched.save(instance, 'row.json'))")
 
 
 def test_bug_a_mean_gap_stood_beside_the_values_of_the_worst_run() -> None:
     """Tests that the mean over the runs comes first, and then the worst run with its own gap."""
-    told = list(lines(breaches(runs([0, 0, 2, 3]), GapLimit.of(max_gap="50%", over="mean"))))
-    assert told[0].endswith("place on one, lsap: the mean gap of 4 runs is 125 %, over the limit of 50 %")
-    assert told[1] == "  the worst run, on one, seed 3, has a gap of 300 %: value 4 against the optimum 1"
-    told = list(lines(breaches(runs([0, 0, 2, 3]), GapLimit.of(max_gap="50%"))))
-    assert told[0].endswith("on one, lsap, seed 3: the gap is 300 % (worst of 4 runs), over the limit of 50 %")
+    printed = list(lines(breaches(runs([0, 0, 2, 3]), GapLimit.of(max_gap="50%", over="mean"))))
+    assert printed[0].endswith("place on one, lsap: the mean gap of 4 runs is 125 %, over the limit of 50 %")
+    assert printed[1] == "  the worst run, on one, seed 3, has a gap of 300 %: value 4 against the optimum 1"
+    printed = list(lines(breaches(runs([0, 0, 2, 3]), GapLimit.of(max_gap="50%"))))
+    assert printed[0].endswith("on one, lsap, seed 3: the gap is 300 % (worst of 4 runs), over the limit of 50 %")
 
 
 def test_bug_a_mean_was_rounded_in_two_ways() -> None:
@@ -239,16 +239,18 @@ def test_bug_a_mean_was_rounded_in_two_ways() -> None:
 
 def test_bug_what_avoidable_maps_left_of_a_gap_had_no_name() -> None:
     """Tests that a line names the rest of a gap of 6, of which avoidable maps are 4."""
-    told = list(lines(breaches(measured("generated/lsap-n20-t15-seed0", "rand"), GapLimit.of(max_gap=0))))
-    assert told[1] == "  value 8 against the optimum 2"
-    assert told[2].startswith("  4 avoidable rack-local maps (4 less locality-cost), on n7")
-    assert told[3] == "  tasks that wait in only one of the placements and all other moves: 2 less locality-cost"
+    printed = list(lines(breaches(measured("generated/lsap-n20-t15-seed0", "rand"), GapLimit.of(max_gap=0))))
+    assert printed[1] == "  value 8 against the optimum 2"
+    assert printed[2].startswith("  4 avoidable rack-local maps (4 less locality-cost), on n7")
+    assert printed[3] == "  tasks that wait in only one of the placements and all other moves: 2 less locality-cost"
 
 
 def test_where_the_command_is_to_be_typed() -> None:
     """Tests that a folder stands before the command."""
-    told = list(lines(breaches(measured("papers/guo-fig2"), GapLimit.of(max_absolute=0)), folder="a b"))
-    assert told[-1].startswith("  reproduce it: cd 'a b' && PYTHONPATH=.. optsched gap papers/guo-fig2 --problem lsap")
+    printed = list(lines(breaches(measured("papers/guo-fig2"), GapLimit.of(max_absolute=0)), folder="a b"))
+    assert printed[-1].startswith(
+        "  reproduce it: cd 'a b' && PYTHONPATH=.. optsched gap papers/guo-fig2 --problem lsap"
+    )
 
 
 def test_traceback_begins_with_the_users_own_line() -> None:
@@ -259,11 +261,11 @@ def test_traceback_begins_with_the_users_own_line() -> None:
 
     (entry,) = measured(made(1), broken)
     cause = entry.report.run.cause
-    told = traceback_of(cause)
-    assert "KeyError: 'cause'" in told
-    assert told.endswith("ValueError: no\n")
-    assert told.count("File ") == 1
-    assert "in broken" in told
+    message = traceback_of(cause)
+    assert "KeyError: 'cause'" in message
+    assert message.endswith("ValueError: no\n")
+    assert message.count("File ") == 1
+    assert "in broken" in message
     assert "never raised" in traceback_of(ValueError("never raised"))
 
 
@@ -275,8 +277,8 @@ def test_long_tables_are_cut() -> None:
         return [*nodes[1:], nodes[0]]
 
     found = measured(made(30), turned)
-    told = list(lines(breaches(found, GapLimit.of(max_absolute=0))))
-    assert "    and 18 more" in told
+    printed = list(lines(breaches(found, GapLimit.of(max_absolute=0))))
+    assert "    and 18 more" in printed
     many = [Breach("is wrong", found[0], tuple(found))] * 14
     assert list(lines(many))[-1] == "and 2 more"
 
@@ -287,15 +289,15 @@ def test_waiting_tasks_and_failures() -> None:
     def waits(problem: Any, rng: Any) -> list[str | None]:
         return ["n0", None]
 
-    told = list(lines(breaches(measured(made(2), waits), None)))
-    assert told[0].endswith("seed 0: infeasible: cardinality: 1 task too few placed")
-    assert len(told) == 2, "an infeasible placement is not compared"
+    printed = list(lines(breaches(measured(made(2), waits), None)))
+    assert printed[0].endswith("seed 0: infeasible: cardinality: 1 task too few placed")
+    assert len(printed) == 2, "an infeasible placement is not compared"
 
     def broken(problem: Any, rng: Any) -> list[str]:
         raise KeyError("lost")
 
-    told = list(lines(breaches(measured(made(2), broken), None)))
-    assert "raised KeyError: 'lost'" in told[0]
+    printed = list(lines(breaches(measured(made(2), broken), None)))
+    assert "raised KeyError: 'lost'" in printed[0]
 
 
 def test_the_command_shows_the_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,8 +338,8 @@ def test_the_command_has_the_limits_of_the_run() -> None:
         ("quick", None, ["--profile", "quick", "--time-limit", f"{load_profile('quick').time_limit:g}"]),
         (own, None, ["--profile", "own.toml", "--time-limit", "none"]),
     ]
-    for profile, seconds, told in cases:
-        assert shlex.split(again(entry, None, profile, seconds))[-len(told) :] == told
+    for profile, seconds, expected in cases:
+        assert shlex.split(again(entry, None, profile, seconds))[-len(expected) :] == expected
     limits = Limits(seconds=30, memory_mb=500)
     assert again(entry, contained=limits).endswith("--time-limit none --run-limit 30 --memory-limit 500")
     check = Check.of("rand", "papers/guo-fig2", "lsap", max_absolute=0, profile="ci", seeds=20)
@@ -387,7 +389,7 @@ def test_there_and_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("then", "now", "told"),
+    ("then", "now", "message"),
     [
         (["a", "b"], ["a", "b"], None),
         (["b", "a"], ["a", "b"], None),
@@ -397,12 +399,12 @@ def test_there_and_back(tmp_path: Path) -> None:
         (["b", "a"], [None, "a"], "had the value 2 when it was recorded; now infeasible"),
     ],
 )
-def test_compared(then: list[Any], now: list[Any], told: str | None) -> None:
+def test_compared(then: list[Any], now: list[Any], message: str | None) -> None:
     """Tests that a worse value, or a placement that is no longer feasible, is a breach; a better one is counted."""
     found, improved = Baseline.of(answers(then)).compare(answers(now))
-    assert improved == (told is None and then != now)
-    assert len(found) == (told is not None)
-    assert told is None or found[0].message.startswith(told)
+    assert improved == (message is None and then != now)
+    assert len(found) == (message is not None)
+    assert message is None or found[0].message.startswith(message)
 
 
 def test_compared_in_order_of_components_and_by_sense() -> None:
@@ -504,7 +506,7 @@ RUN = dict.fromkeys(("instance", "problem", "heuristic", "instance_sha256"), "x"
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("{", "cannot be read as a baseline"),
         ("[]", "format"),
@@ -529,10 +531,10 @@ RUN = dict.fromkeys(("instance", "problem", "heuristic", "instance_sha256"), "x"
         ),
     ],
 )
-def test_broken_files(text: str, told: str, tmp_path: Path) -> None:
+def test_broken_files(text: str, message: str, tmp_path: Path) -> None:
     """Tests that a file that is no baseline, or of another version, is bad input with its place."""
     path = tmp_path / "baseline.json"
     path.write_text(text)
-    with pytest.raises(InputError, match=told) as caught:
+    with pytest.raises(InputError, match=message) as caught:
         Baseline.read(path)
     assert str(path) in str(caught.value)

@@ -46,7 +46,7 @@ def test_parameters_of_one_and_of_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("problems", "heuristics", "parameters", "told"),
+    ("problems", "heuristics", "parameters", "message"),
     [
         ("lsapp", (), {}, "did you mean"),
         ("min-cost-flow", (), {}, "no heuristics"),
@@ -56,9 +56,9 @@ def test_parameters_of_one_and_of_all() -> None:
         ("lsap", (), {"lsap": {"level": 1}}, "level"),
     ],
 )
-def test_wrong_plans(problems: Any, heuristics: Any, parameters: Any, told: str) -> None:
+def test_wrong_plans(problems: Any, heuristics: Any, parameters: Any, message: str) -> None:
     """Tests that what does not exist or go together is told before anything runs."""
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         plan("papers/guo-fig2", problems, heuristics, parameters)
 
 

@@ -345,10 +345,10 @@ def test_the_same_as_a_study(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(columns, expected[list(columns)])
     written = json.loads(to_json(study.records()))
     for record, other in zip(found.records(), written, strict=True):
-        told = {"version": code_version(), **other, "notes": []}
-        assert list(record) == list(told), "fields in their order"
-        assert {name: record[name] for name in told if name not in TIMES} == {
-            name: told[name] for name in told if name not in TIMES
+        shown = {"version": code_version(), **other, "notes": []}
+        assert list(record) == list(shown), "fields in their order"
+        assert {name: record[name] for name in shown if name not in TIMES} == {
+            name: shown[name] for name in shown if name not in TIMES
         }
     assert repr(found) == f"<Sweep in {tmp_path}/a.sqlite: 28 of 28 runs done>"
     assert found.finished
@@ -449,14 +449,14 @@ def found_after(path: Path, command: str, *values: object) -> tuple[str, ...]:
 
 def test_a_sound_store(copied: Path) -> None:
     """Tests that nothing is wrong with what a sweep stored, and that its optima are proved anew."""
-    told: list[str] = []
-    found = check_store(copied, told.append)
+    lines: list[str] = []
+    found = check_store(copied, lines.append)
     assert (found.runs, found.optima, found.instances, found.proved, found.faults) == (8, 4, 2, 4, ())
-    assert "guo-fig2 latency" in told
+    assert "guo-fig2 latency" in lines
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "message"),
     [
         ("UPDATE runs SET seed = 7 WHERE seed = 1", "its key is not that of what it says it ran"),
         ("UPDATE runs SET source_sha256 = 'x'", "its key is not that of what it says it ran"),
@@ -470,10 +470,10 @@ def test_a_sound_store(copied: Path) -> None:
         ("DELETE FROM sweeps", "refers to a row of sweeps that is not there"),
     ],
 )
-def test_each_change_is_found(copied: Path, command: str, told: str) -> None:
+def test_each_change_is_found(copied: Path, command: str, message: str) -> None:
     """Tests that a changed row is found, and where it is."""
     faults = found_after(copied, command)
-    assert any(told in fault for fault in faults), faults
+    assert any(message in fault for fault in faults), faults
 
 
 def test_levels_of_locality_of_an_earlier_version(copied: Path) -> None:

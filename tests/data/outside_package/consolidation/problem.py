@@ -69,8 +69,8 @@ class Consolidation(Problem):
     def cheap_bounds(self) -> tuple[Bound, ...]:
         largest = np.sort(self.capacity)[::-1].cumsum()
         nodes = int(np.searchsorted(largest, self.count)) + 1 if self.count else 0
-        told = "nodes that hold the tasks, the largest first"
-        return (Bound("largest-nodes", "cost", self.parameters["wake"] * nodes, told, ""),)
+        text = "nodes that hold the tasks, the largest first"
+        return (Bound("largest-nodes", "cost", self.parameters["wake"] * nodes, text, ""),)
 
 
 RECORD = Record(
