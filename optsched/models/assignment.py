@@ -65,19 +65,10 @@ def counted_model(problem: Any, per_pair: bool, before: tuple[Number, ...] = (),
 
     It has the expressions `placed` and, of a problem with levels, `locality_cost`.
 
-    Parameters
-    ----------
-    problem, per_pair
-        As of `ModelModule.build_pyomo`.
-    before
-        What the program is made with.
-    integral
-        Whether the variables may be continuous, without `per_pair`.
+    `problem`, `per_pair`: as of `ModelModule.build_pyomo`. `before`: what the program is made with. `integral`: whether
+    the variables may be continuous, without `per_pair`.
 
-    Raises
-    ------
-    TooLarge
-        If a table of costs has more than `MAX_VARIABLES` pairs.
+    TooLarge if a table of costs has more than `MAX_VARIABLES` pairs.
     """
     if isinstance(problem, TabledProblem) and problem.pairs > MAX_VARIABLES:
         raise TooLarge(
@@ -205,22 +196,11 @@ def binary_model(
 ) -> tuple[Any, list[list[Any]]]:
     """Shen et al.'s binaries, each task at most once, and as many as there are to place (Shen et al. 2016, note 2).
 
-    Parameters
-    ----------
-    problem
-        What to model.
-    letter, noun
-        Of the variables (`x.j.p`) and of the constraints of the tasks (`map.j`).
-    units
-        int64, shape (tasks, len(idle)): cost of each pair in units of the grid.
-    idle
-        Nodes with idle slots.
+    `letter`, `noun`: of the variables (`x.j.p`) and of the constraints of the tasks (`map.j`). `units`: int64, shape
+    (tasks, len(idle)): cost of each pair in units of the grid. `idle`: nodes with idle slots.
 
-    Returns
-    -------
-    tuple
-        The model, with constraints `cardinality` and `node.p` and the attribute `place`; and the variables, a row a
-        task.
+    Returns the model, with constraints `cardinality` and `node.p` and the attribute `place`; and the variables, a row a
+    task.
     """
     tasks, nodes = ids(problem, idle)
     task_names, node_names = injective_names(tasks), injective_names(nodes)

@@ -375,12 +375,8 @@ def modelled(
     `limit` is that of the second program; None: the first one. `start` is where to begin; `prepare` changes the model
     before it is solved.
 
-    Raises
-    ------
-    TooLarge
-        If there is no memory for the model; nothing is built then.
-    SolverDisagreement
-        If the solver's incumbent is no decision, or is not feasible.
+    TooLarge if there is no memory for the model; nothing is built then. SolverDisagreement if the solver's incumbent is
+    no decision, or is not feasible.
     """
     from optsched.models.export import about
     from optsched.routes.contained import may_overrun, refuse_beyond_memory

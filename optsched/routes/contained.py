@@ -146,13 +146,8 @@ _ENTRIES = {"pyomo": 2_000, "pulp": 2_000, "network-simplex": 2_000}
 def may_overrun(problem: AnyProblem, route: str, further: Mapping[str, int]) -> bool:
     """Whether a route may overrun a deadline by half a second or more.
 
-    Parameters
-    ----------
-    problem, route
-        What is solved, and how.
-    further
-        Routes of the problem's own, with how many pairs of tasks and nodes (of a flow network: nodes and arcs) it
-        takes (`OVERRUNS` of its module).
+    `problem`, `route`: what is solved, and how. `further`: routes of the problem's own, with how many pairs of tasks
+    and nodes (of a flow network: nodes and arcs) it takes (`OVERRUNS` of its module).
 
     Examples
     --------
@@ -222,10 +217,7 @@ def end_reason(solution: Solution) -> str | None:
 def contained_frontier(problem: AnyProblem, profile: Profile, route: str) -> Frontier:
     """The frontier that `frontier` finds; where its process was killed at a limit, the points that there were.
 
-    Raises
-    ------
-    RunFailed
-        If its process crashed.
+    RunFailed if its process crashed.
     """
     latest = Latest()
     what = f"{problem.place}: finding the frontier"

@@ -113,14 +113,8 @@ def network_of(
 ) -> ProgramNetwork:
     """The network of an assignment problem's program.
 
-    Parameters
-    ----------
-    problem
-        What is decided.
-    places
-        Of the network, if they are others than those of the problem (`network_places`).
-    engine
-        Which engine the network is for: what does not fit into memory with it is refused.
+    `places`: of the network, if they are others than those of the problem (`network_places`). `engine`: which engine
+    the network is for: what does not fit into memory with it is refused.
     """
     expect_recorded(problem, "routes", "the networks know")
     check()
@@ -196,14 +190,8 @@ def compact_network(problem: AssignmentProblem) -> FlowNetwork:
 def optimal_placement(problem: AssignmentProblem) -> Placement:
     """An optimal placement and nothing else, for schedulers that solve such a problem each round.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        If Ctrl-C came while the engine ran.
-    OptschedError
-        If the engine gave up (memory).
-    OutOfTime
-        If a deadline was past.
+    KeyboardInterrupt if Ctrl-C came while the engine ran. OptschedError if the engine gave up (memory). OutOfTime if a
+    deadline was past.
     """
     solution = solve_assignment(problem)
     return problem.placement(unless_stopped(solution.nodes, solution.limit, solution.raw_status, problem.name))
@@ -457,10 +445,8 @@ def nearest_optimum(problem: AssignmentProblem, here: Ints, there: Ints) -> Ints
     here, there
         int64, shape (tasks,): node or -1 of each of `problem.tasks`; two feasible placements.
 
-    Returns
-    -------
-    int64 array of shape (tasks,), or None
-        None where `there` is not optimal, and where the network does not fit into memory.
+    Returns int64 array of shape (tasks,), or None: None where `there` is not optimal, and where the network does not
+    fit into memory.
 
     Examples
     --------

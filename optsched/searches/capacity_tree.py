@@ -226,10 +226,7 @@ class CapacityTree:
     def search(self, most_entries: int = MOST_ENTRIES, most_steps: int | None = None) -> bool:
         """Search on until nothing is open, or the tree or the work is too much; whether nothing is open.
 
-        Raises
-        ------
-        OutOfTime
-            At the deadline. What is held and proved stays.
+        OutOfTime at the deadline. What is held and proved stays.
         """
         most = self._entries + most_entries
         most_steps = MOST_STEPS if most_steps is None else most_steps
@@ -379,14 +376,8 @@ _PARTS, _FEW = 2**10, 30
 class CapacityClimb:
     """A search for the best placement, which grows its proof; it can be gone on with after it was stopped.
 
-    Parameters
-    ----------
-    problem
-        With at least one task, and a usable node for each.
-    prices
-        Prices of capacities to begin from, float64, shape (resources, nodes), in units of cost.
-    nodes
-        Node of each task of a feasible placement.
+    `problem`: with at least one task, and a usable node for each. `prices`: prices of capacities to begin from,
+    float64, shape (resources, nodes), in units of cost. `nodes`: node of each task of a feasible placement.
 
     Attributes
     ----------
@@ -425,10 +416,7 @@ class CapacityClimb:
     def search(self, most_entries: int = MOST_ENTRIES) -> bool:
         """Climb until the bound meets the placement, or the work or a tree is too much; whether they meet.
 
-        Raises
-        ------
-        OutOfTime
-            At the deadline. What is held and proved stays.
+        OutOfTime at the deadline. What is held and proved stays.
         """
         left = most_entries
         while not self.closed:
@@ -484,21 +472,11 @@ _CASES = 20
 class CapacityNeighbourhoods:
     """A search for better placements; it can be gone on with after it was stopped.
 
-    Parameters
-    ----------
-    problem
-        With at least one task.
-    prices
-        Lagrangian prices that prove a good bound.
-    nodes
-        Node of each task of a feasible placement.
+    `problem`: with at least one task. `prices`: Lagrangian prices that prove a good bound. `nodes`: node of each task
+    of a feasible placement.
 
-    Attributes
-    ----------
-    nodes, limit
-        Of the best placement so far, and what it costs, in units to be least.
-    done
-        Whether nothing is left to look at: all tasks were placed anew together, or the prices prove the placement.
+    `nodes`, `limit`: of the best placement so far, and what it costs, in units to be least. `done`: whether nothing is
+    left to look at: all tasks were placed anew together, or the prices prove the placement.
     """
 
     def __init__(self, problem: GeneralizedAssignment, prices: NodePrices, nodes: Ints) -> None:
@@ -525,10 +503,7 @@ class CapacityNeighbourhoods:
     def search(self, trees: int) -> None:
         """Grow at most `trees` trees.
 
-        Raises
-        ------
-        OutOfTime
-            At the deadline. What is held stays.
+        OutOfTime at the deadline. What is held stays.
         """
         for _ in range(trees):
             check()

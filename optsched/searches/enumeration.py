@@ -77,10 +77,7 @@ MOST_TASKS = 100
 def best_placement(problem: Problem, most: int = MOST_PLACEMENTS) -> tuple[Value, Ints] | None:
     """The optimum and the node of each of `problem.tasks` in the first placement that attains it; None without any.
 
-    Raises
-    ------
-    TooLarge
-        If there are more than `most` ways to map tasks to nodes, or more than `MOST_TASKS` tasks.
+    TooLarge if there are more than `most` ways to map tasks to nodes, or more than `MOST_TASKS` tasks.
 
     Examples
     --------
@@ -104,12 +101,8 @@ def best_placement(problem: Problem, most: int = MOST_PLACEMENTS) -> tuple[Value
 def best_decision(problem: AnyProblem, most: int = MOST_PLACEMENTS) -> tuple[Value, Decision] | None:
     """The optimum and the first decision that attains it, a placement or a schedule; None where nothing is feasible.
 
-    Raises
-    ------
-    TooLarge
-        If there are more than `most` ways to place the tasks, or orders of them on nodes, or too many tasks.
-    UsageError
-        If the problem decides a flow, or a schedule without a record that names an enumeration.
+    TooLarge if there are more than `most` ways to place the tasks, or orders of them on nodes, or too many tasks.
+    UsageError if the problem decides a flow, or a schedule without a record that names an enumeration.
 
     Examples
     --------
@@ -131,10 +124,7 @@ def best_decision(problem: AnyProblem, most: int = MOST_PLACEMENTS) -> tuple[Val
 def pareto_values(problem: Problem, most: int = MOST_PLACEMENTS) -> list[Value]:
     """Values of all Pareto-optimal placements of a problem with two components, the best of the first one first.
 
-    Raises
-    ------
-    TooLarge
-        As for `best_placement`.
+    TooLarge as for `best_placement`.
 
     Examples
     --------
@@ -310,10 +300,7 @@ MOST_ORDERS = 5_000_000
 def semi_active(problem: ScheduleProblem, most: int = MOST_ORDERS) -> Iterator[Timed]:
     """Schedules among which is an optimum, each with its value; nothing where none is feasible.
 
-    Raises
-    ------
-    TooLarge
-        If there may be more than `most` orders of the tasks on nodes, or more than `MOST_TASKS` tasks.
+    TooLarge if there may be more than `most` orders of the tasks on nodes, or more than `MOST_TASKS` tasks.
 
     Examples
     --------

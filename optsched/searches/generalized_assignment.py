@@ -64,10 +64,7 @@ def capacity_prices(problem: GeneralizedAssignment, profile: Profile) -> Capacit
 
     The bound is valid for any prices (`GeneralizedAssignment.price_bound`). So no solver is believed.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        If Ctrl-C came while HiGHS ran.
+    KeyboardInterrupt if Ctrl-C came while HiGHS ran.
     """
     none = CapacityPrices(np.zeros_like(problem.capacity), 1)
     whole = problem.apart().program().numbers
@@ -97,10 +94,7 @@ def plain_assignment(problem: GeneralizedAssignment) -> Assigned | None:
     a slot stands for. None also where the integer program is the better way (`table_fits`), or where SciPy might miss a
     deadline.
 
-    Raises
-    ------
-    SolverDisagreement
-        If SciPy says that nothing is feasible, but a matching of all tasks is.
+    SolverDisagreement if SciPy says that nothing is feasible, but a matching of all tasks is.
     """
     slots = slots_counted(problem)
     if slots is None:
@@ -181,24 +175,11 @@ def solve_integer_program(
     least must be elsewhere. Such rows are exact for any demands. They are added, and the program is solved again.
     What HiGHS proves without some of them (a bound, or that there is no placement) stays true with them.
 
-    Parameters
-    ----------
-    problem
-        No task of it may be without a usable node.
-    profile
-        Limits and options of the solver.
-    start
-        A feasible placement to begin from.
+    `problem`: no task of it may be without a usable node. `start`: a feasible placement to begin from.
 
-    Returns
-    -------
-    tuple
-        What HiGHS says, in the problem's own sense and in units of 1/`grid`, and the placement that it holds.
+    Returns what HiGHS says, in the problem's own sense and in units of 1/`grid`, and the placement that it holds.
 
-    Raises
-    ------
-    SolverDisagreement
-        If HiGHS holds a solution that is no feasible placement, however many covers are added.
+    SolverDisagreement if HiGHS holds a solution that is no feasible placement, however many covers are added.
     """
     began = time.perf_counter()
     task, node = np.nonzero(problem.usable)
@@ -293,17 +274,9 @@ def repaired(problem: GeneralizedAssignment, cost: Ints, gain: Ints) -> Ints | N
 
     A task that finds no room is where it gains most, and the moves afterwards take away what is too much.
 
-    Parameters
-    ----------
-    problem
-        The problem.
-    cost
-        int64, shape (tasks, nodes): cost to be least.
-    gain
-        int64, of the same shape: the less, the more a node wants a task.
+    `cost`: int64, shape (tasks, nodes): cost to be least. `gain`: int64, of the same shape: the less, the more a node
+    wants a task.
 
-    Returns
-    -------
     Node of each task, or None where no moves make it feasible.
     """
     tasks, width = gain.shape

@@ -66,12 +66,8 @@ _kept = threading.local()
 class GrowingMatchings:
     """Maximum matchings of tasks to servers with a replica within limits on the makespan, each grown from a lower one.
 
-    Attributes
-    ----------
-    covers, sizes
-        By limit: the cover of its matching (bool, shape (nodes,)), and how many tasks it matches.
-    packings
-        By limit: what `packed` gave, int32.
+    `covers`, `sizes`: by limit: the cover of its matching (bool, shape (nodes,)), and how many tasks it matches.
+    `packings`: by limit: what `packed` gave, int32.
     """
 
     def __init__(self, problem: Latency) -> None:
@@ -117,10 +113,7 @@ class GrowingMatchings:
     def at(self, limit: int) -> GrowingMatching:
         """The matching within `limit`.
 
-        Raises
-        ------
-        OutOfTime
-            If it is not known yet, and a deadline passes.
+        OutOfTime if it is not known yet, and a deadline passes.
         """
         if limit not in self._matchings:
             self._hold(limit, self._below(limit).grown(self.problem.room(limit)))
@@ -149,12 +142,7 @@ class GrowingMatchings:
 def packed(problem: Latency, limit: int, matchings: GrowingMatchings) -> Ints | None:
     """A placement within `limit` with as few remote tasks as a maximum matching leaves; None where the packing fails.
 
-    Parameters
-    ----------
-    problem, limit
-        What to pack, and the limit on the makespan.
-    matchings
-        Those of the problem.
+    `problem`, `limit`: what to pack, and the limit on the makespan. `matchings`: those of the problem.
     """
     if limit not in matchings.packings:
         nodes = _packed(problem, limit, matchings)

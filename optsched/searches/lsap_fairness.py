@@ -54,10 +54,7 @@ class CappedNetwork:
 
     Tasks off their data take the slots that are left; these always suffice.
 
-    Attributes
-    ----------
-    values
-        The steps, increasing: what each rank stands for.
+    `values`: the steps, increasing: what each rank stands for.
     """
 
     def __init__(self, problem: LsapFairness, off_data: int) -> None:

@@ -28,10 +28,7 @@ _MOST_ARCS = 2000
 def by_arrays(problem: MinCostFlow, profile: Profile) -> tuple[SolverOutcome, NetworkFlow | None, Ints | None]:
     """Solve the linear program; what HiGHS says, the flow that it holds, and its duals as whole potentials.
 
-    Raises
-    ------
-    SolverDisagreement
-        If what HiGHS holds is no whole flow: numbers near 2^53 are beyond its tolerances.
+    SolverDisagreement if what HiGHS holds is no whole flow: numbers near 2^53 are beyond its tolerances.
     """
     posed = problem.program()
     found = solve_arrays(as_arrays(posed.numbers, integer=False), profile)

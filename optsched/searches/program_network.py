@@ -214,14 +214,8 @@ def _by_highs(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints, 
 def cheapest_flow(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints, who: str) -> Ints:
     """The flow of least cost on each arc of a network, for schedulers that solve such a problem each round.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        If Ctrl-C came while HiGHS ran.
-    OptschedError
-        If it gave up (memory). The message names `who` asked.
-    OutOfTime
-        If a deadline was past.
+    KeyboardInterrupt if Ctrl-C came while HiGHS ran. OptschedError if it gave up (memory). The message names `who`
+    asked. OutOfTime if a deadline was past.
     """
     found = solve_network(tail, head, capacity, cost, supply, Profile("exact"))
     return unless_stopped(found.flow, found.outcome.limit, found.outcome.raw_status, who)

@@ -83,10 +83,7 @@ def _is_spread(units: Ints) -> bool:
 def transport_table(problem: TabledProblem) -> tuple[Ints, Ints, Ints, Prices]:
     """Class, node and number of tasks of each flow, and prices, of an optimum of a problem that places some tasks.
 
-    Raises
-    ------
-    OutOfTime
-        If a deadline is past.
+    OutOfTime if a deadline is past.
     """
     idle = problem.idle_nodes
     found = transport(problem.class_units, problem.classes().size, problem.capacity[idle])
@@ -125,10 +122,8 @@ def seconds_at_worst(tasks: int, slots: int) -> float:
 def assign_table(problem: TabledProblem) -> Ints:
     """Node of each of `problem.tasks` or -1, at least cost; SciPy's rectangular assignment.
 
-    Raises
-    ------
-    OutOfTime
-        If a deadline is past. SciPy does not look at the clock (`optsched.routes.contained` says what then holds).
+    OutOfTime if a deadline is past. SciPy does not look at the clock (`optsched.routes.contained` says what then
+    holds).
     """
     check()
     idle = problem.idle_nodes

@@ -98,10 +98,8 @@ class TrafficSearch:
     shortcuts
         Whether closed form and relaxation may give the placement; without them everything goes to `decide`.
 
-    Attributes
-    ----------
-    solver, raw_status, stopped
-        Of the last engine that decided: names and options, its own words, and what cut it short.
+    `solver`, `raw_status`, `stopped`: of the last engine that decided: names and options, its own words, and what cut
+    it short.
     """
 
     def __init__(
@@ -406,10 +404,8 @@ def best_apart(problem: Traffic) -> Placement | None:
 class Arrays:
     """The program of the least traffic as HiGHS takes it; figures are in units of the problem's `step`.
 
-    Attributes
-    ----------
-    relaxed, integral
-        The linear relaxation, and with whole bundles: given these, what is left is a network, whose vertices are whole.
+    `relaxed`, `integral`: the linear relaxation, and with whole bundles: given these, what is left is a network, whose
+    vertices are whole.
     """
 
     def __init__(self, problem: Traffic) -> None:
@@ -491,14 +487,8 @@ class Arrays:
 class BestPlaces(Arrays):
     """The program of the least load among the placements that attain the bound of some prices.
 
-    Parameters
-    ----------
-    problem
-        Its program has the limit on the load that the bound is for.
-    bought
-        Prices of the slots.
-    units
-        The bound.
+    `problem`: its program has the limit on the load that the bound is for. `bought`: prices of the slots. `units`: the
+    bound.
     """
 
     def __init__(self, problem: Traffic, bought: SlotPrices, units: int) -> None:

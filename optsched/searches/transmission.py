@@ -99,10 +99,7 @@ class _Best(NamedTuple):
 class Incumbent:
     """The best placement so far.
 
-    Parameters
-    ----------
-    bounds
-        The tables by which placements are evaluated.
+    `bounds`: the tables by which placements are evaluated.
     """
 
     def __init__(self, bounds: ReduceBounds) -> None:
@@ -129,14 +126,8 @@ class Incumbent:
     def keep(self, fixed: Ints, rows: Ints, costs: Ints) -> int:
         """Keep a placement if it is the best so far; returns its cost, in units.
 
-        Parameters
-        ----------
-        fixed
-            int64, shape (reduces,): the choice of each reduce.
-        rows
-            int64, shape (maps,): the row of each map.
-        costs
-            `map_costs(fixed)` of the bounds.
+        `fixed`: int64, shape (reduces,): the choice of each reduce. `rows`: int64, shape (maps,): the row of each map.
+        `costs`: `map_costs(fixed)` of the bounds.
         """
         problem = self.bounds.problem
         units = int(costs[rows, np.arange(len(rows))].sum()) // self.bounds.scale
@@ -159,14 +150,8 @@ class Incumbent:
 class FirstPlacements:
     """Finds placements before the tree is begun; the incumbent keeps the best.
 
-    Parameters
-    ----------
-    bounds
-        The tables by which placements are evaluated.
-    incumbent
-        Keeps the best placement.
-    profile
-        The time limit and the random seed of the network's solver.
+    `bounds`: the tables by which placements are evaluated. `incumbent`: keeps the best placement. `profile`: the time
+    limit and the random seed of the network's solver.
     """
 
     def __init__(self, bounds: ReduceBounds, incumbent: Incumbent, profile: Profile) -> None:

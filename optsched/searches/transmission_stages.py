@@ -175,19 +175,11 @@ def by_arrays(problem: TransmissionReduces, profile: Profile) -> tuple[SolverOut
 def first_fit(slots: ReduceSlots, order: Ints, preference: Floats) -> Ints:
     """Each reduce on the node that it prefers among those that are free and not barred to it.
 
-    Parameters
-    ----------
-    slots
-        Where reduces may run.
-    order
-        Positions of the reduces, in the order in which they choose.
-    preference
-        Shape (reduces, nodes): the least is preferred, of equal ones the first.
+    `slots`: where reduces may run. `order`: positions of the reduces, in the order in which they choose. `preference`:
+    shape (reduces, nodes): the least is preferred, of equal ones the first.
 
-    Returns
-    -------
-    int64, shape (reduces,)
-        Node or -1. A reduce that finds no node moves others away, if that makes room (`filled`).
+    Returns int64, shape (reduces,): node or -1. A reduce that finds no node moves others away, if that makes room
+    (`filled`).
 
     Examples
     --------
@@ -219,10 +211,7 @@ def filled(slots: ReduceSlots, nodes: Ints) -> Ints:
     A chain gives a waiting reduce a place that another one leaves for the next. Reduces of a job are alike here, so
     chains are searched from job to node to job.
 
-    Parameters
-    ----------
-    slots, nodes
-        Where reduces may run, and a feasible node or -1 for each.
+    `slots`, `nodes`: where reduces may run, and a feasible node or -1 for each.
     """
     nodes = nodes.copy()
     used = np.bincount(nodes[nodes != NONE], minlength=len(slots.capacity))

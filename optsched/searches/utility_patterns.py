@@ -77,10 +77,7 @@ def best_patterns(rooms: Ints, items: Items, limit: Ints, worth: Floats) -> tupl
     worth
         float64, shape (items,); what is worth nothing is left out.
 
-    Returns
-    -------
-    tuple
-        float64, shape (rooms,), and int64, shape (rooms, items). Time is items x states x log(limit).
+    Returns float64, shape (rooms,), and int64, shape (rooms, items). Time is items x states x log(limit).
     """
     patterns = np.zeros((len(rooms), len(limit)), dtype=np.int64)
     largest = np.minimum(rooms.max(axis=0, initial=0), (items.demand * limit[:, None]).sum(axis=0))
@@ -187,14 +184,8 @@ class Relaxation:
 class Packing:
     """The tasks to pack on the nodes so that each job has at least a given utility, in units.
 
-    Attributes
-    ----------
-    problem, units
-        Whose nodes, and the utility.
-    items
-        Of what there is to be how much.
-    owner, pair
-        Pairs of counts that are enough, and the job of each (`least_pairs`): int64, shapes (pairs,), (items, pairs).
+    `problem`, `units`: whose nodes, and the utility. `items`: of what there is to be how much. `owner`, `pair`: pairs
+    of counts that are enough, and the job of each (`least_pairs`): int64, shapes (pairs,), (items, pairs).
     """
 
     problem: Utility
@@ -343,16 +334,8 @@ class Best(NamedTuple):
 def most_utilisation(problem: Utility, units: int, prices: TaskPrices, used: int, profile: Profile) -> Best | None:
     """The most utilisation where every job has a utility; None where too many columns are left to tell.
 
-    Parameters
-    ----------
-    units
-        The utility.
-    given
-        Prices of tasks that nearly prove the utilisation that is held.
-    used
-        What is held, in units, without fixed reduces.
-    profile
-        Limits and options of the solver.
+    `units`: the utility. `given`: prices of tasks that nearly prove the utilisation that is held. `used`: what is held,
+    in units, without fixed reduces.
     """
     columns = columns_at(problem, units, prices, -used)
     if columns is None or len(columns.kind) > _MOST_COLUMNS:
@@ -416,16 +399,10 @@ def solve_packing(
     use
         Whether to maximise the utilisation; else any counts do.
 
-    Returns
-    -------
-    tuple
-        What HiGHS says, of the negated utilisation in units, and the counts that it holds, int64, of the maps of each
-        job, then the reduces of each job, by node. None where it holds none.
+    Returns what HiGHS says, of the negated utilisation in units, and the counts that it holds, int64, of the maps of
+    each job, then the reduces of each job, by node. None where it holds none.
 
-    Raises
-    ------
-    SolverDisagreement
-        If HiGHS holds counts that are not feasible, or too few.
+    SolverDisagreement if HiGHS holds counts that are not feasible, or too few.
     """
     posing = UtilityProgram(problem, hosts)
     program = posing.most_used(units)

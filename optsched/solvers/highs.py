@@ -173,11 +173,8 @@ def run(
         Gets the values of the columns in solutions that a program with integers finds on its way, each better than the
         one before (`Improving`). It must not run HiGHS.
 
-    Returns
-    -------
-    SolverOutcome
-        In the sense of the model that HiGHS holds. Ctrl-C in the main thread ends the run with limit INTERRUPTED. An
-        option that HiGHS does not take is a UsageError.
+    Returns SolverOutcome: in the sense of the model that HiGHS holds. Ctrl-C in the main thread ends the run with limit
+    INTERRUPTED. An option that HiGHS does not take is a UsageError.
     """
     profile = load_profile(profile)
     options = profile.options
@@ -485,10 +482,7 @@ def solve_arrays(
         What a solution stands for, or None. Better ones found on the way are given to who takes them, if anybody does
         (`optsched.processes.handing.taking`); they need not be optimal, and it must not run HiGHS.
 
-    Raises
-    ------
-    UsageError
-        If HiGHS does not know an option, or the start has the wrong length or numbers that are not finite.
+    UsageError if HiGHS does not know an option, or the start has the wrong length or numbers that are not finite.
 
     Examples
     --------

@@ -89,12 +89,9 @@ def exchange(
     arc, limit, reduced
         Its number; how much it takes in this direction, and what that costs, reduced: less than 0.
 
-    Returns
-    -------
-    node, arc, side, visits
-        The node whose arc to its parent left the tree, and that arc; 1 where what was sent filled it from the parent to
-        the node, 2 where from the node to the parent; and how many nodes were visited. The node is -1 where `arc` was
-        filled and does not enter; -2 where nothing limits what is sent, and nothing was changed.
+    Returns node, arc, side, visits: the node whose arc to its parent left the tree, and that arc; 1 where what was sent
+    filled it from the parent to the node, 2 where from the node to the parent; and how many nodes were visited. The
+    node is -1 where `arc` was filled and does not enter; -2 where nothing limits what is sent, and nothing was changed.
     """
     up, down = first, second
     from_first, from_second, node_first, node_second, visits = UNLIMITED, UNLIMITED, -1, -1, 0

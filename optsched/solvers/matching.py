@@ -69,12 +69,7 @@ def maximum_b_matching(
     capacity
         Shape (nodes,): tasks that a node takes, at least 0.
 
-    Raises
-    ------
-    UsageError
-        If a capacity is negative, or a task accepts a node that has none.
-    OutOfTime
-        If a deadline passes.
+    UsageError if a capacity is negative, or a task accepts a node that has none. OutOfTime if a deadline passes.
 
     Examples
     --------

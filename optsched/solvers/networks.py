@@ -127,10 +127,7 @@ def min_cost_flow(
     potentials are shortest distances in the residual network. Cycles of negative cost without a limit are looked for
     before, since networkx may never end with one.
 
-    Raises
-    ------
-    UsageError
-        If an arc names no node, or potentials might pass 2^53.
+    UsageError if an arc names no node, or potentials might pass 2^53.
 
     Examples
     --------

@@ -54,24 +54,17 @@ class Transport(NamedTuple):
 def transport(cost: Ints, size: Ints, capacity: Ints) -> Transport:
     """Send as much as possible, the lesser of all sizes and all capacities, at least total cost.
 
-    Parameters
-    ----------
-    cost
-        int64, shape (rows, columns), at least one of each: the cost of a unit from each row to each column, any sign.
-    size, capacity
-        int64, shapes (rows,) and (columns,): what each row has, at least 0, and each column takes, at least 1.
+    `cost`: int64, shape (rows, columns), at least one of each: the cost of a unit from each row to each column, any
+    sign. `size`, `capacity`: int64, shapes (rows,) and (columns,): what each row has, at least 0, and each column
+    takes, at least 1.
 
     Notes
     -----
     Network simplex (`kernels`) on one row for all that are equal, and one column for all that are. Next to the
     table it takes some 100 bytes a row and column, and a copy of at most half the table where rows or columns repeat.
 
-    Raises
-    ------
-    UsageError
-        If shapes or numbers do not fit, or sums of costs along a path might be too large (`transport_fits`).
-    OutOfTime
-        If a deadline is past.
+    UsageError if shapes or numbers do not fit, or sums of costs along a path might be too large (`transport_fits`).
+    OutOfTime if a deadline is past.
 
     Examples
     --------
@@ -195,10 +188,7 @@ def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int,
     row
         int64, shape (tasks,): the row of `cost` of each task, where tasks share rows; by default each has its own.
 
-    Returns
-    -------
-    int64 array of shape (tasks,)
-        Node of each task, -1 for those that are not placed.
+    Returns int64 array of shape (tasks,): node of each task, -1 for those that are not placed.
 
     Notes
     -----
@@ -206,12 +196,8 @@ def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int,
     column for each task that is left out, and a dummy row for each unit. With n rows and m >= n columns it takes O(n^2
     m) time at worst, and 8 n m bytes.
 
-    Raises
-    ------
-    UsageError
-        If `count` tasks cannot be placed, shapes do not fit, or sums of costs pass 2^53 and would not be exact.
-    TooLarge
-        If there is no memory for the matrix.
+    UsageError if `count` tasks cannot be placed, shapes do not fit, or sums of costs pass 2^53 and would not be exact.
+    TooLarge if there is no memory for the matrix.
 
     Examples
     --------
