@@ -12,6 +12,7 @@ import ast
 import re
 from pathlib import Path
 
+from optsched.core.registry import SHIPPED
 from optsched.testing import CHECKS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,6 +28,11 @@ NAMED = {"contract": "testing"}
 COVERED = {
     "testing/__main__": "contract/test_contract.py",  # the report on the checks that the file is about
     # Checks are tests themselves: this file runs them on every problem, and `test_seeded_faults` sees each fail.
+    # Models of single problems: what one has beside the others is in one file, and the contract suite holds them all.
+    **{
+        str(entry.models).removeprefix("optsched.").replace(".", "/"): "models/test_models_problems.py"
+        for entry in SHIPPED
+    },
     **{
         check.function.__module__.removeprefix("optsched.").replace(".", "/"): "contract/test_contract.py"
         for check in CHECKS.values()

@@ -8,7 +8,6 @@ import pytest
 from over_time import both
 
 from optsched import models
-from optsched.core.errors import TooLarge
 from optsched.instances.files import from_document
 from optsched.problems import JobTimes
 from optsched.searches.enumeration import semi_active
@@ -28,13 +27,6 @@ def test_both_models_have_the_optimum_of_enumeration(seeds: range) -> None:
             outcome = solver(model, exact, module.start_values(model, problem, problem.schedule(nodes, starts)))
             assert outcome.objective == pytest.approx(float(best) * module.objective_units(problem)[0], abs=1e-5)
             assert problem.evaluate(module.decode(model, problem)) == (best,)
-
-
-def test_literal_model_is_refused_where_it_is_too_large() -> None:
-    """Tests that more variables than are allowed are refused before they are made."""
-    problem, _ = next(both(range(20, 40)))
-    with pytest.raises(TooLarge, match="literal makespan model would have"):
-        models.module("makespan").build_pulp(problem, max_variables=0)
 
 
 def test_models_without_slots_have_no_size() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,25 +13,11 @@ from stopping import interrupted
 from strategies import problems
 
 from optsched.certificates import certify
-from optsched.core.errors import SolverDisagreement
-from optsched.core.placement import NONE
-from optsched.core.results import Limit, Proof, Termination
+from optsched.core.results import Limit, Proof
 from optsched.instances.generate import generate
-from optsched.measuring.gaps import Reference, gap
-from optsched.models import lsap_fairness as lsap_fairness_models
 from optsched.problems import LsapFairness
 from optsched.routes import frontier, routes_of, solve
 from optsched.searches.lsap_fairness import CappedNetwork
-from optsched.solvers.answers import SolverOutcome
-
-
-def test_frontier() -> None:
-    """Tests the frontier of the small example, with 5/90 gained for each task off its data."""
-    found = frontier(SMALL)
-    assert found.values == [(0, Fraction(33, 90)), (1, Fraction(28, 90)), (2, Fraction(23, 90))]
-    assert (found.complete, found.limit, found.components) == (True, None, ("locality-cost", "fairness-distance"))
-    check_points(SMALL, found.points)
-    assert SMALL.least_distance == Fraction(23, 90)
 
 
 @given(problems("lsap-fairness"))
@@ -93,20 +78,6 @@ def test_equal_weights_make_the_distances_alike() -> None:
     assert [(first, 3 * second) for first, second in plain.values] == relative.values
 
 
-def test_gaps_beside_the_frontier(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests what a placement is above the frontier in each component, and None where the frontier is not known."""
-    reference = Reference(SMALL)
-    swapped = gap(SMALL, lambda problem, rng: [None, None, None, "B", "A"], reference=reference).record()
-    assert swapped["objective"] == [2, 11 / 30]
-    assert (swapped["fairness_gap_at_locality"], swapped["locality_gap_at_fairness"]) == (1 / 9, 2)
-    best = gap(SMALL, lambda problem, rng: ["A", "B", None, None, None], reference=reference).record()
-    assert (best["fairness_gap_at_locality"], best["locality_gap_at_fairness"]) == (0, 0)
-    monkeypatch.setattr(CappedNetwork, "fairest", interrupted)
-    unknown = Reference(SMALL, solution=reference.solution)
-    assert unknown.frontier_gaps((2, Fraction(11, 30)))["fairness_gap_at_locality"] is None
-    assert unknown.frontier_gaps((2, Fraction(11, 30)))["locality_gap_at_fairness"] is None
-
-
 def test_interrupts_are_results(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C leaves the most local placement with its proof and a bound, and a frontier that says so."""
     monkeypatch.setattr(CappedNetwork, "fairest", interrupted)
@@ -117,23 +88,3 @@ def test_interrupts_are_results(monkeypatch: pytest.MonkeyPatch) -> None:
     assert certify(SMALL, solution).valid
     found = frontier(SMALL)
     assert (found.complete, found.limit, len(found)) == (False, Limit.INTERRUPTED, 0)
-
-
-def test_a_model_that_errs_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a solver's claim of another locality cost or distance raises."""
-
-    def claims(value: float) -> Any:
-        outcome = SolverOutcome(Termination.OPTIMAL, None, value, value, "optimal", 0.0, None)
-        return lambda route: lambda model, *_: (lsap_solved(model), outcome)[1]
-
-    def lsap_solved(model: Any) -> None:
-        for variable in model.variables():
-            variable.varValue = 0
-
-    monkeypatch.setattr("optsched.routes.call.solver_of", claims(3.0))
-    monkeypatch.setattr(lsap_fairness_models, "decode", lambda model, problem: problem.placement([NONE] * 3 + [0, 1]))
-    with pytest.raises(SolverDisagreement, match="the solver says 3"):
-        solve(SMALL, route="pulp")
-    monkeypatch.setattr("optsched.routes.call.solver_of", claims(0.0))
-    with pytest.raises(SolverDisagreement, match="the solver says 0"):
-        solve(SMALL, route="pulp")

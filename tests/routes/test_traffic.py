@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-import numpy as np
 import pytest
-from traffic_instances import NAN, posed
+from traffic_instances import posed
 
 from optsched.certificates import certify, no_room_certificate
 from optsched.certificates.traffic import Cases, SlotPrices
@@ -68,25 +67,11 @@ def test_single_bytes(route: str) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_laws(seed: int) -> None:
-    """Tests the laws: order means nothing, sizes scale, a slot or replica more never hurts, free is never worse."""
+    """Tests the laws: a slot or replica more never hurts, reduces that are free are never worse."""
     instance = generate("traffic", seed, nodes=9, tasks=24, datacenters=3, jobs=4, spare=0.25)
     best = solve(Traffic(instance, capacity="slots")).objective
     assert best is not None
     workload, cluster = instance.workload, instance.cluster
-    order = np.random.default_rng(seed).permutation(len(workload))
-    shuffled = replace(
-        workload,
-        task_ids=workload.task_ids[order],
-        job=workload.job[order],
-        kind=workload.kind[order],
-        replicas=workload.replicas.take(order),
-        size=workload.size[order],
-        **dict.fromkeys(("rate_in", "duration"), np.full(len(order), NAN)),
-        observed=np.full(len(order), -1),
-    )
-    assert solve(Traffic(Instance(cluster, shuffled), capacity="slots")).objective == best
-    double = Instance(cluster, replace(workload, size=workload.size * 2))
-    assert solve(Traffic(double, capacity="slots")).objective == (2 * best[0], best[1])
     roomy = Instance(replace(cluster, slots=cluster.slots + 1, reduce_slots=cluster.reduce_slots + 1), workload)
     more = solve(Traffic(roomy, capacity="slots")).objective
     free = solve(Traffic(instance, capacity="slots", reduces="free")).objective

@@ -1,0 +1,406 @@
+"""What is particular to the models of one problem; the contract suite holds the models of all against enumeration."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pulp
+import pyomo.environ as pyo
+import pytest
+from generalized_assignment_instances import ODD
+from generalized_assignment_instances import posed as packed
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from min_cost_flow_instances import posed as network
+from over_time import proved
+from replica_instances import instance_of
+from small_problems import NAMES, small_problem
+from traffic_instances import EMPTY
+from traffic_instances import posed as sent
+from transmission_instances import example, rich
+from utility_instances import SWAPS, posed
+from worst_group_instances import ONE_SLOT
+
+from optsched import models
+from optsched.core.deadline import deadline
+from optsched.core.errors import OutOfTime, TooLarge, UsageError
+from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
+from optsched.core.results import Termination
+from optsched.instances.generate import generate
+from optsched.models import (
+    fair_lsap,
+    flow,
+    generalized_assignment,
+    job_times,
+    latency,
+    lsap,
+    makespan,
+    min_cost_flow,
+    traffic,
+    transmission,
+    transmission_reduces,
+    utility,
+    worst_group,
+)
+from optsched.problems import FairLsap, Flow, JobTimes, Latency, Lsap, Makespan, Traffic, TransmissionReduces, Utility
+from optsched.problems.base import GRID
+from optsched.problems.transmission import Transmission
+from optsched.problems.utility import Allocation
+from optsched.routes import solve
+from optsched.searches.enumeration import best_placement
+from optsched.solvers.algebraic import solve_pulp, solve_pyomo
+from optsched.solvers.profiles import Profile
+
+EXACT = Profile("exact")
+
+#: Problems of which nothing is feasible for a plain reason, and the reason.
+STRANDED = {
+    "traffic": (sent([[0]] * 3, slots=[1, 1], capacity="slots"), "3 maps are pending, and only 2 map slots are idle"),
+    "generalized-assignment": (packed([[1]], {"weight": [[4]]}, {"weight": [3]}), "t0 fits on no node that it may use"),
+    "min-cost-flow": (
+        network([(0, 0, 0, 1, 0), (0, 1, 1, 1, 0)], [1, -2, 1]),
+        "no arc can take what is left to send of v1: there is no flow to model",
+    ),
+}
+
+#: Problems with limits that are none, and what is told of them.
+WRONG_LIMITS: list[tuple[Any, tuple[Any, ...], str]] = [
+    (EMPTY, (-1,), "give a whole number of maps"),
+    (Latency(instance_of([[0]], 1)), (-1, 2.5, True, "3"), "give a whole number of units of work"),
+    (ONE_SLOT, (-1, 0.5, True, "1/2"), "give a mean cost of a group as a whole number or a fraction, 0 or more"),
+    (SWAPS, (1.5,), "the lowest utility is at most 1"),
+]
+
+
+@pytest.mark.parametrize("build", ["build_pyomo", "build_pulp"])
+def test_what_cannot_be_modelled_is_told(build: str) -> None:
+    """Tests the messages where there is nothing to model, or a limit that is none."""
+    for name, (problem, told) in STRANDED.items():
+        with pytest.raises(UsageError, match=told):
+            getattr(models.module(name), build)(problem)
+    for problem, limits, told in WRONG_LIMITS:
+        for limit in limits:
+            with pytest.raises(UsageError, match=told):
+                getattr(models.module(problem.name), build)(problem, limit=limit)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_literal_models_that_are_too_large_are_refused(name: str) -> None:
+    """Tests that a literal model with a variable more than is allowed is refused, by its size and with a way out."""
+    problem, module = small_problem(name, 1), models.module(name)
+    size = module.literal_size(problem).variables
+    with pytest.raises(TooLarge, match=rf"literal {name} model would have {size:,} variables .* use .*max_variables="):
+        module.build_pulp(problem, max_variables=size - 1)
+
+
+def test_limits_on_the_mean() -> None:
+    """Tests that an impossible limit of `worst-group` is infeasible, and that NumPy's numbers are taken."""
+    for build, run in ((worst_group.build_pyomo, solve_pyomo), (worst_group.build_pulp, solve_pulp)):
+        assert run(build(ONE_SLOT, limit=Fraction(1, 4)), EXACT).status is Termination.INFEASIBLE
+        assert run(build(ONE_SLOT, limit=np.int64(1)), EXACT).objective == 1
+
+
+def test_size_of_a_huge_literal_model_needs_no_model() -> None:
+    """Tests that sizes are told for instances whose literal model would not fit any machine."""
+    problem = Lsap(instance_of([[0]] * 100_000, 10))
+    size = lsap.literal_size(problem)
+    assert size.variables == 100_000**2 + 1
+    with pytest.raises(TooLarge, match=r"10,000,000,001 variables and 200,000 constraints and take about [0-9,]+ MB"):
+        lsap.build_pulp(problem)
+
+
+def test_decoding_a_fractional_solution() -> None:
+    """Tests that a solution off the vertices is refused where no repair is known."""
+    problem = Lsap(instance_of([[0, 1], [0, 1]], 2))
+    model = lsap.build_pyomo(problem, per_pair=True)
+    for variable in model.component_data_objects(pyo.Var):
+        variable.set_value(0.5 if variable.parent_component().local_name == "place" else 0.0)
+    with pytest.raises(UsageError, match=r"place\[t0,n0\] = 0.5 is no whole number: solve to a vertex"):
+        lsap.decode(model, problem)
+
+
+def test_bug_an_infeasible_model_decoded_to_the_earlier_placement() -> None:
+    """Tests that both kinds of models refuse to be decoded after a solve that found nothing, and say what to do."""
+    problem = Lsap(instance_of([[0, 1], [0, 1]], 2))
+    model, literal = lsap.build_pyomo(problem, per_pair=True), lsap.build_pulp(problem)
+    solve_pyomo(model, "exact")
+    solve_pulp(literal, "exact")
+    assert lsap.decode(model, problem).placed == lsap.decode(literal, problem).placed == 2
+    model.none = pyo.Constraint(expr=sum(model.place.values()) <= 1)
+    literal.addConstraint(pulp.lpSum(literal.place.values()) <= 1, "none")
+    for changed, run in ((model, solve_pyomo), (literal, solve_pulp)):
+        assert run(changed, "exact").status is Termination.INFEASIBLE
+        with pytest.raises(UsageError, match="has no value: solve the model before decoding it"):
+            lsap.decode(changed, problem)
+
+
+def test_racks_only_where_they_save() -> None:
+    """Tests that rack variables exist only for levels that tell racks from elsewhere."""
+    cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r", "s"])
+    workload = Workload(["t"], replicas=Ragged.from_rows([[0]]))
+    instance = Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[0, 1, 1]))
+    assert lsap.build_pyomo(Lsap(instance)).component("place_in_rack") is None
+    model = lsap.build_pyomo(Lsap(instance, levels=(0, 1, 2)))
+    assert list(model.place_in_rack) == [("t", "r")]
+    assert {name: row.upper for name, row in model.rack_slots.items()} == {"r": 1}
+    assert solve_pyomo(model, EXACT).objective == 1
+
+
+def test_literal_problem_has_paper_costs() -> None:
+    """Tests that Guo et al.'s Figure 3 padding is there: dummies at constant 1, taken out again."""
+    problem = Lsap(instance_of([[0]], 3))
+    model = lsap.build_pulp(problem)
+    costs = {variable.name: cost for variable, cost in model.objective.items()}
+    assert [costs[f"place.dummy_{row}.n{node}.1"] for row in (1, 2) for node in range(3)] == [1.0] * 6
+    assert costs["constant"] == -2
+    assert isinstance(model, pulp.LpProblem)
+    assert np.isclose(solve_pulp(model, EXACT).objective, 0)
+
+
+def test_tiers_only_where_a_pool_has_two_costs() -> None:
+    """Tests that free selection makes tiers of a group that may go beyond its ration, and fixed selection none."""
+    instance = instance_of([[0], [0], [1]], 2)
+    assert fair_lsap.build_pyomo(FairLsap(instance)).component("tier") is None
+    model = fair_lsap.build_pyomo(FairLsap(instance, selection="free"))
+    assert {key: tier.ub for key, tier in model.tier.items()} == {("g", 1): 2, ("g", 2): 1}
+    literal = fair_lsap.build_pulp(FairLsap(instance, selection="free"))
+    assert {"group.g", "ration.g", "overflow.g"} <= {constraint.name for constraint in literal.constraints()}
+
+
+def test_compact_table_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a compact model with a variable a pair is told of beforehand, with the route to take."""
+    problem = Flow(instance_of([[0], [1], []], 4))
+    pairs = problem.class_units.size
+    monkeypatch.setattr("optsched.models.assignment.MAX_VARIABLES", pairs - 1)
+    with pytest.raises(TooLarge, match=f'the compact model would have {pairs} variables, .* use route="network"'):
+        flow.build_pyomo(problem)
+    monkeypatch.setattr("optsched.models.assignment.MAX_VARIABLES", pairs)
+    flow.build_pyomo(problem)
+
+
+def test_building_a_compact_table_looks_at_the_clock() -> None:
+    """Tests that a time limit ends the building of a model too."""
+    problem = Flow(instance_of([[0], [1], []], 4))
+    with deadline(0), pytest.raises(OutOfTime):
+        flow.build_pyomo(problem)
+
+
+def test_decoding_latency_before_solving_where_nothing_can_be_remote() -> None:
+    """Tests the same where a model has no counts of remote tasks that would tell."""
+    problem = Latency(instance_of([[0], [1]], 2))
+    with pytest.raises(UsageError, match=r"local\[t0,n0\] has no value"):
+        latency.decode(latency.build_pyomo(problem, limit=1), problem)
+
+
+def test_weights_decide_which_integers_are_needed() -> None:
+    """Tests that local counts are there only where w_loc does not divide w_rem, or is above 1 without a limit."""
+    instance = instance_of([[0], [0, 1]], 2)
+    needed = {
+        (1, 3, 4): False,
+        (2, 4, 8): False,
+        (2, 3, 8): True,
+        (1, 3, None): False,
+        (2, 4, None): True,
+    }
+    for (w_loc, w_rem, limit), counted in needed.items():
+        model = latency.build_pyomo(Latency(instance, w_loc=w_loc, w_rem=w_rem), limit=limit)
+        assert (model.component("local_count") is not None) is counted
+
+
+def test_only_servers_loaded_above_the_bound_need_a_binary() -> None:
+    """Tests that servers that any limit allows, and those beyond every sensible one, have no binary."""
+    problem = Latency(instance_of([[0, 2, 3]] * 4, 4, load=[0, 0, 4, 50]))
+    assert problem.counting_bound() == 2
+    model = latency.build_pyomo(problem)
+    assert list(model.used) == ["n2"]
+    assert list(model.SERVERS) == ["n0", "n1", "n2"]
+
+
+def test_an_impossible_limit() -> None:
+    """Tests that limits without a placement are infeasible in both models, also where no server has room."""
+    problem = Latency(instance_of([[0]], 2, load=[4, 4]))
+    for limit in (0, 4):
+        assert solve_pyomo(latency.build_pyomo(problem, limit=limit), EXACT).status is Termination.INFEASIBLE
+        assert solve_pulp(latency.build_pulp(problem, limit=limit), EXACT).status is Termination.INFEASIBLE
+
+
+@pytest.mark.parametrize("weights", [(1, 3), (2, 5)])
+def test_start_of_a_latency_model_is_taken(weights: tuple[int, int]) -> None:
+    """Tests that an optimal placement as a start is what models hold when they may not branch at all."""
+    problem = Latency(generate("latency", seed=3, nodes=8, tasks=16, replicas=2), w_loc=weights[0], w_rem=weights[1])
+    best = solve(problem)
+    assert best.decision is not None
+    assert best.objective is not None
+    stopped = Profile("stopped", node_limit=0)
+    for limit, value in ((int(best.objective[0]), best.objective[1]), (None, best.objective[0])):
+        for build, run in ((latency.build_pyomo, solve_pyomo), (latency.build_pulp, solve_pulp)):
+            model = build(problem, limit=limit)
+            outcome = run(model, stopped, latency.start_values(model, problem, best.decision))
+            assert outcome.objective == pytest.approx(float(value))
+            assert problem.evaluate(latency.decode(model, problem))[0] == best.objective[0]
+
+
+def test_names_of_a_literal_model() -> None:
+    """Tests that ids which a file could confuse, of tasks, nodes and jobs, give names that differ."""
+    cluster = Cluster(["n 1", "n_1"], topology=Topology("hops", hops={"node": 0, "rack": 1, "off_rack": 2}))
+    shuffle = Shuffle([0, 0], [1, 2], [1.0, 2.0])
+    kind, job = [0, REDUCE, REDUCE], [0, 0, 1]
+    workload = Workload(["m", "r.1", "r 1"], kind=kind, job=job, job_ids=["j 1", "j_1"], shuffle=shuffle)
+    state = State.initial(cluster, workload, status=[1, 0, 0], node=[0, -1, -1])
+    model = transmission_reduces.build_pulp(TransmissionReduces(Instance(cluster, workload, state)))
+    names = [variable.name for variable in model.variables()] + [row.name for row in model.constraints()]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[A-Za-z0-9_.]+", name) for name in names)
+
+
+def test_classes_and_shared_nodes() -> None:
+    """Tests that equal reduces of a job are one class, of which a node takes one."""
+    cluster = Cluster(
+        ["a", "b", "c"], reduce_slots=[2] * 3, topology=Topology("hops", hops={"node": 0, "rack": 1, "off_rack": 3})
+    )
+    shuffle = Shuffle([0] * 4, [1, 2, 3, 4], [2.0] * 4)
+    workload = Workload(
+        ["m", "r1", "r2", "s", "free"],
+        kind=[0] + [REDUCE] * 4,
+        job=[0, 0, 0, 1, -1],
+        job_ids=["J", "K"],
+        shuffle=shuffle,
+    )
+    state = State.initial(cluster, workload, status=[1, 0, 0, 0, 0], node=[0, -1, -1, -1, -1])
+    problem = TransmissionReduces(Instance(cluster, workload, state))
+    model = transmission_reduces.build_pyomo(problem)
+    assert {name: model.members[name] for name in model.CLASSES} == {"r1": ("r1", "r2"), "s": ("s",), "free": ("free",)}
+    assert set(model.SHARED) == {(job, node) for job in "JK" for node in "abc"}
+    assert solve_pyomo(model, EXACT).objective == 12
+    assert problem.evaluate(transmission_reduces.decode(model, problem)) == (12,)
+
+
+@st.composite
+def alike(draw: st.DrawFn) -> Transmission:
+    """Maps that nothing tells apart, each with output for several reduces, on nodes with few slots; whole costs."""
+    nodes, maps, reduces = (draw(st.integers(2, 3)) for _ in range(3))
+    entries = st.lists(st.integers(0, 6), min_size=nodes * nodes, max_size=nodes * nodes)
+    distance = np.reshape(draw(entries), (nodes, nodes)) * (1.0 - np.eye(nodes))
+    cluster = Cluster(
+        [f"n{node}" for node in range(nodes)],
+        slots=draw(st.lists(st.integers(1, 2), min_size=nodes, max_size=nodes)),
+        reduce_slots=draw(st.lists(st.integers(0, 2), min_size=nodes, max_size=nodes)),
+        topology=Topology("distance", distance),
+    )
+    sent = [draw(st.integers(0, 9)) for _ in range(reduces)]
+    workload = Workload(
+        [f"t{task}" for task in range(maps + reduces)],
+        kind=[MAP] * maps + [REDUCE] * reduces,
+        job=[0] * (maps + reduces),
+        job_ids=["J"],
+        size=[float(draw(st.integers(0, 9)))] * maps + [np.nan] * reduces,
+        replicas=Ragged.from_rows([[0]] * maps + [[]] * reduces),
+        shuffle=Shuffle(
+            np.repeat(np.arange(maps), reduces),
+            np.tile(np.arange(maps, maps + reduces), maps),
+            sent * maps,
+        ),
+    )
+    return Transmission(Instance(cluster, workload))
+
+
+@given(alike())
+@settings(max_examples=10)
+def test_forms_agree_where_maps_are_alike(problem: Transmission) -> None:
+    """Tests both forms of the compact model, with classes of maps and without, and the search against enumeration."""
+    found = best_placement(problem)
+    assert found is not None
+    assert solve(problem).objective == found[0]
+    for form in transmission.FORMS:
+        for per_pair in (False, True):
+            model = transmission.build_pyomo(problem, form=form, per_pair=per_pair)
+            outcome = solve_pyomo(model, EXACT)
+            placement = transmission.decode(model, problem)
+            assert problem.evaluate(placement) == found[0], (form, per_pair)
+            assert outcome.objective == pytest.approx(float(found[0][0]), abs=1e-4), (form, per_pair)
+
+
+def test_forms_of_transmission() -> None:
+    """Tests that forms have names, and that one needs whole costs."""
+    problem = Transmission(example())
+    with pytest.raises(UsageError, match="form='no': give one of flow, pairs"):
+        transmission.build_pyomo(problem, form="no")
+    rounded = next(made for made in map(rich, range(99)) if made.grid > 1)
+    with pytest.raises(UsageError, match='needs whole sizes and distances: use form="pairs"'):
+        transmission.build_pyomo(rounded, form="flow")
+
+
+def test_equal_trackers_are_one_host() -> None:
+    """Tests that the compact model lists patterns of equal trackers, and that its solution is dealt out to them."""
+    job = {"maps": 9, "map": {"cpu": 2}}
+    problem = posed({"cpu": [5] * 6}, [job, {"maps": 4, "map": {"cpu": 1}}])
+    model = utility.build_pyomo(problem, limit=Fraction(1, 2))
+    assert list(model.members) == ["n0"]
+    assert len(model.PATTERNS) == 3
+    assert solve_pyomo(model, EXACT).status is Termination.OPTIMAL
+    placement = utility.decode(model, problem)
+    assert problem.evaluate(placement) == solve(problem).objective
+    allocation = Allocation(*problem.allocated(placement))
+    assert allocation.maps.sum(axis=1).tolist() == [9, 4]
+
+
+def test_bug_second_compact_program_of_utility_left_out_fixed_reduces() -> None:
+    """Tests that with fixed reduces the compact program counts what these use, as the literal one does."""
+    cluster = Cluster(["a", "b"], capacity={"cpu": [4.0, 4.0]})
+    workload = Workload(["m", "r"], kind=[MAP, REDUCE], job=[0, 0], job_ids=["j"], demand={"cpu": np.array([1.0, 2.0])})
+    problem = Utility(Instance(cluster, workload), reduces="fixed")
+    for build, run in ((utility.build_pyomo, solve_pyomo), (utility.build_pulp, solve_pulp)):
+        assert run(build(problem, limit=1), EXACT).objective == 0.75 * GRID
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(4))
+def test_models_agree_beyond_enumeration(seed: int) -> None:
+    """Tests that models and arrays agree on the least traffic where nothing can be enumerated."""
+    instance = generate("traffic", seed, nodes=12, tasks=40, datacenters=4, jobs=5, smallest=1, spare=0.1)
+    for reduces in ("together", "free"):
+        posed_again = Traffic(instance, capacity="slots", reduces=reduces)
+        values = {solve(posed_again, route=route).objective for route in ("search", "arrays", "pyomo")}
+        assert len(values) == 1
+
+
+def test_classes_of_maps() -> None:
+    """Tests that equal maps are one class of the compact model, and that `per_pair=True` keeps them apart."""
+    model = traffic.build_pyomo(EMPTY)
+    assert model.members["j0m0"] == ("j0m0", "j0m1", "j0m2")
+    assert (len(model.CLASSES), len(traffic.build_pyomo(EMPTY, per_pair=True).CLASSES)) == (2, 6)
+
+
+def test_completions_are_those_of_the_schedule() -> None:
+    """Tests that the completion of each job in the model is when it ends in the schedule that it stands for."""
+    for problem, _ in proved(JobTimes, range(12)):
+        model = job_times.build_pyomo(problem)
+        solve_pyomo(model, EXACT)
+        ends = problem.completions(job_times.decode(model, problem)) - problem.now
+        said = [round(pyo.value(model.completion[name]) * pyo.value(model.tick) * 10**6) for name in model.JOBS]
+        assert said == ends.tolist()
+
+
+def test_area_rows_are_kept_by_optima() -> None:
+    """Tests that the optimum is the same without the rows of areas, which only strengthen the relaxation."""
+    for problem, best in proved(Makespan, range(8)):
+        model = makespan.build_pyomo(problem)
+        model.area.deactivate()
+        found = solve_pyomo(model, EXACT).objective
+        assert found == pytest.approx(float(best) * makespan.objective_units(problem)[0], abs=1e-5)
+        assert pyo.value(model.makespan) == pytest.approx(found)
+
+
+def test_classes_of_tasks() -> None:
+    """Tests that equal tasks are one class of the compact model, and that `per_pair=True` keeps them apart."""
+    model = generalized_assignment.build_pyomo(ODD)
+    assert dict(model.members.items()) == {"t0": ("t0", "t1", "t2")}
+    assert len(generalized_assignment.build_pyomo(ODD, per_pair=True).CLASSES) == 3
+
+
+def test_only_what_is_left_to_decide_is_in_a_model_of_flows() -> None:
+    """Tests that an arc whose flow is fixed is no arc of the compact model."""
+    assert list(min_cost_flow.build_pyomo(network([(0, 1, 2, 2, 3), (0, 1, 0, 9, 1)], [3, -3])).ARCS) == ["1"]
