@@ -116,16 +116,6 @@ def test_a_tree_that_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not verdict.proved
 
 
-def test_what_is_too_large_to_be_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that where bounds would take minutes there is a placement, the cheap bound, and the limit."""
-    monkeypatch.setattr("optsched.searches.transmission.MOST_PRODUCTS", 0)
-    problem = Transmission(drawn(0, 4, 3, 5, slots=1))
-    solution = solve(problem)
-    assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.MEMORY)
-    assert solution.bound == (problem.cheap_bounds()[0].value,)
-    assert certify(problem, solution).proved
-
-
 def test_ties_are_where_joint_optimisation_pays() -> None:
     """Tests Shen et al. 2016, note 4: with maps on any of their replicas the stages cost more than both at once.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from optsched.core.errors import OptschedError, TooLarge, UsageError
+from optsched.core.errors import OptschedError, TooLarge
 from optsched.core.instance import Cluster, Instance, Ragged, Topology, Workload
 from optsched.core.placement import Placement
 from optsched.core.results import Limit, Proof, Termination
@@ -190,13 +190,6 @@ def test_limit_of_an_engine_gives_no_placement() -> None:
     solution = solve_assignment(posed, Profile("none", time_limit=0))
     assert (solution.nodes, solution.prices, solution.limit) == (None, None, Limit.TIME)
     assert solution.nodes is None
-
-
-def test_dense_engine_takes_one_cost_a_task() -> None:
-    """Tests that tiers with several sizes are refused by the engine that cannot hold them."""
-    posed = FairLsap(generate("fair-lsap", seed=1, nodes=40, tasks=200), selection="free")
-    with pytest.raises(UsageError, match="how many of its group"):
-        solve_assignment(posed, engine="dense")
 
 
 def test_optimal_placement_passes_interrupts_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -196,34 +196,6 @@ def test_bug_least_load_did_not_look_at_the_clock(monkeypatch: pytest.MonkeyPatc
 # The least load among the best places ------------------------------------------------------------------------------
 
 
-def drawn(seed: int, capacity: str = "none", **sizes: object) -> Traffic:
-    """A small instance of the family, with running reduces now and then."""
-    sizes = {"nodes": 6, "tasks": 12, "datacenters": 3, "jobs": 4, "running": seed % 3, "replicas": 3, **sizes}
-    instance = generate("traffic", seed, spare=0.25 * (seed % 4), smallest=128 if seed % 2 else 1, **sizes)
-    assert isinstance(instance, Instance)
-    return Traffic(instance, capacity=capacity)
-
-
-@pytest.mark.parametrize("capacity", ["none", "slots"])
-def test_against_the_whole_program(capacity: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests the least load on drawn instances against limit after limit with HiGHS, and the proofs of it."""
-    by_places: list[int] = []
-    plain = traffic.TrafficSearch._least_by_places
-    monkeypatch.setattr(
-        traffic.TrafficSearch, "_least_by_places", lambda search, known: by_places.append(1) or plain(search, known)
-    )
-    for seed in range(5):
-        problem = drawn(seed, capacity)
-        solution, whole = solve(problem), solve(problem, route="arrays")
-        assert solution.objective == whole.objective
-        if solution.objective is None:
-            continue
-        for certificate, value in zip(solution.certificates, solution.objective, strict=True):
-            if certificate.kind is Proof.DUAL:
-                assert proved_bound(problem, certificate, solution.objective) == value
-    assert len(by_places) >= 1
-
-
 def test_load_above_an_even_spread() -> None:
     """Tests that prices in small parts prove a load that no counting does, and jobs with several best datacenters."""
     cluster = Cluster(["a", "b", "c"], datacenter=[0, 1, 2], datacenter_ids=["east", "west", "north"])

@@ -44,16 +44,6 @@ def test_a_limit_leaves_an_honest_bound() -> None:
     check_honest(search, found, 263)
 
 
-def test_no_time_leaves_an_honest_answer() -> None:
-    """Tests that where there is no time at all the answer has a placement, and a bound that is proved."""
-    problem = branching().problem
-    solution = solve(problem, profile=Profile("none", time_limit=0.0))
-    assert solution.limit is Limit.TIME
-    assert solution.objective is not None
-    assert solution.objective >= (263,) >= solution.bound
-    assert certify(problem, solution).proved
-
-
 @pytest.mark.parametrize("nodes", range(1, 12, 3))
 def test_node_limits_within_the_tree(nodes: int) -> None:
     """Tests the bound of a tree that is cut short at any state."""
@@ -155,14 +145,6 @@ def test_what_is_too_large_is_not_searched(constant: str, monkeypatch: pytest.Mo
     found = search.run()
     assert (found.limit, found.states, found.bound) == (Limit.MEMORY, 0, search.bounds.cheap)
     check_honest(search, found, 263)
-
-
-def test_a_tree_that_is_too_large_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that beyond so many states there is no tree."""
-    monkeypatch.setattr(transmission, "MOST_STATES", 3)
-    found = branching().run()
-    assert (found.tree, found.bound) == (None, 263)
-    assert found.states > 3
 
 
 @pytest.mark.parametrize("power", [30, 38, 41])
