@@ -172,7 +172,7 @@ def test_linear_program(solve: Way) -> None:
 
 @pytest.mark.parametrize("start", [None, [0.0, 5.0]])
 def test_dual_of_minimisation(solve: Way, start: list[float] | None) -> None:
-    """Tests that the dual of a lower side is what one more unit costs, so positive, and that a start changes nothing."""
+    """Tests that the dual of a lower side is what one more unit costs, so positive, whatever the start."""
     model = Model([2.0, 3.0], [(0.0, 3.0, False), (0.0, INF, False)], [(5.0, [1.0, 1.0], INF)])
     answer = solve(model, EXACT, start)
     assert (answer.outcome.objective, answer.duals) == (12.0, [3.0])
