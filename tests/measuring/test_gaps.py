@@ -19,15 +19,7 @@ from optsched.core.placement import Placement
 from optsched.core.results import Bound, Certificate, FrontierPoint, Limit, Proof, Termination, Value
 from optsched.heuristics import run
 from optsched.instances.generate import generate
-from optsched.measuring.gaps import (
-    Reference,
-    frontier_gap_fields,
-    gap,
-    gap_limit,
-    gap_of,
-    ratio,
-    unanswered,
-)
+from optsched.measuring.gaps import Reference, frontier_gap_fields, gap, gap_limit, gap_of, ratio, unanswered
 from optsched.measuring.matrix import posable
 from optsched.measuring.records import record_fields
 from optsched.measuring.studies.tables import gap_row

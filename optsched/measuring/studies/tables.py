@@ -22,17 +22,7 @@ from optsched.core.errors import printable
 from optsched.core.results import Limit, Number
 from optsched.heuristics import AnyHeuristic
 from optsched.measuring.gaps import GapReport, frontier_gap_fields
-from optsched.measuring.printing import (
-    Fitted,
-    Table,
-    folded,
-    interval,
-    number,
-    percent,
-    share,
-    spread,
-    value,
-)
+from optsched.measuring.printing import Fitted, Table, folded, interval, number, percent, share, spread, value
 from optsched.measuring.records import WITHOUT, Run, frame_of
 from optsched.measuring.studies.choices import SEEDS, Choice, Source
 from optsched.measuring.studies.runs import measure, plan

@@ -30,17 +30,7 @@ from optsched.heuristics import HeuristicRun
 from optsched.measuring import sweeping as executing
 from optsched.measuring.gaps import unanswered
 from optsched.measuring.studies.choices import Family
-from optsched.measuring.sweeping import (
-    RETRIED,
-    Agenda,
-    Job,
-    Steps,
-    carry_out,
-    execute,
-    executor_of,
-    optimum_row,
-    to_do,
-)
+from optsched.measuring.sweeping import RETRIED, Agenda, Job, Steps, carry_out, execute, executor_of, optimum_row, to_do
 from optsched.measuring.sweeping.plans import Plan, planned
 from optsched.measuring.sweeping.store import Store, check_store, load_sweep
 from optsched.processes import Limits, LocalExecutor, Outcome, Status
