@@ -62,12 +62,8 @@ class Move:
 class ExplainedGap:
     """A gap that is explained: what every explanation has.
 
-    Attributes
-    ----------
-    problem
-        What is decided.
-    report
-        The gap: what the heuristic decided, the reference, and what was found of them.
+    `problem`: what is decided. `report`: the gap: what the heuristic decided, the reference, and what was found of
+    them.
     """
 
     problem: Any
@@ -308,16 +304,9 @@ _DISTANCES = ("node", "rack", "off_rack")
 class Cause:
     """Maps that are equally far from their data, and that a better placement has nearer to it.
 
-    Attributes
-    ----------
-    data
-        `rack` or `off_rack`: how far they are.
-    positions
-        The maps, positions in `problem.tasks`.
-    gain
-        What they pay less by themselves; None where tasks pay nothing by themselves.
-    nodes, racks
-        How many of them each node and each rack holds, by id, most first; no racks where all nodes share one.
+    `data`: `rack` or `off_rack`: how far they are. `positions`: the maps, positions in `problem.tasks`. `gain`: what
+    they pay less by themselves; None where tasks pay nothing by themselves. `nodes`, `racks`: how many of them each
+    node and each rack holds, by id, most first; no racks where all nodes share one.
     """
 
     data: str

@@ -205,14 +205,9 @@ def test_annotations(tmp_path: Path) -> None:
     line = Path(__file__).read_text(encoding="utf-8").splitlines()[int(properties["line"]) - 1]
     assert line.strip().startswith("raise KeyError")
     assert "raised KeyError" in message
-
-
-def test_annotation_without_a_line() -> None:
-    """Tests that where no line is known none is told, and that a file outside the workspace keeps its path."""
-    failed = result(wide, max_absolute=0)
-    check = replace(failed.planned, name="x", line=None)
-    (line,) = github_annotations([Result(check, failed.outcome, 1, 0)], "/elsewhere/checks.toml", "/nowhere")
-    assert command(line)[1] == {"file": "/elsewhere/checks.toml", "title": "optsched: x"}
+    failed = replace(results[1], planned=replace(results[1].planned, name="x", line=None))
+    (line,) = github_annotations([failed], "/elsewhere/checks.toml", "/nowhere")
+    assert command(line)[1] == {"file": "/elsewhere/checks.toml", "title": "optsched: x"}, "no line is known"
 
 
 def test_markdown() -> None:
@@ -231,12 +226,8 @@ def test_markdown() -> None:
     assert "\x1b" not in text
     assert markdown([result("lsap-sched")]).startswith("## optsched check: 1 passed\n")
 
-
-def test_markdown_fences_are_longer_than_those_within() -> None:
-    """Tests that what a heuristic raised cannot end the fence around it."""
-
     def fenced(problem: Any, rng: Any) -> list[str]:
         raise ValueError("\n```\n# not a heading")
 
     lines = markdown([result(fenced)]).splitlines()
-    assert lines.count("````text") == lines.count("````") == 1
+    assert lines.count("````text") == lines.count("````") == 1, "what was raised cannot end the fence around it"
