@@ -212,6 +212,11 @@ def test_lines_of_a_breach() -> None:
         ["t1", "n0", "n1"],
     ]
     assert printed[7].startswith("  reproduce it: save the instance first (optsched.save(instance, 'row.json'))")
+    printed = list(lines(breaches(measured("papers/guo-fig2"), GapLimit.of(max_absolute=0)), folder="a b"))
+    again_there = "  reproduce it: cd 'a b' && PYTHONPATH=.. optsched gap papers/guo-fig2 --problem lsap"
+    assert printed[-1].startswith(again_there)
+    (unnamed,) = measured(made(2), lambda problem, rng: ["n1", "n0"])
+    assert again(unnamed).endswith("define it at the top of its module")
 
 
 def test_bug_a_mean_gap_stood_beside_the_values_of_the_worst_run() -> None:
@@ -243,14 +248,6 @@ def test_bug_what_avoidable_maps_left_of_a_gap_had_no_name() -> None:
     assert printed[1] == "  value 8 against the optimum 2"
     assert printed[2].startswith("  4 avoidable rack-local maps (4 less locality-cost), on n7")
     assert printed[3] == "  tasks that wait in only one of the placements and all other moves: 2 less locality-cost"
-
-
-def test_where_the_command_is_to_be_typed() -> None:
-    """Tests that a folder stands before the command."""
-    printed = list(lines(breaches(measured("papers/guo-fig2"), GapLimit.of(max_absolute=0)), folder="a b"))
-    assert printed[-1].startswith(
-        "  reproduce it: cd 'a b' && PYTHONPATH=.. optsched gap papers/guo-fig2 --problem lsap"
-    )
 
 
 def test_traceback_begins_with_the_users_own_line() -> None:
@@ -346,12 +343,6 @@ def test_the_command_has_the_limits_of_the_run() -> None:
     assert "--profile ci --time-limit none" in "\n".join(check.planned().run().lines())
 
 
-def test_a_heuristic_without_a_name() -> None:
-    """Tests that of a function that no command can import it is said how it gets a name."""
-    (entry,) = measured(made(2), lambda problem, rng: ["n1", "n0"])
-    assert again(entry).endswith("define it at the top of its module")
-
-
 # Recorded runs --------------------------------------------------------------------------------------------------------
 
 
@@ -432,14 +423,9 @@ def test_other_instances_parameters_and_runs() -> None:
     assert "other parameters" in breach.message
     ((breach,), _) = recorded.compare(answers(["a", "b"], name="latency"))
     assert "nothing is recorded" in breach.message
-
-
-def test_instances_of_one_name() -> None:
-    """Tests that two instances of one name, and one problem with two sets of parameters, are recorded each."""
-    other = Instance(TWO.cluster, Workload(["t1", "t2"]), name="two")
-    both = [*answers(["a", "b"]), *answers(["a", "b"], other), *answers(["a", "b"], levels=(0, 1, 2))]
-    assert Baseline.of(both).compare(both) == ([], 0)
-    assert len(Baseline.of(both).entries) == 3
+    all_of_them = [*answers(["a", "b"]), *answers(["a", "b"], other), *answers(["a", "b"], levels=(0, 1, 2))]
+    assert Baseline.of(all_of_them).compare(all_of_them) == ([], 0)
+    assert len(Baseline.of(all_of_them).entries) == 3, "instances of one name are recorded each"
 
 
 def test_a_value_of_another_length() -> None:
