@@ -227,7 +227,7 @@ def test_every_route_keeps_its_limit(name: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", list(records()))
 def test_every_measure_keeps_its_limit(name: str) -> None:
-    """Tests gaps, explanations and matrices within limits that fall anywhere: the rest is told as out of time."""
+    """Tests gaps, explanations and matrices within limits that fall anywhere: the rest is reported as out of time."""
     whole = sample(name)
     if not isinstance(whole, Problem):
         return

@@ -159,7 +159,7 @@ def compare(name: str, number: int) -> None:
 
 
 def compare_all(name: str, numbers: Sequence[int]) -> None:
-    """Every instance is compared; what differs is told together."""
+    """Every instance is compared; what differs is reported together."""
     wrong = {}
     for number in numbers:
         try:

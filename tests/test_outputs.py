@@ -149,7 +149,7 @@ def test_ctrl_c_while_it_is_written(name: str, folder: Path, monkeypatch: pytest
     ],
 )
 def test_folder_that_cannot_be_written_to(name: str, folder: Path) -> None:
-    """Tests that a folder where nobody may make a file is told in one line."""
+    """Tests that a folder where nobody may make a file is reported in one line."""
     file, words = COMMANDS[name]
     target = f"/sys/{file}"  # not even root may
     failed = run(*(target if word == "OUT" else word for word in words))

@@ -196,7 +196,7 @@ def test_the_users_exception_is_the_cause(check: GapCheck) -> None:
 def test_wrong_use(
     check: GapCheck, given: dict[str, Any], error: Any, message: str, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    """Tests that wrong use is told as what it is, before anything runs."""
+    """Tests that wrong use is reported as what it is, before anything runs."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
     with pytest.raises(error, match=message):

@@ -210,7 +210,7 @@ def test_decode_of_another_model() -> None:
 
 @pytest.mark.parametrize("function", [optsched.solve, optsched.bounds, optsched.frontier])
 def test_empty_stop_iteration(function: Callable[[Any], Any]) -> None:
-    """Tests that an instance, where a problem is wanted, is told how to be posed."""
+    """Tests that an instance, where a problem is wanted, is reported how to be posed."""
     with pytest.raises(UsageError, match=r"takes a problem, not an Instance; pose one on it first: optsched.problem"):
         function(lsap().instance)
     with pytest.raises(UsageError, match=r'optsched.problem\("lsap", "papers/guo-fig2"\)'):

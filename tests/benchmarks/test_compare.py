@@ -1,4 +1,4 @@
-"""The comparison with other tools: every problem has rows, all ways find one optimum, and one that does not is told."""
+"""The comparison with other tools: every problem has rows, all ways find one optimum, and one that does not is said."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_all_ways_agree(compare: ModuleType, tmp_path: Path, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize(("way", "row"), [("networkx hopcroft_karp", "lsap"), ("SciPy maximum_flow*", "latency")])
-def test_a_wrong_optimum_is_told(
+def test_a_wrong_optimum_is_reported(
     compare: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], way: str, row: str
 ) -> None:
     """Tests that a peer with another optimum, or a bound above it, makes the program fail, by both names."""
@@ -122,7 +122,7 @@ def test_patterns_may_be_repeated(compare: ModuleType, tmp_path: Path) -> None:
 
 
 def test_limits_and_what_is_hopeless(compare: ModuleType, tmp_path: Path) -> None:
-    """Tests that a way over the limit is killed and left out at larger sizes, and that a command's failure is told."""
+    """Tests that a way over the limit is killed and left out at larger sizes, and that a command's failure is shown."""
     running = sys.modules["comparing.running"]
     told = running._contained([sys.executable, "-c", "import time; time.sleep(60)"], compare.Limits(0.3))
     assert told["ended"].startswith("timed-out")

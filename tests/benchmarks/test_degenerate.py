@@ -88,7 +88,7 @@ def test_kinds_are_what_they_are_called(study: ModuleType, name: str) -> None:
 
 
 def test_huge_numbers_are_near_what_is_allowed(study: ModuleType) -> None:
-    """Tests that costs of pairs and arcs reach 2^50, and that the largest of a field has the bits that are told."""
+    """Tests that costs of pairs and arcs reach 2^50, and that the largest of a field has the bits that are reported."""
     for name in ("generalized-assignment", "min-cost-flow"):
         found = [posed_as(study, "huge numbers", name, number) for number in range(20)]
         assert max(some.bits for some, _ in filter(None, found)) >= 50

@@ -74,7 +74,7 @@ def test_numbers_have_their_instances(study: ModuleType) -> None:
     assert asked == ["as drawn"] * 8 + list(study.KINDS)
 
 
-def test_one_instance_is_told(study: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_instance_is_reported(study: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     """Tests `--only`."""
     assert study.main(["--only", "6"]) == 0
     told = capsys.readouterr().out
@@ -141,7 +141,7 @@ def test_other_routes_are_looked_at(study: ModuleType) -> None:
 
 
 def test_every_decision_is_tried(study: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that another optimum of the enumeration is told: of a route, and of a network, which has none."""
+    """Tests that another optimum of the enumeration is reported: of a route, and of a network, which has none."""
     number = number_of(study, "min-cost-flow", lambda posed: plain(posed) and len(posed.given.document["arcs"]) < 7)
     assert compared(study, number)[1]["every decision of min-cost-flow"] == 1
     monkeypatch.setattr(study, "_tried", lambda problem: (10**9,))
@@ -186,7 +186,7 @@ def test_words_are_counted(study: ModuleType, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_loops_are_looked_at(study: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that loops that decide otherwise as plain Python are told, and that nothing is compared without numba."""
+    """Tests that loops that decide otherwise as plain Python are shown, and that nothing is compared without numba."""
 
     def runs(posed: Any) -> bool:
         counts: Counter[str] = Counter()
@@ -203,7 +203,7 @@ def test_loops_are_looked_at(study: ModuleType, monkeypatch: pytest.MonkeyPatch)
     assert (wrong, counts["compiled of latency"]) == ([], 0)
 
 
-def test_whatever_is_raised_is_told(study: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whatever_is_raised_is_reported(study: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that an error of a route is a line, and not the end."""
     answering(study, monkeypatch, raising(ZeroDivisionError("of nothing")), lambda route: True)
     assert study.block(0, 0, 1)["failed"] == [[0, "lsap: ZeroDivisionError: of nothing"]]

@@ -41,7 +41,7 @@ def test_runs_are_right_and_kept(study: ModuleType, tmp_path: Path, capsys: pyte
     assert str(study.drawn(5, 7)) == str(study.drawn(5, 7)) != str(study.drawn(6, 7))
 
 
-def test_one_run_is_told(study: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_run_is_reported(study: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     """Tests `--only`."""
     assert study.main(["--only", "3"]) == 0
     assert "nothing is wrong with it" in capsys.readouterr().out
@@ -70,7 +70,7 @@ def test_what_is_wrong_is_found(study: ModuleType, service: str) -> None:
 
 
 def test_bounds_are_looked_at(study: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a run past a bound is told, also past an optimum of a tiny one."""
+    """Tests that a run past a bound is reported, also past an optimum of a tiny one."""
     run, done = whole(study, "levels")
     monkeypatch.setattr(study, "best_decision", lambda problem: ((10**9,), None))
     told = study.broken(replace(run, tiny=True), done, twice=False)

@@ -70,7 +70,7 @@ def hard(study: ModuleType) -> int:
     raise AssertionError("no level is closed by prices")
 
 
-def test_words_and_open_levels_are_told(study: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_and_open_levels_are_reported(study: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests a search whose program's prices are lost, and one that has no program."""
     number = hard(study)
     monkeypatch.setattr(latency_program, "_priced", lambda known, *_arguments: known)
@@ -87,7 +87,7 @@ def test_words_and_open_levels_are_told(study: ModuleType, monkeypatch: pytest.M
     assert any(line.startswith("the frontier is not complete") for line in told)
 
 
-def test_false_claims_are_told(study: ModuleType) -> None:
+def test_false_claims_are_reported(study: ModuleType) -> None:
     """Tests a frontier without one of its points, and one with a certificate of another claim."""
     for number in range(100):
         problem = study.drawn(0, number, 40, study.WEIGHTS)
@@ -103,7 +103,7 @@ def test_false_claims_are_told(study: ModuleType) -> None:
     assert any(line.startswith("contradicted: ") for line in study.wrong_with(problem, false, ways))
 
 
-def test_other_answers_of_highs_are_told(study: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_answers_of_highs_are_reported(study: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests HiGHS with one point less, and that what it leaves open is no difference."""
     problem = study.drawn(0, hard(study), 40, study.WEIGHTS)
     found, _ = study.proved(problem, 60)
@@ -117,7 +117,7 @@ def test_other_answers_of_highs_are_told(study: ModuleType, monkeypatch: pytest.
     assert (counts["arrays asked"], counts["arrays whole"]) == (1, 0)
 
 
-def test_one_instance_is_told(study: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_instance_is_reported(study: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     """Tests `--only`."""
     assert study.main(["--only", "4", "--servers", "30"]) == 0
     told = capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Prices of assignment problems: corrupted ones are told, none prove more than the optimum, and each is needed."""
+"""Prices of assignment problems: corrupted ones are reported, none prove more than the optimum, and each is needed."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_bug_prices_and_values_were_written_that_no_reader_takes(tmp_path: Path,
     ],
 )
 def test_faulty_certificates(changes: dict[str, Any], message: str) -> None:
-    """Tests that data that is not what the proof needs is told."""
+    """Tests that data that is not what the proof needs is reported."""
     point = frontier(SMALL)[2]
     certificate = replace(point.certificates[1], data={**point.certificates[1].data, **changes})
     with pytest.raises(CertificateInvalid) as caught:

@@ -143,7 +143,7 @@ def test_only_real_cuts_prove_that_there_is_no_flow() -> None:
     ],
 )
 def test_malformed_certificates(data: dict[str, Any], message: str) -> None:
-    """Tests that certificates of a wrong form are told, each with its place."""
+    """Tests that certificates of a wrong form are reported, each with its place."""
     with pytest.raises(CertificateInvalid, match=re.escape(message)):
         proved_bound(SMALL, Certificate("cost", Proof.DUAL, 7, data))
 

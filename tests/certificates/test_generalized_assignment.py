@@ -42,7 +42,7 @@ def test_prices_prove_no_more_than_is_true() -> None:
     ],
 )
 def test_malformed_certificates(data: dict[str, Any], message: str) -> None:
-    """Tests that certificates of a wrong form are told, each with its place."""
+    """Tests that certificates of a wrong form are reported, each with its place."""
     with pytest.raises(CertificateInvalid, match=re.escape(message)):
         proved_bound(SMALL, Certificate("cost", Proof.DUAL, 6, data))
 
@@ -100,7 +100,7 @@ def test_a_tree_is_written_and_proved() -> None:
     ],
 )
 def test_malformed_trees(changed: dict[str, Any], message: str) -> None:
-    """Tests that each part of a tree that is not as it must be is told with its place."""
+    """Tests that each part of a tree that is not as it must be is reported with its place."""
     certificate = capacity_tree_certificate(ODD, GROWN, 6)
     with pytest.raises(CertificateInvalid, match=re.escape(message)):
         proved_bound(ODD, replace(certificate, data={**certificate.data, **changed}))

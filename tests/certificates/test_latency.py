@@ -1,4 +1,4 @@
-"""Covers of servers as certificates of `latency`: corrupted ones are told, and none prove more than the optimum."""
+"""Covers of servers as certificates of `latency`: corrupted ones are reported, and none prove more than the optimum."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_nothing_to_place() -> None:
     ],
 )
 def test_prices_rule_a_limit_out(data: dict[str, Any], message: str | None) -> None:
-    """Tests prices that no cover replaces, from solving and from a certificate, and that changed ones are told."""
+    """Tests prices that no cover replaces, from solving and from a certificate, and that changed ones are reported."""
     workload = Workload(["a", "b", "c", "d"], replicas=Ragged.from_rows([[0], [0], [0], []]))
     problem = Latency(Instance(Cluster(["s"]), workload))
     solution = solve(problem)

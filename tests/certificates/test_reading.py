@@ -34,7 +34,7 @@ def test_fractions_that_are_none(text: str) -> None:
 
 @pytest.mark.parametrize("value", [None, True, 1.0, "1", 2**53 + 1, -(2**53) - 1, [1]])
 def test_integers_that_are_none(value: Any) -> None:
-    """Tests that truth values, floats, text and what doubles would not hold are told by the entry's name."""
+    """Tests that truth values, floats, text and what doubles would not hold are reported by the entry's name."""
     for read in (reading.integer, reading.number):
         if not isinstance(value, str):
             with pytest.raises(CertificateInvalid, match=r"^price: must be an integer up to 2\^53, not "):
@@ -56,7 +56,7 @@ def test_what_is_read() -> None:
 
 
 def test_prices_by_id() -> None:
-    """Tests that prices of 0 are left out, that what is left out is 0, and that an unknown name is told."""
+    """Tests that prices of 0 are left out, that what is left out is 0, and that an unknown name is reported."""
     index = {"a": 0, "b": 1, "c": 2}
     held = reading.priced(list(index), np.array([0, 5, -2]))
     assert held == {"b": 5, "c": -2}

@@ -102,13 +102,13 @@ def test_proof_by_cases() -> None:
     ],
 )
 def test_malformed_certificates(data: dict[str, Any], message: str) -> None:
-    """Tests that certificates of a wrong form are told, each with its place."""
+    """Tests that certificates of a wrong form are reported, each with its place."""
     with pytest.raises(CertificateInvalid, match="^" + re.escape(message)):
         proved_bound(EMPTY, Certificate("traffic", Proof.DUAL, 30, data))
 
 
 def test_certificates_that_are_too_deep() -> None:
-    """Tests that nesting without end is told, not followed."""
+    """Tests that nesting without end is reported, not followed."""
     leaf: dict[str, Any] = {"map_prices": {}, "reduce_prices": {}, "scale": 1}
     data = leaf
     for _ in range(100):

@@ -238,7 +238,7 @@ def test_completing_is_quick() -> None:
     assert told("bash_complete") == "plain,labl\n"
 
 
-def test_scripts_are_told() -> None:
+def test_scripts_are_reported() -> None:
     """Tests that the program tells the script that a shell is to read."""
     assert "complete -o nosort -F _optsched_completion optsched" in told("bash_source")
 
@@ -302,7 +302,7 @@ def test_packages_names_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_bug_each_seed_had_a_line_of_its_own() -> None:
-    """Tests that an error of all seeds is told once, with their number, and the class that takes other arguments."""
+    """Tests that an error of all seeds is shown once, with their number, and the class that takes other arguments."""
     result = run("gap", FIGURE, "--problem", "lsap", "--heuristic", "hostile_heuristics:TakesOne")
     assert result.exit_code == 4
     (line,) = [line for line in result.stderr.splitlines() if line.startswith("optsched: error:")]

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("wide_page")
 
 
 def test_describe_json() -> None:
-    """Tests that sizes, labels, parameters and problems are told, with every missing field."""
+    """Tests that sizes, labels, parameters and problems are reported, with every missing field."""
     known = answer("describe", "papers/guo-fig2")
     assert (known["name"], known["sizes"]["nodes"], known["sizes"]["idle slots"]) == ("guo-fig2", 3, 3)
     assert [entry["name"] for entry in known["problems"] if entry["applies"]] == ["lsap", "latency"]
@@ -116,7 +116,7 @@ def trace(tmp_path: Path) -> str:
 
 
 def test_import_split(tmp_path: Path, trace: str) -> None:
-    """Tests that each job becomes a file of the folder, which is made, and what was skipped is told on stderr."""
+    """Tests that each job becomes a file of the folder, which is made, and what was skipped is reported on stderr."""
     folder = tmp_path / "new" / "jobs"
     result = run("import", "rumen", trace, "--split-jobs", str(folder))
     assert (result.exit_code, result.stdout) == (0, "")
@@ -175,7 +175,7 @@ def test_import_wrongly(trace: str, args: list[str], code: int, message: str) ->
 
 
 def test_folder_that_cannot_be_made(tmp_path: Path, trace: str) -> None:
-    """Tests that a file in the place of the folder is told."""
+    """Tests that a file in the place of the folder is reported."""
     (tmp_path / "taken").write_text("")
     result = run("import", "rumen", trace, "--split-jobs", str(tmp_path / "taken"))
     assert result.exit_code == 3
@@ -219,8 +219,8 @@ def test_hostile_files(tmp_path: Path, name: str, command: list[str]) -> None:
     assert all(line.startswith(f"optsched: error: {file}: ") and line.isprintable() for line in lines)
 
 
-def test_all_files_are_told(tmp_path: Path) -> None:
-    """Tests that of several files with faults each is told, and nothing is computed."""
+def test_all_files_are_reported(tmp_path: Path) -> None:
+    """Tests that of several files with faults each is reported, and nothing is computed."""
     files = []
     for name in ("empty", "doubled-id", "dangling"):
         file = tmp_path / f"{name}.json"

@@ -211,7 +211,7 @@ def test_schedules(tmp_path: Path) -> None:
 
 
 def test_schedules_where_nothing_is_feasible(tmp_path: Path) -> None:
-    """Tests that the reason is told with exit code 6, without a policy, and that there are no rows."""
+    """Tests that the reason is reported with exit code 6, without a policy, and that there are no rows."""
     path = tmp_path / "none.json"
     tasks = [{"id": "t", "duration": 1}]
     path.write_text(json.dumps({"format": "optsched/1", "nodes": [{"id": "a", "slots": 0}], "tasks": tasks}))
@@ -302,7 +302,7 @@ def test_schedules_are_gantt_charts(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_problem_by_default(tmp_path: Path) -> None:
-    """Tests that the first problem that all heuristics serve judges, with the given parameters, which is told."""
+    """Tests that the first problem that all heuristics serve judges, with the given parameters, which is reported."""
     target = tmp_path / "a.svg"
     command = ("show", FSY, "--heuristic", "labl", "--heuristic", "round-robin", "--to", str(target))
     assert "judged by latency; --problem names another" in run(*command).stderr

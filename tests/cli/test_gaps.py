@@ -187,7 +187,7 @@ def test_same_heuristic_twice_is_two_rows() -> None:
 
 
 def test_max_gap() -> None:
-    """Tests that a gap over the limit is exit code 4, and told after the data; infinity allows all."""
+    """Tests that a gap over the limit is exit code 4, and reported after the data; infinity allows all."""
     args = ["examples/racks", "--problem", "lsap", "--heuristic", "rand"]
     result = run(*args, "--max-gap", "0.05")
     assert result.exit_code == 4
@@ -297,7 +297,7 @@ def test_failing_heuristics(tmp_path: Path, name: str, message: str) -> None:
 
 @pytest.mark.usefixtures("own")
 def test_bug_what_is_not_repeatable_was_not_told() -> None:
-    """Tests that random numbers from elsewhere than `rng` are told on stderr."""
+    """Tests that random numbers from elsewhere than `rng` are reported on stderr."""
     result = run("generated/lsap-n20-t15-seed0", "--problem", "lsap", "--heuristic", "own_rules:elsewhere")
     text = (
         "own_rules:elsewhere is not repeatable: two runs on lsap-n20-t15-seed0 with seed 0 differ; draw from rng alone"
@@ -320,7 +320,7 @@ def test_infeasible_placement_is_a_result(tmp_path: Path) -> None:
 
 
 def test_instance_where_nothing_is_feasible(tmp_path: Path) -> None:
-    """Tests that what proves that nothing is feasible is told, with exit code 6 where that is so of every problem."""
+    """Tests that what proves that nothing is feasible is shown, with exit code 6 where that is so of every problem."""
     full = posed([[0]], reduces=2, nodes=[0, 1, 2], reduce_slots=[3, 3, 0], jobs=3, capacity="slots")
     file, name = str(tmp_path / "full.json"), "papers/joss-empty-datacenter"
     optsched.save(replace(full.instance, parameters={"traffic": dict(full.parameters)}), file)
@@ -370,7 +370,7 @@ def test_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
 
 
 def test_too_large_a_problem_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a problem too large to be solved is told once on stderr, and has a cheap bound beside it."""
+    """Tests that a problem too large to be solved is reported once on stderr, and has a cheap bound beside it."""
     monkeypatch.setattr("optsched.problems.flow_congestion.MOST_PATTERNS", 5)
     result = run("papers/hsu-two-clusters", "--heuristic", "flow-sched", "--format", "json")
     assert result.exit_code == 0

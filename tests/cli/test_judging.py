@@ -33,7 +33,7 @@ def test_selected() -> None:
 
 
 def test_one_claim(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a claim is told in a few lines, with its reason, its instances and its command."""
+    """Tests that a claim is reported in a few lines, with its reason, its instances and its command."""
     monkeypatch.setenv("COLUMNS", "80")
     shown = run("claims", "guo-2012/4.1-one-replica").stdout
     assert shown.startswith("guo-2012/4.1-one-replica (Guo et al. 2012, IV.A): depends\n")

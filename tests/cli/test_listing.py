@@ -108,7 +108,7 @@ def test_models_own_their_files() -> None:
 
 
 def test_versions() -> None:
-    """Tests that versions of the package, Python and the solvers are told."""
+    """Tests that versions of the package, Python and the solvers are reported."""
     done = answer("versions")
     assert {"optsched", "python", "platform", "numpy", "highspy", "pyomo", "pulp"} <= set(done)
     assert run("versions").stdout.count("\n") == len(done) + 2
@@ -157,7 +157,7 @@ def test_self_test() -> None:
 
 
 def test_self_test_fails_on_a_broken_solver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a solver that gets a program wrong is told, with exit code 4."""
+    """Tests that a solver that gets a program wrong is reported, with exit code 4."""
     monkeypatch.setattr("optsched.solvers.highs.wrong_answers", lambda: ["HiGHS#2957: optimum 28.2, HiGHS says 28"])
     result = run("self-test")
     assert result.exit_code == 4

@@ -124,8 +124,8 @@ def test_tables_and_records_name_the_levels_of_locality(day: Path) -> None:
     assert {"maps_node", "maps_rack", "maps_off_rack"} == {name for name in fields if name.startswith("maps_")}
 
 
-def test_what_was_assumed_is_told(day: Path, tmp_path: Path) -> None:
-    """Tests that labels of what was assumed are told once, before the figures, in records and in each picture."""
+def test_what_was_assumed_is_reported(day: Path, tmp_path: Path) -> None:
+    """Tests that labels of what was assumed are reported once, before the figures, in records and in each picture."""
     labels = {"times": "assumed: as on one's data", "slots": "inferred from the tasks", "arrival": "recorded"}
     save(replace(load(day), labels=labels), day)
     words = ["simulate", str(day), "--policy", "fair", "--policy", "dl"]
@@ -245,7 +245,7 @@ class Elsewhere:
 
 @pytest.mark.parametrize("more", [[], ["--heartbeat", "0"]])
 def test_bug_what_is_not_repeatable_was_not_told(own: str, tmp_path: Path, more: list[str]) -> None:
-    """Tests that random numbers of a policy's own are told, also where slots are offered in random order."""
+    """Tests that random numbers of a policy's own are reported, also where slots are offered in random order."""
     path = tmp_path / "maps.json"
     save(load("generated/lsap-n20-t15-seed0"), path)
     done = run("simulate", str(path), "--policy", f"{own}:Elsewhere", "--service", "levels,duration=5", *more)
@@ -381,7 +381,7 @@ def test_several_policies(morning: str, tmp_path: Path) -> None:
 
 
 def test_a_policy_that_fails(morning: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a policy that fails is told on stderr, with exit code 4, and that the others have their rows."""
+    """Tests that a policy that fails is reported on stderr, with exit code 4, and that the others have their rows."""
     (tmp_path / "lazy_policies.py").write_text(
         "class Lazy:\n    def offer(self, offer, view):\n        return []\n", encoding="utf-8"
     )

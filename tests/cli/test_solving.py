@@ -59,7 +59,7 @@ def test_solve_is_one_object() -> None:
 
 
 def test_dry_run_tells_sizes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that the routes are told with the sizes of their models, or one of them, and that nothing is solved."""
+    """Tests that the routes are reported with the sizes of their models, or one of them, and that nothing is solved."""
     monkeypatch.setattr("optsched.routes.solve", None)
     asked = ("solve", "papers/guo-fig2", "--problem", "lsap", "--dry-run")
     done = answer(*asked)
@@ -141,7 +141,7 @@ def test_interrupted_solve_keeps_incumbent_and_bound(monkeypatch: pytest.MonkeyP
 
 
 def test_bounds() -> None:
-    """Tests that each bound is told with what it bounds, in table and JSON."""
+    """Tests that each bound is reported with what it bounds, in table and JSON."""
     found = answer("bounds", "papers/labl-theorem1-a", "--problem", "latency")
     assert [bound["name"] for bound in found] == ["l*", "l**", "l_flow", "least-work"]
     assert {bound["component"] for bound in found} == {"makespan", "work"}
@@ -231,7 +231,7 @@ def optimum_of(path: Path) -> float:
 
 @pytest.mark.parametrize("kind", ["json", "npz"])
 def test_files_of_points(kind: str, tmp_path: Path) -> None:
-    """Tests that a frontier is written, and proved from there; a file that cannot be is told."""
+    """Tests that a frontier is written, and proved from there; a file that cannot be is reported."""
     front = tmp_path / f"front.{kind}"
     asked = ("frontier", "papers/fsy-not-optimal", "--problem", "latency", "--output")
     assert run(*asked, str(front)).exit_code == 0
@@ -530,7 +530,7 @@ def test_another_instance(tmp_path: Path) -> None:
 
 
 def test_word_is_no_proof(tmp_path: Path) -> None:
-    """Tests that a solver's word that nothing proves is exit code 4 unless its kind is allowed, and told as such."""
+    """Tests that a solver's word that nothing proves is exit code 4 unless its kind is allowed, and shown as such."""
     target = tmp_path / "solution.json"
     name = "generated/generalized-assignment-n5-t30-seed0"
     solved_by = ("--problem", "generalized-assignment", "--output", str(target))
@@ -591,7 +591,7 @@ def test_bad_solution_file(tmp_path: Path, change: Any, message: str) -> None:
 
 
 def test_size_of_a_tree_and_its_time(tmp_path: Path) -> None:
-    """Tests that a tree's size is told where it is printed, and beside it where it is checked the time that took."""
+    """Tests that a tree's size is shown where it is printed, and beside it where it is checked the time that took."""
     path, name = str(tmp_path / "tree.json"), "generated/generalized-assignment-n5-t30-seed0"
     solved = run("solve", name, "--problem", "generalized-assignment", "--output", path)
     assert "proof: combinatorial, a tree of 1 case\n" in solved.stdout

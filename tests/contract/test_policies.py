@@ -97,7 +97,7 @@ DEAF = [
 
 @pytest.mark.parametrize(("kind", "problem", "event"), DEAF)
 def test_a_policy_that_misses_an_event_breaks_the_contract(kind: type[Any], problem: str, event: str) -> None:
-    """Tests that each shipped policy needs each event, and that the contract sees where it is not told."""
+    """Tests that each shipped policy needs each event, and that the contract sees where it is not reported."""
     with pytest.raises(ContractBroken, match=problem):
         check_policy(_deaf_to(kind, event), seeds=range(12), problems=[problem])
 
@@ -137,7 +137,7 @@ class Telling(Patient):
 
 
 def test_a_users_own_policy() -> None:
-    """Tests that a class of a few lines keeps the contract, that memory must be told, and that one may only offer."""
+    """Tests that a class of a few lines keeps the contract, that memory must be shown, and that one may only offer."""
     check_policy(Oldest, seeds=range(2), problems=["lsap"])
     check_policy(Telling, seeds=range(2), problems=["lsap"])
     with pytest.raises(ContractBroken, match="tell by memory and recall what no view tells"):
@@ -167,7 +167,7 @@ def test_bug_a_users_policy_was_asked_for_problems_without_slots() -> None:
     assert {name for name, problem in posed.items() if getattr(problem, "offered", None)} == serves
 
 
-def test_what_breaks_is_told() -> None:
+def test_what_breaks_is_reported() -> None:
     """Tests the words where a policy raises, or answers what does not wait."""
 
     class Raising(Oldest):

@@ -1,4 +1,4 @@
-"""Strategies of hypothesis: what they draw can be posed, is small, is told whole, and shrinks."""
+"""Strategies of hypothesis: what they draw can be posed, is small, is shown whole, and shrinks."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_what_fails_shrinks(problem: str, heuristic: str | None, most: int) -> N
     assert len(found.instance.cluster) <= most
 
 
-def test_the_instance_that_fails_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_instance_that_fails_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     """Tests that the falsifying example comes with its document, which loads as the same instance."""
     seen: list[Instance] = []
 
@@ -104,7 +104,7 @@ def test_without_hypothesis(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_wrong_arguments() -> None:
-    """Tests that problems, families, settings, sizes and parameters that there are not are told when asked for."""
+    """Tests that problems, families, settings, sizes and parameters that there are not are reported when asked for."""
     for strategy, message in (
         (lambda: problems("lsapp"), "lsapp"),
         (lambda: problems("lsap", family="lsapp"), 'no family "lsapp"'),

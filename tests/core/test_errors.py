@@ -39,7 +39,7 @@ def test_a_message_counts_what_it_does_not_show(count: int, expected: int) -> No
 
 
 def test_many_faults_of_a_sort_are_one_line() -> None:
-    """Tests that thousands of records without a field are told in a line with the first of them, and few one by one."""
+    """Tests that thousands of records without a field are said in a line with the first of them, and few one by one."""
     many = [Fault(f"tasks[{row}].times", "say how long") for row in range(7000)]
     few = [Fault(f"jobs[{row}].id", "is empty") for row in range(20)]
     error = InputError([few[0], *many, *few[1:], *[Fault("", "is wrong")] * 30], "a.json")

@@ -106,7 +106,7 @@ def test_real_files_without_an_importer(real_data: Path) -> None:
 
 
 def test_what_is_not_known(tmp_path: Path) -> None:
-    """Tests that faults of an instance, of unknown JSON and of what cannot be read are told as ever."""
+    """Tests that faults of an instance, of unknown JSON and of what cannot be read are reported as ever."""
     file = tmp_path / "wrong.json"
     file.write_text('{"format": "optsched/1", "nodes": [], "tasks": [{"id": "t", "jobID": 3}], "name": "p min 1 2"}')
     with pytest.raises(InputError, match=r"tasks\[0\].jobID: there is no such field"):

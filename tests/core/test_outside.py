@@ -185,7 +185,7 @@ def test_what_a_problem_from_outside_has_not(installed: CommandLine, drawn: str,
 
 
 def test_importer_from_outside(installed: CommandLine, tmp_path: Path) -> None:
-    """Tests that a package's importer is a command with its options and help, whose faults are told as any other's."""
+    """Tests that a package's importer is a command with its options and help, whose faults are shown as any other's."""
     assert "blocks" in installed("import", "--help").stdout
     assert re.search(
         r"--slots .* Slots of each node\. +\[default: 2; x>=0\]", installed("import", "blocks", "-h").stdout

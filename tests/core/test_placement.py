@@ -83,7 +83,7 @@ def test_ids_of_another_instance(nodes: list[int]) -> None:
 
 
 def test_ids_of_a_flow() -> None:
-    """Tests that arcs are told by id, of a network and of a problem on it, and of no other."""
+    """Tests that arcs are reported by id, of a network and of a problem on it, and of no other."""
     network = FlowNetwork(["s", "t"], [0, 0], [1, 1], arc_ids=["x", "y"])
     for of in (network, MinCostFlow(network)):
         assert NetworkFlow([3, 0]).to_dict(of) == {"x": 3, "y": 0}
@@ -107,7 +107,7 @@ def test_what_it_holds() -> None:
 
 
 def test_by_ids() -> None:
-    """Tests that it is told by ids of an instance or a problem, as a dictionary and as a frame."""
+    """Tests that it is reported by ids of an instance or a problem, as a dictionary and as a frame."""
     schedule = Schedule.of([(1, 500_000), None])
     expected = {"t1": {"node": "b", "start": 500_000}, "t2": None}
     assert schedule.to_dict(TWO) == schedule.to_dict(Makespan(TWO)) == expected

@@ -246,7 +246,7 @@ def test_record_from_outside(outside: list[Point]) -> None:
     ],
 )
 def test_faults_of_packages_outside(outside: list[Point], loaded: Any, message: str) -> None:
-    """Tests that what is wrong with a package's record is told with the entry point, and shipped names still work."""
+    """Tests that what is wrong with a package's record is shown with the entry point, and shipped names still work."""
     outside.append(Point(loaded))
     with pytest.raises(UsageError, match=message) as caught:
         list(records())
@@ -276,7 +276,7 @@ def test_faults_of_packages_outside(outside: list[Point], loaded: Any, message: 
     ],
 )
 def test_fields_of_records_from_outside(outside: list[Point], field: str, value: Any, wanted: str) -> None:
-    """Tests that a field of a wrong type is told when the package is read, with what to give."""
+    """Tests that a field of a wrong type is reported when the package is read, with what to give."""
     given: dict[str, Any] = {"name": "worst-mean", "problem": "wrong_problems:WorstMean"} | {field: value}
     outside.append(Point(Record(**given)))
     with pytest.raises(UsageError) as caught:
@@ -301,7 +301,7 @@ def test_fields_of_records_from_outside(outside: list[Point], field: str, value:
     ],
 )
 def test_parts_of_records_from_outside(outside: list[Point], field: str, value: Any, message: str) -> None:
-    """Tests that a part that is not there is told when the problem is first asked for, and every time; not in lists."""
+    """Tests that a part that is not there is said when the problem is first asked for, and every time; not in lists."""
     given: dict[str, Any] = {"name": "worst-mean", "problem": "wrong_problems:WorstMean", field: value}
     if field == "provers":
         given["routes"] = "optsched.routes.assignment"
@@ -483,7 +483,7 @@ def test_parts_of_another_problem_by_other_ways(
 
 @pytest.mark.parametrize("name", [entry.name for entry in registry.SHIPPED])
 def test_bug_parts_without_what_they_take_for_granted(made: Callable[..., Record], name: str) -> None:
-    """Tests that routes without their provers and models without their limit are told; a solver was blamed before."""
+    """Tests that routes without their provers and models without their limit are shown; a solver was blamed before."""
     entry = record(name)
     bare = made(entry, parts=["routes"])
     assert f"names the routes of {name} without its provers of kind {', '.join(sorted(entry.provers))}" in str(

@@ -319,7 +319,7 @@ def test_new_jobs_are_learnt() -> None:
 
 
 def test_too_long_a_delay_starves() -> None:
-    """Tests that a delay beyond what the driver waits for is told as starved."""
+    """Tests that a delay beyond what the driver waits for is reported as starved."""
     result = run(one_job([[3]]), "delay", D=61, max_idle_rounds=20)
     assert (result.starved, result.rounds, result.idle_slot_time) == (True, 20, 60)
     assert not run(one_job([[3]]), "delay", D=59, max_idle_rounds=20).starved

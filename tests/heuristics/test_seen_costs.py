@@ -116,7 +116,7 @@ def test_held_of_a_whole_instance() -> None:
 
 
 def test_what_extrapolation_lacks() -> None:
-    """Tests that a map without a size is told where reduces are placed, and nothing where only maps are."""
+    """Tests that a map without a size is reported where reduces are placed, and nothing where only maps are."""
     workload = replace(example((2, 1)).workload, size=[np.nan, 128.0, np.nan, np.nan])
     lacking = Instance(example().cluster, workload, example((2, 1)).state)
     assert [fault.place for fault in missing_sizes(TransmissionReduces(lacking))] == ["tasks[0].size"]

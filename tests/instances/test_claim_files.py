@@ -321,7 +321,7 @@ MISSING = 'schedule.odd".id: is missing; null does not run'
     ],
 )
 def test_faults(name: str, change: Callable[[dict[str, Any]], Any], expected: list[str]) -> None:
-    """Tests that every fault is told at once, each with its place."""
+    """Tests that every fault is reported at once, each with its place."""
     found = faults_of(name, change)
     assert [one[: len(begin)] for one, begin in zip(found, expected, strict=True)] == expected
 
@@ -351,7 +351,7 @@ def test_doubled_key(tmp_path: Path) -> None:
     ],
 )
 def test_faults_of_schedules_by_position(tmp_path: Path, values: Any, expected: list[str]) -> None:
-    """Tests that arrays of another shape or type, unknown positions and starts past 2^53 are told."""
+    """Tests that arrays of another shape or type, unknown positions and starts past 2^53 are reported."""
     file = tmp_path / "run.npz"
     write_claim(RUN, ON, file)
     with np.load(file) as arrays:

@@ -145,7 +145,7 @@ NODES, TASKS = pd.DataFrame({"id": ["a"]}), pd.DataFrame({"id": ["t"]})
     ],
 )
 def test_wrong_frames(frames: dict[str, Any], expected: list[str]) -> None:
-    """Tests that every fault is told with the row and the column of the frame that it is in."""
+    """Tests that every fault is reported with the row and the column of the frame that it is in."""
     with pytest.raises(InputError) as caught:
         Instance.from_frames(**{"nodes": NODES, "tasks": TASKS, **frames})
     assert [str(fault) for fault in caught.value.faults] == expected
@@ -230,14 +230,14 @@ def test_ids_that_are_numbers() -> None:
         (graph(("a", "b", None), ("b", "c", 1), directed=False), "weighs None"),
     ],
 )
-def test_what_is_wrong_is_told(wrong: Any, message: str) -> None:
+def test_what_is_wrong_is_reported(wrong: Any, message: str) -> None:
     """Tests the message of each fault, with its place."""
     with pytest.raises(InputError, match=message):
         distance_matrix(wrong, PLACES)
 
 
 def test_entries_are_checked_by_the_instance() -> None:
-    """Tests that a negative entry, and a node far from itself, are told with row and column."""
+    """Tests that a negative entry, and a node far from itself, are reported with row and column."""
     nodes, tasks = pd.DataFrame({"id": ["a", "b"]}), pd.DataFrame({"id": ["t"]})
     for matrix, place in (([[0, -1], [1, 0]], r"distance\[0\]\[1\]"), ([[0, 1], [1, 2]], r"distance\[1\]\[1\]")):
         with pytest.raises(InputError, match=place):

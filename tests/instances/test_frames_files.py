@@ -1,4 +1,4 @@
-"""Instances as tables in files: the same as from frames, whatever the kind of file; what is wrong is told."""
+"""Instances as tables in files: the same as from frames, whatever the kind of file; what is wrong is reported."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_commands_take_tables(tmp_path: Path) -> None:
         ({"tasks__parquet": "no", "nodes__csv": NODES}, "tasks.parquet: "),
     ],
 )
-def test_what_is_wrong_is_told(files: dict[str, str], message: str, tmp_path: Path) -> None:
+def test_what_is_wrong_is_reported(files: dict[str, str], message: str, tmp_path: Path) -> None:
     """Tests one message with file and place for each fault."""
     with pytest.raises(InputError, match=message):
         load(written(tmp_path, **files))
@@ -120,7 +120,7 @@ def test_commas_at_the_ends_of_rows(tmp_path: Path) -> None:
 
 
 def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that tables of Parquet are read by pandas, lists too, and that a missing library is told with the mend."""
+    """Tests that tables of Parquet are read by pandas, lists too, and that a missing library is shown with the mend."""
     tasks = pd.DataFrame({"id": ["t1", "t2"], "replicas": [["n2"], ["n1", "n2"]]})
     path = written(tmp_path, nodes__csv=NODES, small__parquet="") / "small.parquet"
     monkeypatch.setattr(pd, "read_parquet", lambda path: tasks.copy())

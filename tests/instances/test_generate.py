@@ -1,4 +1,4 @@
-"""Generated instances: the same for the same seed, sound, and told apart by their names."""
+"""Generated instances: the same for the same seed, sound, and distinguished by their names."""
 
 from __future__ import annotations
 

@@ -57,14 +57,14 @@ def test_entry(tmp_path: Path) -> None:
     ],
 )
 def test_faults(tmp_path: Path, change: dict[str, Any], fault: str) -> None:
-    """Tests that each fault of an index is told with its place."""
+    """Tests that each fault of an index is reported with its place."""
     with pytest.raises(InputError) as caught:
         library(write(tmp_path, {"a/b": {**ENTRY, **change}}))
     assert f"optima.json: {fault}" in str(caught.value)
 
 
 def test_wrong_index(tmp_path: Path) -> None:
-    """Tests that a missing index, one of another format and one without instances are told."""
+    """Tests that a missing index, one of another format and one without instances are reported."""
     with pytest.raises(InputError, match="cannot be read"):
         library(tmp_path)
     with pytest.raises(InputError, match='format: must be "optsched-optima/1"'):

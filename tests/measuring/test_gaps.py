@@ -358,7 +358,7 @@ def test_gaps_to_an_unknown_frontier_are_open(unknown: object, monkeypatch: pyte
 
 
 def test_gaps_beside_a_frontier_that_is_cut_short() -> None:
-    """Tests that a gap is told where a later point shows that no earlier one is missing, and else is open."""
+    """Tests that a gap is reported where a later point shows that no earlier one is missing, and else is open."""
     two = {"job": [0, 1], "job_ids": ["a", "b"], "job_group": [0, 1], "group_ids": ["g", "h"], "group_weight": [1, 1]}
     reference = Reference(problem("lsap-fairness", instance([[0], [1]], [1, 1], **two)))
     proofs = (Certificate("", Proof.SOLVER, 0, {}),) * 2
@@ -399,7 +399,7 @@ def test_report_prints_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_report_names_five_violations_and_the_instance() -> None:
-    """Tests that of many violations the first five are told, and that an instance without a name is called one."""
+    """Tests that of many violations the first five are reported, and that an instance without a name is called one."""
     overfull = instance([[0]] * 14, [1] * 7)
     report = gap(Lsap(overfull), answer([task // 2 for task in range(14)]))
     told = "; ".join(f"slots(n{node}) by 1" for node in range(5)) + "; and 2 more"
@@ -412,7 +412,7 @@ def test_report_names_five_violations_and_the_instance() -> None:
         assert str(caught.value).endswith(f" on {name}, lsap: infeasible: {told}")
 
 
-def test_gap_of_a_later_component_is_told() -> None:
+def test_gap_of_a_later_component_is_reported() -> None:
     """Tests that an assertion names the first component that differs, and says so where that one has no reference."""
     problem = Latency(instance([[0]] * 3, [1, 1]))
     wasteful = gap(problem, answer([0, 0, 1]))

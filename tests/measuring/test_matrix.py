@@ -138,7 +138,7 @@ def test_bug_gaps_against_a_bound_had_no_mark() -> None:
     assert [line.partition(":")[0] for line in entries if line.startswith("~")] == ["~"]
 
 
-def test_what_cannot_be_posed_is_told() -> None:
+def test_what_cannot_be_posed_is_reported() -> None:
     """Tests that a problem that was asked for is an error where its fields are missing, and left out else."""
     with pytest.raises(MissingField):
         posable(INSTANCE, ["fair-lsap"])

@@ -200,7 +200,7 @@ def test_locality_by_size_by_hand(runs: list[Simulation]) -> None:
 
 
 def test_reports_are_timelines() -> None:
-    """Tests that a gap over time is one, and what is none is told."""
+    """Tests that a gap over time is one, and what is none is reported."""
     problem = optsched.problem("makespan", "examples/order-of-jobs")
     report = gap(problem, "fair")
     assert timeline(report).name == "fair"

@@ -31,7 +31,7 @@ from optsched.solvers.profiles import Profile
 
 @pytest.mark.parametrize("name", models.names())
 def test_refusal_of_a_large_literal_model(name: str) -> None:
-    """Tests that each literal model has the size that is told, and is refused with one variable less allowed."""
+    """Tests that each literal model has the size that is reported, and is refused with one variable less allowed."""
     problem, module = small_problem(name, 0), models.module(name)
     size = module.literal_size(problem)
     text = rf"{size.variables:,} variables .* use .*, or allow it by max_variables={size.variables}$"
@@ -111,7 +111,7 @@ def test_limits_that_are_none(limit: Any) -> None:
 
 
 def test_whole_values() -> None:
-    """Tests that both kinds of variables are rounded within 1e-5, and told by name beyond it, and without a value."""
+    """Tests that both kinds of variables are rounded within 1e-5, and shown by name beyond it, and without a value."""
     model = pyo.ConcreteModel()
     model.x = pyo.Var()
     problem = pulp.LpProblem("literal")
@@ -152,7 +152,7 @@ def test_another_problem_is_refused() -> None:
 
 
 def test_sizes_in_memory() -> None:
-    """Tests that a million coefficients are told as about 811 MB."""
+    """Tests that a million coefficients are reported as about 811 MB."""
     assert ModelSize(5, 7, 10**6).megabytes == 811
 
 

@@ -157,7 +157,7 @@ def test_library_is_read_alike(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["influence", "Inf", "nano", "free", "End"])
 @pytest.mark.parametrize("write", [write_lp, write_mps])
 def test_bug_names_that_readers_take_for_numbers(tmp_path: Path, name: str, write: Any) -> None:
-    """Tests that a name which HiGHS reads as a number or a word of the format is told, for both kinds of models.
+    """Tests that a name which HiGHS reads as a number or a word of the format is reported, for both kinds of models.
 
     HiGHS failed on the LP file, and the MPS file was refused as "no linear or mixed-integer program".
     """

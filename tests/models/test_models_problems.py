@@ -76,7 +76,7 @@ WRONG_LIMITS: list[tuple[Any, tuple[Any, ...], str]] = [
 
 
 @pytest.mark.parametrize("build", ["build_pyomo", "build_pulp"])
-def test_what_cannot_be_modelled_is_told(build: str) -> None:
+def test_what_cannot_be_modelled_is_reported(build: str) -> None:
     """Tests the messages where there is nothing to model, or a limit that is none."""
     for name, (problem, told) in STRANDED.items():
         with pytest.raises(UsageError, match=told):
@@ -104,7 +104,7 @@ def test_limits_on_the_mean() -> None:
 
 
 def test_size_of_a_huge_literal_model_needs_no_model() -> None:
-    """Tests that sizes are told for instances whose literal model would not fit any machine."""
+    """Tests that sizes are reported for instances whose literal model would not fit any machine."""
     problem = Lsap(instance_of([[0]] * 100_000, 10))
     size = lsap.literal_size(problem)
     assert size.variables == 100_000**2 + 1

@@ -130,7 +130,7 @@ def test_exact_numbers() -> None:
 
 
 def test_applies() -> None:
-    """Tests that what keeps a problem from an instance is told as faults, and nothing where it can be posed."""
+    """Tests that what keeps a problem from an instance is reported as faults, and nothing where it can be posed."""
     assert Lsap.applies(simple()) == []
     assert [fault.place for fault in FairLsap.applies(simple())] == ["groups"]
     assert [fault.place for fault in Lsap.applies(simple({"lsap": {"level": 3}}))] == ["parameters.lsap"]

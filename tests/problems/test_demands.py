@@ -24,7 +24,7 @@ def test_unit_of_demands(demand: list[float], grid: int) -> None:
 
 
 def test_demands_without_a_unit() -> None:
-    """Tests that a third, and a denominator past 2^20, are told with what to do."""
+    """Tests that a third, and a denominator past 2^20, are reported with what to do."""
     for demand in ([1 / 3], [2.0**-21]):
         assert demand_fault("who", np.array(demand), 1) == (1, f"demands of who {TOO_FINE}")
 

@@ -95,7 +95,7 @@ def test_missing_topology() -> None:
 
 
 def test_every_rate_that_is_none() -> None:
-    """Tests that each rate of 0, or too small to divide by, is told with its place."""
+    """Tests that each rate of 0, or too small to divide by, is reported with its place."""
     with pytest.raises(InputError) as caught:
         distances(posed(Topology("rate", [[0.0, 0.0, 1.0], [1.0, 0.0, 5e-324], [1.0, 1.0, 0.0]])))
     assert [fault.place for fault in caught.value.faults] == ["topology.rate[0][1]", "topology.rate[1][2]"]
@@ -195,7 +195,7 @@ def test_distances_that_are_no_nested_areas() -> None:
 
 
 def test_too_many_places_of_links(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that nodes below few switches need no matrix, and that too many places are told with their number."""
+    """Tests that nodes below few switches need no matrix, and that too many places are reported with their number."""
     monkeypatch.setattr(module, "MOST_NODES", 2)
     links = [(node, "s", 1.0) for node in "abcd"]
     found = nested_areas(posed(Topology("links", links=links), 4))

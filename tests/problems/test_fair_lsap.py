@@ -235,7 +235,7 @@ def bare(**columns: Any) -> Instance:
     ],
 )
 def test_missing_fields(columns: dict[str, Any], parameters: dict[str, Any], faults: list[str]) -> None:
-    """Tests that every missing weight and group is told with its place."""
+    """Tests that every missing weight and group is reported with its place."""
     if not faults:
         assert FairLsap(bare(**columns), **parameters).group_cost == [0, -100]
         return

@@ -142,7 +142,7 @@ def test_wrong_scale(scale: Any) -> None:
 def test_missing_fields(
     columns: dict[str, Any], rows: list[list[int]], rates: list[float], parameters: dict[str, Any], faults: list[str]
 ) -> None:
-    """Tests that each rate that the parameters call for is told with its place, and no other."""
+    """Tests that each rate that the parameters call for is reported with its place, and no other."""
     workload = Workload([f"t{task}" for task in range(len(rows))], replicas=Ragged.from_rows(rows), rate_in=rates)
     instance = Instance.initial(cluster(**columns), workload, **LOADS)
     if not faults:

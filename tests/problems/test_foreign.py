@@ -156,7 +156,7 @@ def test_a_step_that_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_heuristic_is_not_blamed_for_its_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a problem's own fault inside a heuristic is told as the problem's."""
+    """Tests that a problem's own fault inside a heuristic is reported as the problem's."""
 
     def asks(problem: Problem, rng: Any) -> list[str]:
         problem.objective(problem.placement([0, 1]))
@@ -214,7 +214,7 @@ def test_bug_a_wrong_objective_was_called_a_bug_of_optsched(wrong: CommandLine, 
 
 
 def test_bug_code_of_a_record_was_called_a_bug_of_optsched(tmp_path: Path) -> None:
-    """Tests that what a package's models raise is told as that package's, with its line and exit code 1."""
+    """Tests that what a package's models raise is reported as that package's, with its line and exit code 1."""
     lines = (install_with(tmp_path, "model = pyo.ConcreteModel()", "[][1]") / "models.py").read_text().splitlines()
     at = 1 + next(row for row, line in enumerate(lines) if "[][1]" in line)
     with on_path(tmp_path) as there:
@@ -248,7 +248,7 @@ def test_bug_a_fault_of_a_model_ended_the_gaps_of_all_instances(tmp_path: Path) 
 
 
 def test_a_failing_heuristic_stays_one() -> None:
-    """Tests that an exception of a heuristic's own is told as the heuristic's, on a problem of a package too."""
+    """Tests that an exception of a heuristic's own is reported as the heuristic's, on a problem of a package too."""
 
     def fails(problem: Problem, rng: Any) -> list[str]:
         raise ValueError("mine")

@@ -59,7 +59,7 @@ def test_sense() -> None:
 
 
 def test_missing_fields() -> None:
-    """Tests that absent costs and capacities are told with their places, and the noun that is due."""
+    """Tests that absent costs and capacities are reported with their places, and the noun that is due."""
     with pytest.raises(MissingField, match=r"pairs\.cost: generalized-assignment needs a cost"):
         GeneralizedAssignment(Instance(Cluster(["n"]), Workload(["t"])))
     with pytest.raises(MissingField, match=r"pairs\.cost"):
@@ -92,7 +92,7 @@ def test_numbers_that_are_not_exact(cost: float, demand: float, message: str) ->
 
 
 def test_numbers_at_their_limits() -> None:
-    """Tests that one cost and one demand of 2^53 are taken, and that every resource with a fault is told."""
+    """Tests that one cost and one demand of 2^53 are taken, and that every resource with a fault is reported."""
     assert posed([[2.0**53]], {"weight": [[2.0**53]]}, {"weight": [2.0**53]}).evaluate(Placement.of([0])) == (2**53,)
     fine = 2.0**42 + 2.0**-10  # as it is written, a multiple of 1/1000
     assert posed([[1.0]] * 2, {"weight": [[fine]] * 2}, {"weight": [2.0**53]}).demand_grid.tolist() == [1000]
@@ -125,7 +125,7 @@ def test_no_task_and_no_node() -> None:
 # Agreement ---------------------------------------------------------------------------------------------------------
 
 
-def test_rounded_costs_are_told() -> None:
+def test_rounded_costs_are_reported() -> None:
     """Tests that a user hears how many costs were rounded and by how much, and nothing where all are exact."""
     text = "1 of 4 costs are rounded to multiples of 1/1048576, by up to 1e-07, 1 of them to 0"
     assert posed([[1, 0.5], [1e-7, 9]]).remark == text

@@ -54,7 +54,7 @@ def test_knapsacks(drawn: tuple[npt.NDArray[np.int64], ...]) -> None:
 @given(knapsacks())
 @settings(max_examples=50)
 def test_listed_patterns(drawn: tuple[npt.NDArray[np.int64], ...]) -> None:
-    """Tests that the best listed pattern fits and is worth what is told, also by fractions and with few at a time."""
+    """Tests that the best listed pattern fits and is worth what is shown, also by fractions and with few at a time."""
     rooms, demand, limit, worth = drawn
     chosen = (worth > 0) & (worth < 2**50)
     demand, limit, worth = demand[chosen], limit[chosen], worth[chosen]
@@ -72,7 +72,7 @@ def test_listed_patterns(drawn: tuple[npt.NDArray[np.int64], ...]) -> None:
 
 @pytest.mark.parametrize("limit", ["_MOST_LISTED", "_MOST_TRIED"])
 def test_too_many_patterns(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that no pattern is told where too many are to be gone through, and the bound is of divided rooms."""
+    """Tests that no pattern is reported where too many are to be gone through, and the bound is of divided rooms."""
     rooms, demand = np.array([[2**20 + 1]]), np.array([[2**18 + 1], [2**18 - 1]])
     most, worth = np.array([9, 9]), np.array([5, 5])
     assert best_listed(rooms[0], demand, most, worth) is not None

@@ -357,7 +357,7 @@ def test_records_are_frozen(module: str) -> None:
 
 
 def test_sizes_that_are_refused() -> None:
-    """Tests from which sizes on tables, matrices and lists are refused, or bounds are coarser: as they are told."""
+    """Tests from which sizes on tables, matrices and lists are refused, or bounds are coarser: as they are reported."""
     assert distances.MOST_NODES == 8192
     assert (flow_congestion.MOST_PATTERNS, flow_congestion.MOST_ENTRIES) == (2_000_000, 33_554_432)
     assert knapsack.MOST_STATES == 262_144

@@ -192,7 +192,7 @@ def pair(**columns: object) -> Instance:
 
 @pytest.mark.parametrize("kind", [Makespan, JobTimes])
 def test_what_is_missing(kind: type[Makespan]) -> None:
-    """Tests that each field that is missing is told with its place and what to do, and values that are none."""
+    """Tests that each field that is missing is reported with its place and what to do, and values that are none."""
     asked = {"service": "transfer"}
     bare = replace(pair(size=[np.nan] * 2, duration=[np.nan, 2]), cluster=Cluster(["a", "b"]))
     with pytest.raises(MissingField) as caught:
@@ -215,7 +215,7 @@ def test_what_is_missing(kind: type[Makespan]) -> None:
 
 
 def test_remarks() -> None:
-    """Tests what a user is told: that reduces copy nothing, what is taken for computing, what does not count."""
+    """Tests what a user is reported: that reduces copy nothing, what is taken for computing, what does not count."""
     instance = pair()
     sends = replace(instance, workload=replace(instance.workload, shuffle=Shuffle([0], [1], size=[3.0])))
     text = "service=transfer: what reduces copy costs no time, since it depends on where their maps ran"

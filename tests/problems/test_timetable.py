@@ -1,4 +1,4 @@
-"""Timetables: which tasks, nodes and instants are told apart, by hand, and what is refused."""
+"""Timetables: which tasks, nodes and instants are distinguished, by hand, and what is refused."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_shares_and_shuffle() -> None:
 
 
 def test_missing_fields() -> None:
-    """Tests that every absent field is told with its place, and a shuffle across jobs."""
+    """Tests that every absent field is reported with its place, and a shuffle across jobs."""
     cluster = Cluster(["a", "b"], datacenter=[0, -1], datacenter_ids=["east"])
     workload = Workload(["m", "n", "r"], kind=[0, 0, 1], job=[0, 0, 0], job_ids=["j"], size=[NAN, 1, NAN])
     state = State.initial(cluster, workload, status=[PENDING, FINISHED, PENDING])

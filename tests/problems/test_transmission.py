@@ -57,7 +57,7 @@ def test_violations() -> None:
 
 
 def test_missing_fields() -> None:
-    """Tests that topology, shuffle, sizes and replicas that are missing are told, all of them."""
+    """Tests that topology, shuffle, sizes and replicas that are missing are reported, all of them."""
     with pytest.raises(MissingField) as caught:
         Transmission(Instance(Cluster(["a"]), Workload(["m", "r"], kind=[0, REDUCE])))
     assert [fault.place for fault in caught.value.faults] == [

@@ -274,7 +274,7 @@ def test_three_ways_to_tell() -> None:
 
 
 def test_faults() -> None:
-    """Tests that an unknown way, an absent shuffle, and sizes of blocks that are not known are told."""
+    """Tests that an unknown way, an absent shuffle, and sizes of blocks that are not known are reported."""
     with pytest.raises(UsageError, match='did you mean "emitted"'):
         estimated_sizes(seen([RUNNING, RUNNING, 0]), "emited")
     with pytest.raises(MissingField, match=r"^shuffle: sizes of it are asked for"):

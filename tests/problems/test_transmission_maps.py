@@ -51,7 +51,7 @@ def test_classes() -> None:
 
 
 def test_missing_fields() -> None:
-    """Tests that the topology, each size and each replica that is missing are told, of pending maps alone."""
+    """Tests that the topology, each size and each replica that is missing are reported, of pending maps alone."""
     workload = Workload(
         ["m0", "m1", "r"], kind=[0, 0, 1], size=[np.nan, 1.0, np.nan], replicas=Ragged.from_rows([[0], [], []])
     )

@@ -53,7 +53,7 @@ def test_grid_and_exact_sums() -> None:
 
 
 def test_missing_fields() -> None:
-    """Tests that an absent topology and an absent shuffle are told."""
+    """Tests that an absent topology and an absent shuffle are reported."""
     with pytest.raises(MissingField) as caught:
         TransmissionReduces(Instance(Cluster(["a"]), Workload(["r"], kind=[REDUCE])))
     assert [fault.place for fault in caught.value.faults] == ["topology", "shuffle"]

@@ -149,7 +149,7 @@ def test_begin_of_versions() -> None:
     ],
 )
 def test_address_where_nobody_answers(address: Any, why: str) -> None:
-    """Tests that an address that is none, or where nobody is, is told in one line."""
+    """Tests that an address that is none, or where nobody is, is reported in one line."""
     with pytest.raises(UsageError, match=f'^no Dask scheduler answers at "{address}".*{why}.*start one') as caught:
         DaskExecutor(address)
     assert "\n" not in str(caught.value)
@@ -164,7 +164,7 @@ def test_dask_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.thorough
 def test_server_of_another_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a server that is no scheduler is told as such, soon."""
+    """Tests that a server that is no scheduler is reported as such, soon."""
     monkeypatch.setattr(cluster, "_ANSWERS", 0.5)
     with (
         socket.create_server(("127.0.0.1", 0)) as server,

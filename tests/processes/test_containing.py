@@ -65,8 +65,8 @@ def test_errors_of_the_package_are_raised_here() -> None:
     assert str(caught.value).startswith("file.json: tasks[1]: is no task")
 
 
-def test_other_errors_are_told() -> None:
-    """Tests that what is no error of the package is told with its traceback, and nothing where the job was killed."""
+def test_other_errors_are_reported() -> None:
+    """Tests that what is no error of the package is shown with its traceback, and nothing where the job was killed."""
     with pytest.raises(RunFailed, match="raised ZeroDivisionError") as caught:
         value_of(call(divmod_by_zero, None))
     assert isinstance(caught.value.__cause__, TracedElsewhere)

@@ -158,7 +158,7 @@ def test_functions_without_a_name_are_sent_with_their_code() -> None:
 
 
 def test_what_cannot_be_pickled_says_why() -> None:
-    """Tests that the reason is told, in one line."""
+    """Tests that the reason is reported, in one line."""
     with pytest.raises(CannotSend, match=r"^LookupError: not me$"):
         pack(Refuses())
     with pytest.raises(CannotSend, match="lock"):

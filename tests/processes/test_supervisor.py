@@ -71,7 +71,7 @@ def test_worker_that_ended_between_jobs() -> None:
 
 
 def test_memory_that_a_process_has_before_it_begins() -> None:
-    """Tests that a limit below what Python takes is told as such: what was taken of what."""
+    """Tests that a limit below what Python takes is reported as such: what was taken of what."""
     outcome = run(hostile_jobs.double, 1, Limits(memory_mb=3))
     assert outcome.status is Status.OUT_OF_MEMORY
     assert outcome.message.endswith("MiB of the 3 that it may take")

@@ -219,7 +219,7 @@ def test_weaker_claims_leave_the_word() -> None:
         assert found.certificates == word.certificates
 
 
-def test_contradictions_are_told() -> None:
+def test_contradictions_are_reported() -> None:
     """Tests that a better decision of the default route, or any where none should be, is a disagreement."""
     call, word = said()
     worse = replace(word, objective=(5, 2), bound=(5, 2))

@@ -66,7 +66,7 @@ def test_problem_without_models() -> None:
 
 @pytest.mark.parametrize("name", list(records()))
 def test_every_program_has_its_size(name: str) -> None:
-    """Tests that models, arrays and networks of every problem are told, and nothing of what builds as it searches."""
+    """Tests that models, arrays and networks of every problem are shown, and nothing of what builds as it searches."""
     entry = records()[name]
     posed = entry.problem_class(generate(entry.family, seed=0, **entry.sizes))
     sizes = route_sizes(posed)

@@ -1,4 +1,4 @@
-"""Claims that nothing proves: over every problem, what is tampered with is contradicted or told as a mere claim."""
+"""Claims that nothing proves: over every problem, what is tampered with is contradicted or reported as a mere claim."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def test_bug_tampered_solutions_that_certify_passed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_mere_words_are_told(name: str) -> None:
-    """Tests that a true optimum whose proofs are words is proved anew or told as a claim, which is not accepted."""
+def test_mere_words_are_reported(name: str) -> None:
+    """Tests that a true optimum whose proofs are words is proved anew or reported as a claim, which is not accepted."""
     posed = small_problem(name, 1)
     solution = solve(posed)
     assert solution.objective is not None

@@ -87,7 +87,7 @@ def test_packings_that_are_none() -> None:
 
 
 def test_prices_close_or_the_solver_is_named() -> None:
-    """Tests that a bound which rounding closes is a dual proof, and that else the solver's word is told as such."""
+    """Tests that a bound which rounding closes is a dual proof, and that else the solver's word is reported as such."""
     closed = solve(SMALL)
     assert (closed.objective, str(closed.certificate), certify(SMALL, closed).proved) == ((6,), "dual", True)
     open_ = posed([[0, 10], [0, 10], [0, 10]], {"weight": [[2, 0]] * 3}, {"weight": [3, 9]})

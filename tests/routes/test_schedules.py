@@ -76,7 +76,7 @@ def test_a_single_job_of_two_speeds_is_proved() -> None:
             assert certify(problem, found).proved
 
 
-def test_what_is_left_before_the_limit_of_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_left_before_the_limit_of_time_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a gap that is left although time remains has its reason, and one that time leaves has none of it."""
     monkeypatch.setattr(schedules, "_ORDERS", 1)
     monkeypatch.setattr(schedules, "_PROGRAM", 0)

@@ -58,7 +58,7 @@ def out_of_time(*_: object) -> None:
 
 @pytest.mark.parametrize("route", ROUTES)
 def test_single_bytes(route: str) -> None:
-    """Tests that traffic which differs by less than a solver's tolerance in MB, 2^-20, is told apart by every route."""
+    """Tests that traffic which differs by less than a solver's tolerance in MB, 2^-20, is kept apart by every route."""
     sizes = [4 * 2.0**-20, 5 * 2.0**-20, 2 * 2.0**-20, 0.0]
     blocks, nodes = [[1, 2], [0], [], [1, 3]], [0, 0, 1, 1]
     problem = posed(blocks, 3.0, 1, nodes, sizes, [1, 1, 2, 3], [3, 2, 1, 2], capacity="slots")

@@ -105,7 +105,7 @@ def test_engines_agree_and_their_prices_close(name: str, parameters: dict[str, o
 
 
 def test_bug_network_of_a_large_table_ran_out_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a network, a matrix or a table that would not fit is told before it is built, by solve too."""
+    """Tests that a network, a matrix or a table that would not fit is reported before it is built, by solve too."""
     posed = problem("flow", generate("flow", nodes=28, tasks=80))
     for name, size in {"_ALWAYS": 0, "available_mb": lambda: 0.1}.items():
         monkeypatch.setattr(limits, name, size)
@@ -185,7 +185,7 @@ def test_planted_optima_are_found(family: str) -> None:
 
 
 def test_limit_of_an_engine_gives_no_placement() -> None:
-    """Tests that a program stopped at once is told with its limit."""
+    """Tests that a program stopped at once is reported with its limit."""
     posed = Lsap(generate("lsap", seed=1, nodes=400, tasks=300, racks=20), levels=(0, 1, 2))
     solution = solve_assignment(posed, Profile("none", time_limit=0))
     assert (solution.nodes, solution.prices, solution.limit) == (None, None, Limit.TIME)

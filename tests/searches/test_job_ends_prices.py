@@ -39,7 +39,7 @@ def test_prices_and_parts_of_a_box() -> None:
 
 
 def test_a_ray_where_nothing_is_in_a_box() -> None:
-    """Tests that what does not fit is told, and that a ray shows it in whole numbers."""
+    """Tests that what does not fit is reported, and that a ray shows it in whole numbers."""
     ends = two(9)
     box = ends.box
     program = StartProgram(ends.priced, box, 10)

@@ -73,7 +73,7 @@ def test_papers_scale_needs_no_program(seed: int) -> None:
 
 
 def test_matchings_are_the_same_however_they_are_asked_for() -> None:
-    """Tests sizes and covers upwards, downwards and past what is kept, and that the highest one held is told."""
+    """Tests sizes and covers upwards, downwards and past what is kept, and that the highest one held is reported."""
     problem = Latency(generate("latency", seed=7, nodes=30, tasks=60, replicas=2))
     upwards, downwards = GrowingMatchings(problem), GrowingMatchings(problem)
     assert upwards.latest is None

@@ -48,7 +48,7 @@ def test_bound_at_a_limit(word: float | None, claim: int, kind: str) -> None:
 
 
 def test_search_that_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a load, and a frontier, of which nothing more is known are told as open, with what cut them short."""
+    """Tests that a load, and a frontier, of which nothing more is known are shown as open, with what cut them short."""
     stopped = SolverOutcome(Termination.NO_SOLUTION, Limit.NODES, None, None, "stopped", 0.0, 0)
     monkeypatch.setattr(traffic, "by_arrays", lambda *_: (stopped, None))
     problem = posed([[1]] * 3 + [[2]] * 3, 1.0, nodes=[0, 1, 2])

@@ -68,7 +68,7 @@ def test_reduces_cost_the_least(seed: int) -> None:
 
 
 def test_reduces_within_no_time() -> None:
-    """Tests that neither choices nor prices are told where a limit came first."""
+    """Tests that neither choices nor prices are reported where a limit came first."""
     bounds = ReduceBounds(Transmission(drawn(0, 4, 3, 5)))
     table = np.zeros((3, bounds.nowhere + 1), dtype=np.int64)
     assert cheapest_reduces(bounds, table, Profile("none", time_limit=0)) == (None, None)

@@ -80,7 +80,7 @@ def test_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_exact_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that where the exact program would be too large the gap is told."""
+    """Tests that where the exact program would be too large the gap is reported."""
     problem = posed({"cpu": [3, 3], "disk": [3, 4]}, [{"maps": 3, "map": {"cpu": 2, "disk": 1}, "goal": 3, "time": 2}])
     monkeypatch.setattr(utility_patterns, "MOST_COLUMNS", 0)
     monkeypatch.setattr(UtilitySearch, "_pack_downwards", lambda *_: None)

@@ -129,7 +129,7 @@ def test_what_is_said_at_once(tmp_path: Path) -> None:
 
 
 def test_unfinished_sweeps() -> None:
-    """Tests that a store of which runs are missing is told at once."""
+    """Tests that a store of which runs are missing is reported at once."""
 
     class Held(Study):
         path, planned = "s.sqlite", 3
@@ -153,7 +153,7 @@ def test_commands_of_a_part() -> None:
 
 
 def test_notes() -> None:
-    """Tests that what records assume is told, with the number of runs."""
+    """Tests that what records assume is reported, with the number of runs."""
     found, _ = report(
         [record(notes=["racks are given", "racks are given"]), record(instance="b", notes=["racks are given"])]
     )
@@ -189,7 +189,7 @@ def test_every_form(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_targets(to: list[str], expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a wrong ending is told before anything is read or written."""
+    """Tests that a wrong ending is reported before anything is read or written."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError) as caught:
         write_report("there-is-none.json", to)

@@ -67,7 +67,7 @@ def test_studies() -> None:
 
 
 def test_wrong_arguments() -> None:
-    """Tests that what cannot be drawn is told in one line with what to do."""
+    """Tests that what cannot be drawn is reported in one line with what to do."""
     instance, problem = racked(), optsched.problem("lsap", racked())
     other = optsched.problem("latency", "papers/fsy-not-optimal")
     wrong: list[tuple[tuple[Any, ...], str]] = [
@@ -86,7 +86,7 @@ def test_wrong_arguments() -> None:
 
 
 def test_what_is_cut_short_is_drawn_without_an_optimum() -> None:
-    """Tests that without a known placement the others are drawn, and nothing at all is told."""
+    """Tests that without a known placement the others are drawn, and nothing at all is reported."""
     problem = optsched.problem("lsap", racked())
     assert names(draw(problem, [0, 1, 1, 2, 3], time_limit=0))[0] == "placement"
     empty = optsched.problem("generalized-assignment", _crowded())
@@ -128,7 +128,7 @@ def scene(problem: Any, given: Any, name: str = "") -> Scene:
     return found
 
 
-def test_infeasible_failed_and_starved_are_told() -> None:
+def test_infeasible_failed_and_starved_are_reported() -> None:
     """Tests that a placement with violations is drawn with them, and a failure says what failed."""
     problem = optsched.problem("lsap", racked())
     crowd = optsched.gap(problem, lambda posed, rng: [0, 0, 0, 0, 0])
@@ -155,7 +155,7 @@ def problem() -> ScheduleProblem:
     return posed
 
 
-def test_values_and_gaps_are_told(problem: ScheduleProblem) -> None:
+def test_values_and_gaps_are_reported(problem: ScheduleProblem) -> None:
     """Tests the names of a heuristic's schedule, a given one, and the optimum; and the picture of all of them."""
     best = optsched.solve(problem)
     assert best.objective is not None
@@ -178,7 +178,7 @@ def test_values_and_gaps_are_told(problem: ScheduleProblem) -> None:
 
 
 def test_what_fails_has_no_bars(problem: ScheduleProblem) -> None:
-    """Tests that a heuristic that raises is named so, and a schedule of another instance is told."""
+    """Tests that a heuristic that raises is named so, and a schedule of another instance is reported."""
 
     def breaks(*_: object) -> None:
         raise ZeroDivisionError
@@ -232,7 +232,7 @@ def test_layers(tail: list[int], head: list[int], supply: list[int], found: list
 
 
 def test_large_networks_are_not_drawn() -> None:
-    """Tests that one node or arc too many is told, with the sizes and what to do, before anything is solved."""
+    """Tests that one node or arc too many is reported, with the sizes and what to do, before anything is solved."""
     names = [f"n{node}" for node in range(31)]
     largest = FlowNetwork(names[:30], tail=[0] * 60, head=[1] * 60)
     assert len(network_picture(largest, [("", None)]).axes) == 1

@@ -128,7 +128,7 @@ def test_one_node(tasks: int) -> None:
 
 
 def test_reduces_are_in_italics() -> None:
-    """Tests that the ids of reduces are told from those of maps, which the legend says."""
+    """Tests that the ids of reduces are reported from those of maps, which the legend says."""
     problem = optsched.problem("transmission", optsched.generate("transmission", seed=1))
     scene = of_placement(problem, Placement.empty(len(problem.instance.workload)))
     placed = of_placement(problem, optsched.solve(problem).decision)  # type: ignore[arg-type]

@@ -66,7 +66,7 @@ def test_every_chain_is_drawn(found: Explanation) -> None:
 
 
 def test_most(found: Explanation) -> None:
-    """Tests that of more chains than wanted the rest is told with what it gains."""
+    """Tests that of more chains than wanted the rest is reported with what it gains."""
     shown = texts(chains_picture(found, most=1))
     left = found.chains[1:]
     moves, gain = sum(len(chain.positions) for chain in left), sum(chain.gain[0] for chain in left)
@@ -82,7 +82,7 @@ def test_moves_one_after_another() -> None:
 
 
 def test_long_chains_and_names() -> None:
-    """Tests that a long chain is broken into lines, and that what long names share is told once."""
+    """Tests that a long chain is broken into lines, and that what long names share is reported once."""
     size = 30
     nodes = [f"node{number:02d}.rack.example.org" for number in range(size)]
     document = {

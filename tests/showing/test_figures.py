@@ -133,7 +133,7 @@ def test_long_names_keep_both_ends(length: int) -> None:
     assert short(name, 28)[-10:] == name[-10:]
 
 
-def test_missing_glyphs_are_told() -> None:
+def test_missing_glyphs_are_reported() -> None:
     """Tests that characters without a glyph are told of a PNG, in one warning, and not of an SVG, which shows them."""
     with pytest.warns(MissingGlyphs, match="lacks 漢字:") as caught:
         picture(titled("漢字 and 字"), ".png")
@@ -160,7 +160,7 @@ def test_whole_ticks(values: list[float], whole: bool) -> None:
 
 
 def test_what_names_share_is_left_out() -> None:
-    """Tests that what long ids begin and end with is told once, and that short ones, and one alone, stay whole."""
+    """Tests that what long ids begin and end with is reported once, and that short ones, and one alone, stay whole."""
     names = [f"attempt_200904211745_0002_m_{number:06d}_0" for number in (14, 15, 27)]
     assert trimmed(names, 12) == (
         ["…14_0", "…15_0", "…27_0"],

@@ -109,7 +109,7 @@ ABOVE_0 = frame(
 
 @pytest.mark.parametrize(("make", "each"), [(box_plot, 1), (distribution, 1), (gaps_picture, 2)])
 def test_panel_above_an_optimum_of_0_is_of_differences(make: Callable[..., Figure], each: int) -> None:
-    """Tests that a panel is not empty because no per cent can be told: it has differences, and says so."""
+    """Tests that a panel is not empty because no per cent can be reported: it has differences, and says so."""
     axes = make(ABOVE_0).axes
     assert len(axes) == 2 * each
     for above, other in zip(axes[:each], axes[each:], strict=True):
@@ -188,7 +188,7 @@ def test_profile_of_a_maximum() -> None:
 
 
 def test_profile_against_the_reference() -> None:
-    """Tests that the proved optimum may be the rival, and that without a reference nothing is told."""
+    """Tests that the proved optimum may be the rival, and that without a reference nothing is reported."""
     rows = frame(row("a", 15), row("b", 20), row("a", 15, NAN, instance="two"))
     assert ratios(rows, against="reference")["lsap"] == {"a": Runs((1.5,), {"unknown": 1}), "b": Runs((2,), {})}
     with pytest.raises(UsageError, match='"best" or "reference"'):
@@ -196,7 +196,7 @@ def test_profile_against_the_reference() -> None:
 
 
 def test_profile_pairs_runs_of_one_seed_and_instance() -> None:
-    """Tests that seeds are told apart, and instances of one name by their order."""
+    """Tests that seeds are distinguished, and instances of one name by their order."""
     seeds = frame(row("a", 10), row("a", 30, seed=1), row("b", 20), row("b", 15, seed=1))
     assert ratios(seeds)["lsap"] == {"a": Runs((1, 2), {}), "b": Runs((2, 1), {})}
     assert ratios(seeds.assign(seed=0))["lsap"] == {"a": Runs((1, 2), {}), "b": Runs((2, 1), {})}
@@ -204,7 +204,7 @@ def test_profile_pairs_runs_of_one_seed_and_instance() -> None:
 
 @pytest.mark.parametrize("make", [box_plot, distribution, performance_profile])
 def test_wrong_arguments(make: Any) -> None:
-    """Tests that what is no frame of gaps, lacks columns or is empty is told in one line."""
+    """Tests that what is no frame of gaps, lacks columns or is empty is reported in one line."""
     for given, message in (
         ([1, 2], "not a list; measure first"),
         (frame({"problem": "lsap"}), "needs the columns heuristic, feasible, relative_gap_1"),

@@ -225,7 +225,7 @@ def test_little(tasks: int) -> None:
     assert picture(figure, ".png")
 
 
-def test_what_a_picture_leaves_out_is_told() -> None:
+def test_what_a_picture_leaves_out_is_reported() -> None:
     """Tests a run that was stopped, one that lost a node, and runs on other nodes, which have no chart in common."""
     instance = optsched.load("examples/order-of-jobs")
     whole = simulate(instance, "fifo", heartbeat=0)

@@ -1,4 +1,4 @@
-"""Tests for what reports are made of: sources, runs that are told once, and the commands that give them again."""
+"""Tests for what reports are made of: sources, runs that are reported once, and the commands that give them again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from optsched.showing.sources import FrontierRecord, again, argument, chosen, en
 
 
 def test_several_sources_are_one(tmp_path: Path) -> None:
-    """Tests that runs, cells and frontiers of all sources are told apart and kept in order."""
+    """Tests that runs, cells and frontiers of all sources are distinguished and kept in order."""
     first = written(tmp_path, [record(), record(ran_in="lsap", reason=None)])
     points = {"components": ["x", "y"], "points": [], "complete": False, "limit": "TIME"}
     frontier = {"version": "0.1.0", "instance": "a", "problem": "latency", "parameters": {}} | points
@@ -77,7 +77,7 @@ def test_a_store(tmp_path: Path) -> None:
 
 
 def test_stores_that_are_none(tmp_path: Path) -> None:
-    """Tests that another database and a broken one are told in a line."""
+    """Tests that another database and a broken one are reported in a line."""
     with closing(sqlite3.connect(tmp_path / "other.db")) as other, other:
         other.execute("CREATE TABLE things (a)")
     Path(tmp_path, "broken.db").write_bytes(b"SQLite format 3\x00" + b"\x01" * 200)
@@ -116,7 +116,7 @@ def test_files_that_are_no_source(tmp_path: Path, content: str | bytes, message:
 
 
 def test_every_fault_of_every_source(tmp_path: Path) -> None:
-    """Tests that the faults of all sources are told, and that an interrupted command's file says so."""
+    """Tests that the faults of all sources are reported, and that an interrupted command's file says so."""
     first = written(tmp_path, [record(seed="x"), 3])
     second = written(tmp_path, "[\n  {", "b.json.partial")
     with pytest.raises(InputError) as caught:
@@ -185,7 +185,7 @@ def test_a_frontier() -> None:
     ],
 )
 def test_what_is_no_record(document: Any, message: str) -> None:
-    """Tests that anything else is told with its place, and with what to give instead."""
+    """Tests that anything else is reported with its place, and with what to give instead."""
     found = parsed(document, "[3]")
     assert isinstance(found, list)
     assert message in str(found[0])

@@ -42,7 +42,7 @@ def test_staircase_and_points(found: Frontier) -> None:
 
 
 def test_legend_names_every_heuristic(found: Frontier) -> None:
-    """Tests that heuristics with one value share a mark, and that one without a value is told by a word."""
+    """Tests that heuristics with one value share a mark, and that one without a value is reported by a word."""
     figure = frontier_picture(found, {"a": (4, 7), "_b$": (4, 7), "c": "infeasible", "d": (Fraction(9, 2), 8)})
     assert texts(figure)[1:] == ["frontier, proved", "a, _b$ (4, 7)", "c: infeasible", "d (4.5, 8)"]
     assert [line.get_marker() for line in figure.axes[0].lines[2:]] == ["s", "D"]
@@ -50,7 +50,7 @@ def test_legend_names_every_heuristic(found: Frontier) -> None:
 
 
 def test_what_a_solver_says_is_hollow(found: Frontier) -> None:
-    """Tests that points on a solver's word are told from proved ones, and a frontier cut short is named so."""
+    """Tests that points on a solver's word are reported from proved ones, and a frontier cut short is named so."""
     first, second = found.points
     word = tuple(replace(certificate, kind=Proof.SOLVER) for certificate in second.certificates)
     assert isinstance(word[0], Certificate)
@@ -100,7 +100,7 @@ def matrix() -> GapMatrix:
     return gap_matrix(posable(optsched.load("papers/guo-fig2"), ["lsap", "latency"]))  # type: ignore[arg-type]
 
 
-def test_every_cell_is_told(matrix: GapMatrix) -> None:
+def test_every_cell_is_reported(matrix: GapMatrix) -> None:
     """Tests that each cell has its gap, difference or word, and the star where it was made elsewhere."""
     figure = matrix_picture(matrix)
     axes = figure.axes[0]

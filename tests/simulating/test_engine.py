@@ -179,7 +179,7 @@ def test_a_service_changes_its_mind() -> None:
 
 @pytest.mark.parametrize("end", [-1, 0.5, True, None, 2**60])
 def test_an_answer_of_a_service_that_is_no_time(end: Any) -> None:
-    """Tests that ends in the past, and what is no whole number, are told with the service and the task."""
+    """Tests that ends in the past, and what is no whole number, are reported with the service and the task."""
 
     class Wrong(Levels):
         def started(self, task: int, node: int, now: int) -> Any:
@@ -603,7 +603,7 @@ def test_replicas_of_a_lost_node_are_not_read() -> None:
     ],
 )
 def test_losses_that_are_none(loss: Any, message: str) -> None:
-    """Tests that each is told, and two at once of a node, services that keep tasks, and traces."""
+    """Tests that each is reported, and two at once of a node, services that keep tasks, and traces."""
     instance = arriving(0)
     with pytest.raises(UsageError) as caught:
         simulate(instance, "dl", losses=[loss])

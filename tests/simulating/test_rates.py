@@ -400,7 +400,7 @@ def test_no_run_beats_a_bound(seed: int) -> None:
             assert all(bound <= ends[Makespan] + 1e-6 for bound in proved)
 
 
-def test_least_times_of_what_is_told() -> None:
+def test_least_times_of_what_is_reported() -> None:
     """Tests reduces by what they are sent, no limits at all, what was read, a label, and what can be read nowhere."""
     sent = Shuffle([0, 1], [2, 2], size=[8.0, 12.0])
     instance = two_nodes(

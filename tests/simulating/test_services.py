@@ -103,6 +103,6 @@ def test_without_a_shuffle() -> None:
 
 
 def test_maps_that_ended_nobody_knows_where() -> None:
-    """Tests that only such maps are told as still matter."""
+    """Tests that only such maps are reported as still matter."""
     assert [fault.place for fault in unplaced(sending(node=-1))] == ["tasks[0].node"]
     assert not list(unplaced(sending()))

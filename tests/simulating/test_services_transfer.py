@@ -229,7 +229,7 @@ def test_progress_is_seen_at_heartbeats_only(reads: str) -> None:
 
 
 def test_progress_of_what_maps_emit() -> None:
-    """Tests the MB that M1 has read and emitted at a heartbeat, by both readings, and that news is told once."""
+    """Tests the MB that M1 has read and emitted at a heartbeat, by both readings, and that news is reported once."""
     for reads, read, emitted in (("throughout", 128 * 133 / 266, 0.5), ("first", 128 * 133 / 256, 0.0)):
         service = Transfer(reads=reads)
         service.prepare(example())

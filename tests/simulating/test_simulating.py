@@ -86,7 +86,7 @@ def test_wrong_usage(given: dict[str, Any], message: str) -> None:
 
 
 def test_what_an_instance_lacks() -> None:
-    """Tests that fields that the service or the policy needs are told."""
+    """Tests that fields that the service or the policy needs are reported."""
     instance = Instance(Cluster(["a"]), Workload(["t"]), name="bare")
     with pytest.raises(MissingField, match="bare: levels: "):
         simulate(instance, "dl")
@@ -95,7 +95,7 @@ def test_what_an_instance_lacks() -> None:
 
 
 def test_a_policy_that_fails() -> None:
-    """Tests that what a policy did wrong is told with its name, and what it never did by `raise_if_unfinished`."""
+    """Tests that what a policy did wrong is reported with its name, and what it never did by `raise_if_unfinished`."""
 
     class Raising(Ten):
         def offer(self, offer: Offer, view: View) -> Sequence[int]:
@@ -125,7 +125,7 @@ def test_stopped() -> None:
 
 
 def test_how_far_a_run_is() -> None:
-    """Tests the shares that are told, of the tasks or of the time until a stop, and that the run is the same."""
+    """Tests the shares that are reported, of the tasks or of the time until a stop, and that the run is the same."""
     instance = arriving(2)
     tasks = len(instance.workload)
     seen: list[float] = []

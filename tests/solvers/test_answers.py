@@ -130,7 +130,7 @@ def test_bounds_become_whole(claimed: float, step: int, expected: int) -> None:
 
 @pytest.mark.parametrize("error", [MemoryError(), KeyboardInterrupt(), SolverDisagreement("told already")])
 def test_what_is_not_the_solvers_fault(error: BaseException) -> None:
-    """Tests that what stops a search, and a disagreement that is told already, pass as they are."""
+    """Tests that what stops a search, and a disagreement that is reported already, pass as they are."""
     with pytest.raises(type(error)) as caught, decoding("lsap"):
         raise error
     assert caught.value is error

@@ -60,7 +60,7 @@ def test_without_numba() -> None:
 
 
 def test_numba_that_cannot_be_imported(tmp_path: Path) -> None:
-    """Tests that a numba which does not go with what else is installed is told, and is as none."""
+    """Tests that a numba which does not go with what else is installed is reported, and is as none."""
     (tmp_path / "numba.py").write_text('raise ImportError("Numba needs NumPy 1.0 or less")')
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])}
     found = subprocess.run(

@@ -222,7 +222,7 @@ def test_program_that_highs_refuses() -> None:
 
 
 def test_iteration_limit_is_a_limit() -> None:
-    """Tests that a limit on iterations, which a profile can set through HiGHS, is told as a limit on effort."""
+    """Tests that a limit on iterations, which a profile can set through HiGHS, is reported as a limit on effort."""
     profile = Profile("few", highs={"simplex_iteration_limit": 1, "presolve": "off"})
     outcome = solve_arrays(transportation(8, 12), profile).outcome
     assert (outcome.limit, outcome.bound) == (Limit.NODES, None)
@@ -277,7 +277,7 @@ def test_own_limits_of_interior_point_are_kept() -> None:
 
 
 def test_program_that_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that HiGHS does not get a program for which there is no memory, and that its size is told."""
+    """Tests that HiGHS does not get a program for which there is no memory, and that its size is reported."""
     monkeypatch.setattr("optsched.solvers.highs.has_room", lambda size: size < 300)
     monkeypatch.setattr("optsched.solvers.highs.available_mb", lambda: 7)
     one = np.ones(1)
@@ -446,7 +446,7 @@ class Clock:
 
 
 def test_telling_takes_a_small_part_of_the_time() -> None:
-    """Tests that the first solution is told at once, and of those that come too soon after it the latest alone."""
+    """Tests that the first solution is reported at once, and of those that come too soon after it the latest alone."""
     clock, told = Clock(), []
 
     def tell(values: np.ndarray) -> None:
@@ -473,7 +473,7 @@ def test_telling_takes_a_small_part_of_the_time() -> None:
 
 @pytest.mark.parametrize("kind", [SolverDisagreement, OutOfTime, MemoryError])
 def test_what_cannot_be_told_is_passed_over(kind: type[Exception]) -> None:
-    """Tests that a solution which stands for nothing, or for which no time or memory is left, is not told."""
+    """Tests that a solution which stands for nothing, or for which no time or memory is left, is not reported."""
     told = []
 
     def tell(values: np.ndarray) -> None:
@@ -491,7 +491,7 @@ def test_what_cannot_be_told_is_passed_over(kind: type[Exception]) -> None:
 
 @pytest.mark.parametrize("kind", [LookupError, KeyboardInterrupt])
 def test_mistake_is_raised_at_the_end(kind: type[BaseException]) -> None:
-    """Tests that anything else reaches who asked, and not the solver, after which nothing is told any more."""
+    """Tests that anything else reaches who asked, and not the solver, after which nothing is reported any more."""
     told = []
 
     def tell(values: np.ndarray) -> None:

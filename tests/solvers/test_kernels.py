@@ -1,4 +1,4 @@
-"""Loops of the engines: trees stay trees, a call may be broken off anywhere, and what cannot end is told."""
+"""Loops of the engines: trees stay trees, a call may be broken off anywhere, and what cannot end is reported."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_each_pivot_on_a_table_leaves_a_tree(stay: bool, kernels: ModuleType) ->
 
 
 def test_nothing_limits_a_cycle(kernels: ModuleType) -> None:
-    """Tests that a cycle without limit that pays is told, with the tree as it was before."""
+    """Tests that a cycle without limit that pays is reported, with the tree as it was before."""
     tree, potential = first_tree(np.array([True, True]), np.array([0, 0]), 10)
     ends = np.array([0, 1], dtype=np.int32), np.array([1, 0], dtype=np.int32)
     columns = (
@@ -131,7 +131,7 @@ def test_begin_fills_arcs_that_pay(kernels: ModuleType) -> None:
 
 
 def test_update_measures_distances(kernels: ModuleType) -> None:
-    """Tests that prices fall by the distance to what lacks something, and that an excess without a way is told."""
+    """Tests that prices fall by the distance to what lacks something, and that an excess without a way is reported."""
     chain = rounds(ints(0, 1), ints(1, 2), ints(5, 5), ints(2, 0, -2))
     cost = np.zeros(4, dtype=np.int64)
     columns = *chain._network, cost, chain.room, chain._excess, chain.price, chain._current

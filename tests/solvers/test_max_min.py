@@ -108,7 +108,7 @@ def test_rates_are_those_of_linear_programs(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", seeds(40, 150))
 def test_flows_that_come_and_go(seed: int) -> None:
-    """Tests that rates kept from before are those of filling all anew, and that only changes are told."""
+    """Tests that rates kept from before are those of filling all anew, and that only changes are reported."""
     capacity, uses, most = drawn(seed + 5000)
     rng, shares, before = random.Random(seed), Shares[int](capacity), {}
     for _ in range(15 if uses else 0):

@@ -227,7 +227,7 @@ def test_what_cost_scaling_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_networkx_that_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a network that Python has no memory for is told before networkx builds it."""
+    """Tests that a network that Python has no memory for is reported before networkx builds it."""
     monkeypatch.setattr(limits, "has_room", lambda size: size < 2 * 1000)
     ends = np.array([0, 0]), np.array([1, 1])
     none = np.zeros(2, dtype=np.int64)
@@ -278,7 +278,7 @@ def test_deadline_within(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_int64_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that huge costs and huge limits are told beforehand, and that prices that fall too far end cost scaling."""
+    """Tests that huge costs and huge limits are said beforehand, and that prices that fall too far end cost scaling."""
     one = np.array([1])
     assert scales(2, one, one, np.array([1, -1]))
     assert not scales(2, one, one * 2**57, np.array([1, -1]))

@@ -273,7 +273,7 @@ def test_limit_before_any_solution(solve: Way) -> None:
 
 
 def test_time_limit(solve: Way) -> None:
-    """Tests that a time limit of 0 is told as such, where PuLP says "Optimal"."""
+    """Tests that a time limit of 0 is reported as such, where PuLP says "Optimal"."""
     outcome = solve(knapsack(50, 5), Profile("none", time_limit=0.0), None).outcome
     assert outcome.status in (Termination.NO_SOLUTION, Termination.FEASIBLE)
     assert outcome.limit is Limit.TIME

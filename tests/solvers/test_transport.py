@@ -143,7 +143,7 @@ def test_dense_assignment(data: st.DataObject) -> None:
 
 
 def test_dense_assignment_is_exact_in_large_integers() -> None:
-    """Tests that costs that differ in the last of 50 bits are told apart."""
+    """Tests that costs that differ in the last of 50 bits are distinguished."""
     big = 2**49
     assert assign_dense(ints([[big, big + 1], [big + 1, big + 1]]), ints([1, 1]), 2).tolist() == [0, 1]
 

@@ -1,4 +1,4 @@
-"""What a heuristic may answer, and that nonsense is told for what it is."""
+"""What a heuristic may answer, and that nonsense is reported for what it is."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_answers_read(problem: Lsap, answer: Any) -> None:
     ],
 )
 def test_nonsense_told(problem: Lsap, answer: Any, complaint: str) -> None:
-    """Tests that each wrong type, length and entry is told with the task that it concerns."""
+    """Tests that each wrong type, length and entry is reported with the task that it concerns."""
     with pytest.raises(HeuristicFailed, match=complaint):
         placement_from(answer, problem)
 
@@ -95,7 +95,7 @@ def test_every_wrong_entry_told_up_to_a_limit() -> None:
     ],
 )
 def test_policy_nonsense_told(answer: Any, complaint: str) -> None:
-    """Tests that a policy's wrong types, unknown, repeated and too many tasks are told."""
+    """Tests that a policy's wrong types, unknown, repeated and too many tasks are reported."""
     with pytest.raises(HeuristicFailed, match=complaint):
         tasks_from(answer, 2, "map", range(3).__contains__, lambda task: f"task {task}")
 

@@ -84,7 +84,7 @@ def test_what_runs_already() -> None:
 
 
 def test_a_task_that_is_taken_off_its_node() -> None:
-    """Tests that it does not end when it would have, may start anew, and that the service is told."""
+    """Tests that it does not end when it would have, may start anew, and that the service is notified."""
 
     class Told(Lasting):
         def stopped(self, task: int, now: int) -> Ends:
@@ -129,7 +129,7 @@ def test_a_service_of_nobody() -> None:
 
 
 def test_a_service_says_when_tasks_end() -> None:
-    """Tests that a class of services without `started` is none, and is told what to define."""
+    """Tests that a class of services without `started` is none, and is reported what to define."""
 
     class Silent(Service):
         """Says nothing."""

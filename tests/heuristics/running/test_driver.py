@@ -474,7 +474,7 @@ def test_policy_that_places_one_kind_only_starves() -> None:
 
 
 def test_task_of_the_other_kind_cannot_be_started() -> None:
-    """Tests that a reduce on a map slot is told, with what to take instead."""
+    """Tests that a reduce on a map slot is reported, with what to take instead."""
 
     class Wrong(Policy):
         def offer(self, offer: Offer, view: View) -> Sequence[int]:

@@ -46,7 +46,7 @@ def by_id(problem: Problem, rng: np.random.Generator, node: str = "a") -> list[s
 
 
 class FirstWaiting(Policy):
-    """The first task that waits, as many at once as it is told."""
+    """The first task that waits, as many at once as it is reported."""
 
     def __init__(self, at_once: int = 1) -> None:
         self.at_once = at_once
@@ -374,7 +374,7 @@ def test_exception_of_a_user_is_chained(posed: Lsap, broken: Any) -> None:
 
 
 def test_line_of_a_user_whose_library_raised(posed: Lsap, broken: Any) -> None:
-    """Tests that the user's own line is told where it is a library that raised, and the library's place after it."""
+    """Tests that the user's own line is shown where it is a library that raised, and the library's place after it."""
     done = run(posed, broken.inside_numpy).error
     assert done is not None
     assert "my_sched.py, line 16; raised in " in done
@@ -421,7 +421,7 @@ def test_exception_of_making_a_policy_is_chained(posed: Lsap) -> None:
 def test_module_that_fails_on_import(
     posed: Lsap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, raised: str
 ) -> None:
-    """Tests that a module that cannot be imported is told with its own line, and the exception is the cause."""
+    """Tests that a module that cannot be imported is reported with its own line, and the exception is the cause."""
     (tmp_path / "my_failing.py").write_text(f"# a scheduler\n{text}\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(UsageError, match=f"importing its module raised {raised}") as failed:
@@ -709,7 +709,7 @@ def test_hostile_heuristics(problem: Problem, name: str, ended: str | None, mess
 
 
 def test_deadline_that_heuristics_look_at(problem: Problem) -> None:
-    """Tests that a limit on time that is softer than the kill is told as it is without."""
+    """Tests that a limit on time that is softer than the kill is reported as it is without."""
     with contained(Limits(60)):
         found = run(problem, hostile_heuristics.sleeps, time_limit=0.1)
     assert found.out_of_time == 0.1
@@ -717,7 +717,7 @@ def test_deadline_that_heuristics_look_at(problem: Problem) -> None:
 
 
 def test_heuristics_of_no_module(problem: Problem) -> None:
-    """Tests that a function within a function is sent with its code, and that what cannot be is told."""
+    """Tests that a function within a function is sent with its code, and that what cannot be is reported."""
     offset = 0
     with contained(Limits(60)):
         assert run(problem, lambda problem, rng: [offset] + [None] * (len(problem.tasks) - 1)).placement is not None

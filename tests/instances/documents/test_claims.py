@@ -155,13 +155,13 @@ WANTED = "expected rows of positions and of whole numbers, got"
     ],
 )
 def test_faults(tmp_path: Path, arrays: dict[str, Any], expected: list[str]) -> None:
-    """Tests that each fault is told with its place."""
+    """Tests that each fault is reported with its place."""
     faults = changed(tmp_path, **arrays)
     assert [fault[: len(begin)] for fault, begin in zip(faults, expected, strict=False)] == expected
 
 
-def test_every_fault_is_told(tmp_path: Path) -> None:
-    """Tests that faults of several arrays are told together."""
+def test_every_fault_is_reported(tmp_path: Path) -> None:
+    """Tests that faults of several arrays are reported together."""
     faults = changed(tmp_path, **{PRICES: np.zeros(()), COVER: np.array([9]), "placement": np.array([0, 4])})
     assert [fault.partition(": ")[0] for fault in faults] == ["placement[1]", PRICES, COVER]
 
@@ -330,7 +330,7 @@ UNITS = "flow: expected whole numbers, the units of each of 2 arcs, got"
     ],
 )
 def test_faults_of_decisions(read: Callable[[Any], tuple[Any, list[str]]], value: Any, expected: list[str]) -> None:
-    """Tests that each fault of an array is told with its place, and that something is read all the same."""
+    """Tests that each fault of an array is reported with its place, and that something is read all the same."""
     decision, faults = read(value)
     assert faults == expected
     assert len(decision) == (2 if read is sent else 3)

@@ -235,11 +235,11 @@ def test_all_of_ten_faults() -> None:
     ],
 )
 def test_each_fault_has_its_message(text: str | bytes, faults: list[str]) -> None:
-    """Tests that each kind of fault is told with its place, its value and how to mend it, and nothing beside it."""
+    """Tests that each kind of fault is reported with its place, its value and how to mend it, and nothing beside it."""
     assert sorted(refused(text)) == sorted(faults)
 
 
-def test_binary_text_is_told() -> None:
+def test_binary_text_is_reported() -> None:
     """Tests that bytes that are no UTF-8 are named by their position."""
     shown = refused(b'{"format": "\xff"}')
     assert shown[0].startswith("byte 12: is no UTF-8 text (invalid start byte)")
@@ -311,7 +311,7 @@ def test_what_spells_no_number(value: Any) -> None:
 
 
 def test_doubled_keys_are_kept_in_the_order_of_the_text() -> None:
-    """Tests that the last value counts, as in `json`, and that each doubled key is told once, wherever it stands."""
+    """Tests that the last value counts, as in `json`, and that each doubled key is shown once, wherever it stands."""
     text = '{"b": {"x": 1, "y": 2}, "a": 1, "c": [{"k": 1, "k": 2, "k": 3}], "b": 4, "a": 5}'
     found = json.loads(text, object_pairs_hook=json_object)
     assert isinstance(found, Doubled)

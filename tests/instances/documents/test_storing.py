@@ -287,7 +287,7 @@ def test_links_stay(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "a\0b", "no/such/folder/a.txt", "."])
 def test_names_that_are_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Tests that what cannot be written is told as bad input, with its name."""
+    """Tests that what cannot be written is reported as bad input, with its name."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match="cannot be written"):
         GrowingFile(name)

@@ -31,7 +31,7 @@ from optsched.instances.importers.swim import import_swim
 
 
 def test_cut_compressed_files(file: Callable[..., Path]) -> None:
-    """Tests that compressed data that end too early are told, in each format of lines and in XML."""
+    """Tests that compressed data that end too early are reported, in each format of lines and in XML."""
     cut = file(gzip.compress(random.Random(0).randbytes(400).hex().encode())[:-40], "cut.gz")
     for importer in (import_dimacs, import_orlib_gap, import_orlib_assign, import_swim):
         assert faults(importer, cut) == ["the compressed data were cut before their end"]
@@ -70,7 +70,7 @@ class Record(Foreign):
 
 
 def test_records() -> None:
-    """Tests that null and -1 are unknown, other fields are ignored, 2^53 is the largest, and all faults are told."""
+    """Tests that null and -1 are unknown, other fields are ignored, 2^53 is the largest, and all faults are shown."""
     found: list[Fault] = []
     for fields, size in (
         ({}, None),

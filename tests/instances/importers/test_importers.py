@@ -1,4 +1,4 @@
-"""The list of importers: what each can be told, and what its reader may answer."""
+"""The list of importers: what each can be reported, and what its reader may answer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from optsched.routes import solve
     ],
 )
 def test_importer_that_answers_nonsense(file: Callable[..., Path], answer: str, message: str) -> None:
-    """Tests that what a package's reader answers or raises is told with the importer's name, in one line."""
+    """Tests that what a package's reader answers or raises is reported with the importer's name, in one line."""
     code = f"from optsched.instances.importers import Imported\ndef read(file, *, name):\n    return {answer}\n"
     reader = runpy.run_path(str(file(code, "mine.py")))["read"]
     with pytest.raises(OptschedError, match=message):
@@ -41,7 +41,7 @@ def test_importer_that_answers_nonsense(file: Callable[..., Path], answer: str, 
 
 
 def test_files_faults_are_the_readers_own() -> None:
-    """Tests that bad input and wrong usage are told as the reader says them, without the importer's name."""
+    """Tests that bad input and wrong usage are reported as the reader says them, without the importer's name."""
 
     def read(file: str, *, name: str | None) -> Imported:
         raise UsageError(f"{file} needs another slot")

@@ -69,7 +69,7 @@ def test_gap_sets(file: Callable[..., Path]) -> None:
     ],
 )
 def test_gap_faults(file: Callable[..., Path], text: str, expected: list[str] | None) -> None:
-    """Tests that each fault is told with its line, all of them at once."""
+    """Tests that each fault is reported with its line, all of them at once."""
     found = faults(import_orlib_gap, file(text))
     assert found == expected if expected is not None else "they are not" in found[0]
 
@@ -93,7 +93,7 @@ def test_assign(file: Callable[..., Path]) -> None:
     ],
 )
 def test_assign_faults(file: Callable[..., Path], text: str, expected: list[str]) -> None:
-    """Tests that each fault is told with its line."""
+    """Tests that each fault is reported with its line."""
     assert faults(import_orlib_assign, file(text)) == expected
 
 
@@ -153,5 +153,5 @@ def test_dimacs(file: Callable[..., Path]) -> None:
     ],
 )
 def test_dimacs_faults(file: Callable[..., Path], text: str, expected: list[str]) -> None:
-    """Tests that each fault is told with its line, all of them at once."""
+    """Tests that each fault is reported with its line, all of them at once."""
     assert faults(import_dimacs, file(text)) == expected

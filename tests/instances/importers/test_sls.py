@@ -106,7 +106,7 @@ def test_sls_slots(file: Callable[..., Path], slots: Any) -> None:
     ],
 )
 def test_sls_job_faults(file: Callable[..., Path], jobs: str, expected: list[str]) -> None:
-    """Tests that each fault of a job file is told with its place, all of them at once."""
+    """Tests that each fault of a job file is reported with its place, all of them at once."""
     assert faults(import_sls, file(jobs)) == expected
 
 
@@ -129,7 +129,7 @@ def test_sls_job_faults(file: Callable[..., Path], jobs: str, expected: list[str
     ],
 )
 def test_sls_node_faults(file: Callable[..., Path], nodes: str, expected: list[str]) -> None:
-    """Tests that each fault of a node file is told with its place."""
+    """Tests that each fault of a node file is reported with its place."""
     assert faults(import_sls, file(SLS, "jobs"), file(nodes, "nodes")) == expected
 
 
@@ -154,5 +154,5 @@ def test_sls_node_faults(file: Callable[..., Path], nodes: str, expected: list[s
     ],
 )
 def test_sls_queue_faults(file: Callable[..., Path], queues: str, expected: list[str]) -> None:
-    """Tests that each fault of an allocation file is told with its place, and entities are not even read."""
+    """Tests that each fault of an allocation file is reported with its place, and entities are not even read."""
     assert faults(import_sls, file(SLS, "jobs"), file(NODES, "nodes"), file(queues, "queues")) == expected

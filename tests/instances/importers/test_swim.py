@@ -104,5 +104,5 @@ def test_swim_does_not_fill_the_memory(file: Callable[..., Path]) -> None:
     ],
 )
 def test_swim_faults(file: Callable[..., Path], text: str, expected: list[str]) -> None:
-    """Tests that each fault is told with its line, all of them at once."""
+    """Tests that each fault is reported with its line, all of them at once."""
     assert faults(import_swim, file(text)) == expected

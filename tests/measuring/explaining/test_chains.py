@@ -69,7 +69,7 @@ class Uneven(Lsap):
 
 
 def test_a_class_of_nobodys_record_is_judged_by_itself() -> None:
-    """Tests that what a base class says of own costs is not believed: gains are told by the objective, in an order."""
+    """Tests that what a base class says of own costs is not believed: gains are shown by the objective, in an order."""
     posed = Uneven(line([1] * 4, [[0], [1], [2], [3]]).instance)
     found = check(posed, posed.placement([1, 0, 3, 2]), posed.placement([0, 1, 2, 3]))
     assert [(chain.gain, chain.ordered) for chain in found.chains] == [((12,), True), ((4,), True)]

@@ -105,14 +105,14 @@ def test_a_chain_of_two() -> None:
 
 
 def test_a_long_chain_is_cut() -> None:
-    """Tests that of a chain of many moves the first are told, and how many there are more."""
+    """Tests that of a chain of many moves the first are reported, and how many there are more."""
     printed = lines(chain_of(12), list(range(12)))[4]
     assert printed.count("which pushes") == 7
     assert printed.endswith(", and so on, 4 more moves")
 
 
 def test_more_chains_than_asked_for() -> None:
-    """Tests that what is not told one by one is one line, with what it gains together."""
+    """Tests that what is not reported one by one is one line, with what it gains together."""
     workload = Workload([f"t{task}" for task in range(3)], replicas=Ragged.from_rows([[3], [4], [5]]))
     posed = Lsap(Instance(Cluster([f"n{node}" for node in range(6)]), workload))
     printed = lines(posed, [0, 1, 2], most=1)
@@ -124,7 +124,7 @@ def test_more_chains_than_asked_for() -> None:
 
 
 def test_waiting_tasks() -> None:
-    """Tests that a task which starts and one which waits instead are told as such."""
+    """Tests that a task which starts and one which waits instead are reported as such."""
     workload = Workload(["t0", "t1"], replicas=Ragged.from_rows([[1], [0]]))
     cluster = Cluster(["a", "b"])
     posed = Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1, 0])))
@@ -134,7 +134,7 @@ def test_waiting_tasks() -> None:
 
 
 def test_racks_and_cycles() -> None:
-    """Tests that the rack of the data is told, and that a cycle says where it closes."""
+    """Tests that the rack of the data is reported, and that a cycle says where it closes."""
     cluster = Cluster(["a", "b", "c"], rack=[0, 1, 0], rack_ids=["r", "s"], slots=[0, 1, 1])
     workload = Workload(["t0", "t1"], replicas=Ragged.from_rows([[0], [1]]))
     posed = Lsap(Instance(cluster, workload), levels=(0, 1, 2))
@@ -145,7 +145,7 @@ def test_racks_and_cycles() -> None:
 
 
 def test_steps_in_an_order() -> None:
-    """Tests that ordered gains are said to depend on the order, and that components are told by their names."""
+    """Tests that ordered gains are said to depend on the order, and that components are reported by their names."""
     posed = problem("latency", generate("latency", 5, nodes=4, tasks=9, replicas=1))
     printed = lines(posed, [0] * 9)
     assert printed[3].startswith("The lines depend on their order: applied from the top")

@@ -51,7 +51,7 @@ def test_jobs_lose_what_the_gap_is(problem: ScheduleProblem) -> None:
 
 
 def test_what_may_be_given(problem: ScheduleProblem) -> None:
-    """Tests a report, a schedule and a solution; what is none of these, infeasible or fails is told."""
+    """Tests a report, a schedule and a solution; what is none of these, infeasible or fails is reported."""
     assert isinstance(explained(gap(problem, "fair")), ScheduleExplanation)
     best = optsched.solve(problem)
     for given in (best, best.decision):
@@ -219,8 +219,8 @@ def test_sentences() -> None:
     ]
 
 
-def test_few_are_told() -> None:
-    """Tests that what is not told is counted: the jobs that lose least, and the beginning of the chain."""
+def test_few_are_reported() -> None:
+    """Tests that what is not reported is counted: the jobs that lose least, and the beginning of the chain."""
     problem = posed()
     schedule = problem.schedule([0, 0, 0], [3 * MICRO, 8 * MICRO, 9 * MICRO])
     lines = list(explain(problem, schedule).sentences(1))

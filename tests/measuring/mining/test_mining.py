@@ -185,7 +185,7 @@ def raising(problem: Any, rng: Any) -> Sequence[int | None]:
 
 @pytest.mark.parametrize("options", [{"failures": False}, {"claim": lambda report: True}], ids=["gap", "claim"])
 def test_nothing_could_be_judged(options: dict[str, Any]) -> None:
-    """Tests that a heuristic that never has a placement is told, and not that the claim holds."""
+    """Tests that a heuristic that never has a placement is reported, and not that the claim holds."""
     with pytest.raises(UsageError, match=r"none of 10 instances .* could be judged: .*no licence"):
         mine(raising, "lsap", budget=10, **options)
 
@@ -250,7 +250,7 @@ def test_another_family_and_parameters() -> None:
     ],
 )
 def test_wrong_usage(options: dict[str, Any], message: str) -> None:
-    """Tests that what is not there, or does not go together, is told in a sentence."""
+    """Tests that what is not there, or does not go together, is reported in a sentence."""
     given = {"heuristic": "dl", "problem": "lsap", "budget": 10, **options}
     with pytest.raises(UsageError, match=message):
         mine(given.pop("heuristic"), given.pop("problem"), **given)
@@ -452,7 +452,7 @@ def test_limits_of_runs_are_kept(folder: Path) -> None:
     ],
 )
 def test_the_optimum_is_certified(heuristic: str, problem: str, tmp_path: Path) -> None:
-    """Tests that the file that is kept, solved again, has the labelled optimum, and what it rests on is told truly."""
+    """Tests that the file that is kept, solved again, has the labelled optimum, and what it rests on is shown truly."""
     found = found_by(heuristic, problem)
     loaded = load(found.save(tmp_path)[0])
     posed = problem_class(problem)(loaded)

@@ -164,7 +164,7 @@ def short(problem: Any, rng: Any) -> list[str]:
 
 
 def test_failures_alike() -> None:
-    """Tests that failures are told apart by what was raised and where, by the answer, and by the constraints."""
+    """Tests that failures are distinguished by what was raised and where, by the answer, and by the constraints."""
     more = {**DOCUMENT, "tasks": [*DOCUMENT["tasks"], {"id": "v", "replicas": ["b"]}]}
     kinds = []
     for heuristic, name in ((raising, "lsap"), (short, "lsap"), (crowded, "lsap")):
@@ -181,7 +181,7 @@ def test_failures_alike() -> None:
 
 
 def test_failures_alike_in_processes_of_their_own() -> None:
-    """Tests that what is raised in a process that can be killed is told apart in the same way."""
+    """Tests that what is raised in a process that can be killed is distinguished in the same way."""
     with contained(Limits(60, None)):
         found = judged(raising, Aim())
     assert failure_of(found.report) == ("ValueError", (__file__, raising.__code__.co_firstlineno + 2))
@@ -193,7 +193,7 @@ def drawn(problem: Any, rng: np.random.Generator) -> list[str]:
 
 
 def test_several_runs() -> None:
-    """Tests which gap of several runs counts, that the worst run is told, and that a failure among them is worst."""
+    """Tests which gap of several runs counts, that the worst run is shown, and that a failure among them is worst."""
     kept = [
         seed for seed in range(40) if (found := judged_or_not(drawn, Aim(), seeds=(seed,))) and found.report.feasible
     ]
@@ -262,7 +262,7 @@ def test_claims_that_answer_nonsense(answer: Any) -> None:
 
 
 def test_a_claim_that_raises() -> None:
-    """Tests that what it raised is told and chained."""
+    """Tests that what it raised is reported and chained."""
     with pytest.raises(UsageError, match="the claim raised ZeroDivisionError: division by zero") as caught:
         judged(elsewhere, Aim(claim=lambda report: 1 / 0))
     assert isinstance(caught.value.__cause__, ZeroDivisionError)

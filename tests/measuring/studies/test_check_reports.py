@@ -99,7 +99,7 @@ def test_recorded_and_better(tmp_path: Path) -> None:
 
 
 def test_told() -> None:
-    """Tests that of what passed nothing is told, and of what raised the message and its own traceback."""
+    """Tests that of what passed nothing is reported, and of what raised the message and its own traceback."""
     assert list(breach_lines(result("lsap-sched"))) == []
     assert list(breach_lines(unfinished(1))) == []
     lines = list(breach_lines(result(broken), "a b"))

@@ -31,7 +31,7 @@ def nowhere(problem: Any, rng: Any) -> list[None]:
     ],
 )
 def test_asserted(given: dict[str, Any], message: str) -> None:
-    """Tests that what must hold is told in a few words."""
+    """Tests that what must hold is reported in a few words."""
     assert Check.of("dl", "papers/guo-fig2", "lsap", **given).asserted.startswith(message)
 
 
@@ -56,7 +56,7 @@ def test_asserted(given: dict[str, Any], message: str) -> None:
     ],
 )
 def test_wrong_use(given: dict[str, Any], error: Any, message: str) -> None:
-    """Tests that what is asked for wrongly is told before anything runs."""
+    """Tests that what is asked for wrongly is reported before anything runs."""
     with pytest.raises(error, match=message):
         Check.of(**{"heuristic": "dl", "instances": "papers/guo-fig2", "problem": "lsap"} | given).planned()
 
@@ -91,7 +91,7 @@ def test_each_assertion_fails() -> None:
 
 
 def test_against_a_baseline(tmp_path: Path) -> None:
-    """Tests that without a baseline it is said how to record one, and that worse, equal and better are told apart."""
+    """Tests that without a baseline it is said how to record one, and that worse, equal and better are kept apart."""
     path = tmp_path / "gaps.json"
 
     def check(heuristic: str, record: bool = False) -> Any:
@@ -258,7 +258,7 @@ def test_each_fault(text: str, message: str) -> None:
 
 
 def test_all_faults_at_once() -> None:
-    """Tests that faults of form, of names, of instances and of what does not go together are told together."""
+    """Tests that faults of form, of names, of instances and of what does not go together are reported together."""
     text = f"""seed = 3
 {SMALL.replace('"papers/guo-fig2"', '["no/such.json", "traces/*.json"]')}max_gap = "five"
 [[check]]
@@ -304,6 +304,6 @@ def test_a_fault_of_a_default_is_told_once() -> None:
 
 
 def test_lines_that_cannot_be_told() -> None:
-    """Tests that where a text in the file looks like a head of a table, no wrong line is told."""
+    """Tests that where a text in the file looks like a head of a table, no wrong line is reported."""
     (check,) = planned(f'{SMALL}name = """\n[[check]]\n"""\n')
     assert check.line is None

@@ -142,7 +142,7 @@ def test_names_that_two_bear(tmp_path: Path) -> None:
 
 
 def test_all_faults_at_once(folder: Path) -> None:
-    """Tests that the faults of all files are told, each with its name; an empty folder or pattern is a fault."""
+    """Tests that the faults of all files are reported, each with its name; an empty folder or pattern is a fault."""
     (folder / "broken.json").write_text("{")
     (folder / "empty").mkdir()
     with pytest.raises(InputError) as caught:
@@ -205,7 +205,7 @@ def test_the_optimum_of_each_round() -> None:
 
 
 def test_what_is_no_toml(tmp_path: Path) -> None:
-    """Tests that a file that is not there, is no TOML or nested too deep is told with its name."""
+    """Tests that a file that is not there, is no TOML or nested too deep is reported with its name."""
     file = tmp_path / "a.toml"
     for text, message in ((None, "cannot be read"), ("a = ", "is not TOML"), (f"a = {'[' * 9999}", "nested too deep")):
         if text is not None:

@@ -171,7 +171,7 @@ def test_later_component_of_a_worse_run() -> None:
 
 
 def test_bug_a_frontier_at_zero_was_told_by_another_gap() -> None:
-    """Tests that over a best of 0 on the frontier the component's own difference is told, whatever the optimum says."""
+    """Tests that over a best of 0 on the frontier the component's own difference is said, whatever the optimum says."""
     (entry,) = measure(plan("examples/weights-decimal", "lsap-fairness", "rand"), 1)
     limit = GapLimit.of(max_gap=0, component="fairness-distance", frontier=True)
     unknown = replace(entry, made=replace(entry.report, absolute_gap=None, relative_gap=None))
@@ -429,7 +429,7 @@ def test_other_instances_parameters_and_runs() -> None:
 
 
 def test_a_value_of_another_length() -> None:
-    """Tests that what is recorded by a version with other components is told, and compared with nothing."""
+    """Tests that what is recorded by a version with other components is reported, and compared with nothing."""
     measured = answers(["a", "b"])
     ((key, (_, gap)),) = Baseline.of(measured).entries.items()
     ((breach,), _) = Baseline({key: ((0, 0), gap)}).compare(measured)
@@ -455,7 +455,7 @@ def test_recorded_beside_each_other(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_held_or_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a file that is held for too long, or a folder that cannot be made, is told with the path."""
+    """Tests that a file that is held for too long, or a folder that cannot be made, is reported with the path."""
     recorded = Baseline.of(answers(["a", "b"]))
     monkeypatch.setattr(limits, "PATIENCE", 0.01)
     with (

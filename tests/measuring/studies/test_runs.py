@@ -57,7 +57,7 @@ def test_parameters_of_one_and_of_all() -> None:
     ],
 )
 def test_wrong_plans(problems: Any, heuristics: Any, parameters: Any, message: str) -> None:
-    """Tests that what does not exist or go together is told before anything runs."""
+    """Tests that what does not exist or go together is reported before anything runs."""
     with pytest.raises(UsageError, match=message):
         plan("papers/guo-fig2", problems, heuristics, parameters)
 
@@ -92,7 +92,7 @@ def test_ten_seeds_of_what_draws_random_numbers() -> None:
     assert seeds_run(lambda problem, rng: rng.spawn(1)[0].permutation(20)[:15]) == list(range(10))
 
 
-def test_what_is_not_repeatable_is_told() -> None:
+def test_what_is_not_repeatable_is_reported() -> None:
     """Tests that a heuristic with random numbers from elsewhere runs ten times, and a warning says what is wrong."""
     elsewhere = np.random.default_rng(1)
     with pytest.warns(UserWarning, match=r"is not repeatable: two runs on lsap-n20-t15-seed0 with seed 0 differ"):

@@ -344,7 +344,7 @@ def told(file: Path, text: str) -> list[str]:
 
 
 def test_wrong_forms(file: Path) -> None:
-    """Tests that every wrong key and value is told, with its place, before anything is looked for."""
+    """Tests that every wrong key and value is reported, with its place, before anything is looked for."""
     text = 'stroe = "a"\nrun_limit = 0\nmemory_limit = 0.5\njobs = true\ntime_limit = "x"\nparameters = 3\n'
     assert told(file, text) == [
         'stroe: there is no such key; did you mean "store"?',
@@ -363,7 +363,7 @@ def test_wrong_forms(file: Path) -> None:
 
 
 def test_what_is_not_there(file: Path) -> None:
-    """Tests that all names of all parts that lead nowhere are told together."""
+    """Tests that all names of all parts that lead nowhere are reported together."""
     text = (
         '[[part]]\ninstances = "nowhere"\nheuristic = "dll"\n[[part]]\ninstances = "papers/guo-fig2"\nproblem = "lap"'
     )

@@ -197,7 +197,7 @@ with Store({str(path)!r}, write=True) as store, store.transaction():
 
 
 def test_held_by_another_program(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a program which keeps the store locked is told, after patience."""
+    """Tests that a program which keeps the store locked is reported, after patience."""
     monkeypatch.setattr(module, "_PATIENCE", 0.05)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
@@ -228,7 +228,7 @@ def test_who_reads_for_long_holds_up_and_ends_nothing(path: Path, monkeypatch: p
 
 
 def test_what_cannot_be_written(tmp_path: Path) -> None:
-    """Tests that a folder that is not there, or is a file, is told with what to check."""
+    """Tests that a folder that is not there, or is a file, is reported with what to check."""
     (tmp_path / "file").touch()
     for path in (tmp_path / "no" / "a.sqlite", tmp_path / "file" / "a.sqlite"):
         assert "check the path, its folder and who may write there" in told(path, write=True)
@@ -272,7 +272,7 @@ def test_what_may_only_be_read(path: Path, rights: int) -> None:
 
 
 def test_one_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that who comes second is told once, waits, and goes on; also where the first one was killed."""
+    """Tests that who comes second is reported once, waits, and goes on; also where the first one was killed."""
     monkeypatch.setattr(module, "_PAUSE", 0.01)
     code = "from optsched.measuring.sweeping.store import locked\n"
     code += f"with locked({str(path)!r}): print('held', flush=True); input()"
@@ -409,7 +409,7 @@ def test_optima_can_be_certified(tmp_path: Path) -> None:
 
 
 def test_what_there_is_not(tmp_path: Path) -> None:
-    """Tests that a store without a sweep, and a sweep that is not there, are told."""
+    """Tests that a store without a sweep, and a sweep that is not there, are reported."""
     path = tmp_path / "a.sqlite"
     with Store(path, write=True), pytest.raises(InputError, match="no sweep has begun"):
         load_sweep(path)

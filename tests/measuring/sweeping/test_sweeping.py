@@ -337,7 +337,7 @@ def test_time_limits_are_kept_and_are_no_key(tmp_path: Path) -> None:
 
 
 def test_what_is_to_be_done_changes_nothing(tmp_path: Path) -> None:
-    """Tests that nothing is made where it is only asked, and that what is no store is told."""
+    """Tests that nothing is made where it is only asked, and that what is no store is reported."""
     path = tmp_path / "a.sqlite"
     assert to_do(small_plan(), path).runs == 8
     assert list(tmp_path.iterdir()) == []
@@ -359,7 +359,7 @@ def test_what_is_to_be_done_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_an_edit_between_two_sweeps_of_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a heuristic that was edited is not taken from the store, as it would be told in a notebook.
+    """Tests that a heuristic that was edited is not taken from the store, as it would be reported in a notebook.
 
     Nor is it taken from what Python keeps of a module, which an edit of as many signs within a second leaves as it is.
     """
@@ -378,7 +378,7 @@ def test_an_edit_between_two_sweeps_of_one_process(tmp_path: Path, monkeypatch: 
 
 
 def test_wrong_limits_are_told_by_their_names(tmp_path: Path) -> None:
-    """Tests that a limit that is none is told as it is called here."""
+    """Tests that a limit that is none is reported as it is called here."""
     limits: list[dict[str, Any]] = [{"run_limit": -1}, {"memory_limit": 0}]
     for wrong, told in zip(limits, ("run_limit=-1: give", "memory_limit=0: give"), strict=True):
         with pytest.raises(UsageError, match=told):
