@@ -97,8 +97,6 @@ _SHORT = re.compile(r"(?<![\w.,])(00[0-4]|FSY)(?!\w|[.,]\d)('s)?(?: \(([A-Z]\w+)
 def cited(text: str) -> str:
     """A text with the papers by authors and year.
 
-    Examples
-    --------
     >>> cited("003, section IV.A; 000 (Shen, Sarker, Yu, Deng), Table II; a step of 0.001")
     'Guo et al. 2012, section IV.A; Shen et al. 2016, Table II; a step of 0.001'
     >>> cited("003's costs")

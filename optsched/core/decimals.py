@@ -44,8 +44,6 @@ def decimal(value: Any) -> Fraction:
 
     Integers and fractions are what they are.
 
-    Examples
-    --------
     >>> decimal(0.1), decimal(0.1) + decimal(0.2) == decimal(0.3), 0.1 + 0.2 == 0.3
     (Fraction(1, 10), True, False)
     """
@@ -122,8 +120,6 @@ def total(values: Floats) -> Fraction:
 def common_denominator(*columns: Floats, most: int = FINEST) -> int | None:
     """The least number with which all finite entries become whole; None where it is above `most`.
 
-    Examples
-    --------
     >>> common_denominator(np.array([0.25, 3.0]), np.array([0.1])), common_denominator(np.array([1 / 3]))
     (20, None)
     """

@@ -141,8 +141,6 @@ class FlowNetwork(Whole):
 
         The key of each arc is its id. networkx's own flow algorithms know no lower bounds.
 
-        Examples
-        --------
         >>> import networkx
         >>> network = FlowNetwork(["s", "t"], tail=[0, 0], head=[1, 1], capacity=[1, 9], cost=[2, 5], supply=[3, -3])
         >>> networkx.network_simplex(network.to_networkx())[0]

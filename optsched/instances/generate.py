@@ -83,8 +83,6 @@ def known_optimum(instance: Instance | FlowNetwork) -> dict[str, tuple[int | Fra
 
     A label `optimum.<problem>` holds the components with commas between them, fractions as `p/q`.
 
-    Examples
-    --------
     >>> known_optimum(generate("planted-latency", makespan=8, remote=12))["latency"]
     (8, 538)
     """

@@ -111,8 +111,6 @@ def fitting(pattern: str) -> list[Entry]:
 
     Tables print the last part alone, so that it is a name, too, wherever it is that of one instance.
 
-    Examples
-    --------
     >>> [entry.name for entry in fitting("examples/weights-*")]
     ['examples/weights-decimal', 'examples/weights-whole']
     >>> [entry.name for entry in fitting("guo-fig2")]

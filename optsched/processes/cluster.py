@@ -41,19 +41,9 @@ _SAME = {"python": 2, "optsched": None, "dask": None, "distributed": None, "clou
 class DaskExecutor(Executor):
     """Runs jobs on a Dask cluster.
 
-    Parameters
-    ----------
-    address
-        Of the scheduler, such as `tcp://10.0.0.1:8786`.
-    limits
-        Of each job; none by default.
-    preload
-        As for `run`, on the workers.
-
-    Raises
-    ------
-    UsageError
-        If Dask is not installed, nobody answers at the address, or a worker has other versions than are here.
+    `address` is that of the scheduler, such as `tcp://10.0.0.1:8786`; `limits` and `preload` are as for `run`, on the
+    workers. UsageError if Dask is not installed, nobody answers at the address, or a worker has other versions than are
+    here.
     """
 
     def __init__(self, address: str, limits: Limits | None = None, *, preload: Sequence[str] = ()) -> None:

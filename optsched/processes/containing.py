@@ -38,14 +38,8 @@ class RunFailed(OptschedError):
 class TracedElsewhere(Exception):
     """Stands for an exception that was raised in another process.
 
-    Attributes
-    ----------
-    trace
-        Its traceback, as Python prints it.
-    kind
-        Name of its class.
-    frames
-        File and line of each of its frames, the innermost last.
+    `trace` is its traceback, as Python prints it, `kind` the name of its class, and `frames` file and line of each of
+    its frames, the innermost last.
     """
 
     def __init__(self, trace: str, kind: str = "Exception", frames: Sequence[tuple[str, int | None]] = ()) -> None:
@@ -71,13 +65,8 @@ _called: ContextVar[bool] = ContextVar("optsched within a contained call", defau
 def contained(limits: Limits | None) -> Iterator[None]:
     """Give each run of a heuristic, and each solve, within the block a process of its own with these limits.
 
-    Parameters
-    ----------
-    limits
-        Of each run; None changes nothing, and limits without any contain crashes all the same.
+    None changes nothing, and limits without any contain crashes all the same.
 
-    Examples
-    --------
     >>> with contained(Limits(seconds=5)):
     ...     print(in_force())
     Limits(seconds=5, memory_mb=None)
@@ -113,21 +102,9 @@ def call(
 ) -> Outcome:
     """Run `function(job)` contained, within the deadline that holds here.
 
-    Parameters
-    ----------
-    function, job
-        As for `run`. An error of this package that the function raises is raised here, too.
-    limits
-        By default those in force.
-    latest
-        Keeps what the function hands over; None: it hands nothing over.
-
-    Raises
-    ------
-    OptschedError
-        That the function raised.
-    OutOfTime
-        If a deadline is past.
+    Function and job are as for `run`, and limits by default those in force. `latest` keeps what the function hands
+    over; None: it hands nothing over. An OptschedError that the function raises is raised here, too; OutOfTime if a
+    deadline is past.
     """
     from optsched.processes.local import run
 

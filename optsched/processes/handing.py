@@ -25,13 +25,8 @@ class CannotSend(Exception):
 def pack(content: Any) -> bytes:
     """What is to be sent, as bytes.
 
-    Raises
-    ------
-    CannotSend
-        If that cannot be.
+    CannotSend if that cannot be.
 
-    Examples
-    --------
     >>> unpack(pack(lambda number: number + 1))(2)
     3
     >>> pack(open)  == pack(open)
@@ -71,10 +66,7 @@ class Receiver:
     def take(self) -> bytes | None:
         """The bytes, once they are whole; None before. To be called where the connection has something.
 
-        Raises
-        ------
-        EOFError, OSError
-            If nobody is at the other end any more.
+        EOFError or OSError if nobody is at the other end any more.
         """
         while True:
             part = self.connection.recv_bytes()
@@ -157,15 +149,9 @@ def unheard() -> Iterator[None]:
 def hand_over(value: Callable[[], Any], more: bool = False) -> None:
     """Hand over what a job holds by now.
 
-    Parameters
-    ----------
-    value
-        Makes it; called only where somebody waits for it. It can be pickled.
-    more
-        It is added to what was handed over before, and does not replace it.
+    `value` makes it, and is called only where somebody waits for it; it can be pickled. With `more` it is added to what
+    was handed over before, and does not replace it.
 
-    Examples
-    --------
     >>> hand_over(lambda: 1 / 0)  # nobody waits
     """
     if _handing.get():
@@ -186,13 +172,8 @@ def taking(take: Callable[[Any], None]) -> Iterator[None]:
 def taken(read: Callable[[Any], Any]) -> Callable[[Any], None] | None:
     """What an engine calls with each better answer that it finds on its way; None if no caller waits for that.
 
-    Parameters
-    ----------
-    read
-        What such an answer stands for; None: nothing, and it is passed over.
+    `read` says what such an answer stands for; None: nothing, and it is passed over.
 
-    Examples
-    --------
     >>> with handing(), taking(print):
     ...     taken(abs)(-1)
     1

@@ -18,21 +18,10 @@ from optsched.core.errors import TooLarge, UsageError
 class Limits:
     """The limits of one job.
 
-    Attributes
-    ----------
-    seconds
-        Wall-clock time until its process is killed; None: as long as it takes.
-    memory_mb
-        Resident memory of its process and all that it started, in MiB; Python and the package count, and take some 150
-        of them. None: what the machine has.
+    `seconds` is the wall-clock time until its process is killed; None: as long as it takes. `memory_mb` is the resident
+    memory of its process and all that it started, in MiB; Python and the package count, and take some 150 of them.
+    None: what the machine has. UsageError if one is no number above 0.
 
-    Raises
-    ------
-    UsageError
-        If one is no number above 0.
-
-    Examples
-    --------
     >>> Limits(seconds=0.5)
     Limits(seconds=0.5, memory_mb=None)
     """
@@ -52,10 +41,7 @@ class Limits:
     def of_runs(cls, run_limit: Any = None, memory_limit: Any = None) -> Limits | None:
         """The limits that are called so where runs are asked for; None where neither is given.
 
-        Raises
-        ------
-        UsageError
-            If one is no number above 0, by these names.
+        UsageError, by these names, if one is no number above 0.
         """
         try:
             return cls(run_limit, memory_limit) or None
@@ -67,8 +53,6 @@ class Limits:
     def options(self) -> list[str]:
         """What sets them on the command line.
 
-        Examples
-        --------
         >>> Limits(2.5, 800).options
         ['--run-limit', '2.5', '--memory-limit', '800']
         """
@@ -93,21 +77,11 @@ class Status(StrEnum):
 class Outcome:
     """The outcome of a job.
 
-    Attributes
-    ----------
-    status
-        `done`; `failed`: the function raised, or job or value could not be sent; `timed-out`; `out-of-memory`: over the
-        limit, or of what the machine has; `crashed`: its process ended before it answered.
-    value
-        What the function gave; None unless it is done.
-    message
-        What went wrong, in one line; empty where it is done.
-    seconds
-        Wall-clock time of the job.
-    peak_mb
-        Most resident memory that was seen, in MiB; None where it is unknown.
-    traceback
-        Of what the function raised, as Python prints it.
+    Its `status`: `done`; `failed` (the function raised, or job or value could not be sent); `timed-out`;
+    `out-of-memory` (over the limit, or over what the machine has); `crashed` (its process ended before it answered).
+    `value` is what the function gave; None unless it is done. `message` is what went wrong, in one line; empty where it
+    is done. `seconds` is the wall-clock time of the job, `peak_mb` the most resident memory that was seen, in MiB; None
+    where it is unknown. `traceback` is that of what the function raised, as Python prints it.
     """
 
     status: Status
@@ -184,22 +158,9 @@ def has_room(size: float) -> bool:
 def refuse_beyond(size: float, what: str, mend: str) -> None:
     """Refuse what would take more memory than there is, before it is made.
 
-    Parameters
-    ----------
-    size
-        Bytes that it would take, about.
-    what
-        Where and what it is: `NAME: ... would have 1,000,000 entries`.
-    mend
-        What to do instead.
+    TooLarge where `size` bytes, about, are not there. `what` says where and what it is (`NAME: ... would have 1,000,000
+    entries`), `mend` what to do instead.
 
-    Raises
-    ------
-    TooLarge
-        If there is no memory for it.
-
-    Examples
-    --------
     >>> refuse_beyond(1000, "here: a table would have 125 entries", "take fewer tasks")
     """
     if not has_room(size):
@@ -218,8 +179,6 @@ def _count(text: str, word: str) -> int:
 def refused(error: BaseException | None) -> bool:
     """Whether something was raised because memory was refused, by Python or by a library that says so in its words.
 
-    Examples
-    --------
     >>> refused(MemoryError()), refused(RuntimeError("std::bad_alloc")), refused(ValueError("no"))
     (True, True, False)
     """

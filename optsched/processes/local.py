@@ -51,33 +51,14 @@ def run(
 ) -> Outcome:
     """Run `function(job)` in a process of its own, which is killed when a limit is passed.
 
-    Parameters
-    ----------
-    function
-        What is run: found again by its name, or, where it is of `__main__`, sent with its code.
-    job
-        What it is run on; it can be pickled.
-    limits
-        By default none: what crashes or raises is contained all the same.
-    preload
-        Modules that the job needs and that take long to import; they are loaded once, and are trusted.
-    within
-        Seconds from now in which it is killed, whenever it began.
-    latest
-        Keeps what the job hands over (`optsched.processes.handing`). On Ctrl-C such a job has a second to answer.
+    The function is found again by its name, or, where it is of `__main__`, sent with its code; the job can be pickled.
+    Without limits, what crashes or raises is contained all the same. `preload` are modules that the job needs and that
+    take long to import; they are loaded once, and are trusted. `within` so many seconds from now it is killed, whenever
+    it began. `latest` keeps what the job hands over (`optsched.processes.handing`); on Ctrl-C such a job has a second
+    to answer.
 
-    Returns
-    -------
-    Outcome
-        What the job does.
+    UsageError if function or job cannot be sent to another process.
 
-    Raises
-    ------
-    UsageError
-        If function or job cannot be sent to another process.
-
-    Examples
-    --------
     >>> import math, os, time
     >>> run(math.sqrt, 4.0).value
     2.0
@@ -101,23 +82,8 @@ def answer_to(
 ) -> Answer:
     """The answer to a job that another machine sent, packed.
 
-    Parameters
-    ----------
-    packed
-        Function and job, by `pack`.
-    limits, preload
-        As for `run`.
-    surroundings
-        What the job finds around it.
-    session
-        Jobs with the same may be run in the same process, one after another.
-    unwanted
-        Asked now and then; the job is killed where it says so.
-
-    Raises
-    ------
-    Unwanted
-        If it said so.
+    `packed` are function and job, by `pack`. Jobs with the same `session` may be run in the same process, one after
+    another. `unwanted` is asked now and then; the job is killed, and Unwanted raised, where it says so.
     """
     with _borrowed(tuple(preload), os.cpu_count() or 1) as supervised:
         supervised.ask(packed, limits, surroundings, session)
@@ -137,10 +103,7 @@ class Unwanted(Exception):
 class Executor(ABC):
     """Runs jobs, each contained.
 
-    Attributes
-    ----------
-    limits
-        Of each job.
+    `limits` are those of each job.
     """
 
     limits: Limits
@@ -150,19 +113,8 @@ class Executor(ABC):
     ) -> Iterator[tuple[str, Outcome]]:
         """The outcome of each job with its key, as they come: in any order.
 
-        Parameters
-        ----------
-        function
-            What is run on each job; it can be imported by its name, or pickled.
-        jobs
-            Keys and jobs; drawn when they can begin, not before.
-        limits
-            Of these jobs, if not those of all.
-
-        Raises
-        ------
-        UsageError
-            If the function cannot be sent to another process.
+        Keys and jobs are drawn when they can begin, not before. `limits` are of these jobs, if not those of all.
+        UsageError if the function cannot be sent to another process.
         """
         _packed(function, None)  # a function that cannot be pickled raises here, once
         source = iter(jobs)
@@ -217,22 +169,9 @@ class Executor(ABC):
 class LocalExecutor(Executor):
     """Runs jobs in processes of this machine.
 
-    Parameters
-    ----------
-    workers
-        How many jobs run at once.
-    limits
-        Of each job; none by default.
-    preload
-        As for `run`.
+    So many `workers` run jobs at once; UsageError if it is no whole number above 0. `limits` are of each job, and
+    `preload` is as for `run`.
 
-    Raises
-    ------
-    UsageError
-        If `workers` is no whole number above 0.
-
-    Examples
-    --------
     >>> import math
     >>> with LocalExecutor(2) as executor:
     ...     outcomes = dict(executor.map(math.sqrt, [("four", 4.0), ("nine", 9.0), ("none", -1.0)]))
@@ -367,10 +306,8 @@ class _Supervised:
     def answer(self, latest: Latest | None = None) -> Answer:
         """The answer, however long it takes; what was handed over before is in `latest`.
 
-        Raises
-        ------
-        KeyboardInterrupt
-            On Ctrl-C; where there is a `latest`, if the job does not answer soon then, or on a second one.
+        KeyboardInterrupt on Ctrl-C; where there is a `latest`, if the job does not answer soon then, or on a second
+        Ctrl-C.
         """
         try:
             return self._awaited(latest)
@@ -405,10 +342,7 @@ class _Supervised:
     def take(self) -> Answer | None:
         """The answer, once it is there; None while it is not, after waiting for a part.
 
-        Raises
-        ------
-        OptschedError
-            If the process could not begin.
+        OptschedError if the process could not begin.
         """
         try:
             packed = self._receiver.take()
