@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import strategies
 from hypothesis import strategies as st
 
 from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Workload
@@ -48,32 +49,7 @@ def swapping() -> Utility:
     return Utility(snapshot([[5, 3], [5, 7]], [(2, 3, [2, 2]), (4, 5, [1, 3])]))
 
 
-#: The parameters that `utilities` draws.
-DRAWN = {"reduces": ["free", "fixed"], "tables": ["literal", "smoothed"]}
-
-
-@st.composite
-def utilities(draw: st.DrawFn, most: int = 4, jobs: tuple[int, int] = (0, 3), **fixed: Any) -> Utility:
-    """`utility` on 1 to 3 trackers with 1 to 3 resources; `jobs` jobs, of at most `most` maps and 2 reduces."""
-    resources = draw(st.integers(1, 3))
-
-    def amounts(least: int, largest: int) -> st.SearchStrategy[list[int]]:
-        return st.lists(st.integers(least, largest), min_size=resources, max_size=resources)
-
-    job = st.integers(0, most).flatmap(
-        lambda maps: st.tuples(
-            st.one_of(st.none(), st.integers(0, maps + 1)),
-            st.just(maps),
-            amounts(0, 4).filter(any),
-            st.integers(0, 2),
-            amounts(0, 2),
-        )
-    )
-    nodes = draw(st.integers(1, 3))
-    instance = snapshot(
-        draw(st.lists(amounts(1, 8), min_size=nodes, max_size=nodes)),
-        draw(st.lists(job, min_size=jobs[0], max_size=jobs[1])),
-        slots=draw(st.lists(st.integers(0, 3), min_size=nodes, max_size=nodes)),
-    )
-    parameters = {name: draw(st.sampled_from(values)) for name, values in DRAWN.items() if name not in fixed}
-    return Utility(instance, **{**parameters, **fixed})
+def utilities(most: int = 6, jobs: tuple[int, int] = (0, 3), **fixed: Any) -> st.SearchStrategy[Utility]:
+    """`utility` on up to three trackers with so many jobs, and so many tasks at most."""
+    drawn = strategies.problems("utility", tasks=most, **fixed)
+    return drawn.filter(lambda problem: jobs[0] <= len(problem.jobs) <= jobs[1])

@@ -13,14 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import click
 import command_line
 import numpy as np
 import pytest
 from command_line import answer
 
 import optsched
-from optsched.cli import cli
 from optsched.core.brief import LONGEST, PAPERS, assumed, assumed_in_words, brief, cited
 from optsched.core.instance import Cluster, Instance, Pairs, Ragged, Shuffle, Topology, Workload
 from optsched.heuristics import HEURISTICS, HeuristicRun, run
@@ -245,26 +243,6 @@ def texts(path: Path) -> Iterator[str]:
         yield "".join(cell["source"])
         for output in cell.get("outputs", []):
             yield from (*output.get("text", []), *output.get("data", {}).get("text/plain", []))
-
-
-def commands(group: click.Group, *path: str) -> Iterator[tuple[str, ...]]:
-    """Every command and group of commands, by its words."""
-    yield path
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if isinstance(command, click.Group):
-            yield from commands(command, *path, name)
-        else:
-            yield (*path, name)
-
-
-def test_helps_name_authors() -> None:
-    """Tests that no command's help has a short name."""
-    found = list(commands(cli))
-    helps = {words: command_line.run(*words, "--help").stdout for words in found}
-    assert "Guo et al." in helps[("generate", "guo-fig4")]
-    assert not {words: names for words, entry in helps.items() if (names := around(entry))}
 
 
 @pytest.mark.parametrize(
