@@ -54,32 +54,25 @@ __all__ = [
     "utility_certificate",
 ]
 
-#: The modules of the functions that make certificates; a module, and its problem, is imported on demand.
-_FUNCTIONS = (
-    "assignment:assignment_certificate",
-    "generalized_assignment:capacity_tree_certificate",
-    "flows:flow_congestion_certificate",
-    "generalized_assignment:generalized_assignment_certificate",
-    "latency:latency_certificate",
-    "latency:latency_prices",
-    "traffic:load_certificate",
-    "assignment:lsap_fairness_certificate",
-    "flows:min_cost_flow_certificate",
-    "flows:no_flow_certificate",
-    "generalized_assignment:no_packing_certificate",
-    "traffic:no_room_certificate",
-    "traffic:traffic_certificate",
-    "transmission:transmission_certificate",
-    "transmission:transmission_reduces_certificate",
-    "utility:utilisation_certificate",
-    "utility:utility_certificate",
-)
+#: The functions that make certificates, by their modules; a module, and its problem, is imported on demand.
+_MADE = {
+    "assignment": ("assignment_certificate", "lsap_fairness_certificate"),
+    "flows": ("flow_congestion_certificate", "min_cost_flow_certificate", "no_flow_certificate"),
+    "generalized_assignment": (
+        "capacity_tree_certificate",
+        "generalized_assignment_certificate",
+        "no_packing_certificate",
+    ),
+    "latency": ("latency_certificate", "latency_prices"),
+    "traffic": ("load_certificate", "no_room_certificate", "traffic_certificate"),
+    "transmission": ("transmission_certificate", "transmission_reduces_certificate"),
+    "utility": ("utilisation_certificate", "utility_certificate"),
+}
 
 
 def __getattr__(name: str) -> object:
     """The function that makes certificates of a problem (PEP 562)."""
-    for function in _FUNCTIONS:
-        module, _, made = function.partition(":")
-        if made == name:
+    for module, names in _MADE.items():
+        if name in names:
             return getattr(import_module(f"{__name__}.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

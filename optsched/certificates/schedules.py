@@ -74,13 +74,14 @@ def makespan_certificate(
     `alone` is what is proved of jobs alone beyond counting, as of `alone_entry`.
     """
     windows = [] if window is None else [window]
-    data = _all_written(problem, windows) | _alone_written(alone)
+    data = {"windows": [_written(problem, each) for each in windows], **_alone_written(alone)}
     return Certificate("makespan", Proof.DUAL, _latest(problem, windows, ends_alone(problem, data)), data)
 
 
 def end_certificate(problem: Makespan, prices: TimePrices, by: int) -> Certificate:
     """The certificate that prices make: not all tasks end within `by` steps (`PricedTime.paid_by`)."""
-    data = {"by": by, **_prices_written(prices)}
+    columns = {name: column.tolist() for name, column in zip(KINDS, prices.prices, strict=True)}
+    data = {"by": by, "step": prices.step, "scale": prices.scale, "slot_prices": columns}
     return Certificate("makespan", Proof.DUAL, _after(problem, PricedTime(problem, prices.step), prices, by), data)
 
 
@@ -94,7 +95,11 @@ def makespan_proof(problem: Makespan, certificate: Certificate, objective: Value
         if not 0 <= by <= _STEPS:
             raise CertificateInvalid(f"by: must be from 0 to {_STEPS}, not {by}")
         return _after(problem, *_prices_read(problem, certificate.data), by)
-    return _latest(problem, _all_read(problem, certificate.data), ends_alone(problem, certificate.data))
+    windows = [
+        _read(problem, as_mapping(entry, "windows"), f"windows[{number}]")
+        for number, entry in enumerate(items(certificate.data, "windows"))
+    ]
+    return _latest(problem, windows, ends_alone(problem, certificate.data))
 
 
 def _after(problem: Makespan, priced: PricedTime, prices: TimePrices, by: int) -> Number:
@@ -256,18 +261,6 @@ def _job(problem: ScheduleProblem, name: Any, place: str) -> int:
 # Windows as data ------------------------------------------------------------------------------------------------------
 
 
-def _all_written(problem: ScheduleProblem, windows: Sequence[Window]) -> dict[str, Any]:
-    return {"windows": [_written(problem, window) for window in windows]}
-
-
-def _all_read(problem: ScheduleProblem, data: Mapping[str, Any]) -> list[Window]:
-    """The measurable windows of a certificate."""
-    return [
-        _read(problem, as_mapping(entry, "windows"), f"windows[{number}]")
-        for number, entry in enumerate(items(data, "windows"))
-    ]
-
-
 def _written(problem: ScheduleProblem, window: Window) -> dict[str, Any]:
     """A window as certificates hold it: times are microseconds after the snapshot."""
     entry: dict[str, Any] = {
@@ -290,7 +283,7 @@ def _read(problem: ScheduleProblem, entry: Mapping[str, Any], place: str) -> Win
         window = _window(problem, entry)
     except CertificateInvalid as error:
         raise CertificateInvalid(f"{place}.{error}") from error
-    wrong = too_short(problem, window)
+    wrong = too_short(window)
     if wrong is not None:
         raise CertificateInvalid(f"{place}: {wrong}")
     return window
@@ -315,11 +308,6 @@ def _window(problem: ScheduleProblem, entry: Mapping[str, Any]) -> Window:
 
 
 # Prices by time as data -----------------------------------------------------------------------------------------------
-
-
-def _prices_written(prices: TimePrices) -> dict[str, Any]:
-    columns = {name: column.tolist() for name, column in zip(KINDS, prices.prices, strict=True)}
-    return {"step": prices.step, "scale": prices.scale, "slot_prices": columns}
 
 
 def _prices_read(problem: ScheduleProblem, data: Mapping[str, Any]) -> tuple[PricedTime, TimePrices]:

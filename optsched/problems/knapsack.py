@@ -80,11 +80,7 @@ def knapsack_bounds(rooms: Ints, demand: Ints, limit: Ints, worth: Ints, most_st
         return [total] * len(rooms)
     table = np.zeros((largest // divisor + 1).tolist(), dtype=np.int64 if total < 2**62 else object)
     for step, gain, most in zip((demand // divisor).tolist(), gains, copies, strict=True):
-        for part in copies_in_powers(most):
-            shift = [part * size for size in step]
-            ends = tuple(slice(size, None) for size in shift)
-            starts = tuple(slice(extent - size) for size, extent in zip(shift, table.shape, strict=True))
-            table[ends] = np.maximum(table[ends], table[starts] + part * gain)
+        _fill(table, step, gain, most)
     return [int(value) for value in table[tuple((rooms // divisor).T)]]
 
 
@@ -215,6 +211,15 @@ def copies_in_powers(most: int) -> Iterator[int]:
         part *= 2
 
 
+def _fill(table: Any, step: list[int], gain: Any, most: int) -> None:
+    """Let rooms hold up to `most` copies of an item: `table` has the worth of each room, in place."""
+    for part in copies_in_powers(most):
+        shift = [part * size for size in step]
+        ends = tuple(slice(size, None) for size in shift)
+        starts = tuple(slice(extent - size) for size, extent in zip(shift, table.shape, strict=True))
+        table[ends] = np.maximum(table[ends], table[starts] + part * gain)
+
+
 class Packer:
     """One node of a type: the most that its tasks are worth, and all patterns that are worth nearly as much."""
 
@@ -239,12 +244,7 @@ class Packer:
         for item in range(len(self.limit) - 1, -1, -1):
             if self.worth[item] > 0 and self.limit[item]:
                 table = table.copy()
-                step = (self.demand[item] // self._divisor).tolist()
-                for part in copies_in_powers(self._copies(item)):
-                    shift = [part * size for size in step]
-                    ends = tuple(slice(size, None) for size in shift)
-                    starts = tuple(slice(extent - size) for size, extent in zip(shift, table.shape, strict=True))
-                    table[ends] = np.maximum(table[ends], table[starts] + part * self.worth[item])
+                _fill(table, (self.demand[item] // self._divisor).tolist(), self.worth[item], self._copies(item))
             tables.append(table)
         return tables[::-1]
 

@@ -528,14 +528,12 @@ class Latency(Problem, Programmed):
 
     @cached_property
     def _counting_bound(self) -> int:
-        return self.least_limit(self._counts_allow)
+        def allowed(limit: int) -> bool:
+            # |T_rem[l]| of Agosta et al.: tasks all of whose replicas are on servers that are busy at the limit.
+            forced = len(self.tasks) - int(np.count_nonzero(self._begins < limit))
+            return self._enough(limit, exact_sum(self.room(limit)), forced)
 
-    def _counts_allow(self, limit: int) -> bool:
-        return self._enough(limit, exact_sum(self.room(limit)), self._forced_remote(limit))
-
-    def _forced_remote(self, limit: int) -> int:
-        """|T_rem[l]| of Agosta et al.: tasks all of whose replicas are on servers that are busy at `limit`."""
-        return len(self.tasks) - int(np.count_nonzero(self._begins < limit))
+        return self.least_limit(allowed)
 
     @cached_property
     def _begins(self) -> Ints:

@@ -95,14 +95,11 @@ class LsapFairness(LevelledProblem, Programmed):
         self.relative = self.parameters["distance"] == "relative"
         self.pool = self.instance.workload.group[self.tasks]
         self.waiting: list[int] = np.bincount(self.pool, minlength=len(self.groups.ids)).tolist()
-        self.pools = tuple(Pool(*entry) for entry in zip(self.groups.ids, self._one_free_tier(), strict=True))
+        named = zip(self.groups.ids, self.waiting, strict=True)
+        self.pools = tuple(Pool(name, ((0, tasks),)) for name, tasks in named)  # free: groups do not count in locality
         self.total = sum(self.groups.running) + self.count
         self._refuse_long_fractions()
         self.steps = tuple(self._steps(group) for group in range(len(self.groups.ids)))
-
-    def _one_free_tier(self) -> list[tuple[tuple[int, int], ...]]:
-        """Groups have no cost in the locality cost."""
-        return [((0, tasks),) for tasks in self.waiting]
 
     def _refuse_long_fractions(self) -> None:
         """Raise InputError where distances and prices may have more digits than a file holds: 100 are left for sums."""

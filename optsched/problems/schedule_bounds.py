@@ -159,7 +159,7 @@ def lengths(times: Ints, window: int | Ints, function: int) -> Ints:
     return np.where(times <= window, within, NEVER)
 
 
-def too_short(problem: ScheduleProblem, window: Window) -> str | None:
+def too_short(window: Window) -> str | None:
     """Why a window cannot be measured in 64 bits, or None: the count of a task that fits must be below 2^60."""
     price = 1 if window.prices is None else max(1, int(window.prices.max(initial=0)))
     if (window.function + 1) * (window.end - window.begin) * price < NEVER:

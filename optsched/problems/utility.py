@@ -433,11 +433,8 @@ class Utility(Problem, Limited):
 
     def utilities(self, placement: Placement) -> tuple[Number, ...]:
         """Utility (6) of each job."""
-        counts = self.allocated(placement)
-        return tuple(exact(units, GRID) for units in self._utility_units(counts).tolist())
-
-    def _utility_units(self, counts: Allocation) -> Ints:
-        return self.utility_units(*(count.sum(axis=1) for count in counts))
+        placed = (count.sum(axis=1) for count in self.allocated(placement))
+        return tuple(exact(units, GRID) for units in self.utility_units(*placed).tolist())
 
     def objective(self, placement: Placement, /) -> Value:
         hosts = self._hosts(placement)

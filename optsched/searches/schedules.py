@@ -69,7 +69,7 @@ def latest_window(problem: Makespan, kind: int, low: int, high: int) -> Window |
     while low < high:
         middle = problem.next_end((low + high) // 2)
         middle = middle if middle < high else low
-        usable = (window for window in _windows(problem, kind, middle) if too_short(problem, window) is None)
+        usable = (window for window in _windows(problem, kind, middle) if too_short(window) is None)
         window = next((window for window in usable if ruled_out(problem, window)), None)
         if window is not None:
             best, low = window, problem.next_end(middle + 1)

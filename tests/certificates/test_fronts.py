@@ -23,7 +23,6 @@ from optsched.testing.cases import cases
 #: A frontier of two points, each proved by covers.
 LATENCY = optsched.problem("latency", "papers/fsy-not-optimal")
 FOUND = optsched.frontier(LATENCY)
-BETWEEN = FOUND[1].certificates[0]
 
 
 def false(problem: Any, claimed: Any) -> list[str]:

@@ -151,18 +151,18 @@ def test_what_fills_a_window_at_the_highest_price() -> None:
     """Tests that a task that just fits is not taken for one that does not, where its price times length is 2^60."""
     problem = Makespan(Instance(Cluster(["a"]), Workload(["t"], duration=[2**20 / 10**6])))
     dearest = Window(MAP, 0, 2**20, prices=np.array([2**40]))
-    assert too_short(problem, dearest) is not None
+    assert too_short(dearest) is not None
     dear = dearest._replace(prices=np.array([2**40 - 1]))
-    assert too_short(problem, dear) is None
+    assert too_short(dear) is None
     assert not ruled_out(problem, dear)
 
 
 def test_windows_that_are_too_long() -> None:
     """Tests that what 64 bits cannot hold is told before it is computed."""
     problem = Makespan(batch(0))
-    assert too_short(problem, Window(MAP, 0, 2**30, 0, 7)) is None
-    assert "2^60" in str(too_short(problem, Window(MAP, 0, 2**53, 0, 1000)))
-    assert "2^60" in str(too_short(problem, Window(MAP, 0, 2**53, 0, 0, np.full(4, 1000))))
+    assert too_short(Window(MAP, 0, 2**30, 0, 7)) is None
+    assert "2^60" in str(too_short(Window(MAP, 0, 2**53, 0, 1000)))
+    assert "2^60" in str(too_short(Window(MAP, 0, 2**53, 0, 0, np.full(4, 1000))))
     assert NEVER == 2**60
 
 

@@ -18,7 +18,6 @@ from optsched.routes import solve
 from optsched.searches.enumeration import semi_active
 from optsched.searches.job_placing import best_placed, placed_schedules
 from optsched.searches.program_tree import as_arrays
-from optsched.solvers.answers import whole_numbers
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
 
@@ -26,13 +25,6 @@ from optsched.solvers.profiles import Profile
 def placed(problem: Any) -> Any:
     """The problem whose program has what is no worse than the best schedule of some that are placed job by job."""
     return problem.within(problem.evaluate(best_placed(problem))[0])
-
-
-def solved(problem: Any) -> tuple[Any, Any]:
-    """What HiGHS says of the program of a problem, with node limits and no seconds, and the schedule."""
-    program = problem.program()
-    found = solve_arrays(as_arrays(program.numbers), Profile("exact", node_limit=10_000))
-    return found.outcome, None if found.x is None else problem.decision_of(whole_numbers(found.x), program)
 
 
 def test_schedules_are_solutions() -> None:

@@ -183,14 +183,6 @@ def test_limits_stand_for_values() -> None:
             assert ends.value(limit) >= int(value) > ends.value(limit - 1)
 
 
-def test_prices_that_cannot_be_computed() -> None:
-    """Tests that prices or steps beyond what can be computed are told."""
-    given = TimePrices(5, 7, (np.array([1, 2]), np.array([3])))
-    ends = JobEnds(JobTimes(batch(3)), 10**6, 100)
-    assert "2^57" in str(ends.too_large(TimePrices(10**6, 1, (np.array([2**57]), NONE))))
-    assert "steps of time" in str(JobEnds(JobTimes(batch(3)), 1, 10**9).too_large(given))
-
-
 def test_a_box_takes_no_gigabytes_to_settle() -> None:
     """Tests that of many jobs over many steps, whose costs are held together, multipliers are too large."""
     workload = Workload([f"t{number}" for number in range(99)], duration=[1e-6] * 99)

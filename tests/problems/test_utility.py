@@ -79,13 +79,6 @@ def test_required_maps(pending: int, map_time: float, goal: float, now: float, r
     assert required_maps(pending, map_time, goal, now) == required
 
 
-#: One map and up to two reduces on one tracker of memory 3, where each takes 1; a second tracker has none.
-REDUCES = posed(
-    {"memory": [3, 0]},
-    [{"maps": 1, "reduces": 2, "map": {"memory": 1}, "reduce": {"memory": 1}, "goal": 1, "time": 1}],
-)
-
-
 def test_value_and_violations() -> None:
     """Tests attributes, value and violations on the instance of Sharmilarani et al., note 7."""
     assert SWAPS.required.tolist() == [2, 4]
