@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from over_time import batch, proved
+from over_time import proved
 
 from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, State, Workload
 from optsched.problems.makespan import Makespan
@@ -159,7 +159,6 @@ def test_what_fills_a_window_at_the_highest_price() -> None:
 
 def test_windows_that_are_too_long() -> None:
     """Tests that what 64 bits cannot hold is told before it is computed."""
-    problem = Makespan(batch(0))
     assert too_short(Window(MAP, 0, 2**30, 0, 7)) is None
     assert "2^60" in str(too_short(Window(MAP, 0, 2**53, 0, 1000)))
     assert "2^60" in str(too_short(Window(MAP, 0, 2**53, 0, 0, np.full(4, 1000))))
