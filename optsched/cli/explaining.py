@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from optsched.measuring.printing import Table
     from optsched.measuring.studies.choices import Choice
     from optsched.problems import AnyProblem, Problem
-    from optsched.problems.base import TaskProblem
     from optsched.problems.schedules import ScheduleProblem
     from optsched.solvers.profiles import Profile
 
@@ -88,6 +87,7 @@ def explain(
     """
     from optsched.cli.output import picturing, pose
     from optsched.core.results import Limit, Termination
+    from optsched.instances.claim_files import read_decision
     from optsched.measuring.explaining import Explanation
     from optsched.measuring.explaining import explain as explanation_of
     from optsched.measuring.gaps import Reference
@@ -109,7 +109,9 @@ def explain(
     assert isinstance(posed, Problem | ScheduleProblem)
     given: Any = None if choice is None else choice.entry
     if solution is not None:
-        given = _decision(posed, solution)
+        given = read_decision(solution, posed.instance)
+        if not isinstance(given, posed.decided):
+            raise UsageError(f"{solution}: holds no {posed.decided.noun} on this instance to explain")
     named: dict[str, Any] = {} if choice is None else dict(choice.parameters)
     for name in sorted(named.keys() & signature(explanation_of).parameters.keys()):
         raise UsageError(f'--heuristic "{heuristic}": explain has a {name} of its own: rename the parameter')
@@ -136,16 +138,6 @@ def explain(
     if found.infeasible:
         ctx.exit(ExitCode.INFEASIBLE)
     ctx.exit(ExitCode.NO_SOLUTION if reference.solution.decision is None else 0)
-
-
-def _decision(problem: TaskProblem[Any], path: str) -> Any:
-    """The placement or schedule of a solution file, or of a schedule file."""
-    from optsched.instances.claim_files import read_decision
-
-    held = read_decision(path, problem.instance)
-    if not isinstance(held, problem.decided):
-        raise UsageError(f"{path}: holds no {problem.decided.noun} on this instance to explain")
-    return held
 
 
 def words(explained: Explanation | ScheduleExplanation, most: int, file: bool = False) -> str:

@@ -99,31 +99,6 @@ class Sink(Protocol[Entry]):
     def close(self) -> None: ...
 
 
-def pour(entries: Iterable[Entry], sink: Sink[Entry], step: Progress, total: str) -> list[Entry]:
-    """Put out entries as they come, and return them; where they break off, what there is by then is whole.
-
-    `step` is the progress to put out of the way; `total` how many there are to be, in words: for the message after
-    Ctrl-C.
-    """
-    done: list[Entry] = []
-    try:
-        for entry in entries:
-            done.append(entry)
-            with step.aside():
-                sink.add(entry)
-    except BaseException as error:
-        interrupted = isinstance(error, KeyboardInterrupt)
-        if done or interrupted:  # an error before the first row is printed alone
-            with step.aside():
-                sink.close()
-        if interrupted:
-            arguments.note(f"interrupted after {len(done)} {total}", "warning")
-        raise
-    with step.aside():
-        sink.close()
-    return done
-
-
 def collected(
     measure: Callable[[Progress], Iterable[Measured]],
     sink: Callable[[Write], Sink[Measured]],
@@ -131,7 +106,7 @@ def collected(
     total: str,
     steps: int | None = None,
 ) -> list[Measured]:
-    """What is measured, put out as it comes into the file `output`, or on stdout.
+    """What is measured, put out as it comes into the file `output`, or on stdout; cut short, it is whole all the same.
 
     `measure` makes the entries with a function that reports each step, `sink` what puts them out. `total` and `steps`
     are how many there are to be: in words, and as a number where it is known.
@@ -140,7 +115,23 @@ def collected(
         held = sink(write)
         # What a user's heuristic prints must not come between the data.
         with progress(sys.stderr, steps) as step, redirect_stdout(sys.stderr):
-            return pour(measure(step), held, step, total)
+            done: list[Measured] = []
+            try:
+                for entry in measure(step):
+                    done.append(entry)
+                    with step.aside():
+                        held.add(entry)
+            except BaseException as error:
+                interrupted = isinstance(error, KeyboardInterrupt)
+                if done or interrupted:  # an error before the first row is printed alone
+                    with step.aside():
+                        held.close()
+                if interrupted:
+                    arguments.note(f"interrupted after {len(done)} {total}", "warning")
+                raise
+            with step.aside():
+                held.close()
+            return done
 
 
 class AtEnd:

@@ -185,8 +185,9 @@ def _proof(certificate: Certificate | None) -> str:
     """The proof of a bound, with the size of a tree."""
     if certificate is None:
         return "no proof"
-    cases = certificate.cases
-    size = "" if cases is None else f", a tree of {cases} case{'s' * (cases != 1)}"
+    from optsched.core.brief import counted
+
+    size = "" if certificate.cases is None else f", a tree of {counted(certificate.cases, 'case')}"
     return f"proof: {certificate.kind}{size}"
 
 
@@ -257,6 +258,7 @@ def frontier(
         raise UsageError("--heuristic is drawn in the picture: name its file with --plot FILE")
     arguments.check_plot(plot)
     from optsched.cli.output import picturing, pose, replacing
+    from optsched.core.resources import code_version
     from optsched.core.results import Limit
     from optsched.instances.claim_files import claim_content
     from optsched.measuring.printing import Table, number, progress
@@ -277,15 +279,19 @@ def frontier(
             points_file.write(claim_content(found, posed.instance, output or ""))
     if form == "json":
         points = [{"objective": list(point.objective), "certificate": str(point.certificate)} for point in found.points]
-        _emit_result(
-            posed,
-            components=list(found.components),
-            points=points,
-            complete=found.complete,
-            limit=found.limit,
-            infeasible=None if found.infeasible is None else str(found.infeasible.kind),
-            notes=notes,
-        )
+        record = {
+            "version": code_version(),
+            "instance": posed.instance.name,
+            "problem": posed.name,
+            "parameters": posed.parameters,
+            "components": list(found.components),
+            "points": points,
+            "complete": found.complete,
+            "limit": found.limit,
+            "infeasible": None if found.infeasible is None else str(found.infeasible.kind),
+            "notes": notes,
+        }
+        arguments.emit_json(record)
     else:
         rows = [(*map(number, point.objective), str(point.certificate)) for point in found.points]
         arguments.emit_table(Table((*found.components, "proof"), rows, frozenset(found.components)), form=form)
@@ -298,14 +304,6 @@ def frontier(
         arguments.note(f"there is no point, since nothing is feasible: {why}", "warning")
         ctx.exit(ExitCode.INFEASIBLE)
     ctx.exit(0 if found.points else ExitCode.NO_SOLUTION)
-
-
-def _emit_result(problem: AnyProblem, **result: Any) -> None:
-    """Put out as JSON what was found of a problem, after what it was found of."""
-    from optsched.core.resources import code_version
-
-    asked = {"instance": problem.instance.name, "problem": problem.name, "parameters": problem.parameters}
-    arguments.emit_json({"version": code_version(), **asked, **result})
 
 
 def _reached(
@@ -559,11 +557,9 @@ def certify(
 
 def _size(check: Finding) -> str:
     """How large a tree was checked, and in which time."""
-    return (
-        ""
-        if check.cases is None
-        else f", by a tree of {check.cases} case{'s' * (check.cases != 1)} in {check.seconds:.3f} s"
-    )
+    from optsched.core.brief import counted
+
+    return "" if check.cases is None else f", by a tree of {counted(check.cases, 'case')} in {check.seconds:.3f} s"
 
 
 def _conclusion(verdict: Verdict, accepted: bool) -> str:

@@ -6,7 +6,6 @@ import math
 import os
 import sys
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, chdir, redirect_stdout
 from itertools import product
@@ -117,7 +116,11 @@ def sweep(
             plan = _planned(instances, problems, heuristics, params, range(seed, seed + repeats), limited(None), notes)
         _tell(plan, notes, bool(heuristics) or file is not None)
     if dry_run:
-        _dry(plan, path, retry)
+        from optsched.measuring.sweeping import to_do
+
+        agenda = to_do(plan, path, retry)
+        arguments.emit(f"{_counts(agenda)}\n")
+        _note_kept(agenda, path, retry)
         return
     limits = run_limit or options.get("run_limit"), memory_limit or options.get("memory_limit")
     if jobs and dask:
@@ -200,15 +203,6 @@ def _tell(plan: Plan, notes: Notes, chosen: bool) -> None:
     notes.tell()
 
 
-def _dry(plan: Plan, path: str, retry: str | None) -> None:
-    """Print what there would be to do."""
-    from optsched.measuring.sweeping import to_do
-
-    agenda = to_do(plan, path, retry)
-    arguments.emit(f"{_counts(agenda)}\n")
-    _note_kept(agenda, path, retry)
-
-
 def _counts(agenda: Agenda) -> str:
     from optsched.core.brief import counted
 
@@ -267,7 +261,9 @@ def _carried_out(
                 self.noted = now
                 done = agenda.ended.total()
                 left = time_left(now - self.began, done + agenda.solved.total(), agenda.runs + agenda.optima)
-                arguments.note(f"{done} of {agenda.runs} runs{_worse(agenda.ended)}, {left}")
+                ended = sorted(agenda.ended.items())
+                worse = [f"{count} {status}" for status, count in ended if status not in ("done", "infeasible")]
+                arguments.note(", ".join([f"{done} of {agenda.runs} runs", *worse, left]))
 
     steps = Noted()
     with ExitStack() as stack:
@@ -285,13 +281,6 @@ def _carried_out(
                 counts = f"{wanted - steps.agenda.left} of {wanted} runs are in {path}"
                 arguments.note(f"interrupted: {counts}; the same command goes on with the others", "warning")
             raise
-
-
-def _worse(ended: Counter[str]) -> str:
-    """How many ended without a placement, and how."""
-    return "".join(
-        f", {count} {status}" for status, count in sorted(ended.items()) if status not in ("done", "infeasible")
-    )
 
 
 # What came of it --------------------------------------------------------------------------------------------------

@@ -42,7 +42,8 @@ def built(
     entries, notes = entries_of(material.runs)
     cells = [record for record in material.cells if not problems or record.problem in problems]
     frontiers = [record for record in material.frontiers if not problems or record.problem in problems]
-    if entries and not (problems and (cells or frontiers) and not _names(entries) & set(problems)):
+    names = {name for entry in entries for name in (entry.problem, entry.record.problem)}
+    if entries and not (problems and (cells or frontiers) and not names & set(problems)):
         entries = chosen(entries, problems, heuristics)
     if not (entries or cells or frontiers):
         raise UsageError(f"no record is of {', '.join((*problems, *heuristics))}")
@@ -74,10 +75,6 @@ def built(
     heading = title or "Gaps to the proved optimum"
     findings = tuple(filter(None, map(_finding, parts)))
     return Report(heading, _summary(entries, len(cells), len(frontiers)), tuple(sections), findings), notes
-
-
-def _names(entries: Sequence[Run]) -> set[str]:
-    return {name for entry in entries for name in (entry.problem, entry.record.problem)}
 
 
 def _summary(entries: Sequence[Run], cells: int, frontiers: int) -> str:

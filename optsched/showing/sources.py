@@ -306,7 +306,7 @@ def entries_of(records: Iterable[Record]) -> tuple[list[Run], list[str]]:
     distinct: dict[tuple[str, ...], Record] = {}
     repeated = changed = 0
     for record in records:
-        key = _key(record)
+        key = (*_problem(record), record.heuristic, _text(record.heuristic_parameters), str(record.seed))
         if key in distinct:
             repeated += 1
             changed += _result(distinct.pop(key)) != _result(record)
@@ -353,10 +353,6 @@ def chosen(entries: Sequence[Run], problems: Sequence[str], heuristics: Sequence
         if (not problems or {entry.problem, entry.record.problem} & set(problems))
         and (not heuristics or {entry.heuristic, entry.record.heuristic} & set(heuristics))
     ]
-
-
-def _key(record: Record) -> tuple[str, ...]:
-    return *_problem(record), record.heuristic, _text(record.heuristic_parameters), str(record.seed)
 
 
 def _posed_on(record: Record) -> tuple[str, str, str]:

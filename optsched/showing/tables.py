@@ -35,7 +35,7 @@ def overview(parts: Sequence[ProblemSummary]) -> Table:
         if row is None:
             return Cell("")
         if row.mean is None:
-            return Cell(_without(row) or "-")
+            return Cell(", ".join(text for name, text in WITHOUT.items() if getattr(row, name)) or "-")
         of = "" if row.counted == instances else f" ({row.counted}/{instances})"
         return Cell(share(row.mean) + of, row.mean)
 
@@ -147,7 +147,8 @@ def comparisons(entries: Sequence[Run]) -> Table | None:
     for found in compared(entries):
         cells = counts(found.pairs, found.first_better, found.equal, found.second_better, found.left_out)
         cells += [share(found.median), *counts(found.tested)]
-        cells += [_p(found.p, found.by), _p(found.adjusted), _effect(found.effect)]
+        cells += [_p(found.p, found.by), _p(found.adjusted)]
+        cells += [Cell("-" if found.effect is None else f"{found.effect + 0.0:.2f}", found.effect)]
         rows.append([found.first, found.second, *cells])
         tests += found.p is not None
     if not rows:
@@ -243,7 +244,11 @@ def failures(entries: Sequence[Run]) -> Table:
 def all_runs(entries: Sequence[Run]) -> Table:
     """Each run, the largest gaps first: value, reference, gap, and the command that makes it again."""
     rows = []
-    for entry in sorted(entries, key=_severity, reverse=True):
+
+    def severity(entry: Run) -> tuple[bool, bool, float]:
+        return entry.status != "done", entry.outcome == "over_zero", entry.relative or 0
+
+    for entry in sorted(entries, key=severity, reverse=True):
         record = entry.record
         cells = [entry.instance, entry.problem, entry.heuristic, *counts(record.seed)]
         cells += [entry.status.replace("-", " ")]
@@ -270,11 +275,6 @@ def all_runs(entries: Sequence[Run]) -> Table:
         "and gap are of the first component. Commas separate the values of several components."
     )
     return Table(columns, rows, numbers, "runs", "All runs", note, everywhere=False)
-
-
-def _severity(entry: Run) -> tuple[bool, bool, float]:
-    """How bad a run is."""
-    return entry.status != "done", entry.outcome == "over_zero", entry.relative or 0
 
 
 # Frontiers and matrices -------------------------------------------------------------------------------------------
@@ -333,19 +333,11 @@ def _of(part: int, total: int) -> Cell:
     return Cell(f"{part}/{total}", part / total if total else None)
 
 
-def _without(row: Row) -> str:
-    return ", ".join(text for name, text in WITHOUT.items() if getattr(row, name))
-
-
 def _p(value: float | None, by: str | None = None) -> Cell:
     if value is None:
         return Cell("-")
     text = "< 0.0001" if value < 1e-4 else f"{value:.2g}"
     return Cell(f"~ {text}" if by == "normal" else text, value)
-
-
-def _effect(value: float | None) -> Cell:
-    return Cell("-") if value is None else Cell(f"{value + 0.0:.2f}", value)
 
 
 def _mean_gap(runs: Sequence[Run]) -> Cell:
