@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 from click.testing import CliRunner, Result
 
 from optsched.cli import cli
@@ -57,3 +60,23 @@ def in_process(*args: str, code: str = "from optsched.cli import main; main()") 
     """What a process of its own does with the arguments."""
     command = [sys.executable, "-c", code, *args]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=ENVIRONMENT)
+
+
+def interrupted(folder: Path, *args: str, by: signal.Signals = signal.SIGINT) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command that gets a signal once `begun` is in its folder: a heuristic runs.
+
+    All processes that it has started must have ended then.
+    """
+    usual = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "PYTEST_"))}
+    path = os.pathsep.join([str(ROOT), str(folder)])
+    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen([*PROGRAM, *args], cwd=folder, env=usual | {"PYTHONPATH": path}, **streams)
+    while not (folder / "begun").exists() and process.poll() is None:
+        time.sleep(0.01)
+    started = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(by)
+    out, said = process.communicate(timeout=60)
+    psutil.wait_procs(started, timeout=10)
+    assert not [child for child in started if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
+    assert "Traceback" not in said
+    return process.returncode, out, said

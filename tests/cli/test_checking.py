@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import Result
-from command_line import ENVIRONMENT, PROGRAM, answer, run
+from command_line import ENVIRONMENT, PROGRAM, answer, interrupted, run
 
 PROJECT = Path(__file__).resolve().parents[1] / "data" / "scheduler_project"
 
@@ -270,20 +267,8 @@ def test_ctrl_c_tells_what_was_finished(folder: Path) -> None:
         '[[check]]\nname = "third"\nheuristic = "dl"\n'
     )
     (folder / "found.xml").write_text("older")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "PYTEST_"))}
-    process = subprocess.Popen(
-        [*PROGRAM, "check", "checks.toml", "--update", "--junit", "found.xml"],
-        cwd=folder,
-        env={**environment, "PYTHONPATH": ENVIRONMENT["PYTHONPATH"]},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while not (folder / "begun").exists() and process.poll() is None:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    out, output = process.communicate(timeout=60)
-    assert process.returncode == 130, output
+    code, out, output = interrupted(folder, "check", "checks.toml", "--update", "--junit", "found.xml")
+    assert code == 130, output
     cells: dict[str, Any] = table(out)
     assert cells["first"][4] == "recorded"
     assert cells["second"][0] == "2 of 5"

@@ -8,13 +8,11 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import click
-import psutil
 import pytest
-from command_line import ENVIRONMENT, PROGRAM, in_process, run
+from command_line import ENVIRONMENT, PROGRAM, in_process, interrupted, run
 
 from optsched.cli import cli, ended_like_interrupts
 
@@ -449,30 +447,14 @@ def test_what_is_ignored_stays_so() -> None:
 def test_bug_a_sweep_ended_without_a_word(command: str, name: str, tmp_path: Path) -> None:
     """Tests that each of the signals ends a sweep, and a table, with a line that names it, and leaves no process."""
     (tmp_path / "stuck.py").write_text(
-        "import pathlib, time\ndef sleeps(problem, rng):\n    pathlib.Path('began').touch()\n    time.sleep(600)\n"
+        "import pathlib, time\ndef sleeps(problem, rng):\n    pathlib.Path('begun').touch()\n    time.sleep(600)\n"
     )
     asked = ["papers/guo-fig2", "--problem", "lsap", "--heuristic", "stuck:sleeps", "--run-limit", "300"]
     asked += ["--store", "there.sqlite"] if command == "sweep" else []
-    path = os.pathsep.join([str(Path(__file__).parents[2]), str(tmp_path)])
-    process = subprocess.Popen(
-        [sys.executable, "-m", "optsched", command, *asked],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": path},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while not (tmp_path / "began").exists():
-        assert process.poll() is None
-        time.sleep(0.02)
     number = signal.Signals[name]
-    started = psutil.Process(process.pid).children(recursive=True)
-    process.send_signal(number)
-    said = process.communicate(timeout=60)[1]
-    assert process.returncode == (130 if name == "SIGINT" else 128 + number)
+    code, _, said = interrupted(tmp_path, command, *asked, by=number)
+    assert code == (130 if name == "SIGINT" else 128 + number)
     assert said.splitlines()[-1] == ("optsched: interrupted" if name == "SIGINT" else f"optsched: ended by {name}")
-    assert "Traceback" not in said
-    psutil.wait_procs(started, timeout=10)
-    assert not [child for child in started if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=lambda words: " ".join(words) or "-")

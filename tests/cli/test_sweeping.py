@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 import sqlite3
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from click.testing import Result
-from command_line import ENVIRONMENT, PROGRAM, run
+from command_line import ENVIRONMENT, PROGRAM, interrupted, run
 from sweeps import InProcess, count
 
 from optsched.measuring import sweeping as executing
@@ -256,18 +253,12 @@ def test_ctrl_c(folder: Path) -> None:
     """Tests that Ctrl-C kills what runs, tells what is there and how to go on, and replaces no older output."""
     (folder / "own.py").write_text(OWN)
     (folder / "a.csv").write_text("older\n")
-    args = [*PROGRAM, "sweep", "--store", "a.sqlite", *SMALL, "--seeds", "0-3", "--heuristic", "own:third"]
-    args += ["--output", "a.csv"]
-    process = subprocess.Popen(args, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    while not (folder / "begun").exists() and process.poll() is None:
-        time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGINT)
-    _, output = process.communicate(timeout=60)
-    assert process.returncode == 130, output
+    args = ["sweep", "--store", "a.sqlite", *SMALL, "--seeds", "0-3", "--heuristic", "own:third", "--output", "a.csv"]
+    code, _, output = interrupted(folder, *args)
+    assert code == 130, output
     assert "interrupted: 2 of 4 runs are in a.sqlite; the same command goes on with the others" in output
-    assert "Traceback" not in output
     assert (folder / "a.csv").read_text() == "older\n"
     assert count(folder / "a.sqlite") == 2
-    done = subprocess.run(args, env=ENVIRONMENT, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([*PROGRAM, *args], env=ENVIRONMENT, capture_output=True, text=True, check=True, timeout=60)
     assert "4 runs: 2 there, 2 to be computed" in done.stderr
     assert len((folder / "a.csv").read_text().splitlines()) == 5
