@@ -31,22 +31,25 @@ SHOWN_IN_TABLE, SHOWN_IN_JSON = 3, 100
 @arguments.format_option("table", "json")
 def describe(instance: str, form: str) -> None:
     """Sizes and labels of an instance, which problems apply, and which fields the others miss."""
-    from optsched.core.network import FlowNetwork
+    from optsched.core.instance import Instance
     from optsched.measuring.printing import Table
 
     loaded = arguments.load_any(instance)
-    known = _network(loaded) if isinstance(loaded, FlowNetwork) else _instance(loaded)
+    fields = ("name", "description", "source", "sha256", "time")
+    known = {name: getattr(loaded, name) for name in fields if hasattr(loaded, name)}
+    known |= {"sizes": _sizes(loaded), "labels": dict(loaded.labels)}
+    if isinstance(loaded, Instance):
+        known["parameters"] = {problem: dict(given) for problem, given in loaded.parameters.items()}
+    known["problems"] = list(_problems(loaded))
     if form == "json":
         arguments.emit_json(known)
         return
-    rows: list[tuple[str, str]] = [
-        (name, str(known[name])) for name in ("name", "description", "source", "sha256", "time") if name in known
-    ]
+    rows = [(name, str(known[name])) for name in fields if name in known]
     rows += [(name, str(size)) for name, size in known["sizes"].items()]
     rows += [(f"label {name}", text) for name, text in known["labels"].items()]
     for problem, given in known.get("parameters", {}).items():
         rows += [(f"parameter {problem}.{name}", str(setting)) for name, setting in given.items()]
-    for entry in known.get("problems", ()):
+    for entry in known["problems"]:
         rows.append((f"problem {entry['name']}", "applies" if entry["applies"] else _missing(entry)))
     arguments.emit_table(Table(("", "value"), [row for row in rows if row[1]]))
 
@@ -57,16 +60,18 @@ def _missing(entry: dict[str, Any]) -> str:
     return "; ".join(shown) + (f"; and {more} more" if more else "")
 
 
-def _instance(instance: Instance) -> dict[str, Any]:
-    """The description of an instance."""
+def _sizes(loaded: Instance | FlowNetwork) -> dict[str, int]:
+    """How many there are of each thing in an instance or a network."""
     import numpy as np
 
-    from optsched.core.instance import KINDS, MAP, PENDING, STATES
-    from optsched.problems import PROBLEMS
+    from optsched.core.instance import KINDS, MAP, PENDING, STATES, Instance
 
-    cluster, workload, state = instance.cluster, instance.workload, instance.state
+    if not isinstance(loaded, Instance):
+        supply = loaded.supply
+        return {"nodes": len(loaded), "arcs": loaded.arcs, "supply": int(supply[supply > 0].sum())}
+    cluster, workload, state = loaded.cluster, loaded.workload, loaded.state
     maps = workload.kind == MAP
-    sizes = {
+    return {
         "nodes": len(cluster),
         "racks": len(cluster.rack_ids),
         "datacenters": len(cluster.datacenter_ids),
@@ -86,44 +91,17 @@ def _instance(instance: Instance) -> dict[str, Any]:
         "jobs": len(workload.job_ids),
         "groups": len(workload.group_ids),
     }
-    problems = []
-    for name, problem in PROBLEMS.items():
-        if not isinstance(instance, problem.posed_on):
-            continue
-        faults = problem.applies(instance)
-        shown = [str(fault) for fault in faults[:SHOWN_IN_JSON]]
-        problems.append({"name": name, "applies": not faults, "missing_count": len(faults), "missing": shown})
-    return {
-        "name": instance.name,
-        "description": instance.description,
-        "source": instance.source,
-        "sha256": instance.sha256,
-        "time": instance.time,
-        "sizes": sizes,
-        "labels": dict(instance.labels),
-        "parameters": {problem: dict(given) for problem, given in instance.parameters.items()},
-        "problems": problems,
-    }
 
 
-def _network(network: FlowNetwork) -> dict[str, Any]:
-    """The description of a flow network."""
+def _problems(loaded: Instance | FlowNetwork) -> Iterator[dict[str, Any]]:
+    """Which problems can be posed on it, and what the others miss."""
     from optsched.problems import PROBLEMS
 
-    problems = [
-        {"name": name, "applies": True, "missing_count": 0, "missing": []}
-        for name, problem in PROBLEMS.items()
-        if isinstance(network, problem.posed_on)
-    ]
-    return {
-        "name": network.name,
-        "description": network.description,
-        "source": network.source,
-        "sha256": network.sha256,
-        "sizes": {"nodes": len(network), "arcs": network.arcs, "supply": int(network.supply[network.supply > 0].sum())},
-        "labels": dict(network.labels),
-        "problems": problems,
-    }
+    for name, problem in PROBLEMS.items():
+        if isinstance(loaded, problem.posed_on):
+            faults = problem.applies(loaded)
+            shown = [str(fault) for fault in faults[:SHOWN_IN_JSON]]
+            yield {"name": name, "applies": not faults, "missing_count": len(faults), "missing": shown}
 
 
 # Generate ---------------------------------------------------------------------------------------------------------
