@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
 
+__all__ = ["MissingGlyphs", "picture", "save"]
+
 #: Kinds of files that a picture can be written to, and what keeps the day and the machine out of each.
 KINDS: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None, "Creator": "optsched"},
