@@ -575,7 +575,7 @@ def _conclusion(verdict: Verdict, accepted: bool) -> str:
         return f"nothing is contradicted; accepted without a proof, as allowed: {', '.join(kinds)}"
     how = " ".join(f"--allow {kind}" for kind in kinds)
     return (
-        f"nothing is contradicted, but {'not every claim' if verdict.proofs else 'nothing'} is proved ({how} takes it)"
+        f"nothing is contradicted, but {'not every claim' if verdict.proofs else 'nothing'} is proved ({how} accepts it)"
     )
 
 

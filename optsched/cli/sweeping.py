@@ -207,7 +207,7 @@ def _counts(agenda: Agenda) -> str:
     from optsched.core.brief import counted
 
     optima = f", with {agenda.optima} {'optimum' if agenda.optima == 1 else 'optima'} to solve" if agenda.optima else ""
-    return f"{counted(agenda.there + agenda.runs, 'run')}: {agenda.there} there, {agenda.runs} to be computed{optima}"
+    return f"{counted(agenda.there + agenda.runs, 'run')}: {agenda.there} done, {agenda.runs} to compute{optima}"
 
 
 def _note_kept(agenda: Agenda, path: str, retry: str | None) -> None:
@@ -217,7 +217,7 @@ def _note_kept(agenda: Agenda, path: str, retry: str | None) -> None:
 
     if agenda.stale:
         stale = f"{path} has {counted(agenda.stale.total(), 'run')} measured {of_other_code(agenda.stale)}"
-        arguments.note(f"{stale}: to be computed again; the old results stay in the store")
+        arguments.note(f"{stale}: to compute again; the old results stay in the store")
     late = agenda.kept["out-of-time"]
     if late and retry is None:
         arguments.note(

@@ -505,7 +505,7 @@ def test_time_limit(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("optsched.routes.doubts.certify", out_of_time)
     result = run("certify", source, str(file), "--time-limit", "60")
     assert result.exit_code == 4
-    assert "nothing is contradicted, but nothing is proved (--allow nothing takes it)" in result.stdout
+    assert "nothing is contradicted, but nothing is proved (--allow nothing accepts it)" in result.stdout
 
 
 def test_memory_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -540,7 +540,7 @@ def test_word_is_no_proof(tmp_path: Path) -> None:
     assert result.exit_code == 4
     assert "claim" in result.stdout
     assert "rests on: solver" in result.stdout
-    assert "nothing is contradicted, but nothing is proved (--allow solver takes it)" in result.stdout
+    assert "nothing is contradicted, but nothing is proved (--allow solver accepts it)" in result.stdout
     assert "found nothing better than the bound" in result.stdout
     assert run("certify", name, str(target), "--allow", "enumeration").exit_code == 4
     result = run("certify", name, str(target), "--allow", "solver")

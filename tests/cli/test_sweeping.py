@@ -64,7 +64,7 @@ def test_summary_and_records() -> None:
     shown = done.stdout.splitlines()
     assert shown[:4] == expected.stdout.splitlines()[:4]
     assert "8 runs" not in done.stderr
-    assert "12 runs: 0 there, 12 to be computed, with 2 optima to solve" in done.stderr
+    assert "12 runs: 0 done, 12 to compute, with 2 optima to solve" in done.stderr
     records, gaps = (
         json.loads(command(*args, "--format", "json").stdout) for command in (sweep, lambda *a: run("gap", *a))
     )
@@ -95,11 +95,11 @@ def test_limits_are_handed_on() -> None:
 def test_dry_run(folder: Path) -> None:
     """Tests that a dry run tells what there is to do, and makes nothing."""
     args = [*SMALL, "--heuristic", "rand"]
-    assert sweep(*args, "--dry-run").stdout == "2 runs: 0 there, 2 to be computed, with 2 optima to solve\n"
+    assert sweep(*args, "--dry-run").stdout == "2 runs: 0 done, 2 to compute, with 2 optima to solve\n"
     assert not (folder / "a.sqlite").exists()
     sweep(*args)
     done = sweep(*args, "--repeats", "2", "--dry-run").stdout
-    assert done == "4 runs: 2 there, 2 to be computed\n"
+    assert done == "4 runs: 2 done, 2 to compute\n"
 
 
 def test_each_value_of_a_parameter() -> None:
@@ -144,7 +144,7 @@ def test_failures_are_told() -> None:
     assert "2 runs in the store had too little time; --retry timed-out computes them again" in again.stderr
     Executor.ends = {}
     done = sweep(*args, "--retry", "timed-out")
-    assert "6 runs: 4 there, 2 to be computed" in done.stderr
+    assert "6 runs: 4 done, 2 to compute" in done.stderr
     assert sweep(*args, "--retry", "failed").exit_code == 0
 
 
@@ -260,5 +260,5 @@ def test_ctrl_c(folder: Path) -> None:
     assert (folder / "a.csv").read_text() == "older\n"
     assert count(folder / "a.sqlite") == 2
     done = subprocess.run([*PROGRAM, *args], env=ENVIRONMENT, capture_output=True, text=True, check=True, timeout=60)
-    assert "4 runs: 2 there, 2 to be computed" in done.stderr
+    assert "4 runs: 2 done, 2 to compute" in done.stderr
     assert len((folder / "a.csv").read_text().splitlines()) == 5

@@ -128,10 +128,10 @@ def test_a_sweep_knows_that_the_code_is_another(tmp_path: Path) -> None:
     assert before["version"] == code_version(), "a copy of the sources has the fingerprint of the sources"
     edit(package / "problems" / "assignment.py", "(exact(self.units(placement), ", "(exact(2 * self.units(placement), ")
     planned = command(tmp_path, *asked, "--dry-run")
-    assert planned.stdout == "1 run: 0 there, 1 to be computed, with 1 optimum to solve\n"
+    assert planned.stdout == "1 run: 0 done, 1 to compute, with 1 optimum to solve\n"
     text = (
         f"optsched: note: a.sqlite has 1 run measured by other code (optsched {code_version()}): "
-        "to be computed again; the old results stay in the store\n"
+        "to compute again; the old results stay in the store\n"
     )
     assert planned.stderr.endswith(text)
     done = command(tmp_path, *asked, "--format", "json")

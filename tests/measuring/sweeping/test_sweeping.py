@@ -520,7 +520,7 @@ def test_killed_twenty_times(tmp_path: Path) -> None:
             assert now >= there, "a result was lost"
             there = now
         assert 0 < there < RUNS
-        assert f"{RUNS} runs: {there} there, {RUNS - there} to be computed" in finished(other)
+        assert f"{RUNS} runs: {there} done, {RUNS - there} to compute" in finished(other)
         expected, found = (contents(each / "swept.sqlite") for each in (one, other))
         assert len(expected["runs"]) == RUNS
         assert found == expected
