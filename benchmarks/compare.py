@@ -1,4 +1,4 @@
-"""optsched beside other tools on the same instances: SciPy, networkx, OR-Tools, POT, HiGHS, Pyomo and PuLP models.
+"""optsched and other tools on the same instances: SciPy, networkx, OR-Tools, POT, HiGHS, Pyomo and PuLP models.
 
     python benchmarks/compare.py [--problem NAME] [--sizes small,anchors] [--row PATTERN] [--json FILE] [--plot FILE]
 
@@ -51,11 +51,11 @@ def _pythons(named: str | None) -> tuple[dict[str, str], dict[str, str]]:
     if named is not None:
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent)}
         command = [named, "-m", "comparing.peers", "--installed"]
-        told = subprocess.run(command, capture_output=True, text=True, env=environment)
-        other = json.loads(told.stdout) if told.returncode == 0 else {}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        other = json.loads(done.stdout) if done.returncode == 0 else {}
         if "ortools" not in other:
             raise SystemExit(
-                f"--ortools {named}: this Python has no OR-Tools: {told.stderr.strip() or 'not installed'}"
+                f"--ortools {named}: this Python has no OR-Tools: {done.stderr.strip() or 'not installed'}"
             )
         pythons["ortools"], found["ortools"] = named, other["ortools"]
     return pythons, found
@@ -72,8 +72,8 @@ def _surroundings(peers: dict[str, str]) -> dict[str, Any]:
     return {"versions": {**versions(), **peers}, "machine": machine}
 
 
-def _listed(told: str) -> tuple[str, ...]:
-    return tuple(name for name in told.split(",") if name)
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(name for name in text.split(",") if name)
 
 
 def _fits(name: str, patterns: Sequence[str] | None) -> bool:
@@ -92,7 +92,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--row", metavar="PATTERN", action="append",
                         help='only rows whose "problem / kind / series / label" fits; may be repeated')  # fmt: skip
     parser.add_argument("--way", metavar="PATTERN", action="append",
-                        help="only these beside the default; may be repeated")  # fmt: skip
+                        help="only these and the default; may be repeated")  # fmt: skip
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="processes of each way; the least counts")
     parser.add_argument("--limit", type=float, default=60, metavar="SECONDS", help="of one process (default: 60)")
     parser.add_argument("--memory", type=int, default=8000, metavar="MB", help="of one process (default: 8000)")
@@ -165,8 +165,8 @@ def main(given: Sequence[str] | None = None) -> int:
     held = _held(arguments.json, surroundings)
     chosen = [row for row in rows(arguments.sizes, tuple(arguments.problem)) if _fits(row.key, arguments.row)]
     if not chosen:
-        told = " or ".join(arguments.row or "*")
-        raise SystemExit(f"no row fits --row {told}; they are called, for instance, {rows(arguments.sizes)[0].key}")
+        wanted = " or ".join(arguments.row or "*")
+        raise SystemExit(f"no row fits --row {wanted}; they are called, for instance, {rows(arguments.sizes)[0].key}")
     found: list[Comparison] = []
     wrong: list[str] = []
     for comparison in _measured(chosen, arguments, Tools(arguments.limits, pythons), held):

@@ -1,11 +1,11 @@
-"""How many events the engine of simulations takes in a second, beside a bare heap in the same run.
+"""How many events the engine of simulations takes in a second, and a bare heap in the same run.
 
     python benchmarks/engine.py [--tasks N]
 
 An event is a task that starts or ends, a job that arrives, reduces that are released, or an offer. The yardstick is a
 bare heap, and the ratio to it is what the machine has no say in. There are two: the pushes and pops of the first run
 itself, the same entries in the same order, as many pending (a start pushes, an end pops: each is an event); and a heap
-in which a job's worth of a hundred thousand tasks is pending, of which each event pops one and pushes another. The
+in which a job's worth of a hundred thousand tasks is pending; each event pops one and pushes another. The
 first is as fast as an engine could be that did nothing but keep its heap. Processor seconds, the best of three.
 """
 

@@ -204,10 +204,10 @@ def compared(posed: Posed, turn: int, counts: Counter[str]) -> list[str]:
     truth = said(solution)
     if truth is None:
         limit = "" if solution.limit is None else f", {solution.limit}"
-        told = f"the default settles nothing: {solution.termination}{limit}, {solution.objective}, {solution.bound}"
+        text = f"the default settles nothing: {solution.termination}{limit}, {solution.objective}, {solution.bound}"
         counts[f"open of {name}"] += 1
         counts[f"left open: the default of {name}, {posed.kind}"] += 1
-        return [] if posed.kind == HUGE else [f"{posed}: {told}"]
+        return [] if posed.kind == HUGE else [f"{posed}: {text}"]
     wrong = list(_default_is_wrong(posed, problem, solution, counts))
     counts[f"infeasible of {name}"] += truth == NOTHING
     counts[f"without limit of {name}"] += truth == NO_LIMIT
@@ -350,8 +350,8 @@ def _loops_differ(posed: Posed, truth: Any, counts: Counter[str]) -> Iterator[st
     decisions = [None if entry.decision is None else columns(entry.decision) for entry in answers]
     counts[f"same decision of {name}"] += decisions[0] == decisions[1]
     if said(compiled) != said(interpreted_) or decisions[0] != decisions[1]:
-        told = [f"{_listed(said(entry))} by {decision}" for entry, decision in zip(answers, decisions, strict=True)]
-        yield f"{posed}: compiled loops give {told[0]}, plain Python {told[1]}"
+        text = [f"{_listed(said(entry))} by {decision}" for entry, decision in zip(answers, decisions, strict=True)]
+        yield f"{posed}: compiled loops give {text[0]}, plain Python {text[1]}"
 
 
 def _listed(value: Any) -> str:
@@ -374,7 +374,7 @@ def _of_instance(seed: int, problems: tuple[str, ...], number: int, counts: Coun
         warnings.simplefilter("ignore", RationRuleWarning)
         try:
             return compared(drawn(seed, number), number // len(SHIPPED), counts)
-        except Exception as error:  # whatever is raised is what is wrong
+        except Exception as error:  # any exception is a fault
             return [f"{SHIPPED[number % len(SHIPPED)].name}: {type(error).__name__}: {error}"]
 
 
@@ -396,16 +396,16 @@ def tables(counts: Counter[str], seconds: float) -> str:
     lines += ["", "| kind | instances | not of |", "|---|---:|---|"]
     for kind in (AS_DRAWN, *KINDS):
         without = [name for name in names if counts[f"no {kind} of {name}"] and not counts[f"kind {kind} of {name}"]]
-        told = ", ".join(without)
+        text = ", ".join(without)
         if len(without) > len(names) / 2:
-            told = f"all but {', '.join(name for name in names if name not in without)}"
-        lines.append(f"| {kind} | {counts[f'kind {kind}']:,} | {told} |")
+            text = f"all but {', '.join(name for name in names if name not in without)}"
+        lines.append(f"| {kind} | {counts[f'kind {kind}']:,} | {text} |")
     proofs = sorted({key.split(": ", 1)[1] for key in counts if key.startswith("proof of ")})
     lines += ["", "| proof | instances | of |", "|---|---:|---|"]
     for proof in proofs:
         of = {name: counts[f"proof of {name}: {proof}"] for name in names if counts[f"proof of {name}: {proof}"]}
-        told = ", ".join(f"{name} {number:,}" for name, number in of.items())
-        lines.append(f"| {proof} | {sum(of.values()):,} | {told} |")
+        text = ", ".join(f"{name} {number:,}" for name, number in of.items())
+        lines.append(f"| {proof} | {sum(of.values()):,} | {text} |")
     lines += ["", f"without limit: {sum(counts[f'without limit of {name}'] for name in names):,}"]
     for key in sorted(counts):
         if key.startswith(("refused: ", "left open: ")):
@@ -414,7 +414,7 @@ def tables(counts: Counter[str], seconds: float) -> str:
     return "\n".join(lines)
 
 
-def _told(seed: int, number: int) -> int:
+def _printed(seed: int, number: int) -> int:
     """Tell of one instance; how many lines are wrong with it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RationRuleWarning)
@@ -437,7 +437,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--problem", action="append", choices=[record.name for record in SHIPPED], metavar="NAME")
     given = given_options(parser, arguments, {"instances": 1})
     if given.only is not None:
-        return int(_told(given.seed, given.only) > 0)
+        return int(_printed(given.seed, given.only) > 0)
     settings = {"problems": sorted(given.problem)} if given.problem else {}
     found = blocks(block, given.seed, given.instances, given.processes, given.json, BLOCK, settings)
     done = done_in_blocks(found, given.instances, "instances", "instances")

@@ -291,7 +291,7 @@ def _table(counts: Counter[str], seconds: float) -> str:
     """What was run, as lines of a Markdown table."""
     of_all = {"events": "events", "offers": "offers", "tasks": "tasks that ran", "enumerated": "against an optimum"}
     lines = ["| | |", "|---|---:|", f"| runs | {counts['runs']:,} |"]
-    lines += [f"| {told} | {counts[name]:,} |" for name, told in of_all.items()]
+    lines += [f"| {text} | {counts[name]:,} |" for name, text in of_all.items()]
     lines.append(f"| left unfinished by their policy | {counts['unfinished']:,} |")
     for kind in ("service", "policy"):
         for name, number in sorted(counts.items()):
@@ -302,7 +302,7 @@ def _table(counts: Counter[str], seconds: float) -> str:
     return "\n".join(lines)
 
 
-def _told(seed: int, number: int) -> int:
+def _printed(seed: int, number: int) -> int:
     """Tell of one run; how many lines are wrong with it."""
     run = drawn(seed, number)
     print(run)
@@ -320,7 +320,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_options(parser, "runs", 100_000)
     given = given_options(parser, arguments, {"runs": 1})
     if given.only is not None:
-        return int(_told(given.seed, given.only) > 0)
+        return int(_printed(given.seed, given.only) > 0)
     found = blocks(block, given.seed, given.runs, given.processes, given.json, BLOCK)
     done = done_in_blocks(found, given.runs, "runs", "runs")
     print(_table(done.counts, done.seconds))

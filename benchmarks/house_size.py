@@ -65,12 +65,12 @@ def loaded() -> tuple[int, float]:
         "except SystemExit: pass\n"
         "print(sum(name.partition('.')[0] == 'optsched' for name in sys.modules), file=sys.stderr)"
     )
-    seconds, told = [], ""
+    seconds, text = [], ""
     for _ in range(5):
         began = time.perf_counter()
-        told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stderr
+        text = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stderr
         seconds.append(time.perf_counter() - began)
-    return int(told.split()[-1]), min(seconds)
+    return int(text.split()[-1]), min(seconds)
 
 
 def main() -> None:

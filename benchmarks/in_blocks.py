@@ -23,7 +23,7 @@ from typing import Any
 
 __all__ = ["Done", "add_options", "blocks", "done_in_blocks", "given_options", "made_block"]
 
-#: Settings beside seed and numbers that a block was done with, by name.
+#: Settings besides seed and numbers that a block was done with, by name.
 Settings = Mapping[str, Any]
 
 
@@ -37,7 +37,7 @@ class Done:
 
 
 def add_options(parser: argparse.ArgumentParser, what: str, number: int) -> None:
-    """Add the options of all these programs: how many of `what`, of which seed, in how many processes, kept where."""
+    """Add the options of all these programs: how many of `what`, from which seed, in how many processes, kept where."""
     parser.add_argument(f"--{what}", type=int, default=number)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
@@ -115,7 +115,7 @@ def blocks(
     size
         How many numbers are done, and kept, together.
     settings
-        What the blocks depend on beside their numbers: only blocks that were done with the same are taken as done.
+        What the blocks depend on besides their numbers: only blocks that were done with the same are taken as done.
     """
     settings = dict(settings or {})
     kept = _kept(path, settings)
@@ -137,12 +137,12 @@ def blocks(
 
 
 def done_in_blocks(found: Iterator[dict[str, Any]], number: int, what: str, counted: str) -> Done:
-    """What came of blocks together; after each it is told on stderr how many are done, by what counts them."""
+    """What came of blocks together; after each, stderr shows how many are done, by what counts them."""
     done = Done()
     for block in found:
         done.counts.update(block["counts"])
         done.failed += block["failed"]
         done.seconds += block["seconds"]
-        told = f"{done.counts[counted]:,} of {number:,} {what}, {len(done.failed)} lines wrong"
-        print(told, file=sys.stderr, flush=True)
+        text = f"{done.counts[counted]:,} of {number:,} {what}, {len(done.failed)} lines wrong"
+        print(text, file=sys.stderr, flush=True)
     return done

@@ -20,7 +20,7 @@ is a level, and is closed by one of these:
 
 The frontier is written to a file, read again, and checked by `certify`. Of one instance in `--arrays-every` the route
 `arrays` (the program at every level that the bound leaves open, by HiGHS), and of one in five of these the Pyomo model,
-are asked too, in the same time each: what they close must be the same. Whatever differs, is open, or rests on a word is
+are asked too, in the same time each: what they close must be the same. What differs, is open, or is only claimed is
 a line with the number of the instance, and the program fails then.
 """
 
@@ -134,8 +134,8 @@ def wrong_with(problem: Latency, found: Frontier, ways: dict[int, str]) -> Itera
         write_claim(found, problem.instance, path)
         read = read_frontier(path, problem.instance)
     verdict = certify(Latency(problem.instance, w_loc=problem.w_loc, w_rem=problem.w_rem), read)
-    yield from (f"contradicted: {told}" for told in verdict.contradicted)
-    yield from (f"not proved: {told}" for told in verdict.unproved)
+    yield from (f"contradicted: {text}" for text in verdict.contradicted)
+    yield from (f"not proved: {text}" for text in verdict.unproved)
 
 
 def differing(problem: Latency, found: Frontier, route: str, limit: float, counts: Counter[str]) -> Iterator[str]:
@@ -164,7 +164,7 @@ def _of_instance(seed: int, settings: dict[str, Any], number: int, counts: Count
     problem = drawn(seed, number, settings["servers"], settings["weights"])
     cluster = problem.instance.cluster
     band, began = _band(len(cluster)), time.process_time()
-    told = f"{len(cluster)} servers, {len(problem.tasks)} tasks, weights {problem.w_loc}, {problem.w_rem}"
+    text = f"{len(cluster)} servers, {len(problem.tasks)} tasks, weights {problem.w_loc}, {problem.w_rem}"
     found, ways = proved(problem, settings["limit"])
     counts["instances"] += 1
     counts[f"{band} instances"] += 1
@@ -178,7 +178,7 @@ def _of_instance(seed: int, settings: dict[str, Any], number: int, counts: Count
         wrong += differing(again(), found, "arrays", settings["limit"], counts)
         if number % (MODELLED * settings["arrays_every"]) == 0:
             wrong += differing(again(), found, "pyomo", settings["limit"], counts)
-    return [f"{told}: {line}" for line in wrong]
+    return [f"{text}: {line}" for line in wrong]
 
 
 def table(counts: Counter[str], seconds: float) -> str:
@@ -194,9 +194,9 @@ def table(counts: Counter[str], seconds: float) -> str:
         if cells[0]:
             lines.append(f"| {_called(band)} | {' | '.join(f'{cell:,.0f}' for cell in cells)} |")
     lines.append("")
-    for route, told in (("arrays", "HiGHS on arrays"), ("pyomo", "the Pyomo model")):
+    for route, text in (("arrays", "HiGHS on arrays"), ("pyomo", "the Pyomo model")):
         lines.append(
-            f"{told}: {counts[f'{route} asked']:,} instances, {counts[f'{route} whole']:,} of them whole, "
+            f"{text}: {counts[f'{route} asked']:,} instances, {counts[f'{route} whole']:,} of them whole, "
             f"{counts[f'{route} points']:,} points"
         )
     lines.append(f"processor seconds: {seconds:,.0f}")
@@ -210,7 +210,7 @@ def _called(band: int | str) -> str:
     return f"{least}-{BANDS[band]}" if band < len(BANDS) else f"{least} or more"
 
 
-def _told(seed: int, number: int, settings: dict[str, Any]) -> int:
+def _printed(seed: int, number: int, settings: dict[str, Any]) -> int:
     """Tell of one instance; how many lines are wrong with it."""
     problem = drawn(seed, number, settings["servers"], settings["weights"])
     print(problem.instance.source)
@@ -241,7 +241,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = given_options(parser, arguments, {"instances": 1, "servers": LEAST, "limit": 0, "arrays-every": 1})
     settings = {name: getattr(given, name) for name in ("servers", "weights", "limit", "arrays_every")}
     if given.only is not None:
-        return int(_told(given.seed, given.only, settings) > 0)
+        return int(_printed(given.seed, given.only, settings) > 0)
     found = blocks(block, given.seed, given.instances, given.processes, given.json, BLOCK, settings)
     done = done_in_blocks(found, given.instances, "instances", "instances")
     print(table(done.counts, done.seconds))

@@ -5,14 +5,14 @@
     python benchmarks/limits_kept.py --table --json FILE
 
 Prints a Markdown table with a row for each problem, route and limit: how long `optsched.solve` took beyond what was
-asked, how it ended, and what was held (objective, bound, proofs). Beside routes there is `frontier`,
+asked, how it ended, and what was held (objective, bound, proofs). Besides routes there is `frontier`,
 where a problem has it. Each run has a process of its own, which is killed 20 s after its limit. Where a run took more
 than `--over` seconds (2) beyond its limit, its row says so and the program fails. Reading, posing and the loading of
 libraries come before the limit, which is of `solve`. Times are of the clock: on a machine that has other work all of it
-takes longer, so that its load is told.
+takes longer, so that its load shows.
 
-With `--memory` the limits are of the memory of each solve, in MiB, with 10 s of time; told is the most that its process
-had. A run that fails in any other way than by a result or one line that refuses it fails the program too.
+With `--memory` the limits are of the memory of each solve, in MiB, with 10 s of time; the most that its process had is
+shown. A run that fails in any other way than by a result or one line that refuses it fails the program too.
 
 Rows are kept in the file of `--json`, a line each, as they come: what is in it is not measured again, so that a run
 that was broken off goes on. `--table` prints of such a file a row for each problem, with the worst route at each limit.
@@ -106,7 +106,7 @@ problem = optsched.problem(name, optsched.load(file), **parameters)
 routes_of(problem)
 seconds = limit if unit == "s" else 10.0
 numbers = lambda values: ", ".join("?" if value is None else f"{float(value):.6g}" for value in values or ())
-def told():
+def answered():
     if route == "frontier":
         found = optsched.frontier(problem, time_limit=seconds)
         return {"ended": str(found.limit or "complete"), "held": f"{len(found.points)} points"}
@@ -118,7 +118,7 @@ def told():
 with contained(None if unit == "s" else Limits(memory_mb=int(limit))):
     began = time.monotonic()
     try:
-        answer = told()
+        answer = answered()
     except optsched.core.errors.TooLarge as error:
         answer = {"ended": "refused", "held": str(error).rpartition("; ")[2]}
     print(json.dumps(answer | {"taken": time.monotonic() - began}))
@@ -190,8 +190,8 @@ def measured(file: Path, posed: tuple[str, str, dict[str, Any]], route: str, lim
         if run.returncode:
             last = (errors.read().strip().splitlines() or [""])[-1]
             return kept(time.monotonic() - began, f"exit {run.returncode}", last)
-        told = json.loads(out.read())
-    return kept(told["taken"], told["ended"], told["held"])
+        written = json.loads(out.read())
+    return kept(written["taken"], written["ended"], written["held"])
 
 
 def _memory_of_workers(pid: int) -> float:

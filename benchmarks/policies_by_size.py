@@ -168,8 +168,8 @@ def table(found: list[Record], sizes: list[int]) -> Iterator[str]:
             (small, before), (large, after) = timed[-2:]
             growth = f"{math.log(after / before) / math.log(large / small):.2f}"
         memory = next((entry["megabytes"] for entry in reversed(own.values()) if "megabytes" in entry), math.nan)
-        told = next((str(entry["error"]) for entry in own.values() if entry.get("error")), "")
-        yield f"| {name} | {problem} | {' | '.join(cells)} | {growth} | {memory:,.0f} | {told} |"
+        text = next((str(entry["error"]) for entry in own.values() if entry.get("error")), "")
+        yield f"| {name} | {problem} | {' | '.join(cells)} | {growth} | {memory:,.0f} | {text} |"
 
 
 def main() -> None:

@@ -95,7 +95,7 @@ def block(chance: random.Random, nodes: int, racks: int) -> list[int]:
 def rows(problem: ScheduleProblem, seconds: float) -> Iterator[str]:
     """The cells of a row."""
     search, began = ScheduleSearch(problem), time.process_time()
-    told = [f"counting {float(search.proof.claim):g}"]
+    lines = [f"counting {float(search.proof.claim):g}"]
     try:
         with deadline(seconds):
             for name, step in search.stages():
@@ -104,19 +104,19 @@ def rows(problem: ScheduleProblem, seconds: float) -> Iterator[str]:
                 before = search.proof.claim
                 step()
                 if search.proof.claim > before:
-                    told.append(f"{name} {float(search.proof.claim):g}")
+                    lines.append(f"{name} {float(search.proof.claim):g}")
     except OutOfTime:
-        told.append("out of time")
+        lines.append("out of time")
     bound = search.proof.claim
     if search.value is None:
-        yield from (problem.name, "", f"{float(bound):g}", "", f"{time.process_time() - began:.1f}", ", ".join(told))
+        yield from (problem.name, "", f"{float(bound):g}", "", f"{time.process_time() - began:.1f}", ", ".join(lines))
         return
     yield problem.name
     yield f"{float(search.value):g}"
     yield f"{float(bound):g}"
     yield "proved" if search.closed else f"{100 * float((search.value - bound) / search.value):.1f} %"
     yield f"{time.process_time() - began:.1f}"
-    yield ", ".join(told)
+    yield ", ".join(lines)
 
 
 class Outcome(NamedTuple):
@@ -170,18 +170,18 @@ def staged(seeds: int) -> Iterator[ScheduleProblem]:
 
 def stage_rows(problems: Iterable[ScheduleProblem], seconds: float) -> Iterator[str]:
     """For each stage but the first: instances that come to it, that it closes, and what they are without it."""
-    told: dict[str, Counter[str]] = {}
+    tallies: dict[str, Counter[str]] = {}
     for problem in problems:
         whole = outcome(problem, seconds)
         for name, taken in list(whole.seconds.items())[1:]:
-            less, row = outcome(problem, seconds, name), told.setdefault(name, Counter())
+            less, row = outcome(problem, seconds, name), tallies.setdefault(name, Counter())
             row["came"] += 1
             row["closed"] += whole.closed and name == list(whole.seconds)[-1]
             row["open"] += whole.closed and not less.closed
             row["value"] += less.value > whole.value
             row["bound"] += less.bound < whole.bound
             row["hundredths"] += round(100 * taken)
-    for name, row in told.items():
+    for name, row in tallies.items():
         counts = [str(row[key]) for key in ("came", "closed", "open", "value", "bound")]
         yield " | ".join([name, *counts, f"{row['hundredths'] / 100:.1f}"])
 

@@ -3,7 +3,7 @@
     python benchmarks/traffic_sizes.py [--time-limit S]
 
 Prints a Markdown table. Instances are of the family `traffic` (seed 0); `spare` is the share of slots beyond the tasks,
-`smallest` the least size of a block in MB. Beside the optimum or the gap stands what JoSS-J causes.
+`smallest` the least size of a block in MB. Next to the optimum or the gap is what JoSS-J causes.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def row(case: dict[str, float], capacity: str, time_limit: float) -> str:
               for value in (solution.objective, solution.bound)]  # fmt: skip
     kinds = ", ".join(str(certificate.kind) for certificate in solution.certificates)
     sizes = f"{case['datacenters']:g} | {case['tasks']:g} | {case['jobs']:g} | {case.get('smallest', 128):g}"
-    told = str(solution.termination) + (f" ({solution.limit})" if solution.limit else "")
-    return f"| {sizes} | {capacity} | {values[0]} | {values[1]} | {kinds} | {told} | {seconds:.1f} | {joss} |"
+    text = str(solution.termination) + (f" ({solution.limit})" if solution.limit else "")
+    return f"| {sizes} | {capacity} | {values[0]} | {values[1]} | {kinds} | {text} | {seconds:.1f} | {joss} |"
 
 
 def main() -> None:

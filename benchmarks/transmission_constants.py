@@ -109,11 +109,11 @@ def rows(name: str, given: list[Transmission], most: int, in_use: Counts) -> lis
     own, found = getattr(module, name), []
     for value in values:
         if value == own:
-            told, counts = f"{value} (in use)", in_use
+            text, counts = f"{value} (in use)", in_use
         else:
             with mock.patch.object(module, name, value):
-                told, counts = str(value), total(given, most)
-        found.append([told, *(f"{count:,}" for count in counts)])
+                text, counts = str(value), total(given, most)
+        found.append([text, *(f"{count:,}" for count in counts)])
     return found
 
 

@@ -66,16 +66,16 @@ def again(once: Callable[[Clock], dict[str, Any]], rounds: int = MOST) -> dict[s
     Returns
     -------
     dict
-        What the last round told, with `phases`: of each phase the least processor seconds of all rounds (`cpu`), the
+        What the last round gave, with `phases`: of each phase the least processor seconds of all rounds (`cpu`), the
         wall clock of that round (`wall`), and those of the first round, which pays for what is imported and compiled
         (`first`). `memory_mb` is the most that the process held, `start_mb` what it held before it began.
     """
     start = peak_mb()
     measured: list[dict[str, dict[str, float]]] = []
-    began, told = _processor(), {}
+    began, result = _processor(), {}
     while True:
         clock = Clock()
-        told = once(clock)
+        result = once(clock)
         measured.append(clock.seconds)
         spent = _processor() - began
         if len(measured) >= rounds or (spent > ENOUGH and (len(measured) > 1 or spent > SHORT)):
@@ -84,4 +84,4 @@ def again(once: Callable[[Clock], dict[str, Any]], rounds: int = MOST) -> dict[s
     for name, first in measured[0].items():
         best = min((entry[name] for entry in measured), key=lambda entry: entry["cpu"])
         phases[name] = {**{key: round(value, 6) for key, value in best.items()}, "first": round(first["cpu"], 6)}
-    return {**told, "phases": phases, "rounds": len(measured), "memory_mb": peak_mb(), "start_mb": start}
+    return {**result, "phases": phases, "rounds": len(measured), "memory_mb": peak_mb(), "start_mb": start}

@@ -180,20 +180,20 @@ def _solved(clock: Clock, problem: Any, route: str | None, profile: str, folder:
 
     with clock.phase("solve"):
         solution = solve(problem, profile, route=route)
-    told = {
+    result = {
         "engine": str(solution.solver.get("name", "")),
         "proof": str(solution.certificate),
         "build_wall": round(solution.build_seconds, 6),
     }
     if not solution.optimal:
-        return {**told, "answer": None, "ended": f"{solution.termination} {solution.limit or ''}".strip()}
+        return {**result, "answer": None, "ended": f"{solution.termination} {solution.limit or ''}".strip()}
     if folder is not None:
         with clock.phase("write"):
             write_claim(solution, problem.instance, folder / "claim.npz")
     assert solution.objective is not None
     if isinstance(problem, AssignmentProblem) and len(solution.objective) == 1:
-        return {**told, "answer": [str(solution.objective[0] * problem.grid)]}
-    return {**told, "answer": [str(part) for part in solution.objective]}
+        return {**result, "answer": [str(solution.objective[0] * problem.grid)]}
+    return {**result, "answer": [str(part) for part in solution.objective]}
 
 
 def _frontier(clock: Clock, problem: Any, route: str | None, folder: Path | None) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 
 Prints what was measured as JSON. It imports numpy and the tool alone: OR-Tools 9 and highspy 1.15 cannot be loaded in
 one process, and OR-Tools may be installed for another Python than optsched. `GIVEN` is the makespan that bounds of
-`latency` are told.
+`latency` are given.
 
 The arrays are one of these forms (`form`):
 

@@ -54,11 +54,11 @@ class Row:
     @property
     def label(self) -> str:
         """The instance in words."""
-        told = [
+        parts = [
             f"{name}={value:,}" if isinstance(value, int) else f"{name}={value}" for name, value in self.drawn.items()
         ]
-        told += [f"{name}={value}" for name, value in self.parameters.items()]
-        return f"{self.family} {' '.join(told)}".strip()
+        parts += [f"{name}={value}" for name, value in self.parameters.items()]
+        return f"{self.family} {' '.join(parts)}".strip()
 
     @property
     def key(self) -> str:

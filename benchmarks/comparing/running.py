@@ -33,8 +33,8 @@ def started(command: list[str]) -> Result:
     if ended.returncode:
         lines = [line for line in ended.stderr.splitlines() if line.strip()]
         return {"ended": lines[-1] if lines else f"exit code {ended.returncode}"}
-    told: Result = json.loads(ended.stdout.splitlines()[-1])
-    return told
+    result: Result = json.loads(ended.stdout.splitlines()[-1])
+    return result
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Tools:
 
 
 def _contained(command: list[str], limits: Limits) -> Result:
-    """Run a command within limits; what it takes beside Python's own start is what it measures itself."""
+    """Run a command within limits; what it takes apart from Python's start, it measures itself."""
     here = str(Path(__file__).resolve().parents[1])
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = here if before is None else os.pathsep.join([here, before])
@@ -77,8 +77,8 @@ def _contained(command: list[str], limits: Limits) -> Result:
             del os.environ["PYTHONPATH"]
         else:
             os.environ["PYTHONPATH"] = before
-    told: Result = outcome.value if outcome.done else {"ended": str(outcome)}
-    return told
+    result: Result = outcome.value if outcome.done else {"ended": str(outcome)}
+    return result
 
 
 @dataclass
@@ -133,33 +133,33 @@ def compared(
 
 
 def _one(row: Row, way: str, tools: Tools, folder: Path, runs: Mapping[str, list[Result]]) -> Result:
-    """One measurement; a bound of `latency` is told the makespan that the default found."""
+    """One measurement; a bound of `latency` gets the makespan that the default found."""
     if way not in PEERS:
         return tools.ours("measure", row, folder, way=way)
-    answers = [told["answer"] for told in runs.get("default", []) if told.get("answer")]
+    answers = [result["answer"] for result in runs.get("default", []) if result.get("answer")]
     if PEERS[way].bound and not answers:
         return {"ended": "no makespan to be given"}
     return tools.peer(way, folder, answers[0][0] if PEERS[way].bound else "0")
 
 
-def _spent(told: Result) -> float:
+def _spent(result: Result) -> float:
     """Processor seconds of posing and solving, or of reading where nothing is solved."""
-    phases = told["phases"]
+    phases = result["phases"]
     names = ("pose", "solve") if "solve" in phases else ("load",)
     return float(sum(phases[name]["cpu"] for name in names if name in phases))
 
 
 def _best(runs: list[Result]) -> Result:
-    """The least of each phase over all runs, the most memory, and whatever the last run told."""
-    measured = [told for told in runs if "phases" in told]
+    """The least of each phase over all runs, the most memory, and the rest as the last run has it."""
+    measured = [result for result in runs if "phases" in result]
     if not measured:
         return runs[-1]
     phases = {
-        name: min((told["phases"][name] for told in measured), key=lambda seconds: float(seconds["cpu"]))
+        name: min((result["phases"][name] for result in measured), key=lambda seconds: float(seconds["cpu"]))
         for name in measured[0]["phases"]
     }
-    held = [told["memory_mb"] for told in measured if told["memory_mb"] is not None]
-    answers = [told.get("answer") for told in measured]
+    held = [result["memory_mb"] for result in measured if result["memory_mb"] is not None]
+    answers = [result.get("answer") for result in measured]
     assert all(answer == answers[0] for answer in answers), f"a way's answers differ between its runs: {answers}"
     return {**measured[-1], "phases": phases, "memory_mb": max(held, default=None), "repeats": len(measured)}
 
@@ -168,15 +168,15 @@ def _leave_out(found: Mapping[str, Result], left_out: dict[str, str]) -> None:
     """Note what need not be run at larger sizes of the series."""
     default = found.get("default", {})
     least = _spent(default) if "phases" in default else float("inf")
-    for way, told in found.items():
+    for way, result in found.items():
         if way in left_out:
             continue
-        if "phases" not in told:
-            left_out[way] = f"left out: at a smaller size {told.get('ended', 'failed')}".replace(
+        if "phases" not in result:
+            left_out[way] = f"left out: at a smaller size {result.get('ended', 'failed')}".replace(
                 "at a smaller size left out: ", ""
             )
-        elif way != "default" and _spent(told) > max(SECONDS, HOPELESS * least):
-            left_out[way] = f"left out: {_spent(told) / least:,.0f} times the default at a smaller size"
+        elif way != "default" and _spent(result) > max(SECONDS, HOPELESS * least):
+            left_out[way] = f"left out: {_spent(result) / least:,.0f} times the default at a smaller size"
 
 
 def disagreements(comparison: Comparison) -> Iterator[str]:
@@ -184,10 +184,10 @@ def disagreements(comparison: Comparison) -> Iterator[str]:
     row, ways = comparison.row, comparison.ways
     if row.kind == "heuristics":
         return
-    told = {way: found["answer"] for way, found in ways.items() if found.get("answer") is not None}
-    exact = {way: answer for way, answer in told.items() if way not in PEERS or not PEERS[way].bound}
+    result = {way: found["answer"] for way, found in ways.items() if found.get("answer") is not None}
+    exact = {way: answer for way, answer in result.items() if way not in PEERS or not PEERS[way].bound}
     first = next(iter(exact), None)
-    for way, answer in told.items():
+    for way, answer in result.items():
         if first is None:
             break
         if way in exact and answer != exact[first]:

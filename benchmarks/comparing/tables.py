@@ -34,16 +34,16 @@ _HEADER = (
 )
 
 
-def cpu(told: Result, *phases: str) -> float | None:
+def cpu(result: Result, *phases: str) -> float | None:
     """Processor seconds of phases together; None where one was not measured."""
-    found = told.get("phases", {})
+    found = result.get("phases", {})
     return sum(found[name]["cpu"] for name in phases) if all(name in found for name in phases) else None
 
 
-def _work(told: Result) -> float | None:
+def _work(result: Result) -> float | None:
     """What ways are compared by: posing and solving, or reading where that is all."""
-    posed = cpu(told, "pose", "solve")
-    return cpu(told, "load") if posed is None else posed
+    posed = cpu(result, "pose", "solve")
+    return cpu(result, "load") if posed is None else posed
 
 
 def _seconds(value: float | None) -> str:
@@ -54,38 +54,38 @@ def _times(value: float | None, base: float | None) -> str:
     return "" if value is None or not base else f"{value / base:.3g}"
 
 
-def _line(label: str, way: str, told: Result, default: Result) -> list[str]:
-    if "phases" not in told:
-        return [label, way, told.get("ended", ""), *[""] * 9]
-    phases = told["phases"]
+def _line(label: str, way: str, result: Result, default: Result) -> list[str]:
+    if "phases" not in result:
+        return [label, way, result.get("ended", ""), *[""] * 9]
+    phases = result["phases"]
     main = "solve" if "solve" in phases else "load"
-    proof = told.get("ended") or told.get("proof") or ("bound only" if way in PEERS and PEERS[way].bound else "")
+    proof = result.get("ended") or result.get("proof") or ("bound only" if way in PEERS and PEERS[way].bound else "")
     return [
         label,
         way,
         proof,
-        *(_seconds(cpu(told, name)) for name in ("load", "pose", "solve")),
+        *(_seconds(cpu(result, name)) for name in ("load", "pose", "solve")),
         _seconds(phases[main]["first"]),
-        *(_seconds(cpu(told.get("certificate", {}), name)) for name in ("read", "certify")),
+        *(_seconds(cpu(result.get("certificate", {}), name)) for name in ("read", "certify")),
         _seconds(phases[main]["wall"]),
-        "" if told["memory_mb"] is None else f"{told['memory_mb']:.0f}",
-        _times(_work(told), _work(default)),
+        "" if result["memory_mb"] is None else f"{result['memory_mb']:.0f}",
+        _times(_work(result), _work(default)),
     ]
 
 
 def ways_table(comparisons: Iterable[Comparison]) -> str:
     """Every way of every row: processor seconds of each phase, wall clock of solving, most memory."""
     lines = [
-        _line(comparison.row.label if place == 0 else "", way, told, comparison.ways.get("default", {}))
+        _line(comparison.row.label if place == 0 else "", way, result, comparison.ways.get("default", {}))
         for comparison in comparisons
-        for place, (way, told) in enumerate(comparison.ways.items())
+        for place, (way, result) in enumerate(comparison.ways.items())
     ]
     return table(_HEADER, lines, text_columns=3)
 
 
-def _first(told: Result) -> float | None:
+def _first(result: Result) -> float | None:
     """The first posing and solving in a process, with what is imported and compiled then."""
-    found = told.get("phases", {})
+    found = result.get("phases", {})
     return sum(found[name]["first"] for name in ("pose", "solve")) if {"pose", "solve"} <= set(found) else None
 
 
@@ -95,10 +95,10 @@ def _least(
     """The quickest other way that is shipped, or the quickest other tool that finds the optimum."""
     found = [
         (seconds, way)
-        for way, told in comparison.ways.items()
+        for way, result in comparison.ways.items()
         if way.startswith(("route ", "default, ")) == ours and way != "default" and not way.startswith("heuristic ")
-        and not (way in PEERS and PEERS[way].bound) and told.get("answer") is not None
-        and (seconds := work(told)) is not None
+        and not (way in PEERS and PEERS[way].bound) and result.get("answer") is not None
+        and (seconds := work(result)) is not None
     ]  # fmt: skip
     return (min(found)[1], min(found)[0]) if found else None
 
@@ -109,18 +109,18 @@ def standing_table(comparisons: Iterable[Comparison]) -> str:
               "with certifying")  # fmt: skip
     lines = []
     for comparison in comparisons:
-        told = comparison.ways.get("default", {})
-        work, checked = _work(told), cpu(told.get("certificate", {}), "certify")
+        result = comparison.ways.get("default", {})
+        work, checked = _work(result), cpu(result.get("certificate", {}), "certify")
         if comparison.row.kind in ("heuristics", "files", "study"):
             continue
         peer = _least(comparison, ours=False)
         both = None if work is None or checked is None else work + checked
         kind = " (frontier)" if comparison.row.kind == "frontier" else ""
         lines.append([
-            comparison.row.problem + kind, comparison.row.label, told.get("engine", ""),
-            told.get("ended", "") or _seconds(work),
-            _seconds(cpu(told.get("certificate", {}), "read")), _seconds(checked),
-            f"{told['memory_mb']:.0f}" if told.get("memory_mb") else "",
+            comparison.row.problem + kind, comparison.row.label, result.get("engine", ""),
+            result.get("ended", "") or _seconds(work),
+            _seconds(cpu(result.get("certificate", {}), "read")), _seconds(checked),
+            f"{result['memory_mb']:.0f}" if result.get("memory_mb") else "",
             *(("none", "", "", "") if peer is None else
               (peer[0], _seconds(peer[1]), _times(work, peer[1]), _times(both, peer[1]))),
         ])  # fmt: skip
@@ -189,16 +189,16 @@ def _reached(points: Sequence[tuple[float, float]], limit: float) -> str:
 
 
 def growth_table(comparisons: Iterable[Comparison]) -> str:
-    """Growth exponents of posing and solving, and of memory beside Python's own, of each way measured at two sizes.
+    """Growth exponents of posing and solving, and of memory less Python's own, of each way measured at two sizes.
 
     The sizes of a minute and of 4 GB are estimates, from the growth between the two largest sizes that were run.
     """
     lines = []
     for (problem, series), found in _series(comparisons):
         for way in dict.fromkeys(way for comparison in found for way in comparison.ways):
-            told = [(entry.row.size, entry.ways[way]) for entry in found if "phases" in entry.ways.get(way, {})]
-            spent = [(size, seconds) for size, entry in told if (seconds := _work(entry)) is not None]
-            held = [(size, entry["memory_mb"] - entry["start_mb"]) for size, entry in told if entry["memory_mb"]]
+            result = [(entry.row.size, entry.ways[way]) for entry in found if "phases" in entry.ways.get(way, {})]
+            spent = [(size, seconds) for size, entry in result if (seconds := _work(entry)) is not None]
+            held = [(size, entry["memory_mb"] - entry["start_mb"]) for size, entry in result if entry["memory_mb"]]
             fits = [fit and f"{fit[0]:.2f}" for fit in (exponent(spent), exponent(held))]
             if fits[0] is None:
                 continue

@@ -574,9 +574,8 @@ def _conclusion(verdict: Verdict, accepted: bool) -> str:
     if accepted:
         return f"nothing is contradicted; accepted without a proof, as allowed: {', '.join(kinds)}"
     how = " ".join(f"--allow {kind}" for kind in kinds)
-    return (
-        f"nothing is contradicted, but {'not every claim' if verdict.proofs else 'nothing'} is proved ({how} accepts it)"
-    )
+    proved = "not every claim" if verdict.proofs else "nothing"
+    return f"nothing is contradicted, but {proved} is proved ({how} accepts it)"
 
 
 def _verdict(
