@@ -1,4 +1,4 @@
-"""The compact models of the problems over time: what they share."""
+"""The models of the problems over time: what the compact ones share, sizes of the literal ones, what reduces hold."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from over_time import both
 
 from optsched import models
 from optsched.instances.files import from_document
-from optsched.problems import JobTimes
+from optsched.models import makespan
+from optsched.problems import JobTimes, Makespan
 from optsched.searches.enumeration import semi_active
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import Profile
@@ -36,3 +37,32 @@ def test_models_without_slots_have_no_size() -> None:
     )
     module, problem = models.module("job-times"), JobTimes(instance)
     assert module.compact_size(problem).variables == module.literal_size(problem).variables == 0
+
+
+WAITING: dict[str, Any] = {
+    "format": "optsched/1",
+    "nodes": [{"id": "a", "slots": 2, "reduce_slots": 1, "idle_slots": 2, "idle_reduce_slots": 0}],
+    "jobs": [{"id": "j"}, {"id": "k"}],
+    "tasks": [
+        {"id": "m", "job": "j", "duration": 10},
+        {"id": "r", "job": "j", "kind": "reduce", "duration": 3, "state": "running", "node": "a", "start": 0},
+        {"id": "s", "job": "k", "kind": "reduce", "duration": 4},
+    ],
+}
+
+
+@pytest.mark.parametrize("build", [makespan.build_pulp, makespan.build_pyomo])
+def test_running_reduce_holds_its_slot_until_its_maps_have_ended(build: Any) -> None:
+    """Tests that the only slot is free for another job's reduce after the map of 10 s, not after 3 s."""
+    from optsched.solvers.algebraic import solve_pyomo
+
+    problem = Makespan(from_document(WAITING))  # type: ignore[arg-type]
+    solver = solve_pulp if build is makespan.build_pulp else solve_pyomo
+    assert solver(build(problem), Profile("exact")).objective == pytest.approx(14)
+
+
+def test_names_of_literal_models() -> None:
+    """Tests the rows of the literal model of a running reduce that waits, by name."""
+    model = makespan.build_pulp(Makespan(from_document(WAITING)))  # type: ignore[arg-type]
+    rows = {row.name.split(".")[0] for row in model.constraints()}
+    assert rows == {"task", "ends", "ends_after_start", "ends_after_map", "held", "slots", "completed", "whole"}

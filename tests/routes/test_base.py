@@ -1,11 +1,88 @@
-"""What modules of routes of other packages find in `optsched.routes.base`."""
+"""`optsched.routes.base`: what modules of routes of other packages find there, and enumeration as a route."""
 
 from __future__ import annotations
 
+import generalized_assignment_instances as generalized
+import min_cost_flow_instances
+import pytest
+from replica_instances import FIGURE_2, small
+from small_problems import NAMES, small_problem
+
 from optsched.core import results
-from optsched.routes import base
+from optsched.core.errors import TooLarge, UsageError
+from optsched.core.registry import record
+from optsched.core.results import FEASIBLE, Certificate, Proof, Termination
+from optsched.problems import Latency, Lsap, MinCostFlow
+from optsched.routes import base, solve
+from optsched.routes.base import ALL_TRIED, MODELS
+from optsched.routes.call import Call
+from optsched.solvers.profiles import Profile
 
 
 def test_former_place() -> None:
     """Tests that the noun of a frontier is found where it was."""
     assert base.Frontier is results.Frontier
+
+
+def test_each_component_is_claimed() -> None:
+    """Tests the certificates of both components, which hold no data, and that no limit of a solver is one of it."""
+    posed = Latency(small([[0]] * 4, [1, 1]), w_rem=3)
+    solution = solve(posed, Profile("none", node_limit=0), route="brute-force")
+    assert solution.optimal
+    assert solution.raw_status == "all placements tried"
+    assert solution.certificates == (
+        Certificate("makespan", Proof.ENUMERATION, 3),
+        Certificate("work", Proof.ENUMERATION, 6),
+    )
+
+
+def test_what_is_infeasible_was_tried() -> None:
+    """Tests the words where each of two tasks fits beside none."""
+    solution = solve(generalized.posed([[1], [1]], {"weight": [[2], [2]]}, {"weight": [3]}), route="brute-force")
+    assert (solution.termination, solution.raw_status) == (Termination.INFEASIBLE, ALL_TRIED)
+    assert solution.certificates == (Certificate(FEASIBLE, Proof.ENUMERATION, 0),)
+
+
+class Unlisted(MinCostFlow):
+    """A class without a record."""
+
+
+def test_flows_are_not_enumerated() -> None:
+    """Tests that it is the route of any problem that places tasks, and of none that decides a flow."""
+    assert base.routes(Lsap(FIGURE_2)) == base.ROUTES == ("brute-force", "pyomo", "pulp")
+    assert base.routes(Lsap(small([[0]] * 30, [1] * 29))) == ("pyomo", "pulp", "brute-force")
+    assert base.routes(min_cost_flow_instances.SMALL) == MODELS
+    with pytest.raises(UsageError, match="min-cost-flow has no routes, and it decides a flow"):
+        base.routes(Unlisted(min_cost_flow_instances.SMALL.instance))
+
+
+@pytest.mark.parametrize("route", MODELS)
+@pytest.mark.parametrize("name", NAMES)
+def test_any_models_solve(name: str, route: str) -> None:
+    """Tests that the models of every problem find its optimum without routes of its own, on the solver's word.
+
+    Where no limit on the first component makes a second program, the second component stays open.
+    """
+    posed = small_problem(name, 1)
+    best = solve(posed)
+    found = base.by_route(Call(posed, route), Profile("exact"))
+    limit = record(name).limit
+    programs = 1 + (limit is not None and limit.component == 0)
+    assert found.objective is not None
+    assert best.objective is not None
+    assert found.objective[:programs] == best.objective[:programs]
+    assert found.bound[:programs] == best.objective[:programs]
+    assert {proof.kind for proof in found.certificates} == {Proof.SOLVER}
+
+
+def test_models_tell_what_is_infeasible() -> None:
+    """Tests the termination where each of two tasks fits beside none."""
+    none = generalized.posed([[1], [1]], {"weight": [[2], [2]]}, {"weight": [3]})
+    found = base.by_route(Call(none, "pyomo"), Profile("exact"))
+    assert (found.termination, found.objective) == (Termination.INFEASIBLE, None)
+
+
+def test_what_cannot_be_finished_is_refused() -> None:
+    """Tests that enumeration says how much it would take before it starts, by the route too."""
+    with pytest.raises(TooLarge, match=r"30\^30 placements.*leave the route out"):
+        solve(Lsap(small([[0]] * 30, [1] * 29)), route="brute-force")

@@ -1,6 +1,12 @@
-"""Enumeration against judging every placement, the first of equals, Pareto fronts, and what is refused."""
+"""Enumeration of placements and of schedules against oracles, the first of equals, fronts, and what is refused."""
 
 from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+from math import prod
+from typing import Any
 
 import congestion_instances
 import generalized_assignment_instances as generalized
@@ -8,12 +14,20 @@ import pytest
 import utility_instances
 from hypothesis import given
 from hypothesis import strategies as st
+from oracles import schedules as oracles
+from over_time import Text, document, whole
 from replica_instances import small
 from small_problems import pareto_front
 
-from optsched.core.errors import TooLarge
-from optsched.problems import Latency, Lsap, Problem
-from optsched.searches.enumeration import best_placement, judged
+import optsched
+from optsched.core.errors import TooLarge, UsageError
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.placement import MICRO, Schedule
+from optsched.instances.files import from_document, parse
+from optsched.problems import JobTimes, Latency, Lsap, Makespan, Problem
+from optsched.problems.schedules import ScheduleProblem
+from optsched.routes import solve
+from optsched.searches.enumeration import best_decision, best_placement, judged, semi_active
 
 
 @given(
@@ -74,3 +88,133 @@ def test_limit_is_the_callers() -> None:
     assert best_placement(posed, most=9) is not None
     with pytest.raises(TooLarge, match=r"3\^2 placements"):
         best_placement(posed, most=8)
+
+
+PROBLEMS = {"makespan": oracles.Makespan, "job-times": oracles.JobTimes}
+
+
+def starts_on_the_grid(oracle: oracles.Makespan) -> list[list[tuple[int, int]]]:
+    """For each task to run every node, and every whole start up to where all have run one after another."""
+    nodes = range(len(oracle.nodes))
+    longest = sum(max(oracle.takes(task, node) for node in nodes) for task in oracle.tasks)
+    latest = max([oracle.now, *map(oracle.arrival, oracle.tasks)]) + longest
+    early = [max(oracle.now, oracle.arrival(task)) for task in oracle.pending]
+    return [[(node, start) for node in nodes for start in range(begin, latest + 1, MICRO)] for begin in early]
+
+
+def least(oracle: oracles.Makespan) -> Any:
+    """The least value over every node and whole start of each task; None where nothing is feasible."""
+    values = []
+    for chosen in itertools.product(*starts_on_the_grid(oracle)):
+        decision = (*(node for node, _ in chosen), *(start for _, start in chosen))
+        if oracle.feasible(decision):
+            values.append(oracle.value(decision))
+    assert oracle.tasks or values == [(0,)]
+    return min(values, default=None)
+
+
+def expect_least(pending: int, count: int) -> None:
+    """The enumeration finds what every start does, on some instances with few starts of so many tasks."""
+    seeds = itertools.count()
+    while count:
+        seed = next(seeds)
+        text, slowstart = json.dumps(whole(seed, 5)), (0, 0.5, 1)[seed % 3]
+        oracle = oracles.Makespan(text, {})
+        if len(oracle.pending) != pending or prod(map(len, starts_on_the_grid(oracle))) > 5_000:
+            continue
+        count -= 1
+        for name, judge in PROBLEMS.items():
+            problem = optsched.problem(name, parse(text), slowstart=slowstart)
+            found = best_decision(problem)
+            assert (None if found is None else found[0]) == least(judge(text, {"slowstart": slowstart})), (seed, name)
+            if found is not None:
+                assert problem.evaluate(found[1]) == found[0]
+
+
+def test_orders_find_what_every_start_does() -> None:
+    """Tests that the best of semi-active schedules is the best of all starts on the grid, of two tasks."""
+    expect_least(2, 12)
+
+
+@pytest.mark.thorough
+def test_orders_find_what_every_start_does_of_three_tasks() -> None:
+    """Tests the same of three tasks."""
+    expect_least(3, 30)
+
+
+def test_each_value_is_of_a_feasible_schedule() -> None:
+    """Tests that every schedule that is given is feasible and worth what is said."""
+    for seed in range(20):
+        for name in PROBLEMS:
+            problem = optsched.problem(name, from_document(document(seed, 4)))
+            assert isinstance(problem, ScheduleProblem)
+            for value, (nodes, starts) in semi_active(problem):
+                assert problem.evaluate(problem.schedule(nodes, starts)) == value
+
+
+def posed(tasks: Sequence[Text], **slots: int) -> Instance:
+    """One node with a slot for maps, and these tasks."""
+    jobs = [{"id": name} for name in dict.fromkeys(task["job"] for task in tasks if "job" in task)]
+    instance = from_document({"format": "optsched/1", "nodes": [{"id": "a", **slots}], "jobs": jobs, "tasks": tasks})
+    assert isinstance(instance, Instance)
+    return instance
+
+
+def alike(count: int) -> list[Text]:
+    """So many tasks of a job that nothing tells apart."""
+    return [{"id": f"t{number}", "job": "j", "duration": 1} for number in range(count)]
+
+
+def test_reduce_that_takes_no_time_waits_without_a_slot() -> None:
+    """Tests that a reduce that takes no time leaves the only slot to another until its job's maps have ended."""
+    tasks = [
+        {"id": "m", "job": "j", "duration": 10},
+        {"id": "r", "job": "j", "kind": "reduce", "duration": 0},
+        {"id": "other", "kind": "reduce", "duration": 4},
+    ]
+    found = best_decision(JobTimes(posed(tasks, reduce_slots=1), slowstart=0))
+    assert found is not None
+    assert found[0] == (14,)
+    assert isinstance(found[1], Schedule)
+    assert found[1].starts.tolist() == [0, 10_000_000, 0]
+
+
+def test_equal_tasks_keep_their_order() -> None:
+    """Tests that tasks that nothing tells apart are not tried in every order: one order of six on one slot."""
+    assert len(list(semi_active(JobTimes(posed(alike(6)))))) == 1
+
+
+def test_too_many_orders_are_refused() -> None:
+    """Tests that more orders, or more tasks, than can be tried are refused before they are tried."""
+    many = [{"id": f"t{number}", "duration": 1} for number in range(11)]
+    with pytest.raises(TooLarge, match=r'makespan: route "brute-force" would try up to 39,916,800 orders'):
+        solve(Makespan(posed(many)), route="brute-force")
+    with pytest.raises(TooLarge, match="of up to 100 tasks"):
+        solve(Makespan(posed(alike(101))), route="brute-force")
+
+
+def test_problem_without_a_record_is_not_enumerated() -> None:
+    """Tests that a subclass, whose objective may be another, is not tried in orders that suffice for its base."""
+
+    class Mine(Makespan):
+        pass
+
+    problem = Mine(posed(alike(1)))
+    with pytest.raises(UsageError, match="makespan decides a schedule, and no record names"):
+        best_decision(problem)
+    with pytest.raises(UsageError, match="makespan has no routes, and it decides a schedule"):
+        solve(problem)
+
+
+def test_without_slots_there_is_no_schedule() -> None:
+    """Tests that nothing is found where a kind has tasks and no slot ever."""
+    problem = Makespan(posed(alike(1), slots=0))
+    assert best_decision(problem) is None
+
+
+def test_thousands_of_tasks_are_refused_in_a_line() -> None:
+    """Tests that so many tasks are refused, of which the number of orders has more digits than Python writes."""
+    workload = Workload([f"t{task}" for task in range(3000)], duration=[1] * 3000)
+    problem = Makespan(Instance(Cluster(["a", "b"]), workload))
+    with pytest.raises(TooLarge, match=r'route "brute-force" would try 3,000 tasks; it takes up to 20,000 orders'):
+        next(semi_active(problem, 20_000))

@@ -1,4 +1,4 @@
-"""The engines of `generalized-assignment`: plain assignment, prices, and solvers that err."""
+"""The engines of `generalized-assignment`: plain assignment, prices, solvers that err, and repaired placements."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from optsched.core.errors import SolverDisagreement
 from optsched.core.results import Proof, Termination
 from optsched.routes import solve
 from optsched.searches import generalized_assignment
+from optsched.searches.generalized_assignment import improved, repaired
 from optsched.solvers.answers import OUT_OF_MEMORY
 from optsched.solvers.highs import ArraySolution
 from optsched.solvers.profiles import Profile, load_profile
@@ -82,3 +83,38 @@ def test_wrong_solver_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generalized_assignment, "solve_arrays", lambda *_: answer)
     with pytest.raises(SolverDisagreement, match="violates capacity"):
         generalized_assignment.solve_integer_program(SMALL, Profile("exact"))
+
+
+def test_moves_and_swaps() -> None:
+    """Tests a move, a swap where no move fits, that too much on a node is taken away, and that it cannot always be."""
+    problem = posed([[1, 4], [2, 9], [5, 5]], {"weight": [[2, 2], [2, 2], [1, 1]]}, {"weight": [3, 3]})
+    cost = problem.units
+    for begin in ([1, 0, 0], [0, 0, 0], [1, 1, 1], [0, 1, 1]):
+        found = improved(problem, cost, np.array(begin))
+        assert found is not None
+        assert cost[np.arange(3), found].sum() == 11
+    crowded = posed([[1, 1]] * 3, {"weight": [[2, 2]] * 3}, {"weight": [3, 3]})
+    assert improved(crowded, crowded.units, np.array([0, 1, 1])) is None
+
+
+def test_bug_swaps_of_tasks_where_they_must_not_run() -> None:
+    """Tests that tasks leave nodes that they must not run on; what that gains was infinite, less infinitely much."""
+    allowed = [[True, False], [False, True], [True, True]]
+    problem = posed([[3, 1], [1, 3], [2, 2]], {"weight": [[2, 2]] * 3}, {"weight": [4, 4]}, allowed)
+    for begin in ([1, 0, 0], [1, 0, 1], [1, 1, 0]):
+        found = improved(problem, problem.units, np.array(begin))
+        assert found is not None
+        assert found[:2].tolist() == [0, 1]
+
+
+def test_each_task_once() -> None:
+    """Tests that gains decide, that tasks that find no room are moved, and one node alone."""
+    problem = posed([[1, 4], [2, 9]], {"weight": [[2, 2], [2, 2]]}, {"weight": [3, 3]})
+    for gain in ([[0, 9], [0, 9]], [[9, 0], [9, 0]], [[0, 9], [9, 0]]):
+        found = repaired(problem, problem.units, np.array(gain))
+        assert found is not None
+        assert found.tolist() == [1, 0]
+    alone = posed([[3], [4]], {"weight": [[1], [1]]}, {"weight": [2]})
+    found = repaired(alone, alone.units, np.zeros((2, 1), dtype=np.int64))
+    assert found is not None
+    assert found.tolist() == [0, 0]

@@ -1,4 +1,4 @@
-"""The tree of cases by jobs' ends, against enumeration; and its linear program over starts."""
+"""The tree of cases by jobs' ends, its linear program over starts, and prices of slots, against enumeration."""
 
 from __future__ import annotations
 
@@ -9,13 +9,129 @@ import pytest
 from over_time import batch, proved
 
 from optsched.certificates import proved_bound, schedules
-from optsched.certificates.schedules import cases_certificate
+from optsched.certificates.schedules import cases_certificate, end_certificate, makespan_certificate
 from optsched.core.errors import CertificateInvalid
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.results import Termination
+from optsched.instances.files import from_document
 from optsched.problems.job_times import JobTimes
+from optsched.problems.makespan import Makespan
 from optsched.problems.time_prices import JobEnds
 from optsched.searches import job_ends
-from optsched.searches.job_ends import EndTree, StartProgram
+from optsched.searches.job_ends import EndTree, StartProgram, fine_enough, latest_priced
+from optsched.searches.job_placing import best_placed
 from optsched.searches.schedules import ScheduleSearch
+from optsched.solvers.answers import Limit, SolverOutcome
+from optsched.solvers.highs import ArraySolution, WarmProgram
+
+SECOND = 10**6
+
+
+def two(limit: int, cluster: Cluster | None = None) -> JobEnds:
+    """Two jobs of a task of 2 s each, on a slot."""
+    instance = Instance(cluster or Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 2]))
+    return JobEnds(JobTimes(instance), SECOND, limit)
+
+
+def test_prices_and_parts_of_a_box() -> None:
+    """Tests that the prices prove what the program costs, and what parts of jobs end later than at the earliest."""
+    ends = two(9)
+    found = StartProgram(ends.priced, ends.box, 10).solve(ends.box)
+    assert found is not None
+    assert ends.settle(ends.box, found.prices, 9) == 6
+    assert sum(float(late.sum()) for late in found.late) == pytest.approx(2)
+    assert not found.outside
+
+
+def test_a_ray_where_nothing_is_in_a_box() -> None:
+    """Tests that what does not fit is reported, and that a ray shows it in whole numbers."""
+    ends = two(9)
+    box = ends.box
+    program = StartProgram(ends.priced, box, 10)
+    assert program.size == 2 * (int(box.upper[0]) - 1)
+    box.upper[:] = 3
+    found, ray = program.solve(box), program.solve(box, ray=True)
+    assert found is not None
+    assert found.outside
+    assert ray is not None
+    assert ray.prices.scale == 0
+    assert ends.settle(box, ray.prices, 9) == 9
+
+
+def test_running_tasks_hold_slots() -> None:
+    """Tests that slots of running tasks have no room until these end."""
+    instance = from_document(
+        {
+            "format": "optsched/1",
+            "nodes": [{"id": "a", "idle_slots": 0}],
+            "tasks": [
+                {"id": "t1", "duration": 2},
+                {"id": "t2", "duration": 5, "state": "running", "node": "a", "start": 0},
+            ],
+        }
+    )
+    ends = JobEnds(JobTimes(instance), SECOND, 20)
+    found = StartProgram(ends.priced, ends.box, 10).solve(ends.box)
+    assert found is not None
+    assert float(sum(late.sum() for late in found.late)) == pytest.approx(5)
+
+
+def test_prices_of_drawn_instances_prove_no_more_than_the_optimum() -> None:
+    """Tests on drawn instances, with reduces and weights, that prices can be used and are right."""
+    for problem, optimum in proved(JobTimes, range(25)):
+        limit = JobEnds.limit_of(problem, problem.lattice, optimum) + 2
+        ends = JobEnds(problem, problem.lattice, limit)
+        program = StartProgram(ends.priced, ends.box, limit + 1) if ends.box.upper.max(initial=0) < 10**4 else None
+        if program is None or not program.size:
+            continue
+        found = program.solve(ends.box)
+        assert found is not None
+        assert ends.too_large(found.prices) is None
+        units = ends.settle(ends.box, found.prices, limit)
+        assert units is not None
+        assert ends.value(units) <= optimum
+
+
+def test_a_stopped_program_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a run of HiGHS without an optimum gives no prices."""
+    outcome = SolverOutcome(Termination.NO_SOLUTION, Limit.MEMORY, None, None, "out of memory", 0.0, None)
+    stopped = ArraySolution(outcome, None, None, None)
+    monkeypatch.setattr(WarmProgram, "solve", lambda *_: stopped)
+    ends = JobEnds(JobTimes(batch(3)), SECOND, 100)
+    assert StartProgram(ends.priced, ends.box, 10).solve(ends.box) is None
+
+
+def test_ends_that_prices_rule_out() -> None:
+    """Tests that prices of no drawn instance rule out what is attained, and that some prove more than counting."""
+    more = 0
+    for problem, optimum in proved(Makespan, range(60)):
+        if len(problem.tasks):
+            found = latest_priced(problem, problem.now, best_placed(problem))
+            if found is not None:
+                certificate = end_certificate(problem, *found)
+                assert proved_bound(problem, certificate) == certificate.claim <= optimum
+                more += certificate.claim > makespan_certificate(problem).claim
+    assert more > 5
+
+
+@pytest.mark.parametrize("length", [10, 10.000003])
+def test_tasks_that_do_not_divide(length: float) -> None:
+    """Tests that three tasks of 10 s on two slots end at 20 s, where their area is 15 s; in microseconds as well."""
+    problem = Makespan(Instance(Cluster(["a", "b"]), Workload(["t1", "t2", "t3"], duration=[length] * 3)))
+    found = latest_priced(problem, problem.now, best_placed(problem))
+    assert found is not None
+    assert end_certificate(problem, *found).claim * SECOND == round(2 * length * SECOND)
+
+
+def test_steps_are_as_long_as_the_program_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that steps grow until the program, and what prices compare, are small enough."""
+    problem = JobTimes(batch(3))
+    placed, ends = best_placed(problem), problem.earliest_completions
+    assert fine_enough(problem, placed, ends).step == problem.lattice
+    for limit in ("_COEFFICIENTS", "_COMPARED"):
+        with monkeypatch.context() as patched:
+            patched.setattr(job_ends, limit, 50)
+            assert fine_enough(problem, placed, ends).step > problem.lattice
 
 
 def tree_of(problem: JobTimes, limit: int, found: list[list[int]] | None = None) -> EndTree:

@@ -1,20 +1,33 @@
-"""The search for schedules: its bound and value against enumeration, and how often they meet."""
+"""The search for schedules, against enumeration: bound and value, windows and what they prove, and jobs alone."""
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
 import pytest
-from over_time import batch, both
+from over_time import FORMS, batch, both, crowded, fetching, one_job, proved
 
 from optsched.certificates import proved_bound
+from optsched.certificates.schedules import makespan_certificate
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime
-from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.instance import MAP, Cluster, Instance, Ragged, Workload
+from optsched.core.results import Certificate, Proof
+from optsched.instances.files import from_document
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
+from optsched.problems.schedule_bounds import Window, ruled_out
+from optsched.routes import bounds
+from optsched.routes.latency import latency_search
 from optsched.searches import schedules
-from optsched.searches.schedules import ScheduleSearch, cheap_proof
+from optsched.searches import schedules as module
+from optsched.searches.enumeration import best_decision
+from optsched.searches.job_placing import JobPlacing
+from optsched.searches.schedules import AloneSearch, ScheduleSearch, cheap_proof, latest_window, node_prices
 
 
 def test_bound_and_value_embrace_the_optimum() -> None:
@@ -114,3 +127,198 @@ def test_cases_end_where_weights_are_no_units() -> None:
     search = ScheduleSearch(problem)
     search.run()
     assert search.value == Fraction(14, 5)
+
+
+def two_holders(seed: int) -> Makespan:
+    """Twenty-four tasks whose data is on two of six nodes, which take three times as long elsewhere."""
+    chance = random.Random(seed)
+    replicas = [[chance.randrange(2)] for _ in range(24)]
+    workload = Workload([f"t{n}" for n in range(24)], replicas=Ragged.from_rows(replicas), times=[[10, 25, 30]] * 24)
+    cluster = Cluster([f"n{n}" for n in range(6)], rack=[n % 2 for n in range(6)], rack_ids=["a", "b"])
+    return Makespan(Instance(cluster, workload))
+
+
+def test_prices_of_crowded_nodes_prove_more() -> None:
+    """Tests that windows at prices of nodes prove more than at equal ones, and no more than a schedule attains."""
+    for seed in range(4):
+        problem = two_holders(seed)
+        placed = JobPlacing(problem).schedule(range(24), np.zeros(24, dtype=bool))
+        value = problem.evaluate(placed)[0]
+        assert not ruled_out(problem, Window(MAP, 0, 40 * 10**6))
+        found = latest_window(problem, MAP, 40 * 10**6, int(value * 10**6))
+        assert found is not None
+        assert ruled_out(problem, found)
+        certificate = makespan_certificate(problem, found)
+        assert 40 < certificate.claim <= value
+        assert proved_bound(problem, certificate) == certificate.claim
+
+
+def test_prices_against_enumeration() -> None:
+    """Tests that no window at such prices rules out what a schedule attains."""
+    for problem, optimum in proved(Makespan, range(40)):
+        end = problem.now + int(optimum * 10**6)
+        for kind in set(problem.kind.tolist()) if end > problem.now else ():
+            window = Window(kind, problem.now, end)
+            prices = node_prices(problem, window)
+            assert prices is None or not ruled_out(problem, window._replace(prices=prices))
+
+
+def test_no_prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a window without tasks, or a program that is too large, has no prices."""
+    problem = Makespan(batch(1))
+    assert node_prices(problem, Window(MAP, 10**9, 2 * 10**9)) is None
+    monkeypatch.setattr(module, "_ARCS", 10)
+    assert node_prices(problem, Window(MAP, 0, 20 * 10**6)) is None
+
+
+def test_the_latest_window_rules_out_what_it_says() -> None:
+    """Tests that the checker agrees, and that some optima are closed so."""
+    closed = 0
+    for problem, optimum in proved(Makespan, range(60)):
+        for kind in sorted(set(problem.kind.tolist())):
+            window = latest_window(problem, kind, problem.now, problem.now + int(optimum * 10**6))
+            if window is not None:
+                assert ruled_out(problem, window)
+                closed += makespan_certificate(problem, window).claim == optimum
+    assert closed > 5
+
+
+def test_windows_see_that_tasks_do_not_divide() -> None:
+    """Tests that three tasks of 10 s on two slots end at 20 s, where their area is 15 s; in microseconds as well."""
+    for length in (10, 10.000003):
+        workload = Workload(["t1", "t2", "t3"], duration=[length] * 3)
+        problem = Makespan(Instance(Cluster(["a", "b"]), workload))
+        window = latest_window(problem, MAP, 0, round(2 * length * 10**6))
+        assert window is not None
+        assert makespan_certificate(problem, window).claim * 10**6 == round(2 * length * 10**6)
+
+
+@pytest.mark.parametrize(
+    ("maps", "reduces"),
+    [
+        ([3.001], [5.003, 7.007]),
+        ([9.081], [5.585 + number * 1.013 for number in range(9)]),
+        pytest.param([9.081], [round(5.585 + number * 1.013, 3) for number in range(14)], marks=pytest.mark.thorough),
+    ],
+)
+def test_bug_times_finer_than_a_step_were_left_open(maps: list[float], reduces: list[float]) -> None:
+    """Tests that reduces one after another on a slot are proved, whatever fractions of a second they take."""
+    names = [f"m{number}" for number in range(len(maps))] + [f"r{number}" for number in range(len(reduces))]
+    kind = ["map"] * len(maps) + ["reduce"] * len(reduces)
+    tasks = [
+        {"id": name, "job": "j", "kind": what, "duration": time}
+        for name, what, time in zip(names, kind, [*maps, *reduces], strict=True)
+    ]
+    document = {"format": "optsched/1", "name": "fine", "nodes": [{"id": "n"}], "jobs": [{"id": "j"}], "tasks": tasks}
+    problem = Makespan(from_document(document), slowstart=1)
+    search = ScheduleSearch(problem)
+    search.run()
+    assert search.closed
+    assert proved_bound(problem, search.proof) == search.value
+
+
+SECOND = 10**6
+
+
+def test_covers_and_then_the_optimum() -> None:
+    """Tests that covers give l_flow of a job, and the exact search the optimum of `latency`, in tenths of a second."""
+    gained = 0
+    for seed in range(60):
+        instance, alone = one_job(seed)
+        search, lone = AloneSearch(Makespan(instance)), latency_search(alone)
+        search.by_covers()
+        assert search.bound.value * 10 == max(lone.flow_bound(), search.problem.earliest_completions[0] * 10 // SECOND)
+        before = search.bound.value
+        search.exactly()
+        assert search.bound.value * 10 == lone.first_feasible().limit
+        gained += search.bound.value > before
+    assert gained
+
+
+def test_a_bound_by_name() -> None:
+    """Tests that `job-alone` is among the bounds of both problems, and none where nothing is feasible."""
+    instance = one_job(3)[0]
+    for kind in (Makespan, JobTimes):
+        *cheap, last = bounds(kind(instance))
+        assert (last.name, last.component) == ("job-alone", kind.components[0].name)
+        assert last.value > max(bound.value for bound in cheap)
+        none = instance.with_slots(np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64))
+        idle = replace(none.state, idle_slots=np.zeros(4, dtype=np.int64))
+        assert bounds(kind(none.with_state(idle))) == ()
+
+
+def test_makespan_holds_the_last_job_alone() -> None:
+    """Tests that a proof of the makespan has one job, where it says more than counting, and that of job times each."""
+    for seed in range(30):
+        problem = Makespan(crowded(seed, 6))
+        if problem.plainly_infeasible is not None:
+            continue
+        one, each = AloneSearch(problem), AloneSearch(JobTimes(problem.instance))
+        for search in (one, each):
+            search.by_covers()
+            search.exactly()
+        assert len(one.proofs) == (one.ends.max() > problem.earliest_completions.max())
+        later = np.flatnonzero(each.ends > problem.earliest_completions)
+        assert [entry["job"] for entry in each.proofs] == later.tolist()
+
+
+def test_work_has_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that only so many tasks and replicas are looked at, those jobs first that may gain most."""
+    problem = JobTimes(batch(2, nodes=4, slots=1, tasks=40, jobs=4))
+    search = AloneSearch(problem)
+    search.by_covers()
+    seen = len(search.looked_at)
+    assert seen > 1
+    monkeypatch.setattr(schedules, "_SIZE", 2 * (schedules._BEGUN + 60))
+    few = AloneSearch(problem)
+    few.by_covers()
+    few.exactly()
+    assert 0 < len(few.looked_at) < seen
+    assert (few.ends <= search.ends).all()
+    monkeypatch.setattr(schedules, "_LITTLE", 0)
+    none = AloneSearch(problem)
+    none.by_covers()
+    before = none.ends.copy()
+    none.exactly()
+    assert (none.ends == before).all()
+
+
+def test_jobs_without_weight_are_left_out() -> None:
+    """Tests that a job that does not count is not looked at."""
+    instance = one_job(3)[0]
+    given = {"job_group": [0], "group_ids": ["g"], "group_weight": [0.0]}
+    weightless = replace(instance.workload, **given)  # type: ignore[arg-type]
+    search = AloneSearch(JobTimes(Instance(instance.cluster, weightless), weights="group"))
+    search.by_covers()
+    assert not len(search.looked_at)
+
+
+def test_a_word_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that what a search of `latency` only claims changes nothing."""
+    search = AloneSearch(Makespan(one_job(3)[0]))
+
+    def word(self: Any, limit: int) -> Certificate:
+        return Certificate("makespan", Proof.SOLVER, limit)
+
+    monkeypatch.setattr(schedules.LatencySearch, "makespan_certificate", word)
+    search.by_covers()
+    assert not search.entries
+
+
+def test_jobs_that_fetch_over_distances() -> None:
+    """Tests with times of transfer, over distances of each kind, that the bound holds, adds something and is proved."""
+    more = dict.fromkeys(FORMS, 0)
+    for seed in range(4):
+        for form in FORMS:
+            drawn = fetching(seed, form, nodes=3, tasks=5, jobs=1, slots=1)
+            near = Ragged.from_rows([[0]] * len(drawn.workload))
+            instance = replace(drawn, workload=replace(drawn.workload, replicas=near, size=drawn.workload.size + 1))
+            problem = Makespan(instance, service="transfer", scale=2)
+            search, found = AloneSearch(problem), best_decision(problem)
+            assert found is not None
+            search.by_covers()
+            search.exactly()
+            certificate = makespan_certificate(problem, None, search.proofs)
+            assert proved_bound(problem, certificate) == search.bound.value <= found[0][0]
+            more[form] += search.bound.value > max(bound.value for bound in problem.cheap_bounds())
+    assert all(more.values())

@@ -1,4 +1,4 @@
-"""Patterns of `utility`: the best and all maximal ones of a node, and where there are too many."""
+"""Patterns of `utility`: the best and all of a node, drawn ones, and programs and trees over them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,24 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
-from utility_instances import posed, problems
+from hypothesis import given, settings
+from utility_instances import SWAPS, posed, problems
 
+from optsched.certificates import certify
+from optsched.core.errors import OutOfTime, SolverDisagreement
+from optsched.core.placement import Placement
+from optsched.core.results import Limit, Proof
+from optsched.instances.generate import generate
 from optsched.problems import Utility
+from optsched.problems.base import GRID
 from optsched.problems.knapsack import knapsack_bounds
-from optsched.problems.utility_program import Items, maximal_patterns
+from optsched.problems.utility_program import Hosts, Items, TaskPrices, maximal_patterns
 from optsched.routes import solve
 from optsched.searches import utility_patterns
-from optsched.searches.utility_patterns import best_patterns
+from optsched.searches.enumeration import best_placement, judged
+from optsched.searches.utility import UtilitySearch
+from optsched.searches.utility_patterns import Packing, Patterns, best_patterns, most_utilisation, vary
+from optsched.solvers.profiles import Profile, load_profile
 
 
 @given(problems())
@@ -56,3 +65,151 @@ def test_too_many_patterns() -> None:
     """Tests that a list of patterns past its limit is none, and the nodes are counted one by one."""
     problem = posed({"cpu": [9, 9]}, [{"maps": 9, "map": {"cpu": 1}}, {"maps": 9, "map": {"cpu": 2}}])
     assert maximal_patterns(problem.type_room[0], Items.of(problem), 1) is None
+
+
+EXACT = load_profile("exact")
+
+
+def test_most_utilisation() -> None:
+    """Tests that from any placement the best is found, and proved, where prices say nothing; against enumeration."""
+    best = best_placement(SWAPS)
+    assert best is not None
+    lowest, used = (int(value * GRID) for value in best[0])
+    for held in (0, used - 1, used):
+        found = most_utilisation(SWAPS, lowest, TaskPrices.none(SWAPS), held, EXACT)
+        assert found is not None
+        assert found.proof is not None
+        assert (found.proof.claim, found.proof.kind) == (best[0][1], Proof.COMBINATORIAL)
+        assert (found.counts is None) == (held == used)
+
+
+@pytest.mark.parametrize(
+    ("seed", "reduces"),
+    [
+        (3, "free"),
+        (5, "fixed"),
+        *(pytest.param(seed, "free", marks=pytest.mark.thorough) for seed in (0, 1, 2, 4)),
+        *(pytest.param(seed, "fixed", marks=pytest.mark.thorough) for seed in range(5)),
+    ],
+)
+def test_solutions_are_proved(seed: int, reduces: str) -> None:
+    """Tests that on instances where prices leave gaps nothing rests on a solver's word."""
+    problem = Utility(generate("utility", nodes=4, types=2, jobs=3, maps=5, reduces=1, seed=seed), reduces=reduces)
+    solution = solve(problem)
+    assert certify(problem, solution).proved
+    assert solve(problem, route="pyomo").objective == solution.objective
+
+
+def test_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that there is no tree of too many columns or programs, nor past a deadline, and that a word is left."""
+    none = TaskPrices.none(SWAPS)
+    half = -GRID // 2
+    assert most_utilisation(SWAPS, half, none, 0, Profile("none", time_limit=0)) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(utility_patterns, "_MOST_COLUMNS", 1)
+        assert most_utilisation(SWAPS, half, none, 0, EXACT) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(utility_patterns, "_MOST_SOLVED", 1)
+        found = most_utilisation(SWAPS, half, none, 0, EXACT)
+        assert found is not None
+        assert (found.proof, found.counts is None) == (None, False)
+
+    def late(*_: object) -> None:
+        raise OutOfTime("late")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(utility_patterns, "settling_tree", late)
+        found = most_utilisation(SWAPS, half, none, 0, EXACT)
+        assert found is not None
+        assert found.proof is None
+
+
+def test_no_exact_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that where the exact program would be too large the gap is reported."""
+    problem = posed({"cpu": [3, 3], "disk": [3, 4]}, [{"maps": 3, "map": {"cpu": 2, "disk": 1}, "goal": 3, "time": 2}])
+    monkeypatch.setattr(utility_patterns, "MOST_COLUMNS", 0)
+    monkeypatch.setattr(UtilitySearch, "_pack_downwards", lambda *_: None)
+    monkeypatch.setattr(UtilitySearch, "_fill", lambda *_: None)
+    solution = solve(problem)
+    assert "too large" in solution.raw_status
+    assert solution.limit is Limit.GAP
+    assert certify(problem, solution).valid
+
+
+@pytest.mark.parametrize(
+    ("x", "message"), [([2.0, 0.0, 1.0], "violates capacity"), ([1.0, 0.0, 1.0], "what a job needs")]
+)
+def test_wrong_solver_is_caught(monkeypatch: pytest.MonkeyPatch, x: list[float], message: str) -> None:
+    """Tests that counts which violate a capacity, or are too few, are a disagreement, not a result."""
+    problem = posed({"cpu": [3, 4]}, [{"maps": 2, "map": {"cpu": 2}}])
+    answer = type("Answer", (), {"x": np.array(x), "outcome": None})
+    monkeypatch.setattr(utility_patterns, "solve_arrays", lambda *_: answer)
+    with pytest.raises(SolverDisagreement, match=message):
+        utility_patterns.solve_packing(problem, Hosts.of(problem, {}), GRID, load_profile("exact"), False)
+
+
+def test_too_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the columns of the single trackers alone are counted, and just as many as are allowed are taken."""
+    problem = posed({"cpu": [3, 5, 3]}, [{"maps": 9, "map": {"cpu": 1}}])
+    columns = 2 * len(problem.jobs)  # of the one tracker that is like no other
+    monkeypatch.setattr(utility_patterns, "MOST_COLUMNS", columns)
+    assert not utility_patterns.is_too_large(problem)
+    monkeypatch.setattr(utility_patterns, "MOST_COLUMNS", columns - 1)
+    assert utility_patterns.is_too_large(problem)
+
+
+@pytest.mark.parametrize("reduces", ["free", "fixed"])
+def test_counts_are_those_of_the_placement(reduces: str) -> None:
+    """Tests counts by tracker of a placement and back; fixed reduces are not counted, but come back."""
+    job = {"maps": 2, "reduces": 1, "map": {"cpu": 1}, "reduce": {"cpu": 2}}
+    problem = posed({"cpu": [4, 2]}, [job, {"maps": 1, "map": {"cpu": 1}}], reduces=reduces)
+    best = solve(problem).decision
+    assert isinstance(best, Placement)
+    counts = problem.items_on(best)
+    assert counts[:2].sum(axis=1).tolist() == [2, 1]
+    assert counts[2:].sum() == (reduces == "free")
+    again = problem.placed(counts)
+    assert problem.evaluate(again) == problem.evaluate(best)
+
+
+@given(problems(tasks=5, nodes=2, reduces="free"))
+@settings(max_examples=25)
+def test_utilisation_against_enumeration(problem: Utility) -> None:
+    """Tests the most utilisation of counts with which no job is worth less than the lowest that any placement has."""
+    hosts = problem.posing.hosts
+    outcome, counts = utility_patterns.solve_packing(problem, hosts, problem.lowest_units, Profile("exact"), True)
+    values = [value for value, _ in judged(problem)]
+    assert counts is not None
+    assert outcome.objective == pytest.approx(min(float(use) for _, use in values) * GRID, abs=1e-3)
+    found = problem.placed(counts)
+    assert problem.minimised(problem.evaluate(found))[1] == min(use for _, use in values)
+
+
+@given(problems())
+@settings(max_examples=10)
+def test_drawn_patterns(problem: Utility) -> None:
+    """Tests that drawn patterns fit, are nearly worth the best one of their type, and are the same each time."""
+    packing = Packing.of(problem, problem.lowest_units)
+    items = packing.items
+    worth = items.share * 1.0 - (np.arange(len(items.limit)) % 2 * 2**16)[:, None]
+    drawn = [Patterns(), Patterns()]
+    for patterns in drawn:
+        vary(packing, patterns, worth, 2.0**16)
+    assert drawn[0].kind == drawn[1].kind
+    assert [own.tolist() for own in drawn[0].counts] == [own.tolist() for own in drawn[1].counts]
+    for kind, counts in zip(drawn[0].kind, drawn[0].counts, strict=True):
+        room = problem.type_room[kind]
+        best = best_patterns(room[None], items, items.limit, worth[:, kind])[0][0]
+        assert (counts @ items.demand <= room).all()
+        assert (counts <= items.limit).all()
+        assert counts @ worth[:, kind] >= best - 2**16
+
+
+@pytest.mark.thorough
+def test_many_jobs_on_alike_trackers() -> None:
+    """Tests that 20 jobs on 200 trackers are closed by prices, where patterns of the linear program do not add up."""
+    problem = Utility(generate("utility", seed=1, jobs=20, nodes=200, maps=600))
+    solution = solve(problem)
+    assert solution.optimal
+    assert [certificate.kind for certificate in solution.certificates] == [Proof.DUAL] * 2
+    assert certify(problem, solution).valid
