@@ -50,7 +50,7 @@ def as_written(certificate: Certificate) -> Certificate:
 def test_what_is_claimed_is_proved() -> None:
     """Tests on drawn instances that what the search claims is what the checker recomputes, and no schedule beats it."""
     kinds = set()
-    for problem, optimum in both(range(16)):
+    for problem, optimum in both(range(8)):
         search = ScheduleSearch(problem)
         search.run()
         assert proved_bound(problem, as_written(search.proof)) == search.proof.claim <= optimum
@@ -71,7 +71,7 @@ def test_trees_over_the_program_prove_the_optimum_and_no_more() -> None:
         grown += 1
         certificate = as_written(program_certificate(posed, program, (), tree, limit))
         assert proved_bound(problem, certificate) == certificate.claim == optimum
-        for _ in range(10):
+        for _ in range(4):
             forged = as_written(certificate)
             some = forged.data["multipliers"][chance.randrange(len(forged.data["multipliers"]))]
             place = chance.randrange(len(some["prices"])) if some["prices"] else None

@@ -8,16 +8,13 @@ import numpy as np
 import pytest
 from transmission_instances import DISTANCES, SENT, example
 
-from optsched.core.errors import InputError, MissingField
+from optsched.core.errors import InputError
 from optsched.core.instance import (
     PENDING,
-    REDUCE,
     RUNNING,
-    Cluster,
     Instance,
     Shuffle,
     State,
-    Workload,
 )
 from optsched.core.results import Violation
 from optsched.instances.files import load
@@ -54,18 +51,6 @@ def test_violations() -> None:
     single = example(reduce_slots=1)
     one = Transmission(single, distinct=False)
     assert one.violations(one.placement([0, 1, 3, 3])) == [Violation("slots", ("reduce", "D4"), 1)]
-
-
-def test_missing_fields() -> None:
-    """Tests that topology, shuffle, sizes and replicas that are missing are reported, all of them."""
-    with pytest.raises(MissingField) as caught:
-        Transmission(Instance(Cluster(["a"]), Workload(["m", "r"], kind=[0, REDUCE])))
-    assert [fault.place for fault in caught.value.faults] == [
-        "topology",
-        "shuffle",
-        "tasks[0].size",
-        "tasks[0].replicas",
-    ]
 
 
 @pytest.mark.parametrize("sent", [2.0**50, 2.0**53])

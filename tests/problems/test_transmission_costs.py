@@ -25,6 +25,7 @@ from optsched.core.instance import (
     Topology,
     Workload,
 )
+from optsched.problems import Problem, Transmission, TransmissionMaps, TransmissionReduces
 from optsched.problems.base import GRID
 from optsched.problems.distances import Places, distances
 from optsched.problems.transmission_costs import (
@@ -173,6 +174,23 @@ def test_missing_fields() -> None:
         Workload(["a", "r"], kind=[0, REDUCE], shuffle=Shuffle([0], [1], [1.0])),
     )
     assert list(missing_of_shuffle("who", whole)) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "places"),
+    [
+        (TransmissionMaps, ["topology", "tasks[0].size", "tasks[1].replicas"]),
+        (TransmissionReduces, ["topology", "shuffle"]),
+        (Transmission, ["topology", "shuffle", "tasks[0].size", "tasks[1].replicas"]),
+    ],
+)
+def test_missing_fields_of_each_problem(kind: type[Problem], places: list[str]) -> None:
+    """Tests that all that is missing is reported, of what is pending alone."""
+    rows = Ragged.from_rows([[0], [], []])
+    bare = Workload(["a", "b", "r"], kind=[0, 0, REDUCE], size=[np.nan, 1, np.nan], replicas=rows)
+    with pytest.raises(MissingField) as caught:
+        kind(Instance(Cluster(["n"]), bare))
+    assert [fault.place for fault in caught.value.faults] == places
 
 
 UNKNOWN = np.nan

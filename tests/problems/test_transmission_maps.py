@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from transmission_instances import DISTANCES, example
 
 from optsched.certificates.checking import proved_bound
-from optsched.core.errors import InputError, MissingField
+from optsched.core.errors import InputError
 from optsched.core.instance import Cluster, Instance, Ragged, Topology, Workload
 from optsched.core.placement import Placement
 from optsched.core.results import Proof
@@ -48,16 +48,6 @@ def test_classes() -> None:
     """Tests that maps of equal size and replicas, in any order, are one class."""
     problem = posed([1.0, 1.0, 2.0, 1.0], [[0, 1], [1, 0], [0, 1], [0]], [1, 1, 1, 1])
     assert problem.classes().of_task.tolist() == [0, 0, 1, 2]
-
-
-def test_missing_fields() -> None:
-    """Tests that the topology, each size and each replica that is missing are reported, of pending maps alone."""
-    workload = Workload(
-        ["m0", "m1", "r"], kind=[0, 0, 1], size=[np.nan, 1.0, np.nan], replicas=Ragged.from_rows([[0], [], []])
-    )
-    with pytest.raises(MissingField) as caught:
-        TransmissionMaps(Instance(Cluster(["a"]), workload))
-    assert [fault.place for fault in caught.value.faults] == ["topology", "tasks[0].size", "tasks[1].replicas"]
 
 
 def test_bad_distances_are_bad_input() -> None:

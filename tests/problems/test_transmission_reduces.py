@@ -9,13 +9,10 @@ import numpy as np
 import pytest
 from transmission_instances import DISTANCES, PLACED, example, posed
 
-from optsched.core.errors import InputError, MissingField, TooLarge
+from optsched.core.errors import InputError, TooLarge
 from optsched.core.instance import (
-    REDUCE,
-    Cluster,
     Instance,
     Shuffle,
-    Workload,
 )
 from optsched.core.results import Violation
 from optsched.problems.base import GRID
@@ -50,13 +47,6 @@ def test_grid_and_exact_sums() -> None:
             round(sizes[0] * DISTANCES[2][node] * grid) + round(sizes[1] * DISTANCES[1][node] * grid)
             for node in range(4)
         ]
-
-
-def test_missing_fields() -> None:
-    """Tests that an absent topology and an absent shuffle are reported."""
-    with pytest.raises(MissingField) as caught:
-        TransmissionReduces(Instance(Cluster(["a"]), Workload(["r"], kind=[REDUCE])))
-    assert [fault.place for fault in caught.value.faults] == ["topology", "shuffle"]
 
 
 @pytest.mark.parametrize("size", [2.0**52 + 1, 2.0**53, 2.0**32 + 1 / 3])
