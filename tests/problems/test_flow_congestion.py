@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from congestion_instances import instances, problems
+from congestion_instances import instances, paper, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,9 +27,7 @@ from optsched.core.instance import (
     Workload,
 )
 from optsched.core.placement import NONE
-from optsched.core.resources import folder
 from optsched.core.results import Violation
-from optsched.instances.files import load
 from optsched.problems import Flow, FlowCongestion, flow_congestion
 from optsched.problems.base import GRID
 from optsched.searches.enumeration import best_placement
@@ -55,13 +53,6 @@ def posed(running: list[list[float]], rates: list[float], slots: int = 4, **para
     return FlowCongestion(Instance.initial(two_nodes(slots), workload, running_rates=rows), **parameters)
 
 
-def paper(name: str) -> Instance:
-    """A worked example of the library."""
-    instance = load(folder("instances") / "papers" / f"{name}.json")
-    assert isinstance(instance, Instance)
-    return instance
-
-
 def value(problem: FlowCongestion, nodes: list[int]) -> float:
     """Penalty of a placement in MB/s."""
     return float(problem.evaluate(problem.placement(nodes))[0])
@@ -82,7 +73,7 @@ class TestConvexity:
 
     def test_counterexample(self) -> None:
         """Tests two Greps on nodes with {12.8, 12.8}: 11.3202 apart, 11.2725 together (Hsu and Freeh, note 5)."""
-        problem = FlowCongestion(paper("hsu-not-convex"))
+        problem = paper("hsu-not-convex")
         units = problem.load_units(0, np.array([[1], [2]])) / GRID
         assert [2 * units[0], units[1]] == pytest.approx([11.3202, 11.2725], abs=5e-5)
         assert value(problem, [0, 1]) == pytest.approx(12.4002, abs=5e-5)
@@ -181,7 +172,7 @@ def test_any_prices_bound_the_optimum(problem: FlowCongestion, data: st.DataObje
 
 def test_large_prices_are_exact() -> None:
     """Tests that prices beyond int64 are added in Python integers: the bound is the same with all scaled up."""
-    problem = FlowCongestion(paper("hsu-two-clusters"))
+    problem = paper("hsu-two-clusters")
     counts, classes = np.array([17 * GRID, 0]), np.array([0, 5, GRID, 2])
     once = problem.price_bound(counts, classes, 1)
     assert once == problem.price_bound(counts * 2**20, classes * 2**20, 2**20)
