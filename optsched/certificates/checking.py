@@ -55,7 +55,7 @@ NOTHING = "nothing"
 class Finding:
     """One thing that was looked at: what, whether it holds, what was found, and whether that proves a claim.
 
-    Of a proof that is a tree `cases` says how many cases it has, and `seconds` how long they took to check.
+    For a proof by a tree, `cases` is the number of its cases, and `seconds` how long they took to check.
     """
 
     what: str
@@ -81,7 +81,7 @@ class Enumerated:
     Attributes
     ----------
     value
-        Of the best one; None where none is feasible.
+        Value of the best one; None if none is feasible.
     front
         Values of all Pareto-optimal ones, the best of the first component first.
     """

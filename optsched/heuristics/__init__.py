@@ -130,15 +130,15 @@ def run(
     seed
         A whole number, or several, of `numpy.random.SeedSequence`; driver and heuristic have streams of their own.
     max_idle_rounds
-        Of a policy: rounds without an assignment after which it counts as starved (default 100).
+        For a policy: rounds without an assignment after which it counts as starved (default 100).
     observers
-        Of a policy: called with (time, problem, decision) after each decision.
+        For a policy: called with (time, problem, decision) after each decision.
     time_limit
         Seconds. Past them the run ends with an error and no placement. The shipped heuristics look at the clock in
         their loops. Code from outside is broken off where it stands, in the main thread of Unix and between steps of
         Python code; elsewhere it may call `optsched.core.deadline.check` itself.
     **parameters
-        The heuristic's own. Of a policy in a problem that decides when tasks run also `heartbeat` (seconds, default 3)
+        The heuristic's own. A policy in a problem that decides when tasks run also has `heartbeat` (seconds, default 3)
         and `assign` (`all` or `one`), as in `optsched.simulate`, unless it has its own of that name. There a batch
         heuristic of the list decides in rounds, and takes `problem`, `period` and `on_free` of
         `optsched.simulating.EveryRound`, too.

@@ -253,7 +253,7 @@ class GapReport:
     run
         What the heuristic did.
     seed
-        Of the run.
+        Seed of the run.
     reference
         What it is measured against.
     objective
@@ -562,12 +562,12 @@ def gap(
     reference
         A reference or solution to measure against, where several heuristics share one; else the problem is solved.
     profile
-        Of the solver.
+        Solver profile, by name or path.
     time_limit
         Seconds for solving, instead of the profile's, and as many for the run of the heuristic. By default there is the
         profile's limit for solving, and none for the heuristic. A report says what was cut short.
     **parameters
-        Of the heuristic.
+        Parameters of the heuristic.
 
     Returns
     -------

@@ -377,7 +377,7 @@ def job_reductions(runs: Any, name: str | None = None) -> pd.DataFrame:
     Parameters
     ----------
     runs
-        Of two names or more, as many of each, on the same instances in the same order.
+        Runs of two names or more, as many of each, on the same instances in the same order.
     name
         The one that is compared with the others; by default that of the last run.
 
@@ -497,7 +497,7 @@ def regret(
     problem
         Name of the problem that is posed on each snapshot. Decisions without a task that it places are left out.
     parameters, profile, time_limit
-        Of the problem, and of each solve.
+        Parameters of the problem; profile and seconds of each solve.
 
     Returns
     -------

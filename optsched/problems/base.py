@@ -580,11 +580,11 @@ class TaskProblem(BaseProblem[Instance, Decided]):
     Attributes
     ----------
     kinds
-        Of the class: which kinds of tasks it decides on, maps unless it says otherwise.
+        Set by the class: which kinds of tasks it decides on, maps unless it says otherwise.
     tasks
         int64: indices of the tasks to decide on, that is the pending ones of these kinds.
     by_replicas
-        Of the class: whether it matters where a map's block is.
+        Set by the class: whether it matters where a map's block is.
     replicas
         One row for each of `tasks`.
     """

@@ -64,7 +64,7 @@ class Groups:
     Attributes
     ----------
     ids
-        Of the groups.
+        Ids of the groups.
     weights
         Share that is due to each, w: fractions that sum to 1 (Guo et al. 2012, equation 8). Weights are the decimals
         that they are written as, so that 0.2, 0.3, 0.5 are the shares of 2, 3, 5.

@@ -33,7 +33,7 @@ def locality_counts(problem: TaskProblem[Any], placement: Placement) -> Mapping[
     problem
         That places maps or reduces.
     placement
-        Of the problem; feasible or not.
+        A placement of the problem; feasible or not.
 
     Returns
     -------

@@ -33,7 +33,7 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
     Attributes
     ----------
     left_to_send
-        Of each node: its supply once every arc flows at its lower limit.
+        For each node: its supply once every arc flows at its lower limit.
     free
         Indices of the arcs on which there is something to decide.
     cut_off

@@ -334,11 +334,11 @@ def extrapolated(
     Parameters
     ----------
     emitted, sender, receiver
-        Of each shuffle entry: A_jf in MB (NaN where unknown), index of the map, index of the reduce.
+        For each shuffle entry: A_jf in MB (NaN where unknown), index of the map, index of the reduce.
     size, bytes_read, job
-        Of each task: B_j and d_j in MB (NaN where unknown), and the index of its job or -1.
+        For each task: B_j and d_j in MB (NaN where unknown), and the index of its job or -1.
     fan_out, reporting
-        Of each task: how many reduces it sends to, and whether it is known of any how much. To be given where the
+        For each task: how many reduces it sends to, and whether it is known of any how much. To be given where the
         entries are those of some reduces only, and all of each of them; else both are seen in the entries.
 
     Returns

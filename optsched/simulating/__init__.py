@@ -98,7 +98,7 @@ def simulate(
     slowstart
         The share of a job's maps that must have ended before its reduces are offered (Hadoop: 0.05; `observed`: 0).
     seed
-        Of the heartbeats and of the policy's draws. The same instance, policy and seed give the same run.
+        Seed of the heartbeats and of the policy's draws. The same instance, policy and seed give the same run.
     until
         Seconds on the clock of the instance after which nothing happens any more.
     observers
@@ -204,7 +204,7 @@ def run_posed(
     seed, observers, heartbeat, assign
         As in `optsched.simulate`. Observers get the problem posed on the present snapshot.
     **rounds
-        Of a batch heuristic: what `EveryRound` takes.
+        For a batch heuristic: what `EveryRound` takes.
 
     Raises
     ------

@@ -319,7 +319,7 @@ class Engine(Asked, Course):
     Attributes
     ----------
     node, start, end
-        Of each task of the instance: where it ran, and from when to when; -1 and `NEVER` for what did not happen.
+        For each task of the instance: where it ran, and from when to when; -1 and `NEVER` for what did not happen.
     beats
         The heartbeats; None without.
     reports

@@ -53,7 +53,7 @@ class EveryRound(Policy):
     on_free
         Free slots that a round waits for; all slots, where there are fewer.
     problem_parameters
-        Of the problem.
+        Parameters of the problem.
     time_limit
         Seconds for each round of `solve`; what is held by then is taken.
     **parameters

@@ -190,7 +190,7 @@ class Shuffling:
     of_map, of_reduce
         For each task the entries that it sends, and those that it receives.
     node
-        Of each map that has ended the node it ran on, else -1; shape (tasks,).
+        For each map that has ended, the node it ran on, else -1; shape (tasks,).
 
     Examples
     --------

@@ -112,7 +112,7 @@ def min_cost_flow(
     Parameters
     ----------
     tail, head, lower, capacity, cost
-        Of each arc, int64, shape (arcs,): its nodes, the limits of its flow (`UNBOUNDED` is none), cost per unit, any
+        For each arc, int64, shape (arcs,): its nodes, the limits of its flow (`UNBOUNDED` is none), cost per unit, any
         sign.
     supply
         What each node sends (negative: receives), shape (nodes,).

@@ -91,7 +91,7 @@ class Profile:
     relative_gap, absolute_gap
         The solver may stop at this gap; such an end is FEASIBLE with limit GAP, never OPTIMAL.
     threads, random_seed
-        Of the solver.
+        Threads and random seed of the solver.
     highs
         Further options of HiGHS, by its own names and types.
 

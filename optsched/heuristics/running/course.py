@@ -164,7 +164,7 @@ class Course:
     now
         The time.
     node, start, end
-        Of each task: where it ran, and from when to when; -1 and `NEVER` for what did not happen.
+        For each task: where it ran, and from when to when; -1 and `NEVER` for what did not happen.
     running
         How many tasks run.
 

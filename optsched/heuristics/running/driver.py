@@ -192,7 +192,7 @@ def drive(
     policy
         It is started again.
     seed
-        Of the driver's and the policy's streams (`streams`).
+        Seed of the driver's and the policy's streams (`streams`).
     max_idle_rounds
         Rounds without an assignment, one after another, after which it counts as starved.
     observers

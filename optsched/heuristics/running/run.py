@@ -158,7 +158,7 @@ class HeuristicRun:
     schedule
         Where and when, where the problem decides that; its `placement` is where.
     assumed
-        Of a policy over time, in words: how long tasks take, and when slots are offered.
+        For a policy over time, in words: how long tasks take, and when slots are offered.
     seconds
         Wall-clock time, for a policy with its driver.
     rounds, idle_slot_time

@@ -66,7 +66,7 @@ def import_swim(
     path
         The file, plain or gzipped: six columns without a header.
     nodes, slots
-        Of the generated cluster: nodes, and slots of each, as many for reduces.
+        Nodes of the generated cluster, and slots of each for maps, and as many for reduces.
     replicas
         Different nodes that hold each map's block, drawn uniformly at random.
     block
@@ -74,7 +74,7 @@ def import_swim(
     first
         Only the first jobs of the trace, this many; None for all.
     seed
-        Of the draw.
+        Seed of what is drawn.
     rate
         MB that a task goes through in a second. Tasks have times then, so that the trace can be run over time: a second
         to begin with, and what a map reads, or a reduce takes in and writes, at this rate. None: no times.

@@ -1,6 +1,6 @@
 """Explains gaps: what a heuristic's placement does differently from an optimal one, and what each difference costs.
 
-Of a schedule it says what its jobs and tasks waited for.
+For a schedule it says what jobs and tasks waited for.
 The moves from one to the other are chains and cycles, each with its gain; the gains add up to the gap. Objectives and
 feasibility come from `problems` alone, references and runs from `gaps`.
 """
@@ -96,7 +96,7 @@ def explain(
         What is decided, and at what cost.
     heuristic
         A heuristic as `optsched.gap` takes it; or a `Placement`, a `Solution` of any problem on the instance, or a list
-        with a node id, a node index or None for each of `problem.tasks`. Of a problem over time a policy, a `Schedule`
+        with a node id, a node index or None for each of `problem.tasks`. For a problem over time a policy, a `Schedule`
         or a `Solution` that holds one. It may be left out where nothing is feasible.
     seed, reference, profile, time_limit
         As for `optsched.gap`.
@@ -104,13 +104,13 @@ def explain(
         The number of changes of the instance (one more slot, one more replica, room for one more task) solved for what
         they would be worth. Not of schedules.
     **parameters
-        Of the heuristic.
+        Parameters of the heuristic.
 
     Returns
     -------
     Explanation
         Its chains' gains add up to the gap, exactly. `print` it for sentences; `to_dict` is for JSON. Where nothing is
-        feasible it has a `conflict` instead, and the heuristic is not run. Of a problem over time it is a
+        feasible it has a `conflict` instead, and the heuristic is not run. For a problem over time it is a
         `ScheduleExplanation`: what jobs and tasks waited for, and the chain of tasks that the makespan is.
 
     Raises

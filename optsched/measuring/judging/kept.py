@@ -97,7 +97,7 @@ def judged_in_full(
     found
         Those without checks are passed over.
     seeds, time_limit
-        Of each check, as `Claim.judge` takes them.
+        Seeds and seconds of each check, as `Claim.judge` takes them.
     file
         Where findings are kept. What this version has judged there is not judged again, of any claim. What no claim
         checks any more is dropped.

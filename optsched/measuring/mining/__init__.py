@@ -102,7 +102,7 @@ class Find(Judged):
     aim, claim
         What was looked for; the name of the broken claim, where it was given by name.
     profile, limits
-        Of the solver, and of each run, which had a process of its own where there are any.
+        Profile of the solver, and limits of each run; with limits a run had its own process.
     tried, command
         How many instances were tried, with those of shrinking, and what finds it again.
     minimal
@@ -358,15 +358,15 @@ def mine(
         The instances to try, by default 2000, or where there is a `time_limit` as many as it allows. Shrinking,
         which comes to an end by itself, is not counted.
     seed
-        Of the search: the same arguments find the same instance, unless `time_limit` cuts the search short.
+        Seed of the search: the same arguments find the same instance, unless `time_limit` cuts the search short.
     run_seeds
-        Of the heuristic's runs on each instance, as `optsched.study` takes seeds.
+        Seeds of the heuristic's runs on each instance, as `optsched.study` takes seeds.
     over
         Which gap of these runs counts: `worst`, `mean`, `median`, or a quantile between 0 and 1.
     worst
         `relative` gaps, where any gap over 0 (the optimum is 0) is worse than every share, or `absolute` ones.
     component
-        Of the objective; by default the first that differs.
+        Component of the objective; by default the first that differs.
     claim
         In place of a gap: a function, or `package.module:function`, called with the `GapReport` of each feasible
         placement. True or False says whether the claim holds; a number how far it is from being broken, which it is
@@ -375,14 +375,14 @@ def mine(
     failures
         Whether a run that fails or has no feasible placement is worse than every gap.
     parameters
-        Of the problem.
+        Parameters of the problem.
     family, family_parameters
         Where the search starts; by default at the problem's own family, at small sizes, or, where the heuristic needs
         what its instances lack, at `mixed`. Numbers stay within the range that the family draws, or 0 to 10.
     most_tasks, most_nodes
         How large the instances may become.
     profile
-        Of the solver.
+        Solver profile, by name or path.
     time_limit
         Seconds in all; three tenths are kept for shrinking; what was found until then is the answer.
     step

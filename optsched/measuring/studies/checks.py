@@ -82,7 +82,7 @@ class CheckArguments(TypedDict, total=False):
         Which gap of the runs on an instance, or on all instances of a family: `worst`, `mean`, `median`, or a
         quantile such as 0.9.
     component
-        Of the objective; by default the first that differs.
+        Component of the objective; by default the first that differs.
     frontier
         Whether the component is compared with the best at the other component's value, instead of with the optimum.
     feasible
@@ -93,10 +93,10 @@ class CheckArguments(TypedDict, total=False):
         Whether the reference must be proved by certificates, all of it (True), or but for allowed kinds
         (`["solver"]`).
     seeds
-        Of the heuristic: how many, from 0, or which: a list, or a text (`"0-9"`). By default ten where it draws
+        Seeds of the heuristic: how many, from 0, or which: a list, or a text (`"0-9"`). By default ten where it draws
         random numbers, else one.
     parameters
-        Of the problem.
+        Parameters of the problem.
     profile, time_limit
         As for `optsched.gap`.
     run_limit, memory_limit

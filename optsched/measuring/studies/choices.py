@@ -210,7 +210,7 @@ class Family:
     name
         As `optsched list families` knows it.
     seeds
-        Of the instances, as `seeds_of` takes them.
+        Seeds of the instances, as `seeds_of` takes them.
     parameters
         That differ from the family's defaults.
 

@@ -77,9 +77,9 @@ def study(
     heuristics
         Names (with parameters: `dl,reading=heartbeat`), callables, policies; by default all that serve the problem.
     seeds
-        Of the heuristics: how many, from 0, or which.
+        Seeds of the heuristics: how many, from 0, or which.
     parameters
-        Of the problems: `{"levels": (0, 1, 2)}` of all that have it, `{"latency": {"w_rem": 5}}` of one.
+        Parameters of the problems: `{"levels": (0, 1, 2)}` for all that have it, `{"latency": {"w_rem": 5}}` for one.
     profile, time_limit
         As for `optsched.gap`: of each reference, and of each run.
     run_limit, memory_limit
@@ -501,7 +501,7 @@ def _difference(gap: float) -> str:
 def _gap_note(group: Sequence[GapReport]) -> str:
     """The notes on a row: errors, starvation, violations, what was out of time, and in how many of its runs.
 
-    Of a policy over time, also how long tasks were assumed to take, and when slots to be offered.
+    For a policy over time, also how long tasks were assumed to take, and when slots to be offered.
     """
     notes: dict[str, int] = {}
     for report in group:

@@ -443,7 +443,7 @@ def sweep(
     instances, problems, heuristics, seeds, profile
         As for `optsched.study`. Heuristics are such as other processes can import: of the list, or of a module.
     parameters
-        Of the problems, as for `optsched.study`; or a list of several such; each is tried.
+        Parameters of the problems, as for `optsched.study`; or a list of them, each of which is tried.
     time_limit
         Seconds for each reference, and for each run, which look at the clock themselves; by default the profile's.
     run_limit, memory_limit
