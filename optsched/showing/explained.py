@@ -13,18 +13,7 @@ from optsched.measuring.explaining import Explanation
 from optsched.measuring.explaining.chains import Chain
 from optsched.measuring.explaining.explanation import MOST, Move, gained
 from optsched.measuring.printing import number
-from optsched.showing.figures import (
-    SMALL,
-    begun,
-    fold,
-    headed,
-    keyed,
-    named,
-    plain,
-    settings,
-    short,
-    trimmed,
-)
+from optsched.showing.figures import SMALL, begun, fold, headed, keyed, named, plain, settings, short, trimmed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
