@@ -57,7 +57,7 @@ def test_written_by_its_ending_and_twice_the_same(tmp_path: Path, kind: str, sta
 def test_bytes_do_not_depend_on_the_process() -> None:
     """Tests that another process, with other hashes, writes the same SVG."""
     code = (
-        "import sys; from optsched.showing.figures import *; from optsched.showing.figures import settings\n"
+        "import sys; from optsched.showing.figures import begun, picture, settings\n"
         "with settings():\n    figure = begun(3, 2); figure.subplots().set_title('same')\n"
         "sys.stdout.buffer.write(picture(figure))"
     )
