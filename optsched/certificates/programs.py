@@ -1,6 +1,6 @@
 """`dual` certificates of any problem with an integer program (`Programmed`): a tree of cases with multipliers.
 
-The checker makes the program anew from the instance. Of a class of another package it first holds the program against
+The checker builds the program again from the instance. Of a class of another package it first holds the program against
 the class's `objective` and `violations`, on every placement of a small instance and on samples of a large one.
 """
 

@@ -104,10 +104,10 @@ def test_a_wrong_optimum_is_reported(
     replaced = peers.Peer(right.form, right.package, right.pose, wrong, bound=right.bound)
     monkeypatch.setitem(peers.PEERS, name, replaced)
     assert compare.main(["--problem", row, "--sizes", "tiny", "--repeats", "1", "--way", way]) == 1
-    told = capsys.readouterr().err
-    assert f"DIFFERENT: {row} / solve / tiny" in told
-    assert name in told
-    assert "default" in told
+    output = capsys.readouterr().err
+    assert f"DIFFERENT: {row} / solve / tiny" in output
+    assert name in output
+    assert "default" in output
 
 
 def test_patterns_may_be_repeated(compare: ModuleType, tmp_path: Path) -> None:
@@ -124,12 +124,12 @@ def test_patterns_may_be_repeated(compare: ModuleType, tmp_path: Path) -> None:
 def test_limits_and_what_is_hopeless(compare: ModuleType, tmp_path: Path) -> None:
     """Tests that a way over the limit is killed and left out at larger sizes, and that a command's failure is shown."""
     running = sys.modules["comparing.running"]
-    told = running._contained([sys.executable, "-c", "import time; time.sleep(60)"], compare.Limits(0.3))
-    assert told["ended"].startswith("timed-out")
+    done = running._contained([sys.executable, "-c", "import time; time.sleep(60)"], compare.Limits(0.3))
+    assert done["ended"].startswith("timed-out")
     assert running.started([sys.executable, "-c", "raise SystemExit('no such thing')"]) == {"ended": "no such thing"}
     fast, slow = ({"phases": {"pose": {"cpu": 0.0}, "solve": {"cpu": cpu}}} for cpu in (0.1, 9.0))
     left_out: dict[str, str] = {}
-    running._leave_out({"default": fast, "slow": slow, "killed": told}, left_out)
+    running._leave_out({"default": fast, "slow": slow, "killed": done}, left_out)
     assert left_out["slow"] == "left out: 90 times the default at a smaller size"
     assert left_out["killed"].startswith("left out: at a smaller size timed-out")
     assert set(left_out) == {"slow", "killed"}
@@ -188,7 +188,7 @@ def test_worst_choice_of_the_default(compare: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         (["--sizes", "huge"], "--sizes huge: give some of tiny, small, anchors, large"),
         (["--repeats", "0"], "--repeats 0: give a whole number, 1 or more"),
@@ -196,21 +196,21 @@ def test_worst_choice_of_the_default(compare: ModuleType) -> None:
         (["--problem", "lsapp"], "invalid choice: 'lsapp'"),
     ],
 )
-def test_wrong_options(compare: ModuleType, capsys: pytest.CaptureFixture[str], given: list[str], told: str) -> None:
+def test_wrong_options(compare: ModuleType, capsys: pytest.CaptureFixture[str], given: list[str], message: str) -> None:
     """Tests that a wrong option is one line with what to give."""
     with pytest.raises(SystemExit):
         compare.main(given)
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_files_of_something_else_are_refused(compare: ModuleType, tmp_path: Path) -> None:
     """Tests that a result of other versions, and a file that is no result, are neither continued nor overwritten."""
     file = tmp_path / "result.json"
-    for content, told in (("{}", "not a result of this program"), (None, "other versions or on another machine")):
+    for content, message in (("{}", "not a result of this program"), (None, "other versions or on another machine")):
         if content is None:
             content = json.dumps({"format": compare.FORMAT, "versions": {}, "machine": {}, "rows": []})
         file.write_text(content)
-        with pytest.raises(SystemExit, match=told):
+        with pytest.raises(SystemExit, match=message):
             compare.main(["--problem", "lsap", "--sizes", "tiny", "--json", str(file)])
         assert file.read_text() == content
 
@@ -224,11 +224,11 @@ def test_in_processes_of_their_own(tmp_path: Path) -> None:
     command += ["--repeats", "1", "--row", "*/ tiny /*", "--json", str(tmp_path / "result.json")]
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
     (row,) = json.loads((tmp_path / "result.json").read_text())["rows"]
-    answers = {tuple(told["answer"]) for told in row["ways"].values()}
+    answers = {tuple(entry["answer"]) for entry in row["ways"].values()}
     assert len(answers) == 1, answers
     assert {"default", "route arrays", "route pyomo", "route pulp", "SciPy linear_sum_assignment"} <= set(row["ways"])
     assert row["ways"]["default"]["certificate"]["proved"] is True
-    assert all(told["memory_mb"] > 0 for told in row["ways"].values())
+    assert all(entry["memory_mb"] > 0 for entry in row["ways"].values())
     assert "### The default against every other way that is shipped" in ended.stdout
 
 

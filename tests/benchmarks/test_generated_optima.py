@@ -43,9 +43,9 @@ def test_instances_agree_and_are_kept(study: ModuleType, tmp_path: Path, capsys:
     kept = tmp_path / "kept"
     arguments = ["--instances", str(len(SHIPPED)), "--processes", "1", "--seed", "5", "--json", str(kept)]
     assert study.main(arguments) == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     for record in SHIPPED:
-        assert f"| {record.name} | 1 |" in told
+        assert f"| {record.name} | 1 |" in output
     (line,) = kept.read_text().splitlines()
     kept.write_text(json.dumps(json.loads(line) | {"failed": [[7, "latency: something"]]}) + "\n")
     assert study.main(arguments) == 1
@@ -57,10 +57,10 @@ def test_problems_can_be_chosen(study: ModuleType, capsys: pytest.CaptureFixture
     """Tests that only the numbers of the named problems are run, and that a name that is none is wrong usage."""
     arguments = ["--instances", str(len(SHIPPED)), "--processes", "1", "--problem", "lsap", "--problem", "flow"]
     assert study.main(arguments) == 0
-    told = capsys.readouterr().out
-    assert "| all | 2 |" in told
-    assert "| lsap | 1 |" in told
-    assert "latency |" not in told
+    output = capsys.readouterr().out
+    assert "| all | 2 |" in output
+    assert "| lsap | 1 |" in output
+    assert "latency |" not in output
     with pytest.raises(SystemExit):
         study.main(["--problem", "none"])
 
@@ -77,9 +77,9 @@ def test_numbers_have_their_instances(study: ModuleType) -> None:
 def test_one_instance_is_reported(study: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     """Tests `--only`."""
     assert study.main(["--only", "6"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("latency, as drawn")
-    assert told.endswith("nothing is wrong with it\n")
+    output = capsys.readouterr().out
+    assert output.startswith("latency, as drawn")
+    assert output.endswith("nothing is wrong with it\n")
 
 
 def answering(
@@ -115,7 +115,7 @@ def test_other_routes_are_looked_at(study: ModuleType) -> None:
         values = {"termination": Termination.FEASIBLE, "objective": (best + held,), "bound": (best + bound,)}
         return lambda found: replace(found, limit=limit, **values)
 
-    told: list[tuple[Callable[[Any], Any], str]] = [
+    shown: list[tuple[Callable[[Any], Any], str]] = [
         (lambda found: replace(found, objective=(best + 1,)), f"arrays says {best + 1}, the default {best}"),
         (
             lambda found: replace(found, termination=Termination.INFEASIBLE),
@@ -126,7 +126,7 @@ def test_other_routes_are_looked_at(study: ModuleType) -> None:
         (stopped(Limit.TIME, 0, 1), f"arrays claims the bound {best + 1}"),
         (raising(SolverDisagreement("other value")), "arrays: other value"),
     ]
-    for change, line in told:
+    for change, line in shown:
         with pytest.MonkeyPatch.context() as patch:
             answering(study, patch, change, lambda route: route == "arrays")
             assert line in compared(study, number)[0][0]
@@ -167,8 +167,8 @@ def test_the_default_is_looked_at(study: ModuleType) -> None:
     ):
         with pytest.MonkeyPatch.context() as patch:
             answering(study, patch, change, lambda route: route is None)
-            told = compared(study, number)[0]
-        assert all(any(line in text for text in told) for line in lines), told
+            wrong = compared(study, number)[0]
+        assert all(any(line in text for text in wrong) for line in lines), wrong
 
 
 def test_words_are_counted(study: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,8 +31,8 @@ def test_runs_are_right_and_kept(study: ModuleType, tmp_path: Path, capsys: pyte
     kept = tmp_path / "kept"
     arguments = ["--runs", "24", "--processes", "1", "--seed", "5", "--json", str(kept)]
     assert study.main(arguments) == 0
-    told = capsys.readouterr().out
-    assert "| runs | 24 |" in told
+    output = capsys.readouterr().out
+    assert "| runs | 24 |" in output
     (line,) = kept.read_text().splitlines()
     kept.write_text(json.dumps(json.loads(line) | {"failed": [[7, "beats a bound"]]}) + "\n")
     assert study.main(arguments) == 1
@@ -73,6 +73,6 @@ def test_bounds_are_looked_at(study: ModuleType, monkeypatch: pytest.MonkeyPatch
     """Tests that a run past a bound is reported, also past an optimum of a tiny one."""
     run, done = whole(study, "levels")
     monkeypatch.setattr(study, "best_decision", lambda problem: ((10**9,), None))
-    told = study.broken(replace(run, tiny=True), done, twice=False)
-    assert sorted(told) == sorted(line for line in told if "beats enumeration 1000000000" in line)
-    assert len(told) == 2
+    wrong = study.broken(replace(run, tiny=True), done, twice=False)
+    assert sorted(wrong) == sorted(line for line in wrong if "beats enumeration 1000000000" in line)
+    assert len(wrong) == 2

@@ -79,10 +79,10 @@ def test_what_is_drawn(study: ModuleType, trace: Path) -> None:
 def test_table(study: ModuleType, trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Tests that there is a row for each policy and each way to know durations, and that seeds tell."""
     study.main([str(trace), "--repeats", "2", "--heartbeat", "0", "--arrival", "started"])
-    told = capsys.readouterr()
-    rows = [line.strip("| ").split(" | ") for line in told.out.splitlines()[2:]]
+    output = capsys.readouterr()
+    rows = [line.strip("| ").split(" | ") for line in output.out.splitlines()[2:]]
     assert [row[1:3] for row in rows] == [[policy, known] for policy in study.POLICIES for known in study.KNOWN]
     assert rows[0][3:] == ["+0 %"] * 5 + ["100 %", "+0 % (+0 % to +0 %)"]
-    assert "small: 2 jobs, attempts by level 3, 0, 1" in told.err
+    assert "small: 2 jobs, attempts by level 3, 0, 1" in output.err
     study.main([str(trace), "--repeats", "1", "--reduces", "recorded"])
     assert "| fair | of all |" in capsys.readouterr().out

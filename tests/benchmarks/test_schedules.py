@@ -22,9 +22,9 @@ def test_instances(study: ModuleType) -> None:
 def test_table(study: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     """Tests that each instance has a row for both problems, with a bound that is no more than the value."""
     study.main(["--seeds", "1", "--size", "3,2,12,2", "--reduces", "1"])
-    told = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
-    assert [cells[2] for cells in told] == [Makespan.name, JobTimes.name]
-    for cells in told:
+    lines = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [cells[2] for cells in lines] == [Makespan.name, JobTimes.name]
+    for cells in lines:
         value, bound = map(float, cells[3:5])
         assert bound <= value
         assert (cells[5] == "proved") == (bound == value)
@@ -42,7 +42,7 @@ def test_out_of_time(study: ModuleType) -> None:
 def test_stages(study: ModuleType) -> None:
     """Tests that each stage after the first has a row, which says that what it closes is open without it, or not."""
     problem = Makespan(optsched.load("papers/pna-job-times"))
-    told = [row.split(" | ") for row in study.stage_rows([problem, problem], 60)]
-    assert all(cells[1] == "2" and cells[2] in ("0", "2") and cells[3] in ("0", "2") for cells in told)
-    assert told[0][0] == "jobs alone"
+    shown = [row.split(" | ") for row in study.stage_rows([problem, problem], 60)]
+    assert all(cells[1] == "2" and cells[2] in ("0", "2") and cells[3] in ("0", "2") for cells in shown)
+    assert shown[0][0] == "jobs alone"
     assert len(list(study.staged(1))) > 14

@@ -124,8 +124,8 @@ def test_a_cheap_bound_proves_a_word() -> None:
     assert f"proved {proof}" in str(verdict).splitlines()
     words = tuple(replace(certificate, kind=Proof.SOLVER, data={}) for certificate in solution.certificates)
     tried = certify(LATENCY, replace(solution, certificates=words), enumerated=Enumerated(value=(3, 9)))
-    told = "proof of {} by enumeration: every placement was tried: {}, claimed {}"
-    assert tried.proofs == (told.format("makespan", 3, 3), told.format("work", 9, 9))
+    text = "proof of {} by enumeration: every placement was tried: {}, claimed {}"
+    assert tried.proofs == (text.format("makespan", 3, 3), text.format("work", 9, 9))
 
 
 def test_dishonest_termination() -> None:
@@ -282,8 +282,8 @@ TOLD: list[tuple[tuple[Problem, Solution], str]] = [
 @pytest.mark.parametrize(("given", "expected"), TOLD)
 def test_what_is_told(given: tuple[Problem, Solution], expected: str) -> None:
     """Tests each line that is said of a solution, true or changed, after those that say what it is of."""
-    told = str(certify(*given)).splitlines()
-    assert told[3:] == [line.strip() for line in expected.strip().splitlines()]
+    lines = str(certify(*given)).splitlines()
+    assert lines[3:] == [line.strip() for line in expected.strip().splitlines()]
 
 
 def test_what_is_no_problem_is_told() -> None:
@@ -336,8 +336,8 @@ def test_strangers_and_violations_are_told_in_order() -> None:
         f'latency has no component "{name}"' for name in ("age", "cost", "zeal")
     ]
     verdict = certify(LATENCY, replace(solution, decision=Placement.empty(5)))
-    (told,) = verdict.contradicted
-    assert told == "placement: " + "; ".join(f"every-task-placed(t{task}) by 1" for task in range(3)) + "; and 2 more"
+    (shown,) = verdict.contradicted
+    assert shown == "placement: " + "; ".join(f"every-task-placed(t{task}) by 1" for task in range(3)) + "; and 2 more"
 
 
 def test_enumeration_and_rivals_are_told() -> None:
@@ -356,11 +356,11 @@ def test_enumeration_and_rivals_are_told() -> None:
     with pytest.raises(CertificateInvalid, match="proof of makespan by enumeration"):
         tried.raise_unless_proved(["solver"])
     slower, best = LATENCY.placement([0, 0, 0, 0, 1]), LATENCY.placement([0, 0, 0, 1, 2])
-    told = certify(LATENCY, words, against={"slower": slower, "best": best, "none": Placement.empty(5)})
-    assert str(told).splitlines()[-3] == "ok     rivals: slower, best found nothing better than the bound"
+    verdict = certify(LATENCY, words, against={"slower": slower, "best": best, "none": Placement.empty(5)})
+    assert str(verdict).splitlines()[-3] == "ok     rivals: slower, best found nothing better than the bound"
     far = replace(words, bound=(4, 9), certificates=(replace(WORDS[0], claim=4), WORDS[1]))
-    told = certify(LATENCY, far, against={"none": Placement.empty(5), "best": best, "slower": slower})
-    assert "bound of makespan: 4 is claimed, but best found 3, 9" in told.contradicted
+    verdict = certify(LATENCY, far, against={"none": Placement.empty(5), "best": best, "slower": slower})
+    assert "bound of makespan: 4 is claimed, but best found 3, 9" in verdict.contradicted
     posed = small_problem("generalized-assignment", 1)
     solution = solve(posed)
     assert solution.decision is not None
@@ -379,9 +379,9 @@ def test_enumeration_and_rivals_are_told() -> None:
         "claims feasible-decisions 1, not feasible-decisions 0": replace(shown, claim=1),
         "steps: the leaf at step 0 proves nothing": shown,
     }
-    for told, certificate in tellings.items():
+    for ending, certificate in tellings.items():
         (found,) = certify(posed, replace(nothing, certificates=(certificate,))).contradicted
-        assert found.endswith(told)
+        assert found.endswith(ending)
     tried = replace(nothing, certificates=(replace(shown, kind=Proof.ENUMERATION),))
     assert certify(posed, tried).unproved == ("that there is no feasible placement rests on: enumeration",)
     with pytest.MonkeyPatch.context() as patch:

@@ -50,14 +50,14 @@ def test_nothing_feasible() -> None:
     stranded = generalized.posed([[1], [1]], {"weight": [[2], [4]]}, {"weight": [3]})
     found = solve(crowded)
     word = Reference(crowded, solution=replace(found, certificates=()))
-    told = [Reference(crowded, solution=found), word, Reference(stranded), Reference(generalized.SMALL)]
-    assert [reference.infeasible for reference in told] == [
+    references = [Reference(crowded, solution=found), word, Reference(stranded), Reference(generalized.SMALL)]
+    assert [reference.infeasible for reference in references] == [
         "proof: combinatorial",
         "proof: solver",
         "t1 fits on no node that it may use",
         None,
     ]
-    report = gap_of(crowded, run(crowded, lambda *_: [0, 0]), 0, told[0])
+    report = gap_of(crowded, run(crowded, lambda *_: [0, 0]), 0, references[0])
     assert (report.reference.kind, report.deciding) == (None, None)
     assert gap_row("mine", [report])["note"].startswith("infeasible, like every placement: capacity")
 
@@ -198,12 +198,12 @@ def test_bug_solution_of_the_base_class_was_a_proved_reference() -> None:
     problem = Doubled(FIGURE_2)
     base, own = solve(Lsap(FIGURE_2)), solve(problem)
     priced = replace(base, objective=problem.evaluate(base.decision))
-    for given, told in (
+    for given, message in (
         (base, "is not worth 0$"),
         (replace(own, decision=Placement.of([0, 0, 0])), "its placement is infeasible: .*n0"),
         (priced, "has no proof of kind dual"),
     ):
-        with pytest.raises(UsageError, match=f"^the reference is of another problem.* as it is posed.* {told}"):
+        with pytest.raises(UsageError, match=f"^the reference is of another problem.* as it is posed.* {message}"):
             gap(problem, answer([2, 1, 0]), reference=given)
     assert gap(problem, answer([2, 1, 0]), reference=own).reference.kind == "optimum"
 
@@ -402,14 +402,14 @@ def test_report_names_five_violations_and_the_instance() -> None:
     """Tests that of many violations the first five are reported, and that an instance without a name is called one."""
     overfull = instance([[0]] * 14, [1] * 7)
     report = gap(Lsap(overfull), answer([task // 2 for task in range(14)]))
-    told = "; ".join(f"slots(n{node}) by 1" for node in range(5)) + "; and 2 more"
+    text = "; ".join(f"slots(n{node}) by 1" for node in range(5)) + "; and 2 more"
     assert len(report.violations) == 7
-    assert str(report).endswith(f": infeasible: {told}")
+    assert str(report).endswith(f": infeasible: {text}")
     for posed, name in ((overfull, "small"), (replace(overfull, name=""), "the instance")):
         wrong = gap(Lsap(posed), answer([task // 2 for task in range(14)]))
         with pytest.raises(HeuristicFailed) as caught:
             wrong.raise_unless_within("100%")
-        assert str(caught.value).endswith(f" on {name}, lsap: infeasible: {told}")
+        assert str(caught.value).endswith(f" on {name}, lsap: infeasible: {text}")
 
 
 def test_gap_of_a_later_component_is_reported() -> None:

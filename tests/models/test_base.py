@@ -213,9 +213,9 @@ def test_start_is_held_where_nothing_may_be_searched(name: str, kind: str) -> No
     model = getattr(models, kind)(problem)
     outcome = RUNS[kind](model, STOPPED, models.start_values(model, problem, decision))
     assert outcome.objective is not None
-    told, own = about(problem).of(outcome.objective), about(problem).component
+    shown, own = about(problem).of(outcome.objective), about(problem).component
     worth = problem.evaluate(decision)[problem.components.index(own)]
-    assert told <= worth + 1e-6 if own.sense is Sense.MIN else told >= worth - 1e-6
+    assert shown <= worth + 1e-6 if own.sense is Sense.MIN else shown >= worth - 1e-6
 
 
 def test_start_of_a_program_with_a_fixed_variable() -> None:

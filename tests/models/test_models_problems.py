@@ -78,12 +78,12 @@ WRONG_LIMITS: list[tuple[Any, tuple[Any, ...], str]] = [
 @pytest.mark.parametrize("build", ["build_pyomo", "build_pulp"])
 def test_what_cannot_be_modelled_is_reported(build: str) -> None:
     """Tests the messages where there is nothing to model, or a limit that is none."""
-    for name, (problem, told) in STRANDED.items():
-        with pytest.raises(UsageError, match=told):
+    for name, (problem, message) in STRANDED.items():
+        with pytest.raises(UsageError, match=message):
             getattr(models.module(name), build)(problem)
-    for problem, limits, told in WRONG_LIMITS:
+    for problem, limits, message in WRONG_LIMITS:
         for limit in limits:
-            with pytest.raises(UsageError, match=told):
+            with pytest.raises(UsageError, match=message):
                 getattr(models.module(problem.name), build)(problem, limit=limit)
 
 

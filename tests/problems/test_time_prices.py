@@ -187,8 +187,8 @@ def test_a_box_takes_no_gigabytes_to_settle() -> None:
     """Tests that of many jobs over many steps, whose costs are held together, multipliers are too large."""
     workload = Workload([f"t{number}" for number in range(99)], duration=[1e-6] * 99)
     ends = JobEnds(JobTimes(Instance(Cluster(["a"]), workload)), 1, 900_000)
-    told = "178180398 costs would have to be compared for each box, more than 10000000"
-    assert ends.too_large(TimePrices(1, 1, (NONE, NONE))) == told
+    text = "178180398 costs would have to be compared for each box, more than 10000000"
+    assert ends.too_large(TimePrices(1, 1, (NONE, NONE))) == text
 
 
 def test_limits_after_a_value_prove_more() -> None:

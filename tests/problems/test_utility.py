@@ -131,8 +131,8 @@ def test_missing_fields() -> None:
     )
     with pytest.raises(MissingField) as caught:
         Utility(Instance(Cluster(["n"]), workload))
-    told = [fault.place for fault in caught.value.faults]
-    assert told == ["tasks[1].job", "tasks[2].demand", "nodes[0].capacity.cpu", "jobs[0].map_time"]
+    places = [fault.place for fault in caught.value.faults]
+    assert places == ["tasks[1].job", "tasks[2].demand", "nodes[0].capacity.cpu", "jobs[0].map_time"]
     silent = Utility.applies(Instance(Cluster(["n"]), Workload(["a"], job=[0], job_ids=["j"])))
     assert [fault.place for fault in silent] == ["tasks[0].demand"]
     passed = Workload(["a"], job=[0], demand={"cpu": [0]}, job_ids=["j"], goal=[9.0])
@@ -142,17 +142,17 @@ def test_missing_fields() -> None:
 
 
 @pytest.mark.parametrize(
-    ("demands", "told"),
+    ("demands", "message"),
     [
         ([1.0, 2.0], 'tasks[1].demand.cpu: 2, but "a" of the same job and kind takes 1; give b a job of its own'),
         ([1 / 3, 1 / 3], "tasks[].demand.cpu: demands of utility must have a common denominator of at most 2^20"),
         ([2.0**53, 2.0**53], "tasks[].demand.cpu: demands may total too much, past 2^53/1"),
     ],
 )
-def test_demands_that_do_not_do(demands: list[float], told: str) -> None:
+def test_demands_that_do_not_do(demands: list[float], message: str) -> None:
     """Tests that a job has one profile, and that demands must be exact and total within 2^53."""
     workload = Workload(["a", "b"], job=[0, 0], job_ids=["j"], demand={"cpu": demands})
-    with pytest.raises(InputError, match=re.escape(told)):
+    with pytest.raises(InputError, match=re.escape(message)):
         Utility(Instance(Cluster(["n"], capacity={"cpu": [9.0]}), workload))
 
 

@@ -42,8 +42,8 @@ def test_room_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     roomy = posed([[0]], reduces=2, nodes=[0, 1, 2], reduce_slots=[3, 3, 2], jobs=3, capacity="slots")
     solution = solve(full)
     false = replace(solution, instance_sha256=roomy.instance.sha256)
-    (told,) = certify(roomy, false).contradicted
-    assert told.endswith("and there can be as much: up to 60")
+    (verdict,) = certify(roomy, false).contradicted
+    assert verdict.endswith("and there can be as much: up to 60")
     assert no_room_certificate(roomy, Cases(SlotPrices.none(roomy))) is None
     for result in (lambda *_: None, out_of_time):
         monkeypatch.setattr("optsched.searches.traffic.TrafficSearch.proof", result)

@@ -245,16 +245,16 @@ def test_log_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("seed", "nodes", "tasks"), [(109662, 4, 4), (725408, 3, 4), (561618, 2, 6), (96292, 3, 6)])
 def test_bug_interior_point_that_never_ends(seed: int, nodes: int, tasks: int) -> None:
     """Tests networks of 20 columns on which interior point goes round for ever in 1.15, so that simplex takes over."""
-    told = Counter[str]()
+    shown = Counter[str]()
     for overflow, alpha, replicas in itertools.product(("naive", "weight", "complement"), (0, 20, 50), (1, 2)):
         made = generate("fair-lsap", nodes=nodes, tasks=tasks, seed=seed, replicas=replicas)
         problem = FairLsap(made, selection="free", overflow=overflow, alpha=alpha)
         solution = solve(problem, load_profile("large"), route="network")
         assert solution.optimal
         assert solution.objective == solve(problem, route="network").objective
-        told[solution.raw_status] += 1
-    by_simplex = told.pop("interior point: Iteration limit reached; simplex: Optimal", 0)
-    assert set(told) == {"Optimal"}
+        shown[solution.raw_status] += 1
+    by_simplex = shown.pop("interior point: Iteration limit reached; simplex: Optimal", 0)
+    assert set(shown) == {"Optimal"}
     assert (by_simplex > 0) == highspy.Highs().version().startswith("1.15.")
 
 
@@ -283,8 +283,8 @@ def test_program_that_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     one = np.ones(1)
     program = LinearProgram(one, 0 * one, one, one > 0, one, one, sp.csr_array([[1.0]]))
     found = solve_arrays(program, "exact")
-    told = "a program of 1 variables, 1 constraints and 1 coefficients would take 0 MB or more where there are 7"
-    assert (found.outcome.limit, found.outcome.raw_status, found.x) == (Limit.MEMORY, told, None)
+    text = "a program of 1 variables, 1 constraints and 1 coefficients would take 0 MB or more where there are 7"
+    assert (found.outcome.limit, found.outcome.raw_status, found.x) == (Limit.MEMORY, text, None)
 
 
 class TestOnTheWay:
@@ -409,7 +409,7 @@ def test_claim_from_a_start_is_held_to_its_solution() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "message"),
     [
         ("presolv", "off", 'HiGHS has no such option: did you mean "presolve"?'),
         ("mip_rel_gap", math.nan, "HiGHS refuses nan: wrong type (it wants double)"),
@@ -421,13 +421,13 @@ def test_claim_from_a_start_is_held_to_its_solution() -> None:
         ("mip_max_nodes", 1.5, "HiGHS refuses 1.5: wrong type (it wants int)"),
     ],
 )
-def test_option_that_is_refused(name: str, value: Any, told: str) -> None:
+def test_option_that_is_refused(name: str, value: Any, message: str) -> None:
     """Tests names, types and values, NaN among them, which HiGHS itself takes: the option keeps what it had."""
     highs = highspy.Highs()
     highs.silent()
     before = highs.getOptions()
     (fault,) = set_options(highs, {name: value})
-    assert str(fault).startswith(f"{name}: {told}")
+    assert str(fault).startswith(f"{name}: {message}")
     if hasattr(before, name):
         assert getattr(highs.getOptions(), name) == getattr(before, name)
 
@@ -447,10 +447,10 @@ class Clock:
 
 def test_telling_takes_a_small_part_of_the_time() -> None:
     """Tests that the first solution is reported at once, and of those that come too soon after it the latest alone."""
-    clock, told = Clock(), []
+    clock, seen = Clock(), []
 
     def tell(values: np.ndarray) -> None:
-        told.append(values.tolist())
+        seen.append(values.tolist())
         clock.now += 1.0
 
     improving, values = Improving(tell, clock), np.array([1.0])
@@ -463,39 +463,39 @@ def test_telling_takes_a_small_part_of_the_time() -> None:
     values[0] = -1.0
     clock.now = 9.0
     improving.look()
-    assert told == [[1.0]]
+    assert seen == [[1.0]]
     clock.now = 10.0
     improving.look()
     improving.look()
-    assert told == [[1.0], [3.0]]
+    assert seen == [[1.0], [3.0]]
     improving.end()
 
 
 @pytest.mark.parametrize("kind", [SolverDisagreement, OutOfTime, MemoryError])
 def test_what_cannot_be_told_is_passed_over(kind: type[Exception]) -> None:
     """Tests that a solution which stands for nothing, or for which no time or memory is left, is not reported."""
-    told = []
+    seen = []
 
     def tell(values: np.ndarray) -> None:
-        if not told:
-            told.append(0.0)
+        if not seen:
+            seen.append(0.0)
             raise kind("no")
-        told.append(values[0])
+        seen.append(values[0])
 
     improving = Improving(tell, Clock())
     improving.take([1.0])
     improving.take([2.0])
     improving.end()
-    assert told == [0.0, 2.0]
+    assert seen == [0.0, 2.0]
 
 
 @pytest.mark.parametrize("kind", [LookupError, KeyboardInterrupt])
 def test_mistake_is_raised_at_the_end(kind: type[BaseException]) -> None:
     """Tests that anything else reaches who asked, and not the solver, after which nothing is reported any more."""
-    told = []
+    seen = []
 
     def tell(values: np.ndarray) -> None:
-        told.append(values[0])
+        seen.append(values[0])
         raise kind("a bug")
 
     improving = Improving(tell, Clock())
@@ -503,18 +503,18 @@ def test_mistake_is_raised_at_the_end(kind: type[BaseException]) -> None:
     improving.take([2.0])
     with pytest.raises(kind, match="a bug"):
         improving.end()
-    assert told == [1.0]
+    assert seen == [1.0]
 
 
 def test_any_thread_may_tell() -> None:
     """Tests that a deadline, and who waits, are the same where a solver calls from a thread of its own."""
-    told: list[bool] = []
+    seen: list[bool] = []
     with deadline(1000):
-        improving = Improving(lambda _: told.append(remaining() is not None), Clock())
+        improving = Improving(lambda _: seen.append(remaining() is not None), Clock())
     thread = threading.Thread(target=improving.take, args=([1.0],))
     thread.start()
     thread.join()
-    assert told == [True]
+    assert seen == [True]
 
 
 # No banner ------------------------------------------------------------------------------------------------------------

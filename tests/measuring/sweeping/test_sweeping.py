@@ -380,8 +380,8 @@ def test_an_edit_between_two_sweeps_of_one_process(tmp_path: Path, monkeypatch: 
 def test_wrong_limits_are_told_by_their_names(tmp_path: Path) -> None:
     """Tests that a limit that is none is reported as it is called here."""
     limits: list[dict[str, Any]] = [{"run_limit": -1}, {"memory_limit": 0}]
-    for wrong, told in zip(limits, ("run_limit=-1: give", "memory_limit=0: give"), strict=True):
-        with pytest.raises(UsageError, match=told):
+    for wrong, message in zip(limits, ("run_limit=-1: give", "memory_limit=0: give"), strict=True):
+        with pytest.raises(UsageError, match=message):
             optsched.sweep(tmp_path / "a.sqlite", "papers/guo-fig2", "latency", "labl", **wrong)
     assert list(tmp_path.iterdir()) == []
 
@@ -440,8 +440,8 @@ def test_two_sweeps_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     begun, go_on = threading.Event(), threading.Event()
 
     class Told(Steps):
-        def waits(self, told: str) -> None:
-            waited.append(told)
+        def waits(self, note: str) -> None:
+            waited.append(note)
             go_on.set()
 
     def slow(key: str, number: int) -> None:
@@ -481,9 +481,9 @@ def begun(folder: Path) -> subprocess.Popen[str]:
 def finished(folder: Path) -> str:
     """What the sweep tells that is begun in a folder and left to itself."""
     process = begun(folder)
-    _, told = process.communicate()
-    assert process.returncode == 0, told
-    return told
+    _, output = process.communicate()
+    assert process.returncode == 0, output
+    return output
 
 
 def kill_once(folder: Path, draw: random.Random) -> int:
