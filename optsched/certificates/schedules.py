@@ -19,9 +19,8 @@ from optsched.core.placement import seconds
 from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems.base import exact
 from optsched.problems.job_times import JobTimes
-from optsched.problems.jobs_alone import JobAlone, JobsAlone
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedule_bounds import Window, ruled_out, too_short
+from optsched.problems.schedule_bounds import JobAlone, JobsAlone, Window, ruled_out, too_short
 from optsched.problems.schedule_program import TimedProblem
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.time_prices import MOST_WORK, JobEnds, PricedTime, TimePrices

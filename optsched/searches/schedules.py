@@ -29,9 +29,8 @@ from optsched.core.instance import KINDS, Bools, Floats, Ints
 from optsched.core.placement import MICRO, Schedule, seconds
 from optsched.core.results import Bound, Certificate, Number
 from optsched.problems.job_times import JobTimes
-from optsched.problems.jobs_alone import JobAlone, JobsAlone
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedule_bounds import Window, counted, ruled_out, tails, too_short
+from optsched.problems.schedule_bounds import JobAlone, JobsAlone, Window, counted, ruled_out, tails, too_short
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.time_prices import JobEnds
 from optsched.searches.job_ends import EndTree, ended_by, fine_enough, latest_priced

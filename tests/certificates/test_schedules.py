@@ -28,9 +28,8 @@ from optsched.core.results import Certificate, Proof, Termination
 from optsched.instances.claim_files import read_solution, write_claim
 from optsched.problems import schedule_program
 from optsched.problems.job_times import JobTimes
-from optsched.problems.jobs_alone import JobsAlone
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedule_bounds import Window, ruled_out
+from optsched.problems.schedule_bounds import JobsAlone, Window, ruled_out
 from optsched.problems.time_prices import JobEnds, PricedTime, TimePrices
 from optsched.routes import solve
 from optsched.routes.latency import latency_search
