@@ -63,7 +63,7 @@ from optsched.problems.fair_lsap import RationRuleWarning
 from optsched.routes import routes_of, solve
 from optsched.routes.base import MODELS
 from optsched.solvers.compiled import compiles
-from optsched.testing.cases import Case, columns, number_of_decisions
+from optsched.testing.contract import Case, columns, number_of_decisions
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 

@@ -17,7 +17,7 @@ from optsched.solvers.compiled import compiled
 
 #: From which size on an engine compiles its loops, by module: what asks `compiles` of anything.
 THRESHOLDS = {
-    "optsched.heuristics.flow_based": ("_MANY",),
+    "optsched.heuristics.labl": ("_MANY",),
     "optsched.routes.min_cost_flow": ("_SCALED",),
     "optsched.searches.capacity_tree": ("_COMPILED_FROM",),
     "optsched.searches.tabled_assignment": ("_FEW_ENTRIES", "_FEW_PAIRS"),

@@ -24,7 +24,7 @@ import optsched
 from optsched.certificates import Verdict
 from optsched.core.errors import Fault
 from optsched.core.results import Bound
-from optsched.heuristics.tuning import Tuning, tune_p_min
+from optsched.heuristics.probabilistic import Tuning, tune_p_min
 from optsched.instances.library import Entry, library
 from optsched.measuring.decomposing import Decompositions, decompose_all
 from optsched.measuring.explaining import ScheduleExplanation

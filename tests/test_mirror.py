@@ -94,7 +94,7 @@ def test_names_tell_the_module() -> None:
     assert module_of("searches/test_latency_at_length.py") == "searches/latency"
     assert module_of("models/test_models_golden.py") == "models/__init__"
     assert module_of("measuring/test_gaps.py") == "measuring/gaps"
-    assert module_of("contract/test_changes.py") == "testing/changes"
+    assert module_of("contract/test_policies.py") == "testing/policies"
     assert module_of("searches/test_late.py") is None
     assert module_of("models/test_searches.py") is None
 

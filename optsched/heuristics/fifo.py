@@ -11,7 +11,7 @@ from optsched.core.deadline import check
 from optsched.core.instance import KINDS, MAP, REDUCE, Floats, Ints, Ragged
 from optsched.core.placement import NONE, Placement
 from optsched.heuristics.fair import SLOT_PROBLEMS
-from optsched.heuristics.flow_based import row_lists
+from optsched.heuristics.labl import row_lists
 from optsched.heuristics.running.base import Heuristic
 from optsched.heuristics.seen_costs import all_stored, missing_sizes, sizes_parameter
 from optsched.problems.base import Problem

@@ -19,7 +19,7 @@ import numpy as np
 from optsched.core.deadline import check
 from optsched.core.instance import Ragged
 from optsched.core.placement import NONE, Placement
-from optsched.heuristics.flow_based import row_lists
+from optsched.heuristics.labl import row_lists
 from optsched.heuristics.running.base import Heuristic
 from optsched.problems.base import Parameter, choice, number
 from optsched.problems.latency import Latency

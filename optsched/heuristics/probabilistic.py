@@ -2,7 +2,7 @@
 
 `coupling`, with which they compare, is here, too.
 
-How P_min is tuned, and up to which value nothing can starve, is in `optsched.heuristics.tuning`.
+How P_min is tuned, and up to which value nothing can starve, is in `optsched.heuristics.probabilistic`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import numpy as np
 
 from optsched.core.instance import KINDS, MAP, Ints
 from optsched.core.placement import NONE, Placement
-from optsched.heuristics.fifo import positions_of, with_reduces
+from optsched.heuristics.fair import positions_of, with_reduces
 from optsched.heuristics.running.base import Heuristic
 from optsched.problems.base import Parameter, number, on_grid
 from optsched.problems.counted_places import TaskClasses

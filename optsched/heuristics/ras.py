@@ -16,7 +16,7 @@ from optsched.core.deadline import check
 from optsched.core.instance import MAP, REDUCE, RUNNING, Ints
 from optsched.core.placement import Placement
 from optsched.core.results import Number
-from optsched.heuristics.ras_enforcement import availability
+from optsched.heuristics.ras import availability
 from optsched.heuristics.running.base import Heuristic
 from optsched.problems.base import GRID, Parameter, choice, exact, number
 from optsched.problems.utility import Allocation, Utility, spread_reduces

@@ -15,7 +15,7 @@ from optsched.core.errors import OptschedError, OutOfTime
 from optsched.core.instance import LARGEST, MAP, REDUCE, RUNNING, Floats, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Limit, Number
-from optsched.heuristics.fifo import positions_of
+from optsched.heuristics.fair import positions_of
 from optsched.heuristics.running.base import Heuristic
 from optsched.heuristics.seen_costs import missing_sizes, sizes_parameter
 from optsched.problems.base import Parameter, Problem, choice, number

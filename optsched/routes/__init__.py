@@ -23,7 +23,7 @@ from optsched.core.outside import blamed
 from optsched.core.placement import NetworkFlow
 from optsched.core.registry import record_of, records
 from optsched.core.results import Bound, Decision, FrontierPoint, Solution, digest_of
-from optsched.heuristics.running.answers import placement_from
+from optsched.heuristics.running.driver import placement_from
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import expect_problem, stated
 from optsched.processes.containing import in_force, within_a_call

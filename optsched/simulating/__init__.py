@@ -20,7 +20,7 @@ from optsched.core.instance import Instance
 from optsched.core.placement import MICRO, microseconds
 from optsched.heuristics import AnyHeuristic, heuristic
 from optsched.heuristics.observed import observed_schedule
-from optsched.heuristics.running.answers import attempt
+from optsched.heuristics.running.driver import attempt
 from optsched.heuristics.running.base import Heuristic, Policy
 from optsched.heuristics.running.course import Progress, Service
 from optsched.heuristics.running.driver import Observer, watched_streams

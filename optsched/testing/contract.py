@@ -1,28 +1,47 @@
-"""The contract suite's machinery: lists checks, runs them, and reports what is broken.
+"""The contract suite's machinery: small instances with all that can be decided, and the checks that try them.
 
 The checks are in the modules next to this one, by what they are about. Each takes a record and seeds, and tries the
-problem on the instances of `cases`; truth is what trying every decision gives, judged by the problem's own `objective`
-and `violations`. Any check can be run alone.
+problem on its `cases`. Truth is what trying every decision gives, judged by the problem's own `objective` and
+`violations`: no route, model or enumeration of the package is asked for it. Any check can be run alone.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, cast
 from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from optsched.certificates import Enumerated, certify
 from optsched.core import registry
+from optsched.core.errors import Fault, InputError, TooLarge
+from optsched.core.instance import KINDS, MAP, REDUCE
+from optsched.core.network import UNBOUNDED, FlowNetwork
+from optsched.core.placement import NONE, NetworkFlow, Schedule
 from optsched.core.registry import Record
-from optsched.core.results import Sense, Solution, Termination, Value
+from optsched.core.results import Decision, Sense, Solution, Termination, Value
+from optsched.instances.generate import FAMILIES, generate
 from optsched.problems import AnyProblem, Problem
-from optsched.problems.schedules import ScheduleProblem
+from optsched.problems.schedules import NEVER, ScheduleProblem
 from optsched.routes import solve
-from optsched.testing.cases import SEEDS, Case, NoGenerator
 
 __all__ = [
+    "MOST_DECISIONS",
+    "SEEDS",
+    "Case",
+    "NoGenerator",
+    "cases",
+    "columns",
+    "every_decision",
+    "forget",
+    "number_of_decisions",
+    "size_of",
     "CHECKS",
     "Check",
     "ContractBroken",
@@ -38,6 +57,301 @@ __all__ = [
     "times",
     "with_usual",
 ]
+
+#: Instances with more decisions are refused: a record's `sizes` are to be small.
+MOST_DECISIONS = 20_000
+
+#: Seeds of the instances where nobody names others: of these each shipped problem has some with more to decide.
+SEEDS = (2, 3)
+
+
+class NoGenerator(ValueError):
+    """A record names no family: there is nothing to try its problem on."""
+
+
+class Case:
+    """A problem on a small instance, and everything that can be decided there.
+
+    Attributes
+    ----------
+    problem
+        The problem, posed.
+    name
+        How messages call it.
+    """
+
+    def __init__(self, problem: AnyProblem, name: str) -> None:
+        self.problem, self.name = problem, name
+
+    @cached_property
+    def _feasible(self) -> dict[Value, list[Decision]]:
+        problem = self.problem
+        found: dict[Value, list[Decision]] = {}
+        for decision in every_decision(problem):
+            if not problem.violations(decision):
+                found.setdefault(problem.minimised(problem.objective(decision)), []).append(decision)
+        return dict(sorted(found.items()))
+
+    @property
+    def feasible(self) -> Iterator[Decision]:
+        """Every feasible decision."""
+        return itertools.chain.from_iterable(self._feasible.values())
+
+    @property
+    def decisions(self) -> dict[Value, Decision]:
+        """The value of every feasible decision as it compares (`minimised`), best first, each with one that has it."""
+        return {value: held[0] for value, held in self._feasible.items()}
+
+    @property
+    def judged(self) -> dict[tuple[int, ...], Value]:
+        """The value of each feasible decision, by its columns."""
+        return {tuple(columns(decision)): value for value, held in self._feasible.items() for decision in held}
+
+    @property
+    def numbers(self) -> dict[Value, int]:
+        """How many feasible decisions have each value."""
+        return {value: len(held) for value, held in self._feasible.items()}
+
+    @property
+    def best(self) -> Value | None:
+        """The optimum; None where nothing is feasible."""
+        return self.problem.minimised(next(iter(self.decisions))) if self.decisions else None
+
+    @property
+    def optima(self) -> list[Decision]:
+        """Every optimal decision."""
+        return next(iter(self._feasible.values()), [])
+
+    @property
+    def front(self) -> list[Value]:
+        """The Pareto-optimal values of two components, by the first."""
+        front: list[Value] = []
+        for value in self.decisions:
+            if not front or value[1] < front[-1][1]:
+                front.append(value)
+        return [self.problem.minimised(value) for value in front]
+
+    def best_of(self, component: int, within: tuple[int, object] | None = None) -> object:
+        """The best that one component can be, where another is no worse than a value; None where nothing is so good."""
+        signs = self.problem.minimised(tuple([1] * len(self.problem.components)))
+        fitting = (
+            value
+            for value in self.decisions
+            if within is None or value[within[0]] <= signs[within[0]] * within[1]  # type: ignore[operator]
+        )
+        found = min((value[component] for value in fitting), default=None)
+        return None if found is None else signs[component] * found
+
+
+def columns(decision: Decision) -> list[int]:
+    """The node of each task, and of a schedule its start, or the units on each arc."""
+    if isinstance(decision, NetworkFlow):
+        return cast(list[int], decision.units.tolist())
+    starts = decision.starts.tolist() if isinstance(decision, Schedule) else []
+    return [*decision.nodes.tolist(), *starts]
+
+
+def every_decision(problem: AnyProblem) -> Iterator[Decision]:
+    """Each task on each node or nowhere; or each flow or schedule that an optimum may be among, feasible or not."""
+    if problem.decided is NetworkFlow:
+        yield from _Flows(problem.instance).every(0)
+        return
+    if isinstance(problem, ScheduleProblem):
+        yield from _Schedules(problem).every()
+        return
+    assert isinstance(problem, Problem)
+    places = range(NONE, len(problem.instance.cluster))
+    for nodes in itertools.product(places, repeat=len(problem.tasks)):
+        yield problem.placement(np.array(nodes, dtype=np.int64))
+
+
+def number_of_decisions(problem: AnyProblem) -> int:
+    """How many decisions `every_decision` has, or more: counted, not tried."""
+    if problem.decided is NetworkFlow:
+        return _Flows(problem.instance).number
+    if isinstance(problem, ScheduleProblem):
+        return _Schedules(problem).number
+    number: int = (len(problem.instance.cluster) + 1) ** size_of(problem)
+    return number
+
+
+class _Flows:
+    """Flows arc by arc, those without a limit last; the last arc at a node takes what is left there, or one more.
+
+    Each other arc flows from one less than its lower limit to one more than its capacity: judging has to tell.
+    """
+
+    def __init__(self, network: FlowNetwork) -> None:
+        self.ends = list(zip(network.tail.tolist(), network.head.tolist(), strict=True))
+        self.order = sorted(range(network.arcs), key=lambda arc: int(network.capacity[arc]))
+        capacity = np.where(network.capacity == UNBOUNDED, network.enough_capacity(), network.capacity).tolist()
+        self.choices = [range(low - 1, high + 2) for low, high in zip(network.lower.tolist(), capacity, strict=True)]
+        #: The last of its arcs, by its position in the order, of each node.
+        self.closing: dict[int, int] = {}
+        for position, arc in enumerate(self.order):
+            tail, head = self.ends[arc]
+            self.closing.update({node: position for node in (tail, head) if tail != head})
+        self.units, self.left = [0] * network.arcs, network.supply.tolist()
+
+    @property
+    def number(self) -> int:
+        """How many there are at most."""
+        free = [arc for position, arc in enumerate(self.order) if position not in self.closing.values()]
+        return math.prod(len(self.choices[arc]) for arc in free) * int(2 ** len(self.closing))
+
+    def every(self, position: int) -> Iterator[NetworkFlow]:
+        """All that differ in the arcs from a position in the order on."""
+        if position == len(self.order):
+            yield NetworkFlow(np.array(self.units, dtype=np.int64))
+            return
+        arc = self.order[position]
+        tail, head = self.ends[arc]
+        choices: Sequence[int] = self.choices[arc]
+        if tail != head and self.closing[tail] == position:
+            choices = [self.left[tail], self.left[tail] + 1]
+        elif tail != head and self.closing[head] == position:
+            choices = [-self.left[head], 1 - self.left[head]]
+        for sent in choices:
+            self.units[arc] = sent
+            self.left[tail] -= sent
+            self.left[head] += sent
+            yield from self.every(position + 1)
+            self.left[tail] += sent
+            self.left[head] -= sent
+
+
+class _Schedules:
+    """Tasks in every order of each kind, each on every node, from the earliest instant on that the order allows.
+
+    A schedule without idle time that could be left out is among them: given its tasks in the order of their starts,
+    none is put later here. The order allows less where a rule is broken, each rule once, so that judging has to tell:
+    a task starts before it is released, a reduce before the maps that it needs, a task though no slot is free.
+    """
+
+    #: Which rules hold.
+    RULES = (("released", "slowstart", "slots"), ("slowstart", "slots"), ("released", "slots"))
+
+    def __init__(self, problem: ScheduleProblem) -> None:
+        self.problem, self.nodes = problem, len(problem.instance.cluster)
+        self.kind = problem.kind.tolist()
+        self.kinds = [[row for row, kind in enumerate(self.kind) if kind == which] for which in (MAP, REDUCE)]
+        self.job = problem.jobs.of_task[problem.tasks].tolist()
+        self.release = problem.release.tolist()
+        self.needed = problem.maps_before_reduces.tolist()
+        every = np.arange(self.nodes)
+        self.takes = [problem.times.on(np.full(self.nodes, row), every).tolist() for row in range(len(self.job))]
+        self.room = [problem.room[name].tolist() for name in KINDS]
+        runs, kinds = problem.running, problem.instance.workload.kind
+        #: Of what runs at the snapshot its kind, node, job, and when it ends.
+        self.running = list(
+            zip(
+                kinds[runs].tolist(),
+                problem.instance.state.node[runs].tolist(),
+                problem.jobs.of_task[runs].tolist(),
+                problem.busy_until.tolist(),
+                strict=True,
+            )
+        )
+
+    @property
+    def number(self) -> int:
+        """How many there are at most."""
+        tasks = len(self.problem.tasks)
+        orders = math.prod(math.factorial(len(positions)) for positions in self.kinds)
+        return int((len(self.RULES) * orders + 1) * self.nodes**tasks + (self.nodes + 1) ** tasks)
+
+    def every(self) -> Iterator[Schedule]:
+        """All that differ."""
+        tasks, seen = range(len(self.problem.tasks)), set()
+        orders = [[*maps, *reduces] for maps, reduces in itertools.product(*map(itertools.permutations, self.kinds))]
+        for rules, ways in (*((rules, orders) for rules in self.RULES), (("released", "slowstart"), orders[:1])):
+            for nodes, order in itertools.product(itertools.product(range(self.nodes), repeat=len(tasks)), ways):
+                seen.add((nodes, self._starts(nodes, order, rules)))
+        for nodes in itertools.product(range(NONE, self.nodes), repeat=len(tasks)):
+            if NONE in nodes:
+                seen.add((nodes, self._starts(nodes, orders[0], self.RULES[0])))
+        for nodes, starts in sorted(seen):
+            yield self.problem.schedule(np.array(nodes, dtype=np.int64), np.array(starts, dtype=np.int64))
+
+    def _starts(self, nodes: Sequence[int], order: Sequence[int], rules: Sequence[str]) -> tuple[int, ...]:
+        """When each task starts, in this order on these nodes: maps come before reduces."""
+        starts, running = [self.problem.now] * len(order), list(self.running)
+        latest: dict[tuple[int, int], int] = {}
+        for row in order:
+            kind, node, job = self.kind[row], nodes[row], self.job[row]
+            if node == NONE:
+                continue
+            maps = sorted(end for which, _, of, end in running if which == MAP and of == job)
+            start = self.release[row] if "released" in rules else self.problem.now
+            if "slowstart" in rules and kind == REDUCE and 0 < self.needed[job] <= len(maps):
+                start = max(start, maps[self.needed[job] - 1])
+            last = maps[-1] if kind == REDUCE and maps else self.problem.now
+            if "slots" in rules:
+                start = max(start, latest.get((kind, node), start))
+                here = ((of, end) for which, at, of, end in running if (which, at) == (kind, node))
+                ends = sorted(max(end, self._last(running, of)) if kind == REDUCE else end for of, end in here)
+                room, still = self.room[kind][node], [end for end in ends if end > start]
+                start = still[-room] if room and len(still) >= room else start
+            starts[row] = latest[kind, node] = start
+            running.append((kind, node, job, max(start + self.takes[row][node], last)))
+        return tuple(starts)
+
+    @staticmethod
+    def _last(running: Sequence[tuple[int, int, int, int]], job: int) -> int:
+        """When the last map of a job ends."""
+        return max((end for kind, _, of, end in running if kind == MAP and of == job), default=-NEVER)
+
+
+#: Cases by the problem, what its instance is drawn from, and its parameters: records that share them share a case.
+_HELD: dict[str, Case] = {}
+
+
+def forget() -> None:
+    """Forget the cases, and what was found of them, for who changes a definition under the suite's feet."""
+    _HELD.clear()
+
+
+def cases(record: Record, seeds: Sequence[int] = SEEDS) -> list[Case]:
+    """A problem with its defaults, and with each variant of its record, on an instance of its family for each seed.
+
+    Raises
+    ------
+    NoGenerator
+        If the record names no family.
+    TooLarge
+        If there is more to decide than can be tried.
+    InputError
+        If the problem cannot be posed on what the family draws, or nothing is to be decided on all of it.
+    """
+    if record.family is None or record.family not in FAMILIES:
+        raise NoGenerator(f"no generator: the record names the family {record.family!r}; name one of its problem's")
+    found = []
+    for seed in seeds:
+        drawn = generate(record.family, seed, **record.sizes)
+        for parameters in ({}, *record.variants):
+            key = repr((record.problem, record.family, record.sizes, seed, parameters))
+            if key not in _HELD:
+                options = ", ".join(f"{name}={value}" for name, value in parameters.items())
+                posed = record.problem_class(drawn, **parameters)
+                number = number_of_decisions(posed)
+                if number > MOST_DECISIONS:
+                    raise TooLarge(
+                        f"{drawn.name} has {number:,} decisions to try, more than {MOST_DECISIONS:,}: make `sizes` "
+                        "smaller"
+                    )
+                _HELD[key] = Case(posed, f"{drawn.name}{', ' if options else ''}{options}")
+            found.append(_HELD[key])
+    if not any(size_of(case.problem) for case in found):
+        raise InputError([Fault("sizes", "no instance has anything to decide")], record.name)
+    return found
+
+
+def size_of(problem: AnyProblem) -> int:
+    """How many tasks are to be placed or run, or how many arcs there are."""
+    return len(problem.tasks) if isinstance(problem, Problem | ScheduleProblem) else problem.instance.arcs
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
 
 
 class ContractBroken(AssertionError):

@@ -18,9 +18,8 @@ from optsched.measuring.gaps import Reference, frontier_gap_fields, gap_of
 from optsched.measuring.records import record_fields
 from optsched.problems import AnyProblem
 from optsched.routes import frontier, routes_of, solve
-from optsched.testing.cases import Case, cases, columns
-from optsched.testing.changes import short_of_room
-from optsched.testing.contract import check, expect, listed, placing, solved, with_usual
+from optsched.testing.contract import Case, cases, check, columns, expect, listed, placing, solved, with_usual
+from optsched.testing.neighbours import short_of_room
 
 __all__: list[str] = []
 

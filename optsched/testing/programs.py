@@ -22,8 +22,7 @@ from optsched.instances.files import from_document
 from optsched.instances.importers.libraries import import_dimacs
 from optsched.problems import Problem, network_problem
 from optsched.routes import solve
-from optsched.testing.cases import Case, cases, columns, size_of
-from optsched.testing.contract import check, expect, listed, with_usual
+from optsched.testing.contract import Case, cases, check, columns, expect, listed, size_of, with_usual
 
 __all__ = ["KINDS", "Program", "agrees", "is_modelled", "programs", "right_program", "solved"]
 

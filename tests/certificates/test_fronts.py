@@ -18,7 +18,7 @@ from optsched.core.results import Certificate, Frontier, Limit, Proof
 from optsched.instances.claim_files import write_claim
 from optsched.problems import Latency, Traffic
 from optsched.routes.doubts import examine
-from optsched.testing.cases import cases
+from optsched.testing.contract import cases
 
 #: A frontier of two points, each proved by covers.
 LATENCY = optsched.problem("latency", "papers/fsy-not-optimal")

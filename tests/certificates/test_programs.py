@@ -25,7 +25,7 @@ from optsched.instances.claim_files import claim_content, parse_claim, read_solu
 from optsched.instances.files import from_document
 from optsched.problems import WorstGroup
 from optsched.problems.programs import Program
-from optsched.testing.proofs import tampered
+from optsched.testing.solutions import tampered
 
 
 @cache

@@ -27,7 +27,7 @@ from optsched.routes import bounds, solve
 from optsched.searches.enumeration import best_placement
 from optsched.searches.program_tree import settling_tree
 from optsched.solvers.profiles import load_profile
-from optsched.testing.proofs import tampered
+from optsched.testing.solutions import tampered
 
 
 def test_prices_by_hand() -> None:

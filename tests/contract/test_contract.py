@@ -16,11 +16,10 @@ from optsched.core.errors import TooLarge
 from optsched.core.registry import Record, records
 from optsched.heuristics import heuristic
 from optsched.routes import routes_of, solve
-from optsched.testing import CHECKS, SEEDS, ContractBroken, NoGenerator, check_problem, contract, forget, schedulers
+from optsched.testing import CHECKS, SEEDS, ContractBroken, NoGenerator, check_problem, contract, forget, measured
 from optsched.testing.__main__ import report
-from optsched.testing.cases import MOST_DECISIONS, cases
-from optsched.testing.contract import places
-from optsched.testing.proofs import tampered
+from optsched.testing.contract import MOST_DECISIONS, cases, places
+from optsched.testing.solutions import tampered
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 
@@ -198,7 +197,7 @@ def test_bug_overfull_nodes_passed(name: str, monkeypatch: pytest.MonkeyPatch) -
     def overfull(problem: Any, rng: Any) -> Any:
         return np.zeros(len(problem.tasks), dtype=np.int64)
 
-    monkeypatch.setattr(schedulers, "applicable", lambda problem, **_: [heuristic(overfull)])
+    monkeypatch.setattr(measured, "applicable", lambda problem, **_: [heuristic(overfull)])
     if name == "latency":  # its nodes hold all tasks
         CHECKS["heuristics"].function(records()[name], SEEDS[:1])
         return

@@ -22,7 +22,7 @@ from optsched.core import registry
 from optsched.core.errors import InputError
 from optsched.core.registry import Record, imported, records
 from optsched.instances.files import parse
-from optsched.testing import CHECKS, SEEDS, cases, forget
+from optsched.testing import CHECKS, SEEDS, contract, forget
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 
@@ -76,7 +76,7 @@ def instances(name: str, count: int, kind: str = "as drawn") -> list[Any]:
         except InputError:  # loads that are no whole numbers, or what this kind leaves nothing of
             continue
         endless = entry.unlimited is not None and imported(entry.unlimited)(problem) is not None
-        if not endless and (kind == "as drawn") < cases.number_of_decisions(problem) <= MOST:
+        if not endless and (kind == "as drawn") < contract.number_of_decisions(problem) <= MOST:
             found.append(problem.instance)
     return found
 
@@ -84,7 +84,7 @@ def instances(name: str, count: int, kind: str = "as drawn") -> list[Any]:
 @pytest.fixture
 def by_oracles(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Record]:
     """The record of the parameter, whose family draws instances of the oracles."""
-    own, generate = records()[request.param], cases.generate
+    own, generate = records()[request.param], contract.generate
     entry = replace(own, sizes={}, variants=())
 
     def drawn_instance(family: str, seed: int) -> Any:
@@ -92,7 +92,7 @@ def by_oracles(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) 
 
     monkeypatch.setitem(registry._BY_NAME, entry.name, entry)
     monkeypatch.setitem(registry._BY_CLASS, entry.problem, entry)
-    monkeypatch.setattr(cases, "generate", drawn_instance)
+    monkeypatch.setattr(contract, "generate", drawn_instance)
     forget()
     yield entry
     forget()
@@ -139,7 +139,7 @@ def test_engines_for_large_inputs_on_small_ones(by_oracles: Record, monkeypatch:
     tried = 0
     for kind in DEGENERATE:
         found = [*instances(by_oracles.name, 1), *instances(by_oracles.name, 6, kind)]  # the first: to decide anything
-        monkeypatch.setattr(cases, "generate", lambda family, seed, found=found: found[seed])
+        monkeypatch.setattr(contract, "generate", lambda family, seed, found=found: found[seed])
         forget()
         for check in ("enumeration", "routes", "frontier"):
             if CHECKS[check].applies(by_oracles):

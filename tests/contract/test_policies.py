@@ -14,7 +14,7 @@ from small_problems import NAMES, small_problem
 from optsched.core.errors import UsageError
 from optsched.core.instance import KINDS, MAP, PENDING, REDUCE, RUNNING
 from optsched.heuristics import HEURISTICS, heuristic
-from optsched.heuristics.dl import LocalityPolicy
+from optsched.heuristics.lsap_sched import LocalityPolicy
 from optsched.heuristics.fair import CapacityPolicy, DelayPolicy, FairPolicy
 from optsched.heuristics.job_order import JobPolicy, WaitingMaps
 from optsched.heuristics.joss import JossPolicy

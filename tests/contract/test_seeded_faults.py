@@ -28,9 +28,8 @@ from optsched.models.export import about
 from optsched.problems import Problem
 from optsched.routes import routes_of, solve
 from optsched.searches import enumeration
-from optsched.testing import CHECKS, SEEDS, ContractBroken, explanations, forget
-from optsched.testing.cases import cases, every_decision
-from optsched.testing.contract import places
+from optsched.testing import CHECKS, SEEDS, ContractBroken, forget, measured
+from optsched.testing.contract import cases, every_decision, places
 from optsched.testing.programs import KINDS
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
@@ -603,7 +602,7 @@ def own_costs_grow(record: Record, patch: Patch) -> None:
 
 def chain_is_lost(record: Record, patch: Patch) -> None:
     """The first chain of moves is left out."""
-    wrap(patch, explanations, "difference", lambda found, *_: replace(found, chains=found.chains[1:]))
+    wrap(patch, measured, "difference", lambda found, *_: replace(found, chains=found.chains[1:]))
 
 
 def chain_gains_more(record: Record, patch: Patch) -> None:
@@ -613,7 +612,7 @@ def chain_gains_more(record: Record, patch: Patch) -> None:
         more = (replace(chain, gain=(chain.gain[0] + 1, *chain.gain[1:])) for chain in found.chains)
         return replace(found, chains=tuple(more))
 
-    wrap(patch, explanations, "difference", change)
+    wrap(patch, measured, "difference", change)
 
 
 def conflict_grows(change: Callable[[tuple[str, ...], Any], tuple[str, ...]]) -> Callable[[Record, Patch], None]:
@@ -624,7 +623,7 @@ def conflict_grows(change: Callable[[tuple[str, ...], Any], tuple[str, ...]]) ->
             tasks = change(found.conflict.tasks, problem)
             return replace(found, conflict=replace(found.conflict, tasks=tasks))
 
-        wrap(patch, explanations, "explain", changed)
+        wrap(patch, measured, "explain", changed)
 
     return inject
 

@@ -8,7 +8,7 @@ from transmission_instances import example, instances
 
 from optsched.core.instance import Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.core.placement import NONE
-from optsched.heuristics.fifo import fifo, larts
+from optsched.heuristics.fair import fifo, larts
 from optsched.instances.files import load
 from optsched.problems import Lsap
 from optsched.problems.flow_congestion import FlowCongestion

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from transmission_instances import example, problems
 
 from optsched.core.instance import Cluster, Instance, Ragged, State, Topology, Workload
-from optsched.heuristics.quincy import quincy
+from optsched.heuristics.sequential import quincy
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.solvers.transport import assign_dense

@@ -20,7 +20,7 @@ from optsched.heuristics import ras as controller
 from optsched.heuristics.ras import fair_sharing, map_rounds, ras
 from optsched.problems.base import GRID
 from optsched.problems.utility import Allocation, Utility, spread_reduces
-from optsched.testing.changes import permuted, scaled
+from optsched.testing.neighbours import permuted, scaled
 
 RNG = np.random.default_rng(0)  # RAS draws nothing
 IMPROVEMENTS = st.sampled_from(["strict", "literal"])

@@ -30,7 +30,7 @@ from optsched.problems import FairLsap, Flow, GeneralizedAssignment, Latency, Ls
 from optsched.routes import solve
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import Profile
-from optsched.testing.cases import cases
+from optsched.testing.contract import cases
 
 
 @pytest.mark.parametrize("name", models.names())

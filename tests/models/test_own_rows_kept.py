@@ -23,7 +23,7 @@ from optsched.core.registry import records
 from optsched.core.results import Termination
 from optsched.models.export import about
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
-from optsched.testing.cases import Case, cases, columns
+from optsched.testing.contract import Case, cases, columns
 from optsched.testing.programs import agrees, limit_of
 
 #: How each model is built.

@@ -9,7 +9,7 @@ from traffic_instances import problems
 
 from optsched.problems import Traffic
 from optsched.problems.programs import fault_of, samples
-from optsched.testing.cases import every_decision
+from optsched.testing.contract import every_decision
 
 
 @given(problems())

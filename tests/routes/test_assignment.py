@@ -14,7 +14,7 @@ from optsched.instances.generate import generate
 from optsched.problems import FairLsap, Lsap, problem
 from optsched.routes import solve
 from optsched.searches.assignment import AssignmentSolution
-from optsched.testing.cases import every_decision
+from optsched.testing.contract import every_decision
 
 
 def test_matching_is_taken_only_where_counting_local_tasks_is_enough() -> None:

@@ -26,7 +26,7 @@ from optsched.routes.contained import may_overrun, model_sizes, refuse_beyond_me
 from optsched.searches import assignment as networks
 from optsched.searches.generalized_assignment import greedy_packing
 from optsched.solvers.highs import LinearProgram, solve_arrays
-from optsched.testing.changes import emptied
+from optsched.testing.neighbours import emptied
 
 
 def slowly(*_given: Any) -> Any:

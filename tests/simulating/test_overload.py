@@ -18,7 +18,7 @@ from optsched.core.placement import MICRO
 from optsched.instances.generate import generate
 from optsched.problems import JobTimes, Makespan
 from optsched.simulating import Levels, simulate
-from optsched.simulating.overload import Overload
+from optsched.simulating.rates import Overload
 
 Starts = list[tuple[int, int, int]]
 

@@ -1,7 +1,7 @@
 """Runs tasks over time from event to event: they start, take the time that a service gives, and end.
 
 What decides which tasks start derives from `Course`: the engine of simulations (`optsched.simulating.engine`), and
-the move from one placement to the next (`optsched.heuristics.ras_enforcement`).
+the move from one placement to the next (`optsched.heuristics.ras`).
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from optsched.core.deadline import check
 from optsched.core.errors import HeuristicFailed, UsageError
 from optsched.core.instance import KINDS, Ints
 from optsched.core.placement import Placement
-from optsched.heuristics.running.answers import attempt, tasks_from
+from optsched.heuristics.running.driver import attempt, tasks_from
 from optsched.heuristics.running.base import Event, Offer, Policy
 from optsched.heuristics.running.known import Known, posed_on
 from optsched.problems.base import TaskProblem
@@ -207,7 +207,7 @@ def drive(
 
     Examples
     --------
-    >>> from optsched.heuristics.dl import LocalityPolicy
+    >>> from optsched.heuristics.lsap_sched import LocalityPolicy
     >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems import Lsap
     >>> workload = Workload(["t1"], replicas=Ragged.from_rows([[1]]))

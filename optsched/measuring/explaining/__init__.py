@@ -18,7 +18,7 @@ from optsched.core.errors import HeuristicFailed, UsageError, expect
 from optsched.core.placement import Placement, Schedule
 from optsched.core.results import Solution, Termination
 from optsched.heuristics import HeuristicRun
-from optsched.heuristics.running.answers import placement_from
+from optsched.heuristics.running.driver import placement_from
 from optsched.measuring.explaining.chains import Chain, Difference, better_by, difference
 from optsched.measuring.explaining.changes import Conflict, Worth, conflict_of, worths
 from optsched.measuring.explaining.explanation import Explanation, Move

@@ -69,7 +69,7 @@ def named(entry: Heuristic) -> str:
 
     Examples
     --------
-    >>> from optsched.heuristics.dl import HEURISTICS
+    >>> from optsched.heuristics.lsap_sched import HEURISTICS
     >>> named(HEURISTICS[0])
     'dl'
     """

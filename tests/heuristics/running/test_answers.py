@@ -11,7 +11,7 @@ from optsched.core.errors import HeuristicFailed
 from optsched.core.instance import FINISHED, Cluster, Instance, State, Workload
 from optsched.core.outside import raised
 from optsched.core.placement import Placement
-from optsched.heuristics.running.answers import ENTRIES_SHOWN, attempt, placement_from, tasks_from
+from optsched.heuristics.running.driver import ENTRIES_SHOWN, attempt, placement_from, tasks_from
 from optsched.problems import Lsap
 
 

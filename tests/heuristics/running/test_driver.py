@@ -28,7 +28,7 @@ from optsched.core.instance import (
     Topology,
     Workload,
 )
-from optsched.heuristics.dl import LocalityPolicy
+from optsched.heuristics.lsap_sched import LocalityPolicy
 from optsched.heuristics.fair import DelayPolicy
 from optsched.heuristics.running import driver
 from optsched.heuristics.running.base import Event, Offer, Policy, View

@@ -26,7 +26,7 @@ from optsched.measuring.gaps import Reference
 from optsched.problems import GeneralizedAssignment, Lsap, Problem, Traffic, problem
 from optsched.routes import solve
 from optsched.solvers.profiles import load_profile
-from optsched.testing.explanations import _conflicting
+from optsched.testing.measured import _conflicting
 
 EXACT = load_profile("exact")
 

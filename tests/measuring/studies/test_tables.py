@@ -25,7 +25,7 @@ from optsched.measuring.studies.tables import GapPage, GapReports, Row, gap_row,
 from optsched.problems import Latency, Lsap, Problem
 from optsched.routes import frontier, solve
 from optsched.solvers.profiles import Profile
-from optsched.testing.cases import cases
+from optsched.testing.contract import cases
 
 
 def row(tasks: int, remote: int, name: str) -> Instance:

@@ -11,7 +11,7 @@ from optsched import generate, load
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.placement import NONE, Placement
 from optsched.heuristics.ras import Rounds
-from optsched.heuristics.ras_enforcement import Move, Step
+from optsched.heuristics.ras import Move, Step
 from optsched.measuring.judging.cases import sharmilarani
 from optsched.measuring.judging.cases.sharmilarani import (
     endless,
