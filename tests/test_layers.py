@@ -76,7 +76,6 @@ _SHARED = {
     "certificates/checking.py",
     "searches/__init__.py",
     "heuristics/__init__.py",
-    "heuristics/running/answers.py",
     "heuristics/running/base.py",
     "heuristics/running/course.py",
     "heuristics/running/driver.py",

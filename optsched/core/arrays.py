@@ -10,6 +10,7 @@ import copyreg
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import pairwise
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, overload
@@ -206,6 +207,11 @@ class Ragged(Part):
 
     def __iter__(self) -> Iterator[npt.NDArray[Any]]:
         return (self[row] for row in range(len(self)))
+
+    def lists(self) -> list[list[Any]]:
+        """The rows as lists, which Python's own loops read faster."""
+        values = self.values.tolist()
+        return [values[begin:end] for begin, end in pairwise(self.starts.tolist())]
 
     @cached_property
     def lengths(self) -> Ints:

@@ -26,7 +26,14 @@ FORMER = {
     "optsched.drawing.decompositions": "optsched.showing.explained",
     "optsched.drawing.gantt": "optsched.showing.runs",
     "optsched.explaining.waiting": "optsched.measuring.explaining.schedules",
-    "optsched.heuristics.p_min": "optsched.heuristics.tuning",
+    "optsched.heuristics.dl": "optsched.heuristics.lsap_sched",
+    "optsched.heuristics.fifo": "optsched.heuristics.fair",
+    "optsched.heuristics.flow_based": "optsched.heuristics.labl",
+    "optsched.heuristics.p_min": "optsched.heuristics.probabilistic",
+    "optsched.heuristics.quincy": "optsched.heuristics.sequential",
+    "optsched.heuristics.ras_enforcement": "optsched.heuristics.ras",
+    "optsched.heuristics.running.answers": "optsched.heuristics.running.driver",
+    "optsched.heuristics.tuning": "optsched.heuristics.probabilistic",
     "optsched.instances.distances": "optsched.instances.frames",
     "optsched.instances.frontier_files": "optsched.instances.claim_files",
     "optsched.instances.schedule_files": "optsched.instances.claim_files",
@@ -41,8 +48,9 @@ FORMER = {
     "optsched.showing.frontiers": "optsched.showing.trade_offs",
     "optsched.showing.matrices": "optsched.showing.trade_offs",
     "optsched.simulating.following": "optsched.simulating.every_round",
+    "optsched.simulating.overload": "optsched.simulating.rates",
     "optsched.simulating.transfer": "optsched.simulating.services",
-    "optsched.tuning": "optsched.heuristics.tuning",
+    "optsched.tuning": "optsched.heuristics.probabilistic",
 }
 
 

@@ -54,16 +54,12 @@ def folder(name: str, package: Path = PACKAGE) -> Path:
 
 #: Modules of `optsched.heuristics`, each with its heuristics, in the order in which they are listed.
 HEURISTICS = {
-    "dl": ("dl", "rand"),
-    "lsap_sched": ("lsap-sched", "lsap-fair-sched"),
+    "lsap_sched": ("dl", "rand", "lsap-sched", "lsap-fair-sched"),
     "flow_sched": ("flow-sched", "flow-greedy", "balancing"),
-    "fifo": ("fifo", "larts"),
-    "fair": ("delay", "fair", "capacity"),
+    "fair": ("fifo", "larts", "delay", "fair", "capacity"),
     "probabilistic": ("probabilistic", "least-cost", "coupling"),
-    "quincy": ("quincy",),
-    "sequential": ("sequential",),
-    "flow_based": ("round-robin", "flow-based"),
-    "labl": ("labl",),
+    "sequential": ("quincy", "sequential"),
+    "labl": ("round-robin", "flow-based", "labl"),
     "joss": ("joss-t", "joss-j"),
     "ras": ("ras", "fair-sharing"),
     "observed": ("observed",),

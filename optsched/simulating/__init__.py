@@ -20,10 +20,9 @@ from optsched.core.instance import Instance
 from optsched.core.placement import MICRO, microseconds
 from optsched.heuristics import AnyHeuristic, heuristic
 from optsched.heuristics.observed import observed_schedule
-from optsched.heuristics.running.driver import attempt
 from optsched.heuristics.running.base import Heuristic, Policy
 from optsched.heuristics.running.course import Progress, Service
-from optsched.heuristics.running.driver import Observer, watched_streams
+from optsched.heuristics.running.driver import Observer, attempt, watched_streams
 from optsched.heuristics.running.known import posed_on
 from optsched.heuristics.running.run import IN_WORDS, check_observers, check_seed, values_in_force
 from optsched.problems.base import HOW_TO_LOAD, number

@@ -157,7 +157,7 @@ SERVICES = {
     "transfer": ("services", "Transfer"),
     "rates": ("rates", "Rates"),
     "recorded": ("services", "Recorded"),
-    "overload": ("overload", "Overload"),
+    "overload": ("rates", "Overload"),
 }
 
 

@@ -35,8 +35,8 @@ from optsched.core.instance import (
 )
 from optsched.core.placement import NONE
 from optsched.heuristics import AnyHeuristic, heuristic
-from optsched.heuristics.running.driver import tasks_from
 from optsched.heuristics.running.base import HELD, Event, Offer, View
+from optsched.heuristics.running.driver import tasks_from
 from optsched.heuristics.running.known import Known
 from optsched.instances.generate import FAMILIES, generate
 from optsched.problems.base import TaskProblem

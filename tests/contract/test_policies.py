@@ -14,10 +14,10 @@ from small_problems import NAMES, small_problem
 from optsched.core.errors import UsageError
 from optsched.core.instance import KINDS, MAP, PENDING, REDUCE, RUNNING
 from optsched.heuristics import HEURISTICS, heuristic
-from optsched.heuristics.lsap_sched import LocalityPolicy
 from optsched.heuristics.fair import CapacityPolicy, DelayPolicy, FairPolicy
 from optsched.heuristics.job_order import JobPolicy, WaitingMaps
 from optsched.heuristics.joss import JossPolicy
+from optsched.heuristics.lsap_sched import LocalityPolicy
 from optsched.heuristics.probabilistic import CouplingPolicy, LeastCostPolicy, ProbabilisticPolicy
 from optsched.heuristics.running.base import Event, Heuristic, Offer, Policy, View
 from optsched.heuristics.seen_costs import SeenCosts

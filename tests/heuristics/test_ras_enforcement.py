@@ -12,8 +12,7 @@ from ras_cases import snapshot, utilities
 
 from optsched.core.errors import UsageError
 from optsched.core.placement import NONE, Placement
-from optsched.heuristics.ras import fair_sharing, ras
-from optsched.heuristics.ras import Move, availability, enforce
+from optsched.heuristics.ras import Move, availability, enforce, fair_sharing, ras
 from optsched.problems.utility import Utility
 
 RNG = np.random.default_rng(0)  # neither scheduler draws anything

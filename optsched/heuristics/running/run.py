@@ -39,9 +39,18 @@ from optsched.core.placement import NONE, Placement, Schedule
 from optsched.core.registry import imported as registered
 from optsched.core.registry import record_of
 from optsched.core.results import Solution
-from optsched.heuristics.running.driver import attempt, placement_from, schedule_from
 from optsched.heuristics.running.base import Heuristic, Policy
-from optsched.heuristics.running.driver import MAX_IDLE_ROUNDS, Drive, Observer, drive, streams, watched_streams
+from optsched.heuristics.running.driver import (
+    MAX_IDLE_ROUNDS,
+    Drive,
+    Observer,
+    attempt,
+    drive,
+    placement_from,
+    schedule_from,
+    streams,
+    watched_streams,
+)
 from optsched.heuristics.running.known import posed_on
 from optsched.problems import PROBLEMS
 from optsched.problems.base import TaskProblem, number, resolve

@@ -28,8 +28,8 @@ from optsched.core.instance import (
     Topology,
     Workload,
 )
-from optsched.heuristics.lsap_sched import LocalityPolicy
 from optsched.heuristics.fair import DelayPolicy
+from optsched.heuristics.lsap_sched import LocalityPolicy
 from optsched.heuristics.running import driver
 from optsched.heuristics.running.base import Event, Offer, Policy, View
 from optsched.heuristics.running.driver import Answer, Drive, drive

@@ -15,7 +15,7 @@ from optsched.measuring.judging import claim
 CHANGES = [
     # dl-sched takes any task first.
     (
-        "dl",
+        "lsap_sched",
         "task = self._draw(NODE, offer, view)",
         "task = self._draw(ANYWHERE, offer, view)",
         "guo-2012/4.1-one-replica",
@@ -36,10 +36,10 @@ CHANGES = [
     # Algorithm 2 starts what is below P_min.
     ("probabilistic", "if chance < self.p_min and", "if chance > 1 and", "shen-2016/3-p-min-value"),
     # Round robin turns the other way.
-    ("flow_based", "server = turn % len(local)", "server = -turn % len(local)", "agosta/3.5-example"),
+    ("labl", "server = turn % len(local)", "server = -turn % len(local)", "agosta/3.5-example"),
     # Flow-based keeps the worst threshold.
     (
-        "flow_based",
+        "labl",
         "value[:compared] < best[0][:compared]",
         "value[:compared] > best[0][:compared]",
         "agosta/3.5-example",

@@ -11,8 +11,7 @@ import numpy as np
 from optsched.core.instance import MAP, Cluster, Instance, Workload
 from optsched.core.placement import MICRO, NONE
 from optsched.heuristics import run
-from optsched.heuristics.ras import map_rounds
-from optsched.heuristics.ras import enforce
+from optsched.heuristics.ras import enforce, map_rounds
 from optsched.instances.families.base import numbered
 from optsched.instances.generate import generate
 from optsched.measuring.judging.quantities import Answer

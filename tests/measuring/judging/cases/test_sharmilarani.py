@@ -10,8 +10,7 @@ import pytest
 from optsched import generate, load
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.placement import NONE, Placement
-from optsched.heuristics.ras import Rounds
-from optsched.heuristics.ras import Move, Step
+from optsched.heuristics.ras import Move, Rounds, Step
 from optsched.measuring.judging.cases import sharmilarani
 from optsched.measuring.judging.cases.sharmilarani import (
     endless,

@@ -9,8 +9,7 @@ import pytest
 from policy_cases import barred_case, equal_costs
 
 from optsched.core.errors import UsageError
-from optsched.heuristics.probabilistic import probability
-from optsched.heuristics.probabilistic import GRID, LIVENESS_LIMIT, Trial, liveness_limit, tune_p_min
+from optsched.heuristics.probabilistic import GRID, LIVENESS_LIMIT, Trial, liveness_limit, probability, tune_p_min
 
 
 def test_the_best_node_is_never_below_the_limit() -> None:

@@ -14,7 +14,7 @@ from small_problems import pareto_front
 
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.core.placement import NONE, Placement
-from optsched.heuristics import flow_based as module
+from optsched.heuristics import labl as module
 from optsched.heuristics.labl import _Cover, flow_based, round_robin
 from optsched.instances.files import load
 from optsched.instances.generate import generate

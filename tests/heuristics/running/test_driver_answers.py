@@ -113,7 +113,7 @@ def test_exceptions_told_with_their_place() -> None:
         raise kind("one\ntwo")
 
     line = faulty.__code__.co_firstlineno + 1
-    with pytest.raises(HeuristicFailed, match=rf"raised ValueError: one two \(.*test_answers.py, line {line}\)"):
+    with pytest.raises(HeuristicFailed, match=rf"raised ValueError: one two \(.*test_driver_answers.py, line {line}\)"):
         attempt(faulty, ValueError)
     with pytest.raises(KeyboardInterrupt):
         attempt(faulty, KeyboardInterrupt)
