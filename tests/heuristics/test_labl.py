@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.core.placement import NONE, Placement
-from optsched.heuristics import run
-from optsched.heuristics.labl import HEURISTICS, LINES_6, VARIANTS, labl
+from optsched.heuristics import HEURISTICS, run
+from optsched.heuristics.labl import LINES_6, VARIANTS, labl
 from optsched.instances.files import load
 from optsched.problems import Latency
 from optsched.routes import bounds, frontier, solve
@@ -266,14 +266,14 @@ def test_homeless_tasks_end_the_loop() -> None:
 )
 def test_limits_parse(name: str, given: object, parsed: object) -> None:
     """Tests the forms of a limit on the command line and in Python."""
-    parameter = next(parameter for parameter in HEURISTICS[0].parameters if parameter.name == name)
+    parameter = next(parameter for parameter in HEURISTICS["labl"].parameters if parameter.name == name)
     assert parameter.parse(given) == parsed
 
 
 @pytest.mark.parametrize(("name", "given"), [("lbar", "l*"), ("lbar", 1.5), ("start", "inf"), ("variant", "V1")])
 def test_wrong_parameters(name: str, given: object) -> None:
     """Tests that what is no limit or reading is refused, by the table and by the function itself."""
-    parameter = next(parameter for parameter in HEURISTICS[0].parameters if parameter.name == name)
+    parameter = next(parameter for parameter in HEURISTICS["labl"].parameters if parameter.name == name)
     with pytest.raises(ValueError, match=r"give|did you mean|literal"):
         parameter.parse(given)
     with pytest.raises(ValueError, match=r"give|did you mean|literal"):

@@ -67,7 +67,7 @@ CHANGES = [
     # The least available tracker is advertised first.
     ("ras", "np.argsort(-availability(", "np.argsort(availability(", "sharmilarani/3-availability"),
     # Quincy pays for every MB alike.
-    ("quincy", "(0.0, rack, off_rack)", "(rack, rack, rack)", "shen-2016/1-levels-too-coarse"),
+    ("sequential", "(0.0, rack, off_rack)", "(rack, rack, rack)", "shen-2016/1-levels-too-coarse"),
 ]
 
 
