@@ -65,7 +65,7 @@ CHANGES = [
     # JoSS takes no notice of the threshold.
     ("joss", 'return "A" if', 'return "A" if True or', "sharmilarani/2-reduce-heavy"),
     # The least available tracker is advertised first.
-    ("ras", "np.argsort(-availability(", "np.argsort(availability(", "sharmilarani/3-availability"),
+    ("ras", "np.argsort(-availability(rooms.", "np.argsort(availability(rooms.", "sharmilarani/3-availability"),
     # Quincy pays for every MB alike.
     ("sequential", "(0.0, rack, off_rack)", "(rack, rack, rack)", "shen-2016/1-levels-too-coarse"),
 ]
