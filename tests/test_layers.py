@@ -101,7 +101,7 @@ _ALLOWED = {
     ("cli/simulating.py", "makespan"): "a field of its records",
     ("simulating/simulation.py", "makespan"): "the same",
     ("instances/generate.py", "min-cost-flow"): "the family of networks, for type checkers",
-    ("measuring/judging/cases/guo.py", "lsap"): "what one paper's waves are solved as",
+    ("measuring/judging/quantities.py", "lsap"): "what one paper's waves are solved as",
     **{("core/resources.py", name): "a family of instances" for names in FAMILIES.values() for name in names},
 }
 

@@ -92,8 +92,7 @@ def _measured(
 ) -> Reproduction:
     from optsched.measuring.printing import progress
 
-    draws = seeds or (figure.full if effort == "full" else 0) or figure.draws
-    with progress(sys.stderr, draws * len(figure.values(effort)) * len(figure.on)) as step:
+    with progress(sys.stderr, (seeds or figure.draws_of(effort)) * len(figure.points(effort))) as step:
         last = time.monotonic()
 
         def so_far(shown: Reproduction) -> None:

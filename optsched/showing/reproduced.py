@@ -9,7 +9,7 @@ from optsched.measuring.reproducing.results import Values
 from optsched.showing.figures import begun, fold, keyed, look, named, plain, settings, short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -45,7 +45,7 @@ def reproduced_picture(found: Reproduction) -> Figure:
     with settings():
         picture = begun(6.4, 4.2 + 0.2 * len(labels), f"{figure.paper}, {figure.place}: {figure.title}")
         axes = picture.subplots()
-        handles, names = draw(axes, found, labels), list(labels)
+        handles, names = draw(axes, found), list(labels)
         axes.set(**dict(zip(("xlabel", "ylabel"), _names(found), strict=True)))
         if figure.kind != "scatter" and any(found.published(entry) is not None for entry in found.entries):
             handles.append(axes.plot([], [], linestyle="", marker="o", color="0.4", markerfacecolor="white")[0])
@@ -58,21 +58,19 @@ def reproduced_picture(found: Reproduction) -> Figure:
     return picture
 
 
-def _looks(found: Reproduction, labels: Sequence[str]) -> list[tuple[dict[str, Any], int]]:
-    """The colour, marker and dash of each line, and the number of its form.
+def _looks(found: Reproduction) -> Iterator[tuple[list[Entry], dict[str, Any], int]]:
+    """The points of each line, its colour, marker and dash, and the number of its form.
 
     Of a family of curves each member has a colour, and each series a form.
     """
     members = list(dict.fromkeys(entry.on for entry in found.entries))
     series = list(dict.fromkeys(entry.series for entry in found.entries))
-    looks = []
-    for number, label in enumerate(labels):
-        first, colour, form = _own(found, label)[0], number, number
+    for number, own in enumerate(found.lines().values()):
+        colour = form = number
         if min(len(members), len(series)) > 1:
-            colour, form = members.index(first.on), series.index(first.series)
-        own = {"color": look(colour)["color"], "markerfacecolor": look(colour)["color"]} if colour != form else {}
-        looks.append((look(form) | own, form))
-    return looks
+            colour, form = members.index(own[0].on), series.index(own[0].series)
+        drawn_in = look(colour)["color"]
+        yield own, look(form) | {"color": drawn_in} | ({"markerfacecolor": drawn_in} if colour != form else {}), form
 
 
 def _bounds(parts: Sequence[Any]) -> list[list[float]] | None:
@@ -80,10 +78,6 @@ def _bounds(parts: Sequence[Any]) -> list[list[float]] | None:
     if not isinstance(parts[0], Values):
         return None
     return [[max(0.0, one.mean - one.low) for one in parts], [max(0.0, one.high - one.mean) for one in parts]]
-
-
-def _own(found: Reproduction, label: str) -> list[Entry]:
-    return [entry for entry in found.entries if entry.label == label]
 
 
 def _ends(kind: str, entry: Entry) -> tuple[Any, Any]:
@@ -101,19 +95,17 @@ def _names(found: Reproduction) -> tuple[str, str]:
     return (figure.across if figure.kind == "scatter" else figure.x.name), figure.y
 
 
-def _curves(axes: Axes, found: Reproduction, labels: Sequence[str]) -> list[Any]:
+def _curves(axes: Axes, found: Reproduction) -> list[Any]:
     """Lines, distributions, or points."""
     kind, handles = found.figure.kind, []
-    for label, (style, _) in zip(labels, _looks(found, labels), strict=True):
-        own = _own(found, label)
+    for own, style, _ in _looks(found):
         sides = list(zip(*(_ends(kind, entry) for entry in own), strict=True))
         across, up = ([one.mean if isinstance(one, Values) else one for one in side] for side in sides)
         if kind == "scatter":
-            style = {**style, "linestyle": "-" if len(own) > 1 else "", "linewidth": 0.7}
+            style |= {"linestyle": "-" if len(own) > 1 else "", "linewidth": 0.7}
         handles.append(axes.errorbar(across, up, _bounds(sides[1]), _bounds(sides[0]), capsize=2, **style))
         if kind != "scatter":
-            published = [(entry.x, found.published(entry)) for entry in own]
-            _published(axes, published, style, turned=kind == "cdf")
+            _published(axes, found, own, [entry.x for entry in own], style)
     if found.figure.x.log:
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter("{x:g}")  # texts of pictures are plain: 2^4 as a formula is not drawn
@@ -122,25 +114,14 @@ def _curves(axes: Axes, found: Reproduction, labels: Sequence[str]) -> list[Any]
     return handles
 
 
-def _published(
-    axes: Axes, pairs: Iterable[tuple[Any, float | None]], style: dict[str, Any], turned: bool = False
-) -> None:
-    """The paper's own numbers at places on the axis, hollow; `turned` where the places are up."""
-    known = [(place, number) for place, number in pairs if number is not None]
-    sides = [[place for place, _ in known], [number for _, number in known]]
-    hollow = {**style, "linestyle": "", "markersize": 7, "markerfacecolor": "white"}
-    axes.plot(*(sides[::-1] if turned else sides), zorder=4, **hollow)
-
-
-def _bars(axes: Axes, found: Reproduction, labels: Sequence[str]) -> list[Any]:
+def _bars(axes: Axes, found: Reproduction) -> list[Any]:
     handles = []
     names = list(dict.fromkeys(str(entry.x) for entry in found.entries))
-    wide = 0.8 / len(labels)
-    for number, (label, (style, form)) in enumerate(zip(labels, _looks(found, labels), strict=True)):
-        own = {str(entry.x): entry for entry in _own(found, label)}
-        shift = (number - (len(labels) - 1) / 2) * wide
-        at = [names.index(name) + shift for name in own]
-        values = [entry.value for entry in own.values()]
+    wide = 0.8 / len(found.lines())
+    for number, (own, style, form) in enumerate(_looks(found)):
+        shift = (number - (len(found.lines()) - 1) / 2) * wide
+        at = [names.index(str(entry.x)) + shift for entry in own]
+        values = [entry.value for entry in own]
         handles.append(
             axes.bar(
                 at,
@@ -154,11 +135,20 @@ def _bars(axes: Axes, found: Reproduction, labels: Sequence[str]) -> list[Any]:
                 ecolor="0.5",
             )
         )
-        own_numbers = zip(at, map(found.published, own.values()), strict=True)
-        _published(axes, own_numbers, {"color": "black", "marker": "o"})
+        _published(axes, found, own, at, {"color": "black", "marker": "o"})
     axes.set_axisbelow(True)
     named(axes.xaxis, range(len(names)), ["\n".join(folded(name, 14).split("\n")) for name in names], fontsize=8)
     return handles
+
+
+def _published(axes: Axes, found: Reproduction, own: Sequence[Entry], places: Sequence[Any], style: Any) -> None:
+    """The paper's own numbers at places on the axis, hollow; distributions have the places up."""
+    known = [
+        (place, number) for place, number in zip(places, map(found.published, own), strict=True) if number is not None
+    ]
+    sides = [[place for place, _ in known], [number for _, number in known]]
+    hollow = {**style, "linestyle": "", "markersize": 7, "markerfacecolor": "white"}
+    axes.plot(*(sides[::-1] if found.figure.kind == "cdf" else sides), zorder=4, **hollow)
 
 
 # For papers ----------------------------------------------------------------------------------------------------------
@@ -182,8 +172,8 @@ def reproduced_pgf(found: Reproduction) -> str:
     marks = "only marks, " if figure.kind == "scatter" else ""
     lines = [f"% {line}" for line in fold(found.caption(), 6.4, 8)]
     lines += ["\\begin{tikzpicture}", f"\\begin{{axis}}[{', '.join(options)}]"]
-    for label in found.labels():
-        points = [f"  {_coordinate(figure.kind, entry)}" for entry in _own(found, label)]
+    for label, own in found.lines().items():
+        points = [f"  {_coordinate(figure.kind, entry)}" for entry in own]
         lines += [f"\\addplot+[{marks}{errors}] coordinates {{", *points, "};"]
         lines.append(f"\\addlegendentry{{{escaped(label, 'latex')}}}")
     return "\n".join([*lines, "\\end{axis}", "\\end{tikzpicture}"]) + "\n"

@@ -6,24 +6,30 @@ bring the claims of further papers as entry points of the group `optsched.claims
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from optsched.core.errors import UsageError, expect, nearest
+from optsched.core.errors import UsageError, expect, nearest, unknown_id
 from optsched.core.outside import Listed
+from optsched.core.resources import folder
 from optsched.measuring.judging.findings import Check, Finding, Judgement
 from optsched.measuring.judging.kept import in_full
-from optsched.measuring.judging.records import SHIPPED, named, read, selected
 
 __all__ = ["GROUP", "PAPERS", "VERDICTS", "WAYS", "Check", "Claim", "Finding", "Judgement", "Paper", "claim", "claims"]
 
 #: Entry points of this group are papers with their claims.
 GROUP = "optsched.claims"
+
+#: The shipped papers, in the order in which they are listed. Only the last has no figures.
+SHIPPED = ("shen-2016", "sharmilarani", "hsu-freeh", "guo-2012", "agosta", "fischer-2010")
+
+Record = TypeVar("Record", bound=Any)
 
 #: The meaning of each verdict.
 VERDICTS: Mapping[str, str] = {
@@ -140,25 +146,29 @@ class Paper:
     claims: tuple[Claim, ...]
 
 
+def read(kind: str, paper: str) -> dict[str, dict[str, Any]]:
+    """The fields of a shipped paper's `claims` or `figures` by the name of each, with its id and its paper."""
+    content = tomllib.loads((folder("instances") / kind / f"{paper}.toml").read_text(encoding="utf-8"))
+    own = {"paper": content["paper"]}
+    return {name: {**own, "id": f"{paper}/{name}", **fields} for name, fields in content[kind].items()}
+
+
 @cache
 def _read(name: str) -> Paper:
-    """A shipped paper. The claim `judged_as` another one of its file has the checks of that one."""
+    """A shipped paper. The claim `judged_as` another one of its file has the checks of that one.
+
+    Reasons quote what is kept: `{0.labl[1]:.1f}` is the number of `labl` on the second instance of the first check.
+    """
     records = read("claims", name)
     found = list[Claim]()
     for fields in records.values():
         as_another = fields.pop("judged_as", None)
         one = msgspec.convert({**fields, "checks": records[as_another]["checks"]} if as_another else fields, Claim)
-        found.append(msgspec.structs.replace(one, why=_quoting(one.why, one.in_full)))
+        if kept := one.in_full:
+            quoted = [SimpleNamespace(**each.numbers, draws=each.draws, difference=each.differences) for each in kept]
+            one = msgspec.structs.replace(one, why=one.why.format(*quoted))
+        found.append(one)
     return Paper(name, found[0].paper, tuple(found))
-
-
-def _quoting(why: str, kept: Sequence[Finding]) -> str:
-    """A reason with its numbers, as they are kept; as it is written where something is not kept yet.
-
-    `{0.labl[1]:.1f}` is the number of `labl` on the second instance of the first check.
-    """
-    findings = [SimpleNamespace(**one.numbers, draws=one.draws, difference=one.differences) for one in kept]
-    return why.format(*findings) if findings else why
 
 
 def _fault(paper: Paper) -> str | None:
@@ -173,6 +183,32 @@ def _fault(paper: Paper) -> str | None:
 
 #: Every paper by its name.
 PAPERS: Mapping[str, Paper] = Listed(GROUP, Paper, SHIPPED, _read, _fault)
+
+
+def selected(
+    papers: Mapping[str, Sequence[Record]], paper: str | None, words: Iterable[str], fields: Sequence[str]
+) -> tuple[Record, ...]:
+    """The records of one paper or of all, in whose fields each of these words occurs."""
+    expect(paper, (str, type(None)), "a paper has a name, a text", "such as guo-2012")
+    expect(words, Iterable, "words are texts", "a text or a list of them")
+    if paper is not None and paper not in papers:
+        raise UsageError(f'no paper "{paper}"; {nearest(paper, list(papers))}')
+    wanted = [str(word).casefold() for word in ([words] if isinstance(words, str) else words)]
+
+    def fits(one: Record) -> bool:
+        text = " ".join(str(getattr(one, field)) for field in fields).casefold()
+        return all(word in text for word in wanted)
+
+    return tuple(one for name in ([paper] if paper else papers) for one in papers[name] if fits(one))
+
+
+def named(kind: str, name: str, records: Iterable[Record], command: str) -> Record:
+    """The record of an id; UsageError with the nearest ids if there is none."""
+    expect(name, str, f"a {kind} has an id, a text", f"{command} lists them")
+    known = {one.id: one for one in records}
+    if name not in known:
+        raise unknown_id(kind, name, list(known), command)
+    return known[name]
 
 
 def claims(paper: str | None = None, verdict: str | None = None, words: Iterable[str] = ()) -> tuple[Claim, ...]:

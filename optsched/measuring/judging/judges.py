@@ -1,7 +1,7 @@
 """Judges: what a check measures, over which instances, and whether what it says is true.
 
-Three judges serve all shipped claims: `snapshots` (heuristics and optima on instances), `runs` (policies over time) and
-`arithmetic` (the paper's own figures). A check of another package may name a judge of its own.
+Three judges serve nearly all shipped claims: `snapshots` (heuristics and optima on instances), `runs` (policies over
+time) and `arithmetic` (the paper's own figures). A check may name a judge of its own by path.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import ast
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import cache, partial
+from itertools import combinations_with_replacement, pairwise
 from typing import Any
 
 import numpy as np
@@ -33,7 +35,7 @@ from optsched.problems.base import resolve
 from optsched.simulating import service_of, simulate
 from optsched.simulating.services import service_named
 
-__all__ = ["ASKED", "JUDGES", "ORDERED", "Judge", "answers", "drawn", "judge_checks", "over_draws"]
+__all__ = ["JUDGES", "ORDERED", "Judge", "answers", "asked", "judge_checks", "over_draws"]
 
 Judge = Callable[[Check, int], Finding]
 Asked = Callable[[str], Any]
@@ -70,62 +72,59 @@ def judge_checks(
 # What a check is about -----------------------------------------------------------------------------------------------
 
 
-def drawn(text: str, seed: int) -> Instance:
+def _drawn(text: str, seed: int) -> Instance:
     """An instance of the library, of a family, or of a callable, for a seed."""
     name, values = parted(text, "on")
     if ":" in name:
-        made: Instance = imported(name)(seed, **values)
-        return made
-    found = load(name) if "/" in name else generate(name, seed=seed, **values)
+        found = imported(name)(seed, **values)
+    else:
+        found = load(name) if "/" in name else generate(name, seed=seed, **values)
     if not isinstance(found, Instance):
         raise UsageError(f'on "{text}": it is a network')
     return found
 
 
-def answers(posed: Any, seed: int) -> Asked:
-    """What answers the measures of a problem: numbers of it, or of decisions, each made when it is first asked for."""
-    made = cache(partial(Answer, posed, seed=seed))
+def _asked(made: Callable[[str], Any], known: Mapping[str, Callable[[Any], Any]], usual: str) -> Asked:
+    """What answers `WHAT of SOURCE`: a quantity of what is made of a source. `usual` is the one that goes unsaid."""
+    once = cache(made)
 
     def ask(text: str) -> Any:
         what, _, source = text.rpartition(" of ")
-        if not what and source in OF_SNAPSHOTS:
-            return OF_SNAPSHOTS[source](made(None))
-        return _taken(what or "first", OF_SNAPSHOTS, text)(made(source))
+        if not what and source in known:  # of the problem itself
+            what, source = source, ""
+        what = what or usual
+        if ":" in what:
+            name, values = parted(what, "measure")
+            return imported(name)(once(source), **values)
+        if what not in known:
+            raise UsageError(f'measure "{text}": nothing is called "{what}"; {nearest(what, list(known))}')
+        return known[what](once(source))
 
     return ask
 
 
-def _of_snapshot(check: Check, instance: Instance, seed: int) -> Asked:
-    name, values = parted(check.problem, "problem")
-    resolve(name, problem_class(name).parameter_table, values)
-    return answers(problem(name, instance, **values), seed)
+def answers(posed: Any, seed: int) -> Asked:
+    """What answers the measures of a problem: numbers of it, or of decisions, each made when it is first asked for."""
+    return _asked(partial(Answer, posed, seed=seed), OF_SNAPSHOTS, "first")
 
 
-def _of_runs(check: Check, instance: Instance, seed: int) -> Asked:
-    name, values = parted(check.service or "levels", "service")
-    service = service_of(name) if not values else service_named(name)(**values)
+def asked(judge: str, on: str, posed: str, service: str, seed: int) -> Asked:
+    """What answers the measures of a check on one draw: of decisions on a problem, or of policies over time."""
+    instance = _drawn(on, seed)
+    if judge != "runs":
+        name, values = parted(posed, "problem")
+        resolve(name, problem_class(name).parameter_table, values)
+        return answers(problem(name, instance, **values), seed)
+    name, values = parted(service or "levels", "service")
+    times = service_of(name) if not values else service_named(name)(**values)
 
-    @cache
     def run(source: str) -> Any:
         name, values = parted(source, "measure")
         own = {"policy": values.pop("policy")} if "policy" in values else {}
         given: dict[str, Any] = {"seed": seed, **values}
-        return simulate(instance, (name, own), service, **given)
+        return simulate(instance, (name, own), times, **given)
 
-    def ask(text: str) -> Any:
-        what, _, source = text.rpartition(" of ")
-        return _taken(what or "elapsed", OF_RUNS, text)(run(source))
-
-    return ask
-
-
-def _taken(what: str, known: Mapping[str, Callable[[Any], Any]], text: str) -> Callable[[Any], Any]:
-    if what in known:
-        return known[what]
-    if ":" in what:
-        name, values = parted(what, "measure")
-        return partial(imported(name), **values)
-    raise UsageError(f'measure "{text}": nothing is called "{what}"; {nearest(what, list(known))}')
+    return _asked(run, OF_RUNS, "elapsed")
 
 
 # The judges ----------------------------------------------------------------------------------------------------------
@@ -134,10 +133,7 @@ def _taken(what: str, known: Mapping[str, Callable[[Any], Any]], text: str) -> C
 def over_draws(check: Check, draws: int) -> Finding:
     """Measure each name on each draw of each row, as far as time allows, and say whether what the check says is true.
 
-    Raises
-    ------
-    OutOfTime
-        If time runs out before the first draw of every row is measured.
+    OutOfTime if time runs out before the first draw of every row is measured.
     """
     columns: list[list[dict[str, Any]]] = []
     try:
@@ -145,7 +141,7 @@ def over_draws(check: Check, draws: int) -> Finding:
             taken = []
             for row in check.on:
                 check_deadline()
-                ask = ASKED[check.judge](check, drawn(row, seed), seed)
+                ask = asked(check.judge, row, check.problem, check.service, seed)
                 taken.append({name: ask(text) for name, text in check.measure.items()})
             columns.append(taken)
     except OutOfTime:
@@ -172,19 +168,17 @@ def _differences(check: Check, values: Mapping[str, Any]) -> list[list[float]]:
     compared = ast.parse(_inner(check.says), mode="eval").body
     tables = {name: table.astype(float) for name, table in values.items()}
     draws = min((table.shape[1] for table in tables.values()), default=0)
-    if draws < 2 or not isinstance(compared, ast.Compare) or not isinstance(compared.ops[0], ORDERED):
+    if draws < 2 or not isinstance(compared, ast.Compare) or len(compared.ops) > 1:
+        return []
+    if not isinstance(compared.ops[0], ORDERED):
         return []
     text = f"({ast.unparse(compared.left)}) - ({ast.unparse(compared.comparators[0])})"
 
-    def difference(known: Mapping[str, Any]) -> Floats:
+    def difference(left_out: Sequence[int]) -> Floats:
+        known = {name: np.delete(table, left_out, axis=1) for name, table in tables.items()}
         return np.atleast_1d(np.asarray(evaluated(text, known), dtype=float))
 
-    if len(compared.ops) > 1:
-        return []
-    whole = difference(tables)
-    without = [
-        difference({name: np.delete(table, draw, axis=1) for name, table in tables.items()}) for draw in range(draws)
-    ]
+    whole, without = difference([]), [difference([draw]) for draw in range(draws)]
     if whole.ndim > 1 or without[0].shape != whole.shape:
         return []  # the sides are numbers of single draws
     single = draws * whole - (draws - 1) * np.array(without)
@@ -199,9 +193,8 @@ def _inner(says: str) -> str:
 
 def _witness(check: Check, outcome: Any, values: Mapping[str, Any]) -> str:
     """The first draw on which a statement about each draw is false, or one that shows what `any` says."""
-    inner = _inner(check.says) if check.says.startswith("any(") else None
-    table = outcome if inner is None or not outcome else evaluated(inner, values)
-    wanted = inner is not None and bool(outcome)
+    wanted = check.says.startswith("any(") and bool(outcome)
+    table = evaluated(_inner(check.says), values) if wanted else outcome
     if not isinstance(table, np.ndarray) or table.ndim != 2:
         return ""
     for row, column in np.argwhere(table.astype(bool) == wanted).tolist():
@@ -214,8 +207,21 @@ def arithmetic(check: Check, draws: int) -> Finding:
     return Finding(check, bool(np.all(evaluated(check.says, {}))), {}, 1)
 
 
-#: What answers the measures of a draw, by judge: of decisions on snapshots, and of policies over time.
-ASKED: Mapping[str, Callable[[Check, Instance, int], Asked]] = {"snapshots": _of_snapshot, "runs": _of_runs}
-
 #: The judges by their names.
-JUDGES: Mapping[str, Judge] = {**dict.fromkeys(ASKED, over_draws), "arithmetic": arithmetic}
+JUDGES: Mapping[str, Judge] = {"snapshots": over_draws, "runs": over_draws, "arithmetic": arithmetic}
+
+
+def shuffle_shares(check: Check, draws: int) -> Finding:
+    """Whether three shuffle ratios give Shen et al.'s Figure 3: of 30 jobs 18 above 50 GB, 6 above 100, 6 below 10.
+
+    A ratio matters only by which of the inputs of 10, 20, ..., 100 GB it lifts above each limit, so one ratio between
+    any two neighbouring borders, and on each border, tries all.
+    """
+    sizes = range(10, 101, 10)
+    borders = sorted({Fraction(limit, size) for limit in (10, 50, 100) for size in sizes})
+    between = [(low + high) / 2 for low, high in pairwise([Fraction(0), *borders, borders[-1] + 1])]
+    sent = ([ratio * size for size in sizes] for ratio in (*borders, *between))
+    counts = {(sum(gb > 50 for gb in job), sum(gb > 100 for gb in job), sum(gb < 10 for gb in job)) for job in sent}
+    three_ratios = combinations_with_replacement(sorted(counts), 3)
+    off = min(np.abs(np.sum(three, axis=0) - (18, 6, 6)).max() for three in three_ratios)
+    return Finding(check, bool(off == 0), {"jobs that differ at least": [float(off)]}, 1)

@@ -24,7 +24,7 @@ from optsched.measuring.judging.findings import Check, Finding, Judgement
 if TYPE_CHECKING:
     from optsched.measuring.judging import Claim
 
-__all__ = ["Kept", "digest", "in_full", "judged_in_full", "kept_in", "shipped"]
+__all__ = ["Kept", "digest", "in_full", "judged_in_full", "kept_in", "shipped", "write_lines"]
 
 
 #: A finding with version and date.
@@ -110,27 +110,26 @@ def judged_in_full(
     from optsched.measuring.judging import claims
     from optsched.measuring.judging.judges import judge_checks  # what listing claims does not need
 
-    found = list(found)
-    today = {digest(check) for one in (*claims(), *found) for check in one.checks}
+    having = [one for one in found if one.checks]
+    today = {digest(check) for one in (*claims(), *having) for check in one.checks}
     held = {} if file is None else {name: one for name, one in kept_in(file).items() if name in today}
-    for one in found:
-        if not one.checks:
-            continue
+    for one in having:
         limit = None if time_limit is None else time_limit / len(one.checks)
         try:
             for check in one.checks:
                 if held.get(digest(check), {}).get("version") != code_version():
                     held[digest(check)] = _fields(judge_checks([check], "", "full", seeds, limit).findings[0])
                     if file is not None:
-                        _write(held, file)
+                        write_lines(file, held)
         except OutOfTime:
             yield one, None
-            continue
-        yield one, Judgement(in_full(one.checks, held), one.verdict)
+        else:
+            yield one, Judgement(in_full(one.checks, held), one.verdict)
 
 
-def _write(kept: dict[str, dict[str, Any]], file: Path) -> None:
+def write_lines(file: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON object with a line for each key, the keys in order."""
     from optsched.instances.documents.storing import write_whole  # what listing claims does not need
 
-    lines = [f"{json.dumps(name)}: {msgspec.json.encode(kept[name]).decode()}" for name in sorted(kept)]
+    lines = [f"{json.dumps(name)}: {msgspec.json.encode(content[name]).decode()}" for name in sorted(content)]
     write_whole(file, ("{\n" + ",\n".join(lines) + "\n}\n").encode())

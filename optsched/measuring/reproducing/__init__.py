@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from optsched.core.errors import UsageError, nearest
-from optsched.measuring.judging.findings import EFFORTS
-from optsched.measuring.judging.records import SHIPPED, named, read, selected
+from optsched.measuring.judging import SHIPPED, named, read, selected
+from optsched.measuring.judging.findings import EFFORTS, Check
 
 if TYPE_CHECKING:
     from optsched.measuring.reproducing.results import Reproduction
 
 __all__ = ["EFFORTS", "KINDS", "Axis", "PaperFigure", "figure", "figures"]
+
+#: The most draws of a point.
+MOST_DRAWS = 100_000
 
 #: The kinds of figures.
 KINDS: Mapping[str, str] = {
@@ -130,6 +133,29 @@ class PaperFigure(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
         """The instances by label."""
         return (self.on_full if effort == "full" else {}) or self.on
 
+    def draws_of(self, effort: str) -> int:
+        """The number of draws of each point."""
+        return (self.full if effort == "full" else 0) or self.draws
+
+    def points(self, effort: str) -> dict[tuple[str, int | float | str], Check]:
+        """What is measured in one draw each, by label and value on the axis; "" where one draw has all values."""
+        found = {}
+        for label, texts in self.instances(effort).items():
+            for value in ("",) if self.along or self.kind == "cdf" else self.values(effort):
+
+                def filled(text: str, value: Any = value) -> str:
+                    return text.replace("{x}", str(value))
+
+                found[label, value] = Check(
+                    says="",
+                    judge=self.judge,
+                    on=tuple(map(filled, [texts] if isinstance(texts, str) else texts)),
+                    problem=filled(self.problem),
+                    measure={name: filled(text) for name, text in self.measure.items()},
+                    service=filled(self.service),
+                )
+        return found
+
     def reproduce(
         self,
         effort: str = "quick",
@@ -170,10 +196,13 @@ class PaperFigure(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
         """
         if effort not in EFFORTS:
             raise UsageError(f"no effort {effort!r}; {nearest(effort, EFFORTS)}")
+        if seeds is not None and not 1 <= seeds <= MOST_DRAWS:
+            raise UsageError(f"seeds {seeds!r}: give how many draws, from 1 to {MOST_DRAWS}")
         self._check_measured()
         from optsched.measuring.reproducing.cells import measured  # what listing figures does not need
 
-        return measured(self, effort, seeds, jobs, store, time_limit, notify, partial)
+        draws = seeds or self.draws_of(effort)
+        return measured(self, effort, draws, jobs, store, time_limit, notify, partial)
 
     def stored(self, effort: str = "full") -> Reproduction:
         """What is kept of the last measurement of the project itself.

@@ -6,7 +6,7 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,7 +20,7 @@ from optsched.core.errors import Fault, InputError, OutOfTime, UsageError
 from optsched.core.resources import code_version
 from optsched.measuring.judging.expressions import evaluated
 from optsched.measuring.judging.findings import Check
-from optsched.measuring.judging.judges import ASKED, drawn
+from optsched.measuring.judging.judges import asked
 from optsched.measuring.reproducing.results import QUANTILES, Entry, Reproduction, Values
 from optsched.processes import Limits, LocalExecutor
 
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from optsched.measuring.reproducing import PaperFigure
 
 __all__ = ["measured"]
-
-#: The most draws of a point.
-MOST_DRAWS = 100_000
 
 #: After how many draws of each point the means are shown while more are measured.
 ROUNDS = tuple(digit * 10**power for power in range(5) for digit in (1, 2, 5))
@@ -54,29 +51,23 @@ class Cell(msgspec.Struct, frozen=True):
         return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:24]
 
 
-@lru_cache(maxsize=4)
-def _asked(judge: str, on: str, problem: str, service: str, seed: int) -> Callable[[str], Any]:
-    """What answers the measures of a draw. The next point asks the same one if only its measures differ."""
-    check = Check("", judge=judge, on=(on,), problem=problem, service=service)
-    return ASKED[judge](check, drawn(on, seed), seed)
+#: The next point asks the same one if only its measures differ.
+_asked = lru_cache(maxsize=4)(asked)
 
 
 def numbers(cell: Cell) -> Numbers:
     """The numbers of a cell."""
     check = cell.check
-    asked = [_asked(check.judge, text, check.problem, check.service, cell.seed) for text in check.on]
-    known = {name: _pooled([ask(text) for ask in asked]) for name, text in check.measure.items()}
-    found = {
-        name: [np.asarray(evaluated(text, known), dtype=float).ravel() for text in texts]
-        for name, texts in cell.series.items()
-    }
-    if cell.distribution:
-        # The least value that this per cent of all do not exceed.
-        found = {
-            name: [np.percentile(values, QUANTILES, method="inverted_cdf") for values in parts]
-            for name, parts in found.items()
-        }
-    return {name: [values.tolist() for values in parts] for name, parts in found.items()}
+    asks = [_asked(check.judge, text, check.problem, check.service, cell.seed) for text in check.on]
+    known = {name: _pooled([ask(text) for ask in asks]) for name, text in check.measure.items()}
+
+    def found(text: str) -> list[float]:
+        values = np.asarray(evaluated(text, known), dtype=float).ravel()
+        if cell.distribution:  # the least value that this per cent of all do not exceed
+            values = np.percentile(values, QUANTILES, method="inverted_cdf")
+        return values.tolist()
+
+    return {name: list(map(found, texts)) for name, texts in cell.series.items()}
 
 
 def _pooled(values: list[Any]) -> Any:
@@ -84,31 +75,10 @@ def _pooled(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else np.concatenate([np.ravel(value) for value in values])
 
 
-def cells_of(figure: PaperFigure, effort: str, draws: int) -> Iterator[tuple[str, Any, Cell]]:
-    """The cells, each with its label and its value on the axis: the first draw of every point, then the second."""
-    version = code_version()
-    for seed in range(draws):
-        for label, texts in figure.instances(effort).items():
-            for value in figure.values(effort) if not figure.along else ("",):
-
-                def filled(written: str, value: Any = value) -> str:
-                    return written.replace("{x}", str(value))
-
-                check = Check(
-                    says="",
-                    judge=figure.judge,
-                    on=tuple(filled(text) for text in ([texts] if isinstance(texts, str) else texts)),
-                    problem=filled(figure.problem),
-                    measure={name: filled(measure) for name, measure in figure.measure.items()},
-                    service=filled(figure.service),
-                )
-                yield label, value, Cell(check, figure.series, seed, figure.kind == "cdf", version)
-
-
 def measured(
     figure: PaperFigure,
     effort: str,
-    seeds: int | None,
+    draws: int,
     jobs: int,
     store: str | None,
     time_limit: float | None,
@@ -116,20 +86,27 @@ def measured(
     partial: Callable[[Reproduction], object] | None,
 ) -> Reproduction:
     """Measure a figure, for `PaperFigure.reproduce`."""
-    if seeds is not None and not 1 <= seeds <= MOST_DRAWS:
-        raise UsageError(f"seeds {seeds!r}: give how many draws, from 1 to {MOST_DRAWS}")
-    draws = seeds or (figure.full if effort == "full" else 0) or figure.draws
-    begin = time.perf_counter()
-    planned = list(cells_of(figure, effort, draws))
-    shown_at = {len(planned) // draws * rounds for rounds in ROUNDS if rounds < draws}
+    begin, version, points = time.perf_counter(), code_version(), figure.points(effort)
+    planned = [  # the first draw of every point, then the second
+        (point, Cell(check, figure.series, seed, figure.kind == "cdf", version))
+        for seed in range(draws)
+        for point, check in points.items()
+    ]
+    shown_at = {len(points) * rounds for rounds in ROUNDS if rounds < draws}
     with closing(_opened(store)) as kept:
         known: dict[str, Numbers] = {key: json.loads(found) for key, found in kept.execute("SELECT * FROM cells")}
-        waiting = [cell for _, _, cell in planned if cell.key not in known]
+        waiting = [cell for _, cell in planned if cell.key not in known]
 
         def measured_yet() -> Reproduction:
-            entries = tuple(_entries(figure, effort, planned, known))
+            values: dict[tuple[str, str, Any], list[list[list[float]]]] = {}
+            for (label, value), cell in planned:
+                for name, parts in known.get(cell.key, {}).items():
+                    values.setdefault((label, name, value), []).append(parts)
+            entries = tuple(
+                entry for point, found in values.items() for entry in _entries(figure, effort, point, found)
+            )
             most = max((entry.value.draws for entry in entries), default=0)
-            return Reproduction(figure, effort, most, entries, code_version(), time.perf_counter() - begin)
+            return Reproduction(figure, effort, most, entries, version, time.perf_counter() - begin)
 
         try:
             for done, (cell, found) in enumerate(_done(waiting, jobs, time_limit, notify), 1):
@@ -138,27 +115,24 @@ def measured(
                 if partial is not None and len(planned) - len(waiting) + done in shown_at:
                     partial(measured_yet())
         except (OutOfTime, KeyboardInterrupt) as error:
-            if not any(cell.key in known for _, _, cell in planned):
+            if not any(cell.key in known for _, cell in planned):
                 raise OutOfTime("no point was measured within the time; give more seconds") from error
         return measured_yet()
 
 
 def _entries(
-    figure: PaperFigure, effort: str, planned: list[tuple[str, Any, Cell]], known: Mapping[str, Numbers]
+    figure: PaperFigure, effort: str, point: tuple[str, str, Any], found: list[list[list[float]]]
 ) -> Iterator[Entry]:
-    values: dict[tuple[str, str, Any], list[list[list[float]]]] = {}
-    for label, value, cell in planned:
-        for name, parts in known.get(cell.key, {}).items():
-            values.setdefault((label, name, value), []).append(parts)
-    for (label, name, value), found in values.items():
-        columns = [np.array(column) for column in zip(*found, strict=True)]  # of each expression: draws x quantiles
-        if figure.kind == "cdf" or figure.along:
-            places = QUANTILES if figure.kind == "cdf" else figure.values(effort)
-            for place, column in zip(places, columns[0].T, strict=True):
-                yield Entry(label, name, place, Values.of(column))
-        else:
-            first, *second = (Values.of(column[:, 0]) for column in columns)
-            yield Entry(label, name, value, first, second[0] if second else None)
+    """The entries of a series at a point, of its numbers in each draw."""
+    label, name, value = point
+    columns = [np.array(column) for column in zip(*found, strict=True)]  # of each expression: draws x quantiles
+    if figure.kind == "cdf" or figure.along:
+        places = QUANTILES if figure.kind == "cdf" else figure.values(effort)
+        for place, column in zip(places, columns[0].T, strict=True):
+            yield Entry(label, name, place, Values.of(column))
+    else:
+        first, *second = (Values.of(column[:, 0]) for column in columns)
+        yield Entry(label, name, value, first, *second)
 
 
 def _done(

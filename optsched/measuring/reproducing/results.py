@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import numpy as np
 
 from optsched.core.errors import UsageError
 from optsched.core.resources import folder
+from optsched.measuring.judging.kept import write_lines
 from optsched.measuring.printing import Cell, Table
 
 if TYPE_CHECKING:
@@ -125,15 +125,20 @@ class Reproduction:
 
     def labels(self) -> list[str]:
         """The lines, in the order of the description."""
-        return list(dict.fromkeys(entry.label for entry in self.entries))
+        return list(self.lines())
+
+    def lines(self) -> dict[str, list[Entry]]:
+        """The points of each line by its label."""
+        found: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            found.setdefault(entry.label, []).append(entry)
+        return found
 
     def missing(self) -> list[str]:
         """The points that no draw was measured of, where time ran out."""
-        together = self.figure.along or self.figure.kind == "cdf"
-        there = {(entry.on, "" if together else entry.x) for entry in self.entries}
-        values = ("",) if together else self.figure.values(self.effort)
-        places = [(on, x) for on in self.figure.instances(self.effort) for x in values]
-        return [", ".join(str(part) for part in place if part != "") for place in places if place not in there]
+        there = {place for entry in self.entries for place in ((entry.on, entry.x), (entry.on, ""))}
+        places = [place for place in self.figure.points(self.effort) if place not in there]
+        return [", ".join(str(part) for part in place if part != "") for place in places]
 
     def published(self, entry: Entry) -> float | None:
         """The paper's own number at a point."""
@@ -144,19 +149,17 @@ class Reproduction:
         """A row for each value on the axis, and a column for each line; of a scatter plot a row for each point."""
         if self.figure.kind == "scatter":
             return self._points()
-        at = {(entry.label, entry.x): entry for entry in self.entries}
-        columns: list[tuple[str, dict[Any, Cell]]] = []
-        for label in self.labels():
-            own = [entry for entry in self.entries if entry.label == label]
-            columns.append((label, {entry.x: Cell(str(entry.value), entry.value.mean) for entry in own}))
-            pairs = [(entry.x, number) for entry in own if (number := self.published(entry)) is not None]
-            if pairs:
-                columns.append((f"{label}: paper", {x: Cell(f"{number:g}", number) for x, number in pairs}))
-        values = list(dict.fromkeys(x for _, x in at))
+        columns: dict[str, dict[Any, Cell]] = {}
+        for label, own in self.lines().items():
+            columns[label] = {entry.x: Cell(str(entry.value), entry.value.mean) for entry in own}
+            papers = {entry.x: number for entry in own if (number := self.published(entry)) is not None}
+            if papers:
+                columns[f"{label}: paper"] = {x: Cell(f"{number:g}", number) for x, number in papers.items()}
+        values = list(dict.fromkeys(entry.x for entry in self.entries))
         first = "of the values, %" if self.figure.kind == "cdf" else self.figure.x.name
-        rows = [[Cell(str(x), x), *(cells.get(x, Cell("")) for _, cells in columns)] for x in values]
-        names = [name for name, _ in columns]
-        return Table((first, *names), rows, frozenset([*names, *[first] * all(not isinstance(x, str) for x in values)]))
+        rows = [[Cell(str(x), x), *(cells.get(x, Cell("")) for cells in columns.values())] for x in values]
+        of_numbers = frozenset([*columns, *[first] * all(not isinstance(x, str) for x in values)])
+        return Table((first, *columns), rows, of_numbers)
 
     def _points(self) -> Table:
         varied = [self.figure.x.name] if len({entry.x for entry in self.entries}) > 1 else []
@@ -178,11 +181,10 @@ class Reproduction:
         """The same as dictionaries."""
         found = []
         for entry in self.entries:
-            row = {"on": entry.on, "series": entry.series, "x": entry.x, **msgspec.structs.asdict(entry.value)}
             across = {} if entry.across is None else msgspec.structs.asdict(entry.across)
-            found.append(
-                row | {f"across_{key}": value for key, value in across.items()} | {"paper": self.published(entry)}
-            )
+            values = msgspec.structs.asdict(entry.value) | {f"across_{key}": value for key, value in across.items()}
+            row = {"on": entry.on, "series": entry.series, "x": entry.x, **values, "paper": self.published(entry)}
+            found.append(row)
         return found
 
     def caption(self) -> str:
@@ -246,5 +248,4 @@ def keep(reproductions: Sequence[Reproduction], to: str | os.PathLike[str] | Non
             if one.figure.id.startswith(f"{paper}/"):
                 entry = _Kept(one.effort, one.draws, one.version, day, one.entries)
                 content[one.figure.id] = content.get(one.figure.id, {}) | {one.effort: entry}
-        lines = [f"{json.dumps(key)}: {msgspec.json.encode(content[key]).decode()}" for key in sorted(content)]
-        path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        write_lines(path, content)

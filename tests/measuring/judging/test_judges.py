@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from optsched import generate, problem
 from optsched.core.errors import HeuristicFailed, OutOfTime, UsageError
 from optsched.measuring.judging.findings import Check
-from optsched.measuring.judging.judges import judge_checks
+from optsched.measuring.judging.judges import judge_checks, shuffle_shares
 from optsched.measuring.judging.quantities import Answer
 from optsched.measuring.printing import interval
 
@@ -114,7 +115,7 @@ def test_time_limit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "expected"),
     [
         ({"judge": "snapshot"}, 'no judge "snapshot"; did you mean "snapshots"'),
         ({"problem": "lsapp"}, "lsapp"),
@@ -126,9 +127,9 @@ def test_time_limit() -> None:
         ({"on": ("examples/negative-cycle",)}, "it is a network"),
     ],
 )
-def test_wrong_checks(fields: dict[str, object], told: str) -> None:
+def test_wrong_checks(fields: dict[str, object], expected: str) -> None:
     """Tests that what is wrong with a check is named."""
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=expected):
         judge_checks([Check(**{**OPTIMAL_FIELDS, **fields})], "fails")
 
 
@@ -150,3 +151,16 @@ def test_a_heuristic_without_a_decision() -> None:
     )
     with pytest.raises(HeuristicFailed, match="probabilistic"):
         judge_checks([check], "holds")
+
+
+def test_shuffle_shares() -> None:
+    """Tests that random ratios come no nearer to Figure 3 than the search over all of them says."""
+    finding = shuffle_shares(Check(says="shares", holds=False), 1)
+    assert not finding.true
+    (least,) = finding.numbers["jobs that differ at least"]
+    rng = np.random.default_rng(0)
+    sizes = np.arange(10, 101, 10)
+    for ratios in rng.exponential(2, size=(2000, 3)):
+        sent = np.outer(ratios, sizes)
+        counts = (sent > 50).sum(), (sent > 100).sum(), (sent < 10).sum()
+        assert max(abs(count - expected) for count, expected in zip(counts, (18, 6, 6), strict=True)) >= least

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import outside_packages
@@ -18,6 +20,7 @@ from optsched.core.errors import UsageError
 from optsched.core.resources import folder
 from optsched.instances.library import library
 from optsched.measuring.judging import PAPERS, VERDICTS, WAYS, Claim, Paper, claim
+from optsched.measuring.reproducing import figure, figures
 
 ROOT = Path(__file__).resolve().parents[3]
 CLAIMS = claims()
@@ -170,6 +173,37 @@ def test_numbers_of_reasons(paper: str) -> None:
         strange = written - numbers(own) if "`optsched " not in record["why"] else set()
         assert not (written - numbers(own)) & kept, f"{one.id}: quote what is kept, such as {{0.name[0]:.0f}}"
         assert not strange, f"{one.id}: name the command that gives {strange}"
+
+
+@pytest.mark.parametrize(("select", "word"), [(claims, "LOCALITY"), (figures, "locality")])
+def test_selection_of_claims_and_figures(select: Callable[..., tuple[Any, ...]], word: str) -> None:
+    """Tests that paper and words select together, in any case, and that one word needs no list."""
+    found = select("guo-2012", words=word)
+    assert found
+    assert found == select("guo-2012", words=[word])
+    assert {one.paper for one in found} == {"Guo et al. 2012"}
+    assert set(map(id, found)) <= set(map(id, select(words=[word])))
+    assert select(words=["zebra"]) == ()
+
+
+@pytest.mark.parametrize(("select", "find"), [(claims, claim), (figures, figure)])
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda select, find: select("guo-2021"), 'no paper .*did you mean "guo-2012"'),
+        (lambda select, find: select(3), "a paper has a name, a text"),
+        (lambda select, find: select(words=3), "words are texts"),
+        (lambda select, find: find("guo-2012/4aa"), "no (claim|figure) "),
+        (lambda select, find: find("nothing"), "optsched (claims|figure) lists all"),
+        (lambda select, find: find(None), "has an id, a text"),
+    ],
+)
+def test_wrong_selections(
+    select: Callable[..., Any], find: Callable[..., Any], call: Callable[..., Any], message: str
+) -> None:
+    """Tests that each wrong argument is wrong usage that says what is known."""
+    with pytest.raises(UsageError, match=message):
+        call(select, find)
 
 
 def test_selection() -> None:

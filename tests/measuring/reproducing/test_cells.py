@@ -132,7 +132,7 @@ def test_faults_of_a_draw() -> None:
 
 def test_distributions() -> None:
     """Tests the quantiles of many values of one draw: numbers that are values, each with its share."""
-    found = small(kind="cdf", series={"optimum": ("row(1, 2, 3, 4)",)}).reproduce(seeds=1)
+    found = small(kind="cdf", on={"": "guo-fig4"}, series={"optimum": ("row(1, 2, 3, 4)",)}).reproduce(seeds=1)
     assert {(entry.x, entry.value.mean) for entry in found.entries} >= {(25, 1.0), (50, 2.0), (75, 3.0), (100, 4.0)}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from optsched.core.errors import UsageError
 from optsched.core.registry import imported
-from optsched.measuring.judging.judges import ASKED
+from optsched.measuring.judging.judges import JUDGES
 from optsched.measuring.reproducing import EFFORTS, KINDS, PAPERS, PaperFigure, figure, figures
 from optsched.measuring.reproducing.results import QUANTILES
 
@@ -23,7 +23,7 @@ def test_every_figure_says_how(one: PaperFigure) -> None:
     assert one.place
     if one.measured:
         assert one.kind in KINDS
-        assert one.judge in ASKED
+        assert one.judge in JUDGES
         assert one.on
         assert one.y
         assert one.full == 0 or one.full >= one.draws
