@@ -2,8 +2,8 @@
 
 A compact model counts equal tasks together, and does not name the node of a task that is counted in a rack or anywhere.
 So a row may hold for the counts and not for the placement. `remember` notes what a builder made. What was added since
-are rows, fixed variables, tighter bounds, another objective: `refuse_untold` refuses before solving what a model cannot
-tell, and `refuse_unkept` after it what a decision does not keep. Nothing here knows a problem.
+are rows, fixed variables, tighter bounds, another objective: `refuse_unknown` refuses before solving what a model
+cannot tell, and `refuse_unkept` after it what a decision does not keep. Nothing here knows a problem.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from optsched.core.errors import UsageError
 from optsched.core.results import Termination
 from optsched.solvers.algebraic import solve_pyomo
 
-__all__ = ["Shared", "is_per_pair", "members_of", "refuse_outside", "refuse_unkept", "refuse_untold", "remember"]
+__all__ = ["Shared", "is_per_pair", "members_of", "refuse_outside", "refuse_unkept", "refuse_unknown", "remember"]
 
 #: The ids for which a variable stands together, from a model, the name of a component and an index.
 Shared = Callable[[Any, str, tuple[Any, ...]], Sequence[str]]
@@ -94,7 +94,7 @@ def members_of(model: Any, word: str, index: tuple[Any, ...]) -> Sequence[str]:
 
 
 def remember(model: Any, per_pair: bool, pruned: bool = False, shared: Shared = members_of) -> None:
-    """Note on a Pyomo or PuLP model what is in it, and have `solve_pyomo` and `solve_pulp` call `refuse_untold` first.
+    """Note on a Pyomo or PuLP model what is in it, and have `solve_pyomo` and `solve_pulp` call `refuse_unknown` first.
 
     `per_pair` says that decoding reads the node of each task from a variable. The others are as in `Made`.
     """
@@ -104,7 +104,7 @@ def remember(model: Any, per_pair: bool, pruned: bool = False, shared: Shared = 
         model._entries = list(model.variables())  # PuLP sorts its own by name, also those of a user's
     bounds = {name: _bounds(entries) for name, entries in _variables(model).items()}
     model._made = Made(per_pair, pruned, rows, bounds, None if literal else _objective(model), shared)
-    model._refuse = refuse_untold
+    model._refuse = refuse_unknown
 
 
 def is_per_pair(model: Any) -> bool:
@@ -113,7 +113,7 @@ def is_per_pair(model: Any) -> bool:
     return built is not None and built.per_pair
 
 
-def refuse_untold(model: Any) -> None:
+def refuse_unknown(model: Any) -> None:
     """Raise UsageError where a model cannot tell what was added to it since a builder made it.
 
     A model per pair can tell all, and so can the paper's own, unless it is pruned.
@@ -154,7 +154,7 @@ def refuse_unkept(model: Any, decided: Callable[[Any], Iterable[tuple[Any, float
 
     `decided` says the decision in the variables of a model, in as many as settle it.
     """
-    refuse_untold(model)
+    refuse_unknown(model)
     built: Made | None = getattr(model, "_made", None)
     stale = None if built is None else next((row for row in _added_rows(model, built) if not _holds(row)), None)
     if stale is not None:

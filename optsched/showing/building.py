@@ -202,9 +202,9 @@ def _provenance(material: Found, entries: Sequence[Run], remarks: Sequence[str],
     if notes:
         rows = [[note, *counts(count)] for note, count in notes.most_common(_NOTES)]
         left = f" {len(notes) - _NOTES} more are in the records." if len(notes) > _NOTES else ""
-        told_of = f"What the records say was assumed, inferred or left out, and of how many runs.{left}"
+        caption = f"What the records say was assumed, inferred or left out, and of how many runs.{left}"
         parts.append(
-            Table(("note", "runs"), rows, frozenset({"runs"}), "notes", "Notes and assumptions", told_of, False)
+            Table(("note", "runs"), rows, frozenset({"runs"}), "notes", "Notes and assumptions", caption, False)
         )
     return Section("provenance", "Provenance", tuple(parts))
 

@@ -148,9 +148,8 @@ class Find(Judged):
             region = f"; the claim is about: {self.aim.claim.region}" * bool(self.aim.claim.region)
             lines.append(f"false here: {self.aim.claim.check.says}{region}")
         lines += differing(self.report)
-        lines.append(
-            f"minimal: less {MINIMAL}" if self.minimal else "not minimal: it was cut short before it was shrunk"
-        )
+        shrunk = f"minimal: each change makes it less bad: {MINIMAL}"
+        lines.append(shrunk if self.minimal else "not minimal: it was cut short before it was shrunk")
         lines.append(f"the optimum {_proof(self.rests_on)}")
         lines.append(f"{self.tried} instances were tried; the same again: {self.command}")
         return "\n".join(lines) + "\n"

@@ -323,7 +323,7 @@ class Changes:
 # Shrinking: every document that is one step smaller -------------------------------------------------------------------
 
 #: The removals of `smaller`, in words: of a minimal instance none of it can go.
-MINIMAL = "without any one record, replica, entry, part or field, or with any number 0, 1, half, rounded down or 1 less"
+MINIMAL = "a record, replica, entry, part or field left out, or a number set to 0, 1, half, rounded down or 1 less"
 
 
 def smaller(document: Document) -> Iterator[Document]:

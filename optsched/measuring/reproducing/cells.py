@@ -141,7 +141,7 @@ def _done(
     """Each cell with its numbers, as they come."""
     by_key = {cell.key: cell for cell in waiting}
 
-    def told() -> Iterator[tuple[str, Cell]]:
+    def announced() -> Iterator[tuple[str, Cell]]:
         for key, cell in by_key.items():
             check_deadline()
             if notify is not None:
@@ -150,10 +150,10 @@ def _done(
 
     with deadline(time_limit):
         if jobs == 1:
-            yield from ((cell, numbers(cell)) for _, cell in told())
+            yield from ((cell, numbers(cell)) for _, cell in announced())
             return
         with LocalExecutor(jobs, Limits(time_limit)) as executor:
-            for key, outcome in executor.map(numbers, told()):
+            for key, outcome in executor.map(numbers, announced()):
                 if outcome.done:
                     yield by_key[key], outcome.value
                 else:
