@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -143,6 +144,17 @@ def test_shares_rations_and_costs() -> None:
     assert problem.evaluate(problem.placement([-1, -1, 0, 1])) == (2 * on_grid(Fraction(100, 3)) + 50,)
     assert problem.evaluate(problem.placement([0, 1, -1, -1])) == (606,)
     assert problem.evaluate(problem.placement([0, -1, -1, 1])) == (303 + on_grid(Fraction(100, 3)) + 50,)
+
+
+def test_overflow_and_remainders() -> None:
+    """Tests equation 13's cost beyond the ration in its other forms, and a ration that takes the larger remainder."""
+    assert example(overflow="complement").overflow_cost == [909, 303]
+    assert example(overflow="flat").overflow_cost == [1212, 1212]
+    assert example(overflow="naive").overflow_cost == [300, Fraction(100, 3)]
+    thirds = replace(example().instance, workload=replace(example().instance.workload, group_weight=[1, 2]))
+    thirds = thirds.with_state(replace(thirds.state, group_running_tasks=[1, 4]))
+    assert FairLsap(thirds).ration == [1, 1]  # shares of 8/3 and 16/3 slots
+    assert FairLsap(thirds, rations="largest-remainder").ration == [2, 1]
 
 
 def test_selection() -> None:
