@@ -190,7 +190,9 @@ class Reproduction:
     def caption(self) -> str:
         """What a reader must know: place, draws, the interval, the region."""
         figure = self.figure
-        over = f"means of {self.draws} draws" if self.draws > 1 else "one draw"
+        least = min((entry.value.draws for entry in self.entries), default=self.draws)
+        counts = f"{self.draws}" if least == self.draws else f"{least} to {self.draws}"
+        over = f"means of {counts} draws" if self.draws > 1 else "one draw"
         interval = ", with the 95 % interval of the mean (bootstrap)" * (self.draws > 1)
         missing = f"Not measured in the time: {', '.join(self.missing())}" if self.missing() else ""
         measured = f"Measured {self.date} by optsched {self.version}" if self.date else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,8 @@ def test_table_and_rows() -> None:
         "(bootstrap)."
     )
     assert list(found.frame()["median"]) == [2.0, 2.0]
+    uneven = replace(found, entries=(*found.entries[:1], Entry("", "dl", 5, Values.of([1.0]))))
+    assert "means of 1 to 2 draws" in uneven.caption()
 
 
 def test_keeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
