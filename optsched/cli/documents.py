@@ -280,7 +280,7 @@ def _read_by(importer: Importer, file: str, options: Mapping[str, Any]) -> Itera
         for path, option in paths:
             if known := imported_by(importer.name, option):
                 names = [kind.name for kind in known]
-                readings.enter_context(expected(path, names[0].partition(" ")[2], names))
+                readings.enter_context(expected(path, names[0], names))
         yield
 
 

@@ -196,7 +196,7 @@ def other_kind(kind: Kind | None, wanted: str, own: Sequence[str], source: str, 
     """The fault of a file of another kind; None where its kind is not known, or is among those that are taken."""
     if kind is None or kind.name in own:
         return None
-    sentence = f"this is {kind.name}, no {wanted}; {kind.use.replace('{}', source)}"
+    sentence = f"this is {kind.name}, not {wanted}; {kind.use.replace('{}', source)}"
     return Fault("", f"{sentence}; {made}" if made else sentence)
 
 
@@ -204,16 +204,16 @@ def other_kind(kind: Kind | None, wanted: str, own: Sequence[str], source: str, 
 def expected(path: str | os.PathLike[str], wanted: str, own: Sequence[str], made: str = "") -> Iterator[None]:
     """A context in which an InputError about a file of another kind says what that file is.
 
-    `wanted` is what the file should be, without an article; `made` is a sentence, without its end, on how such a file
+    `wanted` is what the file should be; `made` is a sentence, without its end, on how such a file
     is made. Of the kinds in `own`, faults are reported as they are.
 
     >>> from optsched.core.resources import folder
     >>> try:
-    ...     with expected(folder("instances") / "optima.json", "instance", [INSTANCE]):
+    ...     with expected(folder("instances") / "optima.json", INSTANCE, [INSTANCE]):
     ...         raise InputError([Fault("", "is wrong")])
     ... except InputError as error:
     ...     print(error.faults[0].message)
-    this is the list of optima of the library, no instance; optsched list instances shows it
+    this is the list of optima of the library, not an instance; optsched list instances shows it
     """
     try:
         yield

@@ -146,10 +146,10 @@ def read_schedule(path: str | os.PathLike[str], instance: Instance) -> Schedule:
 
 def _read(path: str | os.PathLike[str], instance: Instance | FlowNetwork, *formats: str) -> Any:
     expect(path, (str, os.PathLike), "a file of claims is read by its path")
-    called = [_VARIETIES[form].called for form in formats]
+    own = [f"a {_VARIETIES[form].called}" for form in formats]
     solved = "optsched solve --output writes a solution"
     made = "optsched simulate --schedule writes one" if formats == (SCHEDULE,) else solved
-    with kinds.expected(path, " or ".join(called), [f"a {name}" for name in called], made):
+    with kinds.expected(path, " or ".join(own), own, made):
         return parse_claim(content(path), instance, os.fspath(path), formats)
 
 

@@ -94,7 +94,7 @@ def load(
     if isinstance(path, Mapping):
         return from_document(path)
     source = os.fspath(path)
-    with kinds.expected(source, "instance", (kinds.INSTANCE, kinds.NETWORK, kinds.TASKS, kinds.NODES)):
+    with kinds.expected(source, kinds.INSTANCE, (kinds.INSTANCE, kinds.NETWORK, kinds.TASKS, kinds.NODES)):
         if source.endswith(TABLE_SUFFIXES) or os.path.isdir(source):
             frames = import_module("optsched.instances.frames")
             tasks = frames.tasks_table(source)

@@ -156,7 +156,7 @@ def _read(origin: Any) -> tuple[Source, list[Record | FrontierRecord]]:
             except InputError:
                 made = "optsched gap --format json writes one"
                 begins_as, own = kinds.kind_of(content), (kinds.RECORDS, kinds.POINTS)
-                other = kinds.other_kind(begins_as, "file of gap records", own, name, made)
+                other = kinds.other_kind(begins_as, "a file of gap records", own, name, made)
                 if other is None:
                     raise
                 raise InputError([other], name) from None

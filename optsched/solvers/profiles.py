@@ -195,7 +195,7 @@ def load_profile(name: AnyProfile) -> Profile:
     path = Path(name)
     if path.suffix != ".toml" and (not path.is_file() or str(name) in profile_names()):
         return _shipped(str(name))
-    with expected(path, "solver profile", [PROFILE]):
+    with expected(path, PROFILE, [PROFILE]):
         return _read(path)
 
 

@@ -58,7 +58,7 @@ def test_known_formats(tmp_path: Path, name: str, text: str, what: str, command:
     file.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
     with pytest.raises(InputError) as caught:
         load(file)
-    assert str(caught.value) == f"{file}: this is {what}, no instance; optsched {command.format(file)} takes it"
+    assert str(caught.value) == f"{file}: this is {what}, not an instance; optsched {command.format(file)} takes it"
 
 
 @pytest.mark.parametrize(
@@ -67,17 +67,17 @@ def test_known_formats(tmp_path: Path, name: str, text: str, what: str, command:
         (
             "job.jhist",
             'Avro-Json\n{"type":"record","namespace":"org.apache.hadoop.mapreduce.jobhistory"}',
-            "a job history of Hadoop, no instance; make a Rumen trace of it (Hadoop's TraceBuilder)",
+            "a job history of Hadoop, not an instance; make a Rumen trace of it (Hadoop's TraceBuilder)",
         ),
         (
             "app.json",
             '{"Event":"SparkListenerLogStart"}\n{"Event":"SparkListenerTaskEnd"}',
-            "an event log of Spark, no instance; no importer reads it: write tasks.csv",
+            "an event log of Spark, not an instance; no importer reads it: write tasks.csv",
         ),
         (
             "requests.jsonl",
             '{"timestamp": 0, "input_length": 6, "output_length": 5, "hash_ids": [0, 1]}\n',
-            "a Mooncake trace of requests, no instance; it does not say which nodes hold the blocks (hash_ids)",
+            "a Mooncake trace of requests, not an instance; it does not say which nodes hold the blocks (hash_ids)",
         ),
     ],
 )
@@ -235,7 +235,7 @@ def test_every_command_knows_files_of_other_kinds(
         assert result.exit_code == 3, (file.name, result.stderr)
         errors = [line for line in result.stderr.splitlines() if "error:" in line]
         assert len(errors) == 1, (file.name, errors)
-        assert f"{file.name}: this is {known.name}, no " in errors[0]
+        assert f"{file.name}: this is {known.name}, not " in errors[0]
         assert known.use.replace("{}", file.name) in errors[0]
 
 

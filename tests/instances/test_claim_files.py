@@ -391,13 +391,15 @@ def test_each_format(tmp_path: Path) -> None:
     for claim, message in ((HELD, "a solution"), (FRONT, "a frontier")):
         write_claim(claim, ON, file)
         assert read_claim(file, ON) == claim
-        with pytest.raises(InputError, match=f"this is {message}, no instance; optsched certify INSTANCE"):
+        with pytest.raises(InputError, match=f"this is {message}, not an instance; optsched certify INSTANCE"):
             optsched.load(file)
         if claim is not HELD:
             with pytest.raises(InputError, match="format: it is of an instance, and this is a flow network"):
                 read_claim(file, NETWORK)
     file.write_text('{"format": "optsched-leximin/1", "utilities": [0]}')
-    with pytest.raises(InputError, match="an ordered vector of utilities, which optsched no longer reads, no instance"):
+    with pytest.raises(
+        InputError, match="an ordered vector of utilities, which optsched no longer reads, not an instance"
+    ):
         optsched.load(file)
 
 
@@ -410,7 +412,7 @@ def test_decisions(tmp_path: Path) -> None:
         assert read_decision(file, ON) == RUN
         with pytest.raises(InputError, match="format: it is of an instance, and this is a flow network"):
             read_decision(file, NETWORK)
-        with pytest.raises(InputError, match="this is a schedule, no solution or frontier"):
+        with pytest.raises(InputError, match="this is a schedule, not a solution or a frontier"):
             read_claim(file, ON)
 
 

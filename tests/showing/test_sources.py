@@ -99,7 +99,7 @@ def test_stores_that_are_none(tmp_path: Path) -> None:
         (b"\xff\xfe", "is no JSON and no store of a sweep"),
         (
             '[{"format": "optsched/1"}]',
-            "this is an instance, no file of gap records; optsched describe",
+            "this is an instance, not a file of gap records; optsched describe",
         ),
         ('{"format": "optsched/1"}', "records.json: this is an instance"),
         ("[" * 100_000, "is no JSON"),

@@ -426,7 +426,7 @@ def read_toml(path: str | Path, kind: str) -> tuple[str, Mapping[str, Any]]:
 
     InputError if it cannot be read, is no TOML, or is of another `kind` (`optsched.core.kinds`).
     """
-    other = kinds.other_kind(kinds.kind_of_file(path), kind.removeprefix("a "), (kind,), str(path))
+    other = kinds.other_kind(kinds.kind_of_file(path), kind, (kind,), str(path))
     if other is not None:
         raise InputError([other], str(path))
     try:

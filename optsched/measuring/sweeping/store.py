@@ -170,7 +170,7 @@ class Store:
             raise InputError([Fault("", "is a folder; name a file, such as sweep.sqlite")], self.path)
         if os.path.exists(self.path) and not os.path.isfile(self.path):
             raise InputError([Fault("", "is a device or a pipe; name a file, such as sweep.sqlite")], self.path)
-        with kinds.expected(self.path, "store of optsched sweep", [kinds.STORE], "name another file"):
+        with kinds.expected(self.path, kinds.STORE, [kinds.STORE], "name another file"):
             self._open()
 
     def _open(self) -> None:

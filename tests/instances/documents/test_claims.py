@@ -100,7 +100,7 @@ def test_packed_by_others(tmp_path: Path) -> None:
     with np.load(tmp_path / "a.npz") as arrays:
         np.savez_compressed(tmp_path / "b.npz", **{name: arrays[name] for name in reversed(arrays.files)})
     assert read_claim(tmp_path / "b.npz", problem.instance) == held
-    with pytest.raises(InputError, match="this is a frontier, no instance; optsched certify INSTANCE"):
+    with pytest.raises(InputError, match="this is a frontier, not an instance; optsched certify INSTANCE"):
         optsched.load(tmp_path / "a.npz")
 
 
