@@ -38,6 +38,21 @@ def test_former_paths_still_work(former: str) -> None:
         before.nothing  # noqa: B018
 
 
+@pytest.mark.parametrize(
+    ("former", "name"),
+    [
+        ("optsched.models.starts", "starter"),
+        ("optsched.problems.schedule_windows", "Window"),
+        ("optsched.problems.shuffle_sizes", "estimated_sizes"),
+    ],
+)
+def test_paths_that_examples_and_cards_named(former: str, name: str) -> None:
+    """Tests that a package written after the example still imports, and so does what the cards of models pointed to."""
+    assert former in FORMER
+    with pytest.warns(DeprecationWarning, match=re.escape(f"{former}.{name} is deprecated")):
+        getattr(importlib.import_module(former), name)
+
+
 def test_what_is_inside_a_package_moved_with_it() -> None:
     """Tests names of a module inside a package, modules by name, and that the warning names the line of the user."""
     program = "from optsched.studies.tables import study\nfrom optsched import errors\n"
