@@ -271,7 +271,7 @@ class Notes:
                 self.add(
                     "bare",
                     instance,
-                    f"{{}}: {bare} of {int(maps.sum())} maps have no replica: they are off-rack on every node",
+                    f"{{}}: {bare} of {int(maps.sum())} maps have no replica: no node is near their data",
                     name,
                 )
         arrival = np.append(instance.workload.arrival, np.nan)[instance.workload.job[problem.tasks]]

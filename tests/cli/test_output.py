@@ -394,7 +394,7 @@ EACH = "gap; matrix; solve --problem lsap"
         (
             {"tasks": [{"id": "t1", "replicas": ON_A}, {"id": "t2"}]},
             "gap",
-            ["small: lsap, latency: 1 of 2 maps have no replica: they are off-rack on every node"],
+            ["small: lsap, latency: 1 of 2 maps have no replica: no node is near their data"],
         ),
         (
             {"tasks": [{"id": "t1", "state": "running", "node": "a"}]},

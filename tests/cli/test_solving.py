@@ -79,7 +79,7 @@ def test_solve_table() -> None:
     result = run("solve", "examples/half-units", "--problem", "latency")
     assert result.exit_code == 0
     assert result.stderr.splitlines() == [
-        "optsched: note: half-units: latency: 1 of 7 maps have no replica: they are off-rack on every node"
+        "optsched: note: half-units: latency: 1 of 7 maps have no replica: no node is near their data"
     ]
     for expected in ("OPTIMAL", "9, 20", "proof: combinatorial", "search in"):
         assert expected in result.stdout
