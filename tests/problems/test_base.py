@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from small_problems import small_problem
 
+from optsched import problems
 from optsched.core.errors import InputError, MissingField, UsageError
 from optsched.core.instance import FINISHED, MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, State, Workload
 from optsched.core.placement import Placement
@@ -221,6 +222,13 @@ def test_what_stands_for_a_problem() -> None:
         expect_problem(longest, "solve")
     with pytest.raises(UsageError, match=r"; pose one first$"):
         expect_problem(longest + "x", "solve")
+
+
+def test_other_names_are_no_problems() -> None:
+    """Tests that `optsched.problems` has the classes of the registry, and of other names says that it has none."""
+    assert problems.Latency is Latency
+    with pytest.raises(AttributeError, match=r"'optsched\.problems' has no attribute 'Lsa'"):
+        _ = problems.Lsa
 
 
 def test_what_a_problem_without_slots_says() -> None:

@@ -44,6 +44,12 @@ def test_worked_example() -> None:
     assert solve(problem).objective == (0,)
 
 
+def test_rounded_products_are_remarked() -> None:
+    """Tests that the problem says that its costs are rounded, and nothing of costs that are whole."""
+    assert str(posed([1 / 3], [[0]], [1, 1, 1, 1]).remark).startswith("each cost, MB times distance, is rounded to a ")
+    assert posed([3.0], [[0]], [1, 1, 1, 1]).remark is None
+
+
 def test_classes() -> None:
     """Tests that maps of equal size and replicas, in any order, are one class."""
     problem = posed([1.0, 1.0, 2.0, 1.0], [[0, 1], [1, 0], [0, 1], [0]], [1, 1, 1, 1])

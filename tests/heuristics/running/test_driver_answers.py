@@ -55,7 +55,7 @@ def test_answers_read(problem: Lsap, answer: Any) -> None:
         (["a", "z"], 'answered node "z" for task "t3": the instance has no such node'),
         ([0, 2], 'answered node index 2 for task "t3": indices run from 0 to 1, and -1 is nowhere'),
         (np.array([-2, 0]), 'answered node index -2 for task "t2"'),
-        (Placement.of([0, 7, 0]), 'answered node index 7 for task "t2"'),
+        (Placement.of([0, 2, 0]), 'answered node index 2 for task "t2"'),
         ([float("nan"), 0], 'answered nan for task "t2": give a node id, a node index, or None'),
         (np.array([0.0, np.nan]), 'answered 0.0 for task "t2"'),
         ([True, 0], 'answered True for task "t2"'),
