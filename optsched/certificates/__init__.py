@@ -56,17 +56,17 @@ __all__ = [
 
 #: The functions that make certificates, by their modules; a module, and its problem, is imported on demand.
 _MADE = {
-    "assignment": ("assignment_certificate", "lsap_fairness_certificate"),
-    "flows": ("flow_congestion_certificate", "min_cost_flow_certificate", "no_flow_certificate"),
-    "generalized_assignment": (
+    ".assignment": ("assignment_certificate", "lsap_fairness_certificate"),
+    ".flows": ("flow_congestion_certificate", "min_cost_flow_certificate", "no_flow_certificate"),
+    ".generalized_assignment": (
         "capacity_tree_certificate",
         "generalized_assignment_certificate",
         "no_packing_certificate",
     ),
-    "latency": ("latency_certificate", "latency_prices"),
-    "traffic": ("load_certificate", "no_room_certificate", "traffic_certificate"),
-    "transmission": ("transmission_certificate", "transmission_reduces_certificate"),
-    "utility": ("utilisation_certificate", "utility_certificate"),
+    ".latency": ("latency_certificate", "latency_prices"),
+    ".traffic": ("load_certificate", "no_room_certificate", "traffic_certificate"),
+    ".transmission": ("transmission_certificate", "transmission_reduces_certificate"),
+    ".utility": ("utilisation_certificate", "utility_certificate"),
 }
 
 
@@ -74,5 +74,5 @@ def __getattr__(name: str) -> object:
     """The function that makes certificates of a problem (PEP 562)."""
     for module, names in _MADE.items():
         if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
+            return getattr(import_module(module, __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -16,7 +16,7 @@ def test_each_name_is_made_where_it_is_said() -> None:
     made = {name: module for module, names in certificates._MADE.items() for name in names}
     assert set(made) == set(certificates.__all__) - set(vars(certificates))
     for name, module in made.items():
-        own = import_module(f"optsched.certificates.{module}")
+        own = import_module(module, certificates.__name__)
         assert getattr(certificates, name) is getattr(own, name)
         assert name in own.__all__
     with pytest.raises(AttributeError, match="has no attribute 'prices'"):
