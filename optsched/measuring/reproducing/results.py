@@ -75,7 +75,7 @@ class Values(msgspec.Struct, frozen=True):
         return f"{self.mean:.4g} [{self.low:.4g}, {self.high:.4g}]"
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     """A point of a figure: its instances, series and value of the axis, and what was measured there.
 
     `across` is the other number of a point of a scatter plot.
