@@ -197,7 +197,7 @@ def other_kind(kind: Kind | None, wanted: str, own: Sequence[str], source: str, 
     if kind is None or kind.name in own:
         return None
     sentence = f"this is {kind.name}, not {wanted}; {kind.use.replace('{}', source)}"
-    return Fault("", f"{sentence}; {made}" if made else sentence)
+    return Fault("", f"{sentence}; {made}" if made not in ("", kind.use) else sentence)
 
 
 @contextmanager

@@ -119,9 +119,9 @@ def test_another_database(tmp_path: Path) -> None:
     file = tmp_path / "a.sqlite"
     change(file, "CREATE TABLE runs (a)")
     before = file.read_bytes()
-    assert "no store of optsched sweep" in told(file, write=True)
+    assert told(file, write=True).endswith("another program, not a store of optsched sweep; name another file")
     change(file, "PRAGMA application_id = 7")
-    assert "no store of optsched sweep" in told(file)
+    assert "not a store of optsched sweep" in told(file)
     change(file, "PRAGMA application_id = 0")
     assert len(file.read_bytes()) == len(before)
 
