@@ -34,7 +34,7 @@ _MEASURED = ("problems", "heuristics", "params", "family", "seeds", "drawn_with"
 
 
 @click.command()
-@click.argument("given", nargs=-1, metavar="[FILE.toml | INSTANCE...]", type=arguments.INSTANCE)
+@click.argument("paths", nargs=-1, metavar="[FILE.toml | INSTANCE...]", type=arguments.INSTANCE)
 @arguments.option("--store", help="SQLite file for the results; created if it does not exist.")
 @arguments.measured_options
 @arguments.drawn_options
@@ -55,7 +55,7 @@ _MEASURED = ("problems", "heuristics", "params", "family", "seeds", "drawn_with"
 @click.pass_context
 def sweep(
     ctx: click.Context,
-    given: tuple[str, ...],
+    paths: tuple[str, ...],
     store: str | None,
     problems: tuple[str, ...],
     heuristics: tuple[str, ...],
@@ -87,7 +87,7 @@ def sweep(
     given more than once is tried with each of its values. At the end there is a summary, as that of `gap`; CSV and JSON
     hold one record for each run.
     """
-    file = _file(ctx, given)
+    file = _file(ctx, paths)
     options = {} if file is None else file.options
     folder = Path.cwd() if file is None else Path(file.path).resolve().parent
     path = _store(store, options, folder)
@@ -110,7 +110,7 @@ def sweep(
         else:
             from optsched.cli.gaps import sources
 
-            instances = sources(given, family, seeds, drawn_with)
+            instances = sources(paths, family, seeds, drawn_with)
             if not instances:
                 raise UsageError("say what is measured: instances, --family, or a TOML file (docs/how-to/sweep.md)")
             plan = _planned(instances, problems, heuristics, params, range(seed, seed + repeats), limited(None), notes)

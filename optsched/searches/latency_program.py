@@ -68,9 +68,9 @@ class CompactProgram:
         self._cuts: list[tuple[sp.csr_array, Floats]] = []
         self._add_cuts(every[own > 0], own[own > 0], np.arange(len(self._server)))
 
-    def program(self, whole: bool = True, homeless: bool = False) -> LinearProgram:
-        """The program for the fewest remote tasks, or with `homeless` the fewest without room; `whole`: in integers."""
-        posed, tasks = as_arrays(self.posed.numbers, integer=whole), len(self.problem.tasks)
+    def program(self, integer: bool = True, homeless: bool = False) -> LinearProgram:
+        """The program for the fewest remote tasks, or with `homeless` the fewest without room."""
+        posed, tasks = as_arrays(self.posed.numbers, integer=integer), len(self.problem.tasks)
         remote = np.zeros(len(posed.objective) + 1)
         remote[self.posed.family("remote")] = not homeless
         remote[-1] = homeless
@@ -117,7 +117,7 @@ class CompactProgram:
         best, idle = -np.inf, 0
         while rounds > 0:
             check()
-            solution = solve_arrays(self.program(whole=False, homeless=homeless), profile.since(began))
+            solution = solve_arrays(self.program(integer=False, homeless=homeless), profile.since(began))
             if solution.outcome.status is Termination.INFEASIBLE and not homeless:
                 homeless = True  # remote tasks have no room, and the prices of this program show it
                 continue

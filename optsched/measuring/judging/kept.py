@@ -62,13 +62,13 @@ def shipped() -> dict[str, dict[str, Any]]:
     return kept_in(folder("instances") / "claims" / "judged.json")
 
 
-def in_full(checks: Sequence[Check], held: Mapping[str, dict[str, Any]] | None = None) -> tuple[Finding, ...]:
+def in_full(checks: Sequence[Check], findings: Mapping[str, dict[str, Any]] | None = None) -> tuple[Finding, ...]:
     """What is kept of the checks, in their order; nothing if one of them is not kept. By default what is shipped."""
-    held = shipped() if held is None else held
+    findings = shipped() if findings is None else findings
     names = list(map(digest, checks))
-    if not all(name in held for name in names):
+    if not all(name in findings for name in names):
         return ()
-    return tuple(Finding(check=check, **held[name]) for name, check in zip(names, checks, strict=True))
+    return tuple(Finding(check=check, **findings[name]) for name, check in zip(names, checks, strict=True))
 
 
 def kept_in(file: Path) -> dict[str, dict[str, Any]]:
