@@ -149,6 +149,19 @@ def option(name: str, *further: str, **overrides: Any) -> Callable[[Command], Co
 # Commands and options ------------------------------------------------------------------------------------------------
 
 
+class Seconds(click.FloatRange):
+    """Seconds, at least 0 or with `min_open` more: a range of click, which by itself lets nan through."""
+
+    def __init__(self, min_open: bool = False) -> None:
+        super().__init__(0, min_open=min_open)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found: float = super().convert(value, param, ctx)
+        if math.isnan(found):
+            self.fail(f"{value!r} is no number of seconds", param, ctx)
+        return found
+
+
 class Commands(click.Group):
     """A group of commands that names the nearest one where there is none of a name; its help cuts no sentence."""
 

@@ -259,9 +259,7 @@ def _record(results: Sequence[Result]) -> None:
 @click.option("--most-tasks", type=click.IntRange(1), default=12, show_default=True)
 @click.option("--most-nodes", type=click.IntRange(1), default=6, show_default=True)
 @arguments.option("--profile", default="exact", help="Solver profile.")
-@click.option(
-    "--time-limit", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds for the whole search."
-)
+@click.option("--time-limit", type=arguments.Seconds(min_open=True), metavar="S", help="Seconds for the whole search.")
 @arguments.run_limit_options
 @arguments.option("--to", "folder", help="Write NAME.json and test_NAME.py there.", type=arguments.FOLDER)
 @click.option("--name", metavar="NAME", help="Name of both files; by default made from problem and heuristic.")

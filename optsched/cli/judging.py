@@ -38,7 +38,7 @@ _WIDTH = 120
 @click.option("--judge", is_flag=True, help="Judge the claim ID again; exits with 4 if its verdict no longer holds.")
 @click.option("--effort", type=click.Choice(["quick", "full"]), help="Seconds (the default), or all of its draws.")
 @click.option("--seeds", type=click.IntRange(1), metavar="N", help="Draws of each family, at any effort.")
-@click.option("--time-limit", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds to judge a claim in.")
+@click.option("--time-limit", type=arguments.Seconds(min_open=True), metavar="S", help="Seconds to judge a claim in.")
 @click.option(
     "--keep",
     type=arguments.FILE,

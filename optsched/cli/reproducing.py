@@ -32,7 +32,7 @@ _BETWEEN_TABLES = 10
 @click.option("--seeds", type=click.IntRange(1), metavar="N", help="Draws of each point, at any effort.")
 @click.option("--jobs", type=click.IntRange(1), default=1, metavar="N", help="Processes that work at once.")
 @arguments.option("--store", help="Keep each draw in this file (SQLite), and go on from it.")
-@click.option("--time-limit", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds to measure in.")
+@click.option("--time-limit", type=arguments.Seconds(min_open=True), metavar="S", help="Seconds to measure in.")
 @arguments.option("--plot", help="Draw it, too: .svg, .png or .pdf (needs matplotlib), or .pgf for LaTeX's pgfplots.")
 @arguments.format_option("table", "markdown", "latex", "csv", "json")
 @arguments.output_option

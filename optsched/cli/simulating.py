@@ -442,7 +442,7 @@ def _seconds(name: str, times: Sequence[float | None]) -> str:
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first seed.")
 @click.option(
     "--heartbeat",
-    type=click.FloatRange(0),
+    type=arguments.Seconds(),
     default=3,
     show_default=True,
     metavar="S",

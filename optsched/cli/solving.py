@@ -486,7 +486,7 @@ KINDS = ("enumeration", "solver", "nothing")
 )
 @click.option(
     "--time-limit",
-    type=click.FloatRange(0),
+    type=arguments.Seconds(),
     metavar="S",
     help="Seconds for the checks; claims not checked by then are not proved.",
 )

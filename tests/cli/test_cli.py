@@ -99,6 +99,15 @@ def test_bug_a_group_without_a_command_printed_its_help_as_one_line() -> None:
         assert "error" not in result.stderr
 
 
+#: Options that take seconds, each with its command.
+SECONDS = [
+    "mine --problem lsap --heuristic dl --time-limit",
+    "claims guo-2012/3.3-more-idle --judge --time-limit",
+    "figure guo-2012/4b --time-limit",
+    "simulate FIG --heartbeat",
+    "certify FIG --time-limit",
+]
+
 #: Wrong usage of every command (exit code 2), and what the one line on stderr says of it.
 WRONG = [
     ("gapp", 'there is no command "gapp"; did you mean "gap"?'),
@@ -127,6 +136,7 @@ WRONG = [
     ("gap FIG --problem lsap --explain --format=latex", "--explain is no table: take --format table or json"),
     ("gap FIG --problem min-cost-flow", "min-cost-flow has no heuristics"),
     *((f"gap FIG --time-limit={limit}", "no number of seconds") for limit in ("-1", "nan", "inf", "soon")),
+    *((f"{command}=nan", "'nan' is no number of seconds") for command in SECONDS),
     *((f"gap FIG --run-limit={limit}", "no number of seconds") for limit in ("0", "soon", "inf")),
     ("list problem", "is not one of 'problems'"),
     ("list problems latncy", 'problems have no "latncy"; did you mean "latency"?'),
