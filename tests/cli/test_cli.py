@@ -104,7 +104,7 @@ SECONDS = [
     "mine --problem lsap --heuristic dl --time-limit",
     "claims guo-2012/3.3-more-idle --judge --time-limit",
     "figure guo-2012/4b --time-limit",
-    "simulate FIG --heartbeat",
+    "decompose FIG --policy dl --heartbeat",
     "certify FIG --time-limit",
 ]
 
