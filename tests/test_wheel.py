@@ -120,6 +120,7 @@ def test_metadata(wheel: Path) -> None:
     assert fields["License-Expression"] == "Apache-2.0"
     assert fields["Requires-Python"] == ">=3.11"
     assert fields["Description-Content-Type"] == "text/markdown"
+    assert fields["Project-URL"] == f"Homepage, https://pypi.org/project/{fields['Name']}/"
     text = result.partition("\n\n")[2]
     assert text.startswith("# optsched\n")
     assert "pip install optsched" in text
