@@ -30,11 +30,23 @@ def run(*args: str) -> Result:
     return CliRunner().invoke(cli, args)
 
 
-def answer(*args: str) -> Any:
-    """The JSON that a command prints, which must succeed."""
-    result = run(*args, "--format", "json")
-    assert result.exit_code == 0, result.stderr
-    return json.loads(result.stdout)
+def stdout(*args: str, code: int = 0) -> str:
+    """What a command prints, which must end with this exit code."""
+    result = run(*args)
+    assert result.exit_code == code, result.stderr
+    return result.stdout
+
+
+def stderr(*args: str, code: int = 0) -> str:
+    """What a command that must end with this exit code says on stderr."""
+    result = run(*args)
+    assert result.exit_code == code, result.stderr
+    return result.stderr
+
+
+def answer(*args: str, code: int = 0) -> Any:
+    """The JSON that a command prints, which must end with this exit code."""
+    return json.loads(stdout(*args, "--format", "json", code=code))
 
 
 def small(path: Path, **changes: Any) -> str:
