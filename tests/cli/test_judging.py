@@ -41,35 +41,6 @@ def test_one_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(map(len, shown.splitlines())) <= 80
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["guo-2012/3.3-more-idl"], "did you mean guo-2012/3.3-more-idle"),
-        (["guo-2012/3.3-more-idle", "slots"], "is the id of one claim: give it alone"),
-        (["guo-2012/3.3-more-idle", "--paper", "agosta"], "is the id of one claim"),
-        (["--judge"], "--judge takes the id of one claim"),
-        (["slots", "--judge"], "--judge takes the id of one claim"),
-        (["--keep", "judged.json"], "are for --judge"),
-        (["slots", "--judge", "--keep", "judged.json"], "--keep is for --effort full"),
-        (["zebra", "--judge", "--effort", "full", "--keep", "judged.json"], "no claim with a check fits"),
-        (["guo-2012/3.3-more-idle", "--effort", "full"], "are for --judge"),
-        (["guo-2012/3.3-more-idle", "--judge", "--effort", "most"], "'most' is not one of"),
-        (["guo-2012/3.3-more-idle", "--judge", "--seeds", "0"], "--seeds"),
-        (["guo-2012/3.3-more-idle", "--judge", "--time-limit", "0"], "--time-limit"),
-        (["shen-2016/5-future", "--judge"], "no judge runs for this claim"),
-        (["--paper", "guo"], 'no paper "guo"'),
-        (["--verdict", "false"], 'no verdict "false"'),
-        (["zebra"], "no claim fits"),
-    ],
-)
-def test_wrong_usage(arguments: list[str], message: str) -> None:
-    """Tests that each is one line that says what to do, and exits with 2."""
-    result = run("claims", *arguments)
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert len(result.stderr.splitlines()) == 1
-
-
 def test_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a verdict that holds exits with 0, and one that does not with 4 and what is found now."""
     right = Check(says="85 / 125 == .68", judge="arithmetic")

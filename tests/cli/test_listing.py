@@ -72,9 +72,11 @@ def in_one_line(text: str) -> str:
 
 
 def test_help_cuts_nothing() -> None:
-    """Tests that the help of every group has each command's first sentence whole, and of every command its own text."""
+    """Tests that help fits a screen, and has each first sentence of a group and the whole text of a command."""
     for typed, command in commands(cli):
-        shown = in_one_line(run(*typed, "--help").stdout)
+        text = run(*typed, "--help").stdout
+        assert max(map(len, text.splitlines())) <= 80, typed
+        shown = in_one_line(text)
         for paragraph in (command.help or "").replace("\b", "").split("\n\n"):
             assert in_one_line(paragraph) in shown, typed
         for name, inner in within(command).items():

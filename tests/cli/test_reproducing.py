@@ -59,22 +59,3 @@ def test_stored() -> None:
     """Tests that what is kept is shown with its version."""
     done = " ".join(run("figure", "guo-2012/4b", "--stored").stdout.split())
     assert "by optsched 0.2" in done
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["guo-2012/4b", "guo-2012/4a"], "is the id of one figure"),
-        (["guo-2012/4b", "--paper", "guo-2012"], "is the id of one figure"),
-        (["replicas", "--stored"], "these options take the id of one figure"),
-        (["guo-2012/4b", "--stored", "--seeds", "3"], "--stored shows what is kept"),
-        (["guo-2012/4y"], "did you mean"),
-        (["nothing-fits"], "no figure fits"),
-        (["guo-2012/4b", "--plot", "a.gif"], "must end in .svg, .png, .pdf, .pgf"),
-    ],
-)
-def test_wrong_usage(words: list[str], message: str) -> None:
-    """Tests the message of each."""
-    done = run("figure", *words)
-    assert done.exit_code == 2
-    assert message in done.stderr
