@@ -8,11 +8,18 @@ from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.problems import Lsap
 
 
-def small(rows: list[list[int]], slots: list[int], loads: list[int] | None = None) -> Instance:
-    """Tasks with the given replicas on nodes with the given slots."""
+def small(
+    rows: list[list[int]],
+    slots: list[int] | None = None,
+    loads: list[int] | None = None,
+    name: str = "small",
+    **columns: Any,
+) -> Instance:
+    """Tasks t0, t1, ... with the given replicas on nodes n0, n1, ... with the given slots; by default one for each task."""
+    slots = [1] * len(rows) if slots is None else slots
     cluster = Cluster([f"n{node}" for node in range(len(slots))], slots=slots)
-    workload = Workload([f"t{task}" for task in range(len(rows))], replicas=Ragged.from_rows(rows))
-    return Instance(cluster, workload, State.initial(cluster, workload, load=loads), name="small")
+    workload = Workload([f"t{task}" for task in range(len(rows))], replicas=Ragged.from_rows(rows), **columns)
+    return Instance(cluster, workload, State.initial(cluster, workload, load=loads), name=name)
 
 
 FIGURE_2 = small([[0, 1, 2], [0, 1], [0]], [1, 1, 1])

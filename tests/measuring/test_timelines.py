@@ -180,7 +180,7 @@ def test_locality_by_size_by_hand(runs: list[Simulation]) -> None:
     jobs, workload = run.jobs, run.instance.workload
     maps = (workload.kind == 0) & (workload.job >= 0)
     size = np.bincount(workload.job[maps], weights=workload.size[maps], minlength=len(workload.job_ids))
-    due = sorted((size[workload.job_ids.tolist().index(row["job_id"])], row) for row in jobs.to_dict("records"))  # type: ignore[type-var]
+    due = sorted((size[workload.job_ids.tolist().index(row["job_id"])], row) for row in jobs.to_dict("records"))
     assert (found["unit"] == "MB").all()
     assert found["least"].tolist() == [mb for mb, _ in due]
     for (_, row), shown in zip(due, found.to_dict("records"), strict=True):

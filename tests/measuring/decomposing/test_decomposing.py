@@ -43,7 +43,7 @@ class First(Policy):
     """Always the first task that waits."""
 
     def offer(self, offer: object, view: object) -> tuple[int, ...]:
-        return tuple(view.pending[:1].tolist())  # type: ignore[attr-defined]
+        return tuple(view.pending[:1].tolist())
 
 
 class Idle(Policy):
@@ -116,7 +116,7 @@ def test_laws_of_parts(seed: int) -> None:
         )
         for one, other in zip(beating, at_once, strict=True):
             for found in (one, other):
-                assert sum(found.parts.values()) == found.gap  # type: ignore[arg-type]  # bounds are proved
+                assert sum(found.parts.values()) == found.gap  # bounds are proved
                 assert found.parts["not found"] is not None
                 assert found.parts["not found"] >= 0
                 assert found.parts["knowledge"] is not None
@@ -193,8 +193,8 @@ def test_several_policies_share_what_is_below(monkeypatch: pytest.MonkeyPatch) -
     solve = optsched.measuring.gaps.solve
     monkeypatch.setattr(
         "optsched.measuring.gaps.solve", lambda *given, **named: solved.append(given) or solve(*given, **named)
-    )  # type: ignore[func-returns-value]
-    found = decompose_all(problem, policies, range(2))  # type: ignore[arg-type]
+    )
+    found = decompose_all(problem, policies, range(2))
     assert len(solved) == 1
     assert [one.label for one in found] == ["fifo", "rand", "fair,delay=0"]
     assert found.raise_if_failed() is found
@@ -221,7 +221,7 @@ def test_the_order_of_another_policy() -> None:
         """The job with the fewest tasks last: of two jobs that are there at once the order that is best here."""
 
         def offer(self, offer: object, view: object) -> tuple[int, ...]:
-            return tuple(view.pending[-1:].tolist())  # type: ignore[attr-defined]
+            return tuple(view.pending[-1:].tolist())
 
     workload = Workload(
         ["a", "b1", "b2", *(f"c{number}" for number in range(9))],

@@ -173,7 +173,7 @@ def changed(instance: Instance, worth: Worth, folder: Path) -> Instance:
 def check(posed: Problem, here: Solution, folder: Path, most: int = 4) -> list[Worth]:
     """Hold what changes are worth against trying every placement of the changed instance; gives it back."""
     found = explain(posed, here, worth=most)
-    best: Value = found.report.reference.solution.objective  # type: ignore[assignment]
+    best: Value = found.report.reference.solution.objective
     assert len(found.worths) <= most
     for worth in found.worths:
         again = type(posed)(changed(posed.instance, worth, folder), **posed.parameters)
@@ -237,7 +237,7 @@ def test_slots_where_prices_are_and_replicas_where_it_costs() -> None:
     assert expected["slot", "b"].gain == (0,)
     replica = expected["replica", "b"]
     assert (replica.gain, replica.promised) == ((1,), (1,))
-    assert [worth.gain for worth in found.worths] == sorted((worth.gain for worth in found.worths), reverse=True)  # type: ignore[type-var]
+    assert [worth.gain for worth in found.worths] == sorted((worth.gain for worth in found.worths), reverse=True)
 
 
 def test_a_slot_that_lets_one_more_task_run() -> None:
@@ -272,7 +272,7 @@ def test_bounds_of_worth() -> None:
     assert str(untold).endswith("No change of the cluster was tried: the optimum is not proved.")
     for wrong in (-1, 1.5, True):
         with pytest.raises(UsageError, match="give how many changed instances to solve"):
-            explain(contended(), [1, 2, 0], worth=wrong)  # type: ignore[arg-type]
+            explain(contended(), [1, 2, 0], worth=wrong)
 
 
 def test_unproved_worth_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

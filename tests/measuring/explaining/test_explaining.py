@@ -51,7 +51,7 @@ def test_every_problem_is_explained(record: Record) -> None:
         except HeuristicFailed as error:
             assert "infeasible" in str(error)  # noqa: PT017 (which is about the message of one of several)
             continue
-        assert found.gap == better_by(posed, found.report.objective, reference.solution.objective)  # type: ignore[arg-type]
+        assert found.gap == better_by(posed, found.report.objective, reference.solution.objective)
         assert total_gain(posed, found.chains) == found.gap
         assert str(found).splitlines()
         assert found.to_dict()["moved"] == found.moved == sum(len(found.moves(chain)) for chain in found.chains)

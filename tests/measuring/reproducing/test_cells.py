@@ -20,7 +20,7 @@ from optsched.routes import solve
 
 def small(**changes: object) -> PaperFigure:
     """A figure of two points."""
-    return msgspec.structs.replace(figure("guo-2012/4b"), x=Axis("replicas", (1, 3)), draws=3, **changes)  # type: ignore[arg-type]
+    return msgspec.structs.replace(figure("guo-2012/4b"), x=Axis("replicas", (1, 3)), draws=3, **changes)
 
 
 def test_numbers_are_those_of_solve() -> None:

@@ -124,7 +124,7 @@ def test_arguments_are_declared_once() -> None:
     """Tests that a file of checks has a key for each argument and no other, and that a wrong name is refused."""
     assert set(_RULES) - {"name", "heuristic", "instances", "family", "problem"} == set(CheckArguments.__annotations__)
     with pytest.raises(UsageError, match="no argument max_gaps"):
-        Check.of("dl", "papers/guo-fig2", "lsap", max_gaps=0)  # type: ignore[typeddict-item]
+        Check.of("dl", "papers/guo-fig2", "lsap", max_gaps=0)
 
 
 SMALL = """[[check]]

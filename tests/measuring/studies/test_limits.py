@@ -86,10 +86,10 @@ def test_infeasible_placements() -> None:
     """Tests that a run without a feasible placement breaks what wants feasibility, and counts as endless else."""
 
     def sometimes(problem: Any, rng: Any) -> list[str | None]:
-        sometimes.run += 1  # type: ignore[attr-defined]
-        return [None, None] if sometimes.run == 1 else ["n0", "n1"]  # type: ignore[attr-defined]
+        sometimes.run += 1
+        return [None, None] if sometimes.run == 1 else ["n0", "n1"]
 
-    sometimes.run = 0  # type: ignore[attr-defined]
+    sometimes.run = 0
     measured = list(measure(plan(made(2), "lsap", sometimes), 4))
     (breach,) = breaches(measured, None)
     assert breach.message.startswith("1 of 4 runs without a feasible placement: infeasible: cardinality")
