@@ -15,7 +15,7 @@ def small(
     name: str = "small",
     **columns: Any,
 ) -> Instance:
-    """Tasks t0, t1, ... with the given replicas on nodes n0, n1, ... with the given slots; by default one for each task."""
+    """Tasks t0, t1, ... with the given replicas on nodes n0, n1, ... with the given slots, by default one a task."""
     slots = [1] * len(rows) if slots is None else slots
     cluster = Cluster([f"n{node}" for node in range(len(slots))], slots=slots)
     workload = Workload([f"t{task}" for task in range(len(rows))], replicas=Ragged.from_rows(rows), **columns)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import run
+from replica_instances import small
 from report_records import record
 
 from optsched import study
@@ -17,11 +18,11 @@ from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.registry import records
 from optsched.core.results import Limit, Proof, Termination
 from optsched.instances.generate import generate
-from optsched.measuring.gaps import GapReport, Reference, gap
+from optsched.measuring.gaps import Reference, gap
 from optsched.measuring.printing import render
 from optsched.measuring.records import Record, Run, record_fields
 from optsched.measuring.studies.limits import GapLimit
-from optsched.measuring.studies.tables import GapPage, GapReports, Row, gap_row, summaries
+from optsched.measuring.studies.tables import GapPage, GapReports, gap_row, summaries
 from optsched.problems import Latency, Lsap, Problem
 from optsched.routes import frontier, solve
 from optsched.solvers.profiles import Profile
@@ -30,10 +31,8 @@ from optsched.testing.contract import cases
 
 def row(tasks: int, remote: int, name: str) -> Instance:
     """Task i has its data on node i; `remote` further tasks have theirs on a node without a slot."""
-    nodes = [f"n{node}" for node in range(tasks + remote)]
     holders = [[task] for task in range(tasks)] + [[tasks + remote]] * remote
-    workload = Workload([f"t{task}" for task in range(tasks + remote)], replicas=Ragged.from_rows(holders))
-    return Instance(Cluster([*nodes, "full"], slots=[1] * (tasks + remote) + [0]), workload, name=name)
+    return small(holders, [1] * (tasks + remote) + [0], name=name)
 
 
 def turned(problem: Any, rng: Any) -> list[str]:
@@ -217,39 +216,22 @@ def test_problems_in_order_of_appearance() -> None:
     """Tests that problems and heuristics come as they appear, and that an instance counts once among the proofs."""
     runs = [kept("b", "x", "optimal", 0.0, "flow"), kept("a", "x", "optimal", 0.0), kept("b", "x", "optimal", 0.0)]
     found = summaries(runs)
-    assert [(part.problem, [row.heuristic for row in part.rows]) for part in found] == [
-        ("flow", ["b"]),
-        ("lsap", ["a", "b"]),
-    ]
+    shown = [(part.problem, [row.heuristic for row in part.rows]) for part in found]
+    assert shown == [("flow", ["b"]), ("lsap", ["a", "b"])]
     assert found[1].proofs == {"dual": 1}
-    assert isinstance(found[0].rows[0], Row)
 
 
 THREE = ("papers/fsy-not-optimal", "papers/labl-figure2", "generated/planted-lsap-n30-t25-remote4-seed0")
 
 
-def instance(name: str = "small") -> Instance:
-    """Two tasks with their data on node a, and node b."""
-    workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]))
-    return Instance(Cluster(["a", "b"], slots=[2, 2]), workload, name=name)
+#: Two tasks with their data on the first of two nodes.
+PILED = small([[0], [0]], [2, 2])
 
 
-def placed(problem: Problem, nodes: list[str | None], seed: int = 0) -> GapReport:
-    """The report on a given placement."""
-    return gap(problem, lambda problem, rng: nodes, seed, Reference(problem))
-
-
-def rows(reports: list[tuple[str, GapReport]], repeated: bool = False) -> list[dict[str, str]]:
-    """The row of each heuristic, of which the reports have the label."""
-    of_label: dict[str, list[GapReport]] = {}
-    for label, found in reports:
-        of_label.setdefault(label, []).append(found)
-    return [gap_row(label, found, repeated) for label, found in of_label.items()]
-
-
-def report(problem: Problem, heuristic: str, seed: int = 0) -> GapReport:
-    """The gap of a heuristic."""
-    return gap(problem, heuristic, seed, Reference(problem))
+def row_of(problem: Problem, *answers: list[Any]) -> dict[str, str]:
+    """The row of a heuristic with these answers, one a seed."""
+    reports = [gap(problem, lambda *_, nodes=nodes: nodes, seed) for seed, nodes in enumerate(answers)]
+    return gap_row("mine", reports, repeated=len(answers) > 1)
 
 
 def page(work: list[tuple[Problem, list[str]]], seeds: int = 1, most: int = 80) -> str:
@@ -258,7 +240,7 @@ def page(work: list[tuple[Problem, list[str]]], seeds: int = 1, most: int = 80) 
     rows = GapPage(texts.append, work, seeds, most=most)
     for problem, names in work:
         for name in names:
-            rows.add(Run(report(problem, name)))
+            rows.add(Run(gap(problem, name)))
     rows.close()
     return "".join(texts)
 
@@ -267,8 +249,8 @@ def test_rows_stand_under_what_they_share() -> None:
     """Tests that each instance and problem has a heading with its reference, and its rows no such column."""
     problems = [Lsap(generate("lsap", seed, nodes=4, tasks=4)) for seed in (0, 1)]
     first, second = page([(problem, ["dl", "rand"]) for problem in problems]).split("\n\n")
-    value = report(problems[0], "dl").reference.value
-    assert first.splitlines()[0] == f"lsap-n4-t4-seed0, lsap: optimum {value[0]} (locality-cost), proof: dual"
+    (value,) = solve(problems[0]).objective
+    assert first.splitlines()[0] == f"lsap-n4-t4-seed0, lsap: optimum {value} (locality-cost), proof: dual"
     assert first.splitlines()[1].split() == ["heuristic", "objective", "gap", "note"]
     assert [line.split()[0] for line in second.splitlines()[3:]] == ["dl", "rand"]
 
@@ -311,15 +293,13 @@ def test_output_fits_the_page(args: tuple[str, ...], columns: str, monkeypatch: 
 
 
 def test_gap_row() -> None:
-    """Tests that beside a reference of 0 the row tells differences, and else percentages."""
-    problem = Lsap(instance())
-    (row,) = rows([("mine", placed(problem, ["a", "b"]))])
-    assert (row["instance"], row["problem"], row["heuristic"]) == ("small", "lsap", "mine")
-    assert (row["objective"], row["reference"], row["kind"], row["proof"]) == ("1", "0", "optimum", "dual")
+    """Tests that over a reference of 0 the row tells differences, else percentages, and none after one that differs."""
+    row = row_of(Lsap(PILED), [0, 1])
+    assert [row[name] for name in ("instance", "problem", "heuristic")] == ["small", "lsap", "mine"]
+    assert [row[name] for name in ("objective", "reference", "kind", "proof")] == ["1", "0", "optimum", "dual"]
     assert (row["gap"], row["note"]) == ("+1", "")
-    problem = Lsap(instance(), levels=[1, 2, 2])
-    (row,) = rows([("mine", placed(problem, ["a", "b"]))])
-    assert row["gap"] == "50 %"
+    assert row_of(Lsap(PILED, levels=[1, 2, 2]), [0, 1])["gap"] == "50 %"
+    assert [row_of(Latency(PILED), nodes)["gap"] for nodes in ([1, 1], [0, 0])] == ["200 %, -", "0 %, 0 %"]
 
 
 def test_row_of_racks() -> None:
@@ -327,70 +307,44 @@ def test_row_of_racks() -> None:
     cluster = Cluster(list("abc"), rack=[0, 0, 1], rack_ids=["r", "s"])
     workload = Workload(["t", "u"], replicas=Ragged.from_rows([[0], [0]]))
     problem = Lsap(Instance(cluster, workload), levels=(0, 1, 2))
-    reports = [gap(problem, lambda *_, nodes=nodes: nodes) for nodes in (["a", "b"], ["b", "c"], ["c", "b"])]
-    notes = [gap_row("own", [report])["note"] for report in reports]
+    answers = [0, 1], [1, 2], [2, 1]
+    notes = [row_of(problem, nodes)["note"] for nodes in answers]
     assert notes == ["", *["0/1/1 node/rack/off-rack, optimum 1/1/0"] * 2]
-    assert gap_row("own", reports, repeated=True)["note"] == ""
-    plain = Lsap(Instance(Cluster(list("abc")), workload))
-    assert gap_row("own", [gap(plain, lambda *_: ["b", "c"])])["note"] == ""
-
-
-def test_lexicographic_row() -> None:
-    """Tests that a component after the first that differs has no gap."""
-    problem = Latency(instance())
-    far, near = placed(problem, ["b", "b"]), placed(problem, ["a", "a"])
-    both = rows([("far", far), ("near", near)])
-    assert [row["gap"] for row in both] == ["200 %, -", "0 %, 0 %"]
+    assert row_of(problem, *answers)["note"] == ""
+    assert row_of(Lsap(Instance(Cluster(list("abc")), workload)), [1, 2])["note"] == ""
 
 
 def test_repeated_row() -> None:
-    """Tests that several seeds are one row, with mean, interval and worst of those that are feasible."""
-    problem = Lsap(instance(), levels=[1, 2, 2])
-    reports = [
-        placed(problem, nodes, seed) for seed, nodes in enumerate([["a", "a"], ["a", "b"], ["b", "b"], [None] * 2])
-    ]
-    (row,) = rows([("mine", entry) for entry in reports], repeated=True)
+    """Tests that several seeds are one row, with mean, interval and worst of those that are feasible and known."""
+    row = row_of(Lsap(PILED, levels=[1, 2, 2]), [0, 0], [0, 1], [1, 1], [None] * 2)
     assert (row["objective"], row["mean gap ±95 %"], row["worst gap"]) == ("3", "50 ±124 %", "100 %")
     assert row["note"].startswith("1 of 4 infeasible: cardinality")
-
-
-def test_bug_a_third_violation_was_dropped_without_a_word() -> None:
-    """Tests that a row shows two violations, and says how many more there are."""
-    problem = Lsap(row(6, 0, "six"))
-    (cells,) = rows([("mine", placed(problem, ["n0", "n0", "n1", "n1", "n2", "n2"]))])
-    assert cells["note"] == "infeasible: slots(n0) by 1; slots(n1) by 1; and 1 more"
-
-
-def test_later_components_count_where_they_are_known() -> None:
-    """Tests that the mean of a later component is over the seeds whose earlier ones are at the reference."""
-    problem = Latency(instance())
-    reports = [placed(problem, nodes, seed) for seed, nodes in enumerate([["a", "a"], ["a", "a"], ["b", "b"]])]
-    (row,) = rows([("mine", entry) for entry in reports], repeated=True)
+    row = row_of(Latency(PILED), [0, 0], [0, 0], [1, 1])
     assert (row["mean gap ±95 %"], row["worst gap"]) == ("66.67 ±287 %, 0 %", "200 %, 0 %")
 
 
-def test_error_row() -> None:
-    """Tests that an error is told in the note, in short."""
-    problem = Lsap(instance())
-    (row,) = rows([("mine", placed(problem, ["nowhere" * 50, "b"]))])
-    assert row["gap"] == row["objective"] == "-"
-    assert row["note"].startswith("error: heuristic ")
-    assert len(row["note"]) < 70
+def test_notes_are_short() -> None:
+    """Tests that a row shows two violations, how many more there are, and an error in short."""
+    note = row_of(Lsap(row(6, 0, "six")), ["n0", "n0", "n1", "n1", "n2", "n2"])["note"]
+    assert note == "infeasible: slots(n0) by 1; slots(n1) by 1; and 1 more"
+    failed = row_of(Lsap(PILED), ["nowhere" * 50, 1])
+    assert failed["gap"] == failed["objective"] == "-"
+    assert failed["note"].startswith("error: heuristic ")
+    assert len(failed["note"]) < 70
 
 
 def test_row_out_of_time() -> None:
     """Tests that a run and a reference that were cut short are told in the note, with the limit, together."""
-    problem = Lsap(instance())
-    late = gap(problem, "dl", 0, Reference(problem), time_limit=0)
-    (row,) = rows([("dl", late)])
+    problem = Lsap(PILED)
+    late = gap(problem, "dl", time_limit=0, reference=Reference(problem))
+    row = gap_row("dl", [late])
     assert (row["gap"], row["objective"], row["note"]) == ("-", "-", "out of time after 0 s")
     held = replace(solve(problem), bound=(None,), termination=Termination.FEASIBLE, limit=Limit.TIME)
     unproved = Reference(problem, Profile("short", time_limit=7.5), solution=held)
-    (row,) = rows([("dl", gap(problem, "dl", 0, unproved))])
+    row = gap_row("dl", [gap(problem, "dl", 0, unproved)])
     told = "against the cheap bound best-node; reference out of time after 7.5 s"
     assert (row["kind"], row["note"]) == ("bound", told)
-    (row,) = rows([("dl", late), ("dl", gap(problem, "dl", 1, unproved))], repeated=True)
+    row = gap_row("dl", [late, gap(problem, "dl", 1, unproved)], repeated=True)
     assert row["note"] == f"1 of 2 out of time after 0 s; 1 of 2 {told}"
-    unlimited = Reference(problem, solution=held)
-    (row,) = rows([("dl", gap(problem, "dl", 0, unlimited))])
+    row = gap_row("dl", [gap(problem, "dl", 0, held)])
     assert row["note"] == "against the cheap bound best-node; reference out of time"
