@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from optsched.measuring.gaps import GapReport, Reference, gap_of
 from optsched.measuring.judging.expressions import evaluated
 from optsched.measuring.mining import margin, statement
 from optsched.measuring.mining.documents import smaller
+from optsched.measuring.mining.walking import Aim, Judge
+from optsched.measuring.studies.choices import chosen
 from optsched.problems import problem, problem_class
 from optsched.processes.containing import contained
 from optsched.processes.limits import Limits
@@ -71,19 +74,12 @@ def test_every_problem(name: str) -> None:
 @pytest.mark.parametrize("name", MINED)
 def test_the_same_each_time(name: str) -> None:
     """Tests that the same arguments find the same instance."""
-    one, other = mined_anyhow(name), mined_anyhow(name)
-    assert (one is None) == (other is None)
-    if one is not None and other is not None:
-        assert to_json(one.instance()) == to_json(other.instance())
-        assert one.words() == other.words()
+    one, other = (found and (to_json(found.instance()), found.words()) for found in map(mined_anyhow, [name] * 2))
+    assert one == other
 
 
 def minimal(found: Find, heuristic: str, problem: str, **options: Any) -> bool:
     """Whether no smaller document is as bad: judged anew, without what the search remembers."""
-    from optsched.measuring.mining.walking import Aim, Judge
-    from optsched.measuring.studies.choices import chosen
-    from optsched.solvers.profiles import load_profile
-
     judge = Judge(problem, {}, chosen(heuristic), (0,), Aim(**options), load_profile("exact"))
     whole = judge(found.document)
     return all((step := judge(document)) is None or step.score < whole.score for document in smaller(found.document))
@@ -102,6 +98,9 @@ def test_dl_in_the_heartbeat_reading() -> None:
     assert "the claim is broken: dl,reading=heartbeat on lsap: locality-cost 1 against the optimum 0" in found.words()
 
 
+LARGE = {"most_tasks": 25, "most_nodes": 8}
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("heuristic", "problem", "claim", "options"),
@@ -115,12 +114,7 @@ def test_dl_in_the_heartbeat_reading() -> None:
         ("labl", "latency", "agosta/3.4-theorem-3-bounds", {}),
         ("labl,lbar=inf,variant=strict", "latency", "agosta/3.4-corollary-1", {"budget": 2000}),
         ("labl,lbar=inf", "latency", "agosta/3.4-corollary-1", {}),
-        (
-            "labl,lbar=inf,variant=rescan",
-            "latency",
-            "agosta/3.4-corollary-1",
-            {"budget": 3000, "most_tasks": 25, "most_nodes": 8},
-        ),
+        ("labl,lbar=inf,variant=rescan", "latency", "agosta/3.4-corollary-1", {"budget": 3000, **LARGE}),
     ],
 )
 def test_claims_of_papers_are_broken(heuristic: str, problem: str, claim: str | None, options: dict[str, Any]) -> None:
@@ -152,11 +146,6 @@ def test_an_interrupt_gives_the_best_so_far() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         mine("lsap-sched", "lsap", budget=100, step=at_once)
-
-
-def test_out_of_time() -> None:
-    """Tests that no time at all finds nothing."""
-    assert mine("dl,reading=heartbeat", "lsap", time_limit=1e-9) is None
 
 
 def test_a_time_limit_keeps_time_for_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,25 +183,17 @@ def test_random_heuristics_over_several_runs() -> None:
     """Tests that the mean over runs counts where that is asked for, and that the find says so."""
     found = mine("rand", "lsap", budget=60, run_seeds="0-3", over="mean", worst="absolute")
     assert [run.seed for run in found.runs] == [0, 1, 2, 3]
-    gaps = [run.deciding[0] for run in found.runs if run.deciding is not None]
-    assert found.score[1] == Fraction(sum(gaps)) / 4
+    assert found.score[1] == Fraction(sum(run.deciding[0] for run in found.runs)) / 4
     assert f"gap: {found.score[1]} beyond the optimum (mean of 4 runs)" in found.words()
     assert "--over mean --run-seeds 0,1,2,3" in found.command
 
 
 def test_another_family_and_parameters() -> None:
     """Tests that a search may start elsewhere, and that the problem's parameters are kept with the instance."""
-    found = mine(
-        "dl,reading=heartbeat",
-        "lsap",
-        budget=20,
-        parameters={"levels": "0,1,2"},
-        family="lsap",
-        family_parameters={"nodes": 3},
-    )
-    assert from_document({**found.document, "parameters": {"lsap": {"levels": [0, 1, 2]}}}).sha256 == (
-        found.instance().sha256
-    )
+    begun = {"parameters": {"levels": "0,1,2"}, "family": "lsap", "family_parameters": {"nodes": 3}}
+    found = mine("dl,reading=heartbeat", "lsap", budget=20, **begun)
+    document = {**found.document, "parameters": {"lsap": {"levels": [0, 1, 2]}}}
+    assert from_document(document).sha256 == found.instance().sha256
     assert found.command == (
         "optsched mine --problem lsap --heuristic dl,reading=heartbeat --param levels=0,1,2 --set nodes=3 "
         "--family lsap --budget 20 --seed 0"
@@ -257,21 +238,18 @@ def test_wrong_usage(options: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "sizes",
-    [pytest.param({}, marks=pytest.mark.thorough), {"most_tasks": 3, "most_nodes": 3}],
-    ids=["any", "3x3"],
+    ("sizes", "budget", "gap"),
+    [
+        ({"most_tasks": 3, "most_nodes": 3}, 600, 1),
+        pytest.param({}, 600, 1, marks=pytest.mark.thorough),
+        pytest.param({}, 1000, 2, marks=pytest.mark.thorough),
+    ],
 )
-def test_bug_a_greedy_rule_was_not_refuted(sizes: dict[str, int]) -> None:
-    """Tests that three tasks and nodes are found on which the rule "scarcest task first" is not optimal."""
-    found = mine(scarcest_first, "lsap", seed=0, budget=600, **sizes)
-    assert (found.report.absolute_gap, len(found.instance().workload), len(found.instance().cluster)) == ((1,), 3, 3)
-
-
-@pytest.mark.thorough
-def test_bug_a_larger_budget_finds_no_less() -> None:
-    """Tests that the same search, going on, finds an instance that is worse still."""
-    found = mine(scarcest_first, "lsap", seed=0, budget=1000)
-    assert found.report.absolute_gap == (2,)
+def test_bug_a_greedy_rule_was_not_refuted(sizes: dict[str, int], budget: int, gap: int) -> None:
+    """Tests that "scarcest task first" is refuted on three tasks and nodes, and more so by a larger budget."""
+    found = mine(scarcest_first, "lsap", seed=0, budget=budget, **sizes)
+    assert found.report.absolute_gap == (gap,)
+    assert gap > 1 or (len(found.instance().workload), len(found.instance().cluster)) == (3, 3)
 
 
 PLACER = """
@@ -322,9 +300,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def found_by(heuristic: str, problem: str = "lsap", **options: Any) -> Find:
     """A find within a small budget."""
-    found = mine(heuristic, problem, budget=80, **options)
-    assert found is not None
-    return found
+    return mine(heuristic, problem, budget=80, **options)
 
 
 @cache
@@ -335,8 +311,6 @@ def found_for_dl() -> Find:
 
 def pytest_run(folder: Path) -> subprocess.CompletedProcess[str]:
     """What `pytest`, not `python -m pytest`, says in the folder above, which the modules are not in."""
-    from importlib.metadata import entry_points
-
     plugged = any(entry.name == "optsched" for entry in entry_points(group="pytest11"))
     options = [] if plugged else ["-p", "optsched.pytest_plugin"]
     start = [sys.executable, "-c", "import sys, pytest; del sys.path[0]; sys.exit(pytest.main())"]
@@ -365,7 +339,6 @@ def test_a_whole_gap_is_a_limit_in_per_cent(folder: Path) -> None:
     """Tests that a gap of a whole number is written as a limit that is taken: `max_gap="2"` would be refused."""
     found = found_by("round-robin", "latency", seed=0)
     assert found.score[1] >= 1
-    assert found.score[1].denominator == 1
     assert f'max_gap="{100 * found.score[1]}%"' in found.save(folder)[1].read_text()
 
 
@@ -396,17 +369,6 @@ def test_a_test_of_a_gap_goes_red(folder: Path) -> None:
         ("rand", {"run_seeds": "2-4", "over": "median", "worst": "absolute"}),
         ("placer_of_mine:sometimes", {"problem": "latency", "run_seeds": 8, "over": "0.5"}),
         ("placer_of_mine:sometimes", {"problem": "latency", "run_seeds": 8}),
-    ],
-    ids=[
-        "claim",
-        "slack",
-        "of a paper",
-        "failure",
-        "absolute",
-        "mean",
-        "median",
-        "quantile",
-        "a failure among runs",
     ],
 )
 def test_each_sort_of_test_passes_today(folder: Path, heuristic: str, options: dict[str, Any]) -> None:
@@ -466,13 +428,10 @@ def test_the_optimum_is_certified(heuristic: str, problem: str, tmp_path: Path) 
 
 
 def test_json() -> None:
-    """Tests that a find is JSON, with the gap exact."""
+    """Tests that a find is JSON, with the gap exact, and what a notebook shows of it."""
     find = found_for_dl()
     found = json.loads(json.dumps(find.to_dict()))
-    assert found["found"] is True
-    assert Fraction(found["gap"]) == find.aim.gap(find.report)
-    assert found["instance"]["format"] == "optsched/1"
-    assert found["rests_on"] == []
+    assert (Fraction(found["gap"]), found["rests_on"]) == (find.aim.gap(find.report), [])
     assert repr(find).startswith("<Find: dl,reading=heartbeat on lsap")
 
 

@@ -38,7 +38,7 @@ def search_of(
     heuristic: Any, budget: int | None, step: Callable[[str], None] = lambda text: None, **aim: Any
 ) -> tuple[Search, Judge]:
     """A search in `latency`, and who judges for it."""
-    judge = Judge("latency", {}, chosen(heuristic), (0,), Aim(**aim), load_profile("exact"))
+    judge = judge_of(heuristic, "latency", **aim)
     return Search(judge, starts_of(judge, None, {}, MOST), MOST, budget, 0, step), judge
 
 
@@ -76,10 +76,9 @@ def test_what_is_left_is_minimal(heuristic: Any) -> None:
     whole = fresh(search.best.document)
     assert whole.score == search.best.score
     assert all((step := fresh(document)) is None or step.score < whole.score for document in smaller(whole.document))
-    if heuristic == "labl":
-        for table, letter in (("nodes", "n"), ("tasks", "t")):
-            ids = [record["id"] for record in search.best.document[table]]
-            assert ids == [f"{letter}{number + 1}" for number in range(len(ids))]
+    for table in ("nodes", "tasks") if heuristic == "labl" else ():
+        ids = [record["id"] for record in search.best.document[table]]
+        assert ids == [f"{table[0]}{number + 1}" for number in range(len(ids))]
 
 
 def two_faults(problem: Any, rng: Any) -> list[int]:
@@ -103,7 +102,6 @@ def test_a_broken_claim_ends_the_search() -> None:
     """Tests that nothing more is tried once the claim is broken."""
     search, _ = search_of("labl", 500, claim=lambda report: Fraction(-1))
     search.run()
-    assert search.best is not None
     assert search.searched < 10
 
 
@@ -130,32 +128,24 @@ def raising(problem: Any, rng: Any) -> list[str]:
     raise ValueError("no")
 
 
-def judged_or_not(
-    heuristic: Any, aim: Aim, document: dict[str, Any] = DOCUMENT, name: str = "lsap", seeds: tuple[int, ...] = (0,)
-) -> Judged | None:
-    """What is thought of the document."""
-    return Judge(name, {}, chosen(heuristic), seeds, aim, load_profile("exact"))(document)
+def judge_of(heuristic: Any, problem: str = "lsap", seeds: tuple[int, ...] = (0,), **aim: Any) -> Judge:
+    """A judge of runs with these seeds."""
+    return Judge(problem, {}, chosen(heuristic), seeds, Aim(**aim), load_profile("exact"))
 
 
-def judged(*given: Any, **more: Any) -> Judged:
-    """What is thought of a document that counts."""
-    found = judged_or_not(*given, **more)
-    assert found is not None
-    return found
+def judged(heuristic: Any, document: dict[str, Any] = DOCUMENT, **judge: Any) -> Judged | None:
+    """What is thought of a document."""
+    return judge_of(heuristic, **judge)(document)
 
 
 def test_gaps() -> None:
     """Tests a relative gap, an absolute one, and the difference against an optimum of 0."""
-    found = judged(elsewhere, Aim())
-    assert (found.score, found.counts, found.compared) == (
-        (0, Fraction(1)),
-        True,
-        "locality-cost 2 against the optimum 1",
-    )
+    found = judged(elsewhere)
+    assert (found.score, found.counts) == ((0, Fraction(1)), True)
+    assert found.compared == "locality-cost 2 against the optimum 1"
     roomy = {**DOCUMENT, "nodes": [{"id": "a", "slots": 2}, *DOCUMENT["nodes"][1:]]}
-    for aim, sort in ((Aim(), OVER_ZERO), (Aim(worst="absolute"), 0)):
-        found = judged(elsewhere, aim, roomy)
-        assert found.score == (sort, Fraction(2))
+    assert judged(elsewhere, roomy).score == (OVER_ZERO, Fraction(2))
+    assert judged(elsewhere, roomy, worst="absolute").score == (0, Fraction(2))
 
 
 def short(problem: Any, rng: Any) -> list[str]:
@@ -166,25 +156,14 @@ def short(problem: Any, rng: Any) -> list[str]:
 def test_failures_alike() -> None:
     """Tests that failures are distinguished by what was raised and where, by the answer, and by the constraints."""
     more = {**DOCUMENT, "tasks": [*DOCUMENT["tasks"], {"id": "v", "replicas": ["b"]}]}
-    kinds = []
-    for heuristic, name in ((raising, "lsap"), (short, "lsap"), (crowded, "lsap")):
-        found = judged(heuristic, Aim(), DOCUMENT, name)
-        kinds.append(failure_of(found.report))
-        if heuristic is not crowded:
-            again = judged(heuristic, Aim(), more, name)
-            assert failure_of(again.report) == kinds[-1]
-    assert kinds[0] == ("ValueError", (__file__, raising.__code__.co_firstlineno + 2))
-    assert kinds[1] == ("heuristic  answered  nodes; give exactly one for each of problem.tasks, that is ",)
-    assert kinds[2] == ("slots",)
-    feasible = judged(elsewhere, Aim())
-    assert failure_of(feasible.report) is None
-
-
-def test_failures_alike_in_processes_of_their_own() -> None:
-    """Tests that what is raised in a process that can be killed is distinguished in the same way."""
-    with contained(Limits(60, None)):
-        found = judged(raising, Aim())
-    assert failure_of(found.report) == ("ValueError", (__file__, raising.__code__.co_firstlineno + 2))
+    raised = ("ValueError", (__file__, raising.__code__.co_firstlineno + 2))
+    too_few = ("heuristic  answered  nodes; give exactly one for each of problem.tasks, that is ",)
+    for heuristic, kind in ((raising, raised), (short, too_few)):
+        assert [failure_of(judged(heuristic, document).report) for document in (DOCUMENT, more)] == [kind, kind]
+    assert failure_of(judged(crowded).report) == ("slots",)
+    assert failure_of(judged(elsewhere).report) is None
+    with contained(Limits(60, None)):  # in a process that can be killed
+        assert failure_of(judged(raising).report) == raised
 
 
 def drawn(problem: Any, rng: np.random.Generator) -> list[str]:
@@ -194,45 +173,35 @@ def drawn(problem: Any, rng: np.random.Generator) -> list[str]:
 
 def test_several_runs() -> None:
     """Tests which gap of several runs counts, that the worst run is shown, and that a failure among them is worst."""
-    kept = [
-        seed for seed in range(40) if (found := judged_or_not(drawn, Aim(), seeds=(seed,))) and found.report.feasible
-    ]
-    gaps = {seed: found.score for seed in kept if (found := judged_or_not(drawn, Aim(), seeds=(seed,)))}
-    apart = next(seed for seed in kept if gaps[seed] == (0, Fraction(1)))
-    near = [seed for seed in kept if gaps[seed] == (0, Fraction(0))][:2]
-    seeds = (near[0], apart, near[1])
+    scores = [judged(drawn, seeds=(seed,)).score for seed in range(40)]
+    apart, failing = scores.index((0, Fraction(1))), scores.index(BROKEN)
+    near, other = [seed for seed, score in enumerate(scores) if score == (0, Fraction(0))][:2]
     for over, expected in (("worst", Fraction(1)), ("mean", Fraction(1, 3)), ("median", 0), ("0.5", 0), (1, 1)):
-        found = judged(drawn, Aim(over=over), seeds=seeds)
-        assert found.score == (0, expected), over
-        assert found.report.seed == apart
-    failing = next(seed for seed in range(40) if seed not in kept)
+        found = judged(drawn, over=over, seeds=(near, apart, other))
+        assert (found.score, found.report.seed) == ((0, expected), apart), over
     for over in ("worst", "mean"):
-        found = judged(drawn, Aim(over=over), seeds=(near[0], failing))
-        assert found.score == BROKEN
-    assert judged_or_not(drawn, Aim(failures=False), seeds=(near[0], failing)) is None
+        assert judged(drawn, over=over, seeds=(near, failing)).score == BROKEN
+    assert judged(drawn, failures=False, seeds=(near, failing)) is None
 
 
 def test_one_run_breaks_a_claim() -> None:
     """Tests that a claim is broken where one of several runs breaks it; those without a placement are not asked."""
-    claim = Aim(claim=lambda report: report.absolute_gap == (0,))
-    outcomes = {seed: judged_or_not(drawn, claim, seeds=(seed,)) for seed in range(40)}
-    broken = next(seed for seed, found in outcomes.items() if found is not None and found.score == BROKEN)
-    holding = next(seed for seed, found in outcomes.items() if found is not None and found.score != BROKEN)
-    failing = next(seed for seed, found in outcomes.items() if found is None)
-    found = judged(drawn, claim, seeds=(holding, failing, broken))
+    claim: Any = {"claim": lambda report: report.absolute_gap == (0,)}
+    scores = [found and found.score for found in (judged(drawn, seeds=(seed,), **claim) for seed in range(40))]
+    broken, holding, failing = (scores.index(score) for score in (BROKEN, (0, Fraction(0)), None))
+    found = judged(drawn, seeds=(holding, failing, broken), **claim)
     assert (found.score, found.report.seed, found.counts) == (BROKEN, broken, True)
-    held = judged(drawn, claim, seeds=(holding, failing))
-    assert not held.counts
+    assert not judged(drawn, seeds=(holding, failing), **claim).counts
 
 
 def test_failures() -> None:
     """Tests that a run without a feasible placement is worse than every gap, or counts for nothing."""
     for heuristic in (crowded, raising):
-        found = judged(heuristic, Aim())
+        found = judged(heuristic)
         assert found.score == BROKEN
         assert "the optimum is 1" in found.compared
-        assert judged_or_not(heuristic, Aim(failures=False)) is None
-        assert judged_or_not(heuristic, Aim(claim=lambda report: False)) is None
+        assert judged(heuristic, failures=False) is None
+        assert judged(heuristic, claim=lambda report: False) is None
 
 
 @pytest.mark.parametrize(
@@ -249,7 +218,7 @@ def test_failures() -> None:
 )
 def test_claims(answer: Any, score: tuple[int, Fraction]) -> None:
     """Tests that False, nothing and a number below 0 break a claim, and that a number guides the search."""
-    found = judged(elsewhere, Aim(claim=lambda report: answer))
+    found = judged(elsewhere, claim=lambda report: answer)
     assert found.score == score
     assert is_broken(answer) is (score == BROKEN)
 
@@ -258,32 +227,32 @@ def test_claims(answer: Any, score: tuple[int, Fraction]) -> None:
 def test_claims_that_answer_nonsense(answer: Any) -> None:
     """Tests that another answer is wrong usage."""
     with pytest.raises(UsageError, match="True, False or a number"):
-        judged(elsewhere, Aim(claim=lambda report: answer))
+        judged(elsewhere, claim=lambda report: answer)
 
 
 def test_a_claim_that_raises() -> None:
     """Tests that what it raised is reported and chained."""
     with pytest.raises(UsageError, match="the claim raised ZeroDivisionError: division by zero") as caught:
-        judged(elsewhere, Aim(claim=lambda report: 1 / 0))
+        judged(elsewhere, claim=lambda report: 1 / 0)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
 def test_what_counts_for_nothing() -> None:
     """Tests a document that is no instance, one that the problem cannot be posed on, and an infeasible problem."""
-    assert judged_or_not(elsewhere, Aim(), {**DOCUMENT, "nodes": []}) is None
-    assert judged_or_not(elsewhere, Aim(), name="utility") is None
+    assert judged(elsewhere, {**DOCUMENT, "nodes": []}) is None
+    assert judged(elsewhere, problem="utility") is None
     too_heavy = {
         "format": "optsched/1",
         "nodes": [{"id": "a", "capacity": {"w": 1}}],
         "tasks": [{"id": "t"}],
         "pairs": {"cost": [[1]], "demand": {"w": [[2]]}},
     }
-    assert judged_or_not(lambda problem, rng: ["a"], Aim(), too_heavy, "generalized-assignment") is None
+    assert judged(lambda problem, rng: ["a"], too_heavy, problem="generalized-assignment") is None
 
 
 def test_each_document_is_judged_once() -> None:
     """Tests that a document that came before is passed over, unless it is as bad as what is asked for."""
-    judge = Judge("lsap", {}, chosen(elsewhere), (0,), Aim(), load_profile("exact"))
+    judge = judge_of(elsewhere)
     assert judge(DOCUMENT) is not None
     assert judge(DOCUMENT) is None
     assert judge(DOCUMENT, (0, Fraction(2))) is None
@@ -293,8 +262,7 @@ def test_each_document_is_judged_once() -> None:
 def test_the_smaller_of_equals_is_worse() -> None:
     """Tests that of two documents with one gap the smaller comes first."""
     more = {**DOCUMENT, "nodes": [*DOCUMENT["nodes"], {"id": "d"}]}
-    small, large = judged(elsewhere, Aim()), judged(elsewhere, Aim(), more)
-    assert small.key > large.key
+    assert judged(elsewhere).key > judged(elsewhere, more).key
 
 
 #: What may be mined: every shipped heuristic in every problem that it serves.
@@ -304,11 +272,6 @@ PAIRS = [
     for name in entry.problems
     if entry.name != "observed" and records()[name].problem_class.decided is Placement
 ]
-
-
-def judge_of(heuristic: str, problem: str) -> Judge:
-    """A judge of one run."""
-    return Judge(problem, {}, chosen(heuristic), (0,), Aim(), load_profile("exact"))
 
 
 def test_every_heuristic_in_every_problem() -> None:
@@ -325,24 +288,24 @@ def test_every_heuristic_in_every_problem() -> None:
 
 def test_the_family_with_all_fields() -> None:
     """Tests that a heuristic that needs what the problem's own family lacks starts elsewhere, unless one is named."""
-    assert starts_of(judge_of("dl", "lsap"), None, {}, MOST).family == "lsap"
-    assert starts_of(judge_of("lsap-fair-sched", "lsap"), None, {}, MOST).family == "mixed"
+    assert starts_of(judge_of("dl"), None, {}, MOST).family == "lsap"
+    assert starts_of(judge_of("lsap-fair-sched"), None, {}, MOST).family == "mixed"
     with pytest.raises(UsageError, match="no instance of family lsap can be posed as lsap for lsap-fair-sched"):
-        starts_of(judge_of("lsap-fair-sched", "lsap"), "lsap", {}, MOST)
+        starts_of(judge_of("lsap-fair-sched"), "lsap", {}, MOST)
 
 
 def test_a_problem_without_a_family(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a problem of a package outside, which has no family, starts from the one with all fields."""
     bare = replace(records()["lsap"], family=None, sizes={})
     monkeypatch.setattr("optsched.measuring.mining.walking.record", lambda name: bare)
-    assert starts_of(judge_of("dl", "lsap"), None, {}, MOST).family == "mixed"
-    assert starts_of(judge_of("dl", "lsap"), None, {"nodes": 4}, MOST).draw(np.random.default_rng(0))
+    assert starts_of(judge_of("dl"), None, {}, MOST).family == "mixed"
+    assert starts_of(judge_of("dl"), None, {"nodes": 4}, MOST).draw(np.random.default_rng(0))
 
 
 def test_sizes_differ_and_given_ones_stay() -> None:
     """Tests that drawn instances are of several sizes, and parameters that are given hold for all."""
     rng = np.random.default_rng(0)
-    starts = starts_of(judge_of("dl", "lsap"), None, {"nodes": 3}, MOST)
+    starts = starts_of(judge_of("dl"), None, {"nodes": 3}, MOST)
     drawn = [starts.draw(rng) for _ in range(20)]
     assert {len(document["nodes"]) for document in drawn} == {3}
     assert len({len(document["tasks"]) for document in drawn}) > 2
