@@ -19,32 +19,7 @@ from optsched.core.placement import NONE, Placement
 from optsched.heuristics.ras import Move, Rounds, Step
 from optsched.measuring.judging import quantities
 from optsched.measuring.judging.instances import ROUNDS, equal_replicas, first_jobs, one_node, reading_round
-from optsched.measuring.judging.quantities import (
-    OF_RUNS,
-    OF_SNAPSHOTS,
-    Answer,
-    by_switches,
-    endless,
-    excess,
-    extreme_rate,
-    least_moved,
-    least_work,
-    local_by_job,
-    local_in_waves,
-    local_tasks,
-    longest_map,
-    map_times,
-    most_asked,
-    most_local,
-    moved,
-    near_by_size,
-    overloads,
-    rate,
-    scarcest_used,
-    slowdown,
-    taken_from_lowest,
-    with_readers,
-)
+from optsched.measuring.judging.quantities import OF_RUNS, OF_SNAPSHOTS, Answer, local_in_waves, moved
 from optsched.problems import Flow, Lsap, TransmissionMaps, TransmissionReduces, Utility
 from optsched.problems.distances import distances
 from optsched.simulating import Levels
@@ -78,11 +53,8 @@ def test_of_figure_2(what: str, source: str, value: int) -> None:
 def test_of_the_problem() -> None:
     """Tests what needs no decision, and the least load, on a counterexample with loads 0 and 100."""
     posed = problem("latency", load("papers/labl-theorem2-a"))
-    numbers = {
-        name: OF_SNAPSHOTS[name](Answer(posed, None))
-        for name in ("l*", "l**", "tasks", "servers", "loads", "highest load", "l_flow")
-    }
-    assert numbers == {"l*": 51, "l**": 1, "tasks": 1, "servers": 2, "loads": 100, "highest load": 100, "l_flow": 1}
+    expected = {"l*": 51, "l**": 1, "tasks": 1, "servers": 2, "loads": 100, "highest load": 100, "l_flow": 1}
+    assert {name: OF_SNAPSHOTS[name](Answer(posed, None)) for name in expected} == expected
     assert OF_SNAPSHOTS["least load"](Answer(posed, "labl")) == 1
     replicas = Answer(problem("lsap", load("papers/guo-fig2")), None)
     assert [OF_SNAPSHOTS[f"{which} replicas"](replicas) for which in ("least", "most")] == [1, 3]
@@ -104,18 +76,12 @@ def test_local_reduces() -> None:
 
 
 def test_of_runs() -> None:
-    """Tests times and shares of a run, and that a run without an end has no time."""
-    instance = load("examples/order-of-jobs")
-    done = simulate(instance, "fifo")
+    """Tests shares of a run, and times of all jobs and tasks: those of the frames, in seconds."""
+    done = simulate(load("examples/order-of-jobs"), "fifo")
     assert OF_RUNS["elapsed"](done) == done.makespan
     assert OF_RUNS["mean job time"](done) == pytest.approx(done.job_times.mean() / 1e6)
     assert OF_RUNS["unfinished"](done) == 0
     assert 0 <= OF_RUNS["local maps"](done) <= Fraction(1)
-
-
-def test_times_of_runs() -> None:
-    """Tests times of all jobs and tasks: those of the frames, in seconds."""
-    done = simulate(load("examples/order-of-jobs"), "fifo")
     frame = done.tasks
     for name, kind in (("map times", "map"), ("reduce times", "reduce")):
         own = frame[frame["kind"] == kind]["execution_time"].to_numpy(dtype=float)
@@ -127,7 +93,6 @@ def test_times_of_runs() -> None:
 def test_what_a_run_moves(policy: str) -> None:
     """Tests the cost of a run's maps and reduces against the problems', and the bound against each reduce alone."""
     instance = generate("shen-run", seed=1, batch=2, divide=60, nodes=5)
-    assert isinstance(instance, Instance)
     done = simulate(instance, policy, "transfer", seed=1)
     nodes, maps = done.schedule.nodes, instance.workload.kind == MAP
     wide = replace(instance.cluster, slots=np.full(5, 99), reduce_slots=np.full(5, 99))
@@ -142,27 +107,26 @@ def test_what_a_run_moves(policy: str) -> None:
         float(reduces.objective(reduces.placement(nodes[reduces.tasks]))[0]), rel=1e-6
     )
     shuffle, away = instance.workload.shuffle, distances(instance)
-    assert shuffle is not None
     least = 0.0
     for reduce in np.flatnonzero(~maps):
         own = shuffle.reduce == reduce
         least += min(float(shuffle.size[own] @ away[nodes[shuffle.map[own]], node]) for node in range(5))
-    assert least_moved(done) == pytest.approx(least)
+    assert quantities.least_moved(done) == pytest.approx(least)
     assert least <= moved(done, "reduce")
 
 
 def test_local_tasks_of_runs() -> None:
     """Tests shares and numbers of local maps, and of reduces that start where a map of their job has ended."""
     done = simulate(load("examples/order-of-jobs"), "fifo")
-    assert local_by_job(done).tolist() == (done.jobs["node_local"] / done.jobs["maps"]).tolist()
+    assert quantities.local_by_job(done).tolist() == (done.jobs["node_local"] / done.jobs["maps"]).tolist()
     tasks = done.tasks
     ran = {kind: tasks[tasks["kind"] == kind] for kind in ("map", "reduce")}
     near = 0
     for reduce in ran["reduce"].itertuples():
         own = ran["map"][(ran["map"]["job_id"] == reduce.job_id) & (ran["map"]["node"] == reduce.node)]
         near += bool((own["finish_time"] <= reduce.starting_time).any())
-    assert local_tasks(done, "reduce") == near
-    assert local_tasks(done, "map") == done.jobs["node_local"].sum()
+    assert quantities.local_tasks(done, "reduce") == near
+    assert quantities.local_tasks(done, "map") == done.jobs["node_local"].sum()
 
 
 @pytest.mark.parametrize(("slots", "near"), [([1, 0, 1], 1), ([0, 2, 0], 0), ([2, 0, 0], 2)])
@@ -178,7 +142,9 @@ def test_reduces_near_their_data(slots: list[int], near: int) -> None:
         shuffle=Shuffle([0, 1], [2, 3], [1.0, 1.0]),
     )
     cluster = Cluster(["a", "b", "c"], slots=[1, 1, 0], reduce_slots=slots)
-    assert local_tasks(simulate(Instance(cluster, workload), "fifo", Levels(), heartbeat=0), "reduce") == near
+    assert (
+        quantities.local_tasks(simulate(Instance(cluster, workload), "fifo", Levels(), heartbeat=0), "reduce") == near
+    )
 
 
 def test_slowdown() -> None:
@@ -188,8 +154,8 @@ def test_slowdown() -> None:
         ["m", "n", "o", "r"], kind=[0, 0, 0, 1], duration=[6.0, 6.0, 3.0, 1.0], demand={"cpu": [2.0] * 3 + [0]}
     )
     instance = Instance(cluster, workload)
-    assert slowdown(simulate(instance, "fifo", "levels")) == 1
-    assert slowdown(simulate(instance, "fifo", "overload")) == 2
+    assert quantities.slowdown(simulate(instance, "fifo", "levels")) == 1
+    assert quantities.slowdown(simulate(instance, "fifo", "overload")) == 2
 
 
 def test_what_is_used_of_trackers() -> None:
@@ -197,42 +163,42 @@ def test_what_is_used_of_trackers() -> None:
     cluster = Cluster(["a"], slots=[2], capacity={"cpu": [4.0], "disk": [10.0]})
     workload = Workload(["m", "n", "o"], duration=[2.0, 1.0, 1.0], demand={"cpu": [1.0, 2.0, 3.0], "disk": [1.0] * 3})
     done = simulate(Instance(cluster, workload), "fifo", "levels", heartbeat=0)
-    assert scarcest_used(done) == pytest.approx((2 + 2 + 3) / (4 * 2))
-    assert most_asked(done) == 1
+    assert quantities.scarcest_used(done) == pytest.approx((2 + 2 + 3) / (4 * 2))
+    assert quantities.most_asked(done) == 1
 
 
 def test_endless_swaps() -> None:
     """Tests that the swaps end where one job has all maps but not in the counterexample."""
-    assert endless(Answer(Utility(load("papers/ras-endless-swap"), reduces="fixed"), None))
-    assert not endless(Answer(Utility(load("papers/ras-utility-table"), reduces="fixed"), None))
+    assert quantities.endless(Answer(Utility(load("papers/ras-endless-swap"), reduces="fixed"), None))
+    assert not quantities.endless(Answer(Utility(load("papers/ras-utility-table"), reduces="fixed"), None))
 
 
 def test_overloads_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a way that starts what it is to run before anything has ended is overloaded at some step."""
     instance = generate("utility", seed=0, nodes=2, jobs=3, maps=24)
     answer = Answer(Utility(instance), "ras")
-    assert overloads(answer, "2") == 0
+    assert quantities.overloads(answer, "2") == 0
 
     def at_once(problem: Utility, before: Placement, after: Placement, seconds: object) -> Move:
         tasks = [int(task) for task in problem.tasks if before.nodes[task] == NONE]
         return Move(tuple(Step(0.0, "started", task, 0) for task in tasks), 0.0, after)
 
     monkeypatch.setattr(quantities, "enforce", at_once)
-    assert overloads(answer, "2") > 0
+    assert quantities.overloads(answer, "2") > 0
 
 
 def test_maps_taken_from_the_lowest_job_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a round counts in which a job loses its only maps."""
     problem = Utility(generate("utility", seed=0, nodes=2, jobs=3, maps=24), reduces="fixed")
     answer = Answer(problem, "ras")
-    assert taken_from_lowest(answer) == 0
+    assert quantities.taken_from_lowest(answer) == 0
     shape = problem.fixed.shape
 
     def losing(problem: Utility, reduces: object, rounds: int) -> Rounds:
         return Rounds(np.full(shape, 1 if rounds == 1 else 0), (Fraction(0),), "rounds")
 
     monkeypatch.setattr(quantities, "map_rounds", losing)
-    assert taken_from_lowest(answer) == 1
+    assert quantities.taken_from_lowest(answer) == 1
 
 
 @pytest.mark.parametrize(
@@ -248,29 +214,29 @@ def test_what_a_node_processes(kind: str, maps: int, cluster: int, rate: float) 
 def test_times_of_a_type_of_maps() -> None:
     """Tests the bound, 64 MB at .27 MB/s, and what is said of the maps of Grep, against the run's own table."""
     done = simulate(generate("hsu-run", seed=1), "balancing", "rates", seed=1)
-    assert longest_map(done) == pytest.approx(64 / 0.27, rel=1e-6)
-    assert done.makespan >= longest_map(done)
+    assert quantities.longest_map(done) == pytest.approx(64 / 0.27, rel=1e-6)
+    assert done.makespan >= quantities.longest_map(done)
     tasks = done.tasks
     grep = tasks[tasks["job_id"].str.startswith("grep") & (tasks["kind"] == "map")]
     times = grep["execution_time"]
     assert len(times) == 16
-    found = [map_times(done, "grep", what) for what in ("mean", "deviation", "last_start")]
+    found = [quantities.map_times(done, "grep", what) for what in ("mean", "deviation", "last_start")]
     assert found == pytest.approx([times.mean(), times.std(ddof=0), grep["starting_time"].max()])
 
 
 def test_rates_of_the_first_job() -> None:
     """Tests the rate of the first round of Hsu and Freeh's workload: 16 maps of WordCount on 24 + 20 slots."""
     answer = Answer(Flow(first_jobs(0, "papers/hsu-workload", "1")), "flow-sched")
-    assert rate(answer) == pytest.approx(16 * 3.04)
-    assert extreme_rate(answer, "least") == pytest.approx(16 * 3.04)
-    assert extreme_rate(answer, "most") == pytest.approx(16 * 3.20)
+    assert quantities.rate(answer) == pytest.approx(16 * 3.04)
+    assert quantities.extreme_rate(answer, "least") == pytest.approx(16 * 3.04)
+    assert quantities.extreme_rate(answer, "most") == pytest.approx(16 * 3.20)
 
 
 def test_switches() -> None:
     """Tests that a round over switches costs what the dense network costs, slots being scarce and not."""
     for jobs in ("1", "9"):
         answer = Answer(Flow(first_jobs(0, "papers/hsu-workload", jobs)), "optimum")
-        assert by_switches(answer) == pytest.approx(float(answer.value[0]))
+        assert quantities.by_switches(answer) == pytest.approx(float(answer.value[0]))
 
 
 def test_readers_by_hand() -> None:
@@ -280,7 +246,7 @@ def test_readers_by_hand() -> None:
     assert float(together.value[0]) == pytest.approx(79.247, abs=5e-4)
     for answer, cost in ((together, 91.294), (apart, 86.024)):
         nodes = posed.nodes_of(answer.decision)
-        assert with_readers(answer, nodes, "seeming") == pytest.approx(cost, abs=5e-4)
+        assert quantities.with_readers(answer, nodes, "seeming") == pytest.approx(cost, abs=5e-4)
 
 
 @pytest.mark.parametrize("nodes", [(0, 0), (0, 1), (1, 0), (1, 1)])
@@ -289,7 +255,9 @@ def test_best_sources_are_the_oracle_s(nodes: tuple[int, int]) -> None:
     path = Path(__file__).parents[3] / "instances" / "papers" / "hsu-storage-load.json"
     posed, oracle = problem("flow-congestion", load(str(path))), Oracle(path.read_text(), {})
     value = float(posed.evaluate(posed.placement(np.array(nodes)))[0])
-    best, seeming = (with_readers(Answer(posed, None), np.array(nodes), which) - value for which in ("best", "seeming"))
+    best, seeming = (
+        quantities.with_readers(Answer(posed, None), np.array(nodes), which) - value for which in ("best", "seeming")
+    )
     assert best == pytest.approx(float(oracle.with_readers(nodes) - oracle.value(nodes)[0]), abs=1e-5)
     assert seeming >= best > 0
 
@@ -298,7 +266,7 @@ def test_best_sources_are_the_oracle_s(nodes: tuple[int, int]) -> None:
 def test_readers_of_drawn_rounds(setting: str) -> None:
     """Tests that nothing is below the least cost, and that the best sources cost no more than those that seem best."""
     answer = Answer(problem("flow-congestion", reading_round(0, setting), scale=85), "optimum")
-    best, seeming = excess(answer, "best"), excess(answer, "seeming")
+    best, seeming = quantities.excess(answer, "best"), quantities.excess(answer, "seeming")
     assert -1e-9 <= best <= seeming + 1e-9
 
 
@@ -342,14 +310,14 @@ def test_most_local_equals_enumeration(seed: int) -> None:
         tasks = min(tasks, int(waves[0].sum()))
     rows = [sorted(rng.choice(nodes, int(rng.integers(0, 3)), replace=False).tolist()) for _ in range(tasks)]
     replicas = Ragged.from_rows(rows)
-    assert most_local(replicas, waves) == every_run(replicas, waves)
+    assert quantities.most_local(replicas, waves) == every_run(replicas, waves)
 
 
 def test_most_local_of_waves_that_do_not_fit() -> None:
     """Tests that waves with too few slots, or with a whole wave too many, are refused."""
     for waves in ([[1, 1]], [[3, 0], [1, 1]]):
         with pytest.raises(UsageError, match="3 tasks do not fill all waves but the last"):
-            most_local(Ragged.from_rows([[0]] * 3), [np.array(wave) for wave in (*waves, *waves[1:])])
+            quantities.most_local(Ragged.from_rows([[0]] * 3), [np.array(wave) for wave in (*waves, *waves[1:])])
 
 
 def share_in_waves(name: str, tasks: int, repetitions: int) -> float:
@@ -405,7 +373,10 @@ def test_shares_by_size() -> None:
         replicas=Ragged.from_rows([[0], [0], [1], [2], [2]]),
     )
     done = simulate(Instance(cluster, workload), "fifo", heartbeat=0)
-    assert [near_by_size(done, "2", within) for within in ("node", "rack")] == [Fraction(1, 4), Fraction(1, 2)]
+    assert [quantities.near_by_size(done, "2", within) for within in ("node", "rack")] == [
+        Fraction(1, 4),
+        Fraction(1, 2),
+    ]
 
 
 def test_waves() -> None:
@@ -418,4 +389,4 @@ def test_waves() -> None:
 def test_least_work_by_a_makespan() -> None:
     """Tests the points of the frontier (6, 24), (7, 22), (8, 20) of the worked example of Agosta et al."""
     answer = Answer(problem("latency", load("papers/labl-figure2")), None)
-    assert [least_work(answer, within) for within in ("6", "7", "8", "9")] == [24, 22, 20, 20]
+    assert [quantities.least_work(answer, within) for within in ("6", "7", "8", "9")] == [24, 22, 20, 20]
