@@ -9,8 +9,9 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
+from replica_instances import small
 
-from optsched.core.instance import Cluster, Instance, Pairs, Ragged, State, Workload
+from optsched.core.instance import Cluster, Instance, Pairs, Workload
 from optsched.core.placement import Placement
 from optsched.core.results import Value
 from optsched.heuristics import run
@@ -30,16 +31,13 @@ def check(posed: Problem, here: Placement, there: Placement) -> Difference:
     return found
 
 
-def line(slots: list[int], replicas: list[list[int]]) -> Lsap:
-    """`lsap` on nodes a, b, ... with so many idle slots, and a task for each row of replicas."""
-    cluster = Cluster([chr(97 + node) for node in range(len(slots))], slots=slots)
-    workload = Workload([f"t{task}" for task in range(len(replicas))], replicas=Ragged.from_rows(replicas))
-    return Lsap(Instance(cluster, workload, State.initial(cluster, workload)))
+#: Four tasks, each with its data on a node of its own.
+FOUR = small([[0], [1], [2], [3]])
 
 
 def test_moves_that_gain_nothing_are_left_out() -> None:
     """Tests that an off-rack task which the optimum has elsewhere, for nothing, stays where it is."""
-    posed = line([1, 1, 1], [[0], [], []])
+    posed = Lsap(small([[0], [], []]))
     found = check(posed, posed.placement([1, 0, 2]), posed.placement([0, 2, 1]))
     assert [(chain.positions, chain.gain) for chain in found.chains] == [((0, 1), (1,))]
     found = check(posed, posed.placement([0, 1, 2]), posed.placement([0, 2, 1]))
@@ -48,11 +46,11 @@ def test_moves_that_gain_nothing_are_left_out() -> None:
 
 def test_largest_gain_first() -> None:
     """Tests the order of chains that are independent."""
-    posed = Lsap(line([1] * 4, [[0], [1], [2], [3]]).instance, levels=(0, 1, 1))
+    posed = Lsap(FOUR, levels=(0, 1, 1))
     found = check(posed, posed.placement([1, 0, 2, 3]), posed.placement([0, 1, 2, 3]))
     assert [chain.gain for chain in found.chains] == [(2,)]
     rng = np.random.default_rng(0)
-    posed = line([1] * 30, [[task] for task in range(30)])
+    posed = Lsap(small([[task] for task in range(30)]))
     found = check(posed, posed.placement(rng.permutation(30)), posed.placement(range(30)))
     gains = [chain.gain for chain in found.chains]
     assert gains == sorted(gains, reverse=True)
@@ -70,7 +68,7 @@ class Uneven(Lsap):
 
 def test_a_class_of_nobodys_record_is_judged_by_itself() -> None:
     """Tests that what a base class says of own costs is not believed: gains are shown by the objective, in an order."""
-    posed = Uneven(line([1] * 4, [[0], [1], [2], [3]]).instance)
+    posed = Uneven(FOUR)
     found = check(posed, posed.placement([1, 0, 3, 2]), posed.placement([0, 1, 2, 3]))
     assert [(chain.gain, chain.ordered) for chain in found.chains] == [((12,), True), ((4,), True)]
 
@@ -84,7 +82,7 @@ class Mistaken(Uneven):
 
 def test_own_costs_that_do_not_add_up_are_not_believed() -> None:
     """Tests that a wrong word of a problem about own costs gives gains by the objective all the same."""
-    posed = Mistaken(line([1] * 4, [[0], [1], [2], [3]]).instance)
+    posed = Mistaken(FOUR)
     found = check(posed, posed.placement([1, 0, 3, 2]), posed.placement([0, 1, 2, 3]))
     assert [chain.gain for chain in found.chains] == [(12,), (4,)]
 

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from generalized_assignment_instances import posed
+from replica_instances import small
 
 import optsched
 from optsched.core.errors import UsageError
-from optsched.core.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, Pairs, Ragged, State, Workload
+from optsched.core.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, State, Workload
 from optsched.core.placement import Placement
 from optsched.core.registry import Record, records
 from optsched.core.results import Limit, Solution, Termination, Value, Violation
@@ -35,7 +36,6 @@ def in_conflict(problem: Problem) -> Conflict:
     """Hold the conflict of an infeasible problem against trying everything; gives it back."""
     _conflicting(problem, "here", counted=False)
     found = explain(problem)
-    assert found.conflict is not None
     assert str(found).splitlines()[1]
     return found.conflict
 
@@ -45,21 +45,11 @@ def traffic(by_job: list[int], reduce_slots: list[int], maps: int = 1, slots: in
     kind = [MAP] * maps + [REDUCE] * sum(by_job)
     job = [0] * maps + [job for job, number in enumerate(by_job) for _ in range(number)]
     nodes = len(reduce_slots)
-    cluster = Cluster(
-        [f"n{node}" for node in range(nodes)],
-        datacenter=list(range(nodes)),
-        datacenter_ids=[f"d{node}" for node in range(nodes)],
-        slots=[slots] * nodes,
-        reduce_slots=reduce_slots,
-    )
-    workload = Workload(
-        [f"t{task}" for task in range(len(kind))],
-        kind=kind,
-        job=job,
-        job_ids=[f"j{job}" for job in range(len(by_job))],
-        size=[1.0 if which == MAP else 0.0 for which in kind],
-        filter_ratio=[1.0] * len(by_job),
-    )
+    names, apart = [f"n{node}" for node in range(nodes)], {"datacenter": list(range(nodes))}
+    cluster = Cluster(names, datacenter_ids=names, slots=[slots] * nodes, reduce_slots=reduce_slots, **apart)
+    jobs = {"job_ids": [f"j{job}" for job in range(len(by_job))], "filter_ratio": [1.0] * len(by_job)}
+    size = [1.0 if which == MAP else 0.0 for which in kind]
+    workload = Workload([f"t{task}" for task in range(len(kind))], kind=kind, job=job, size=size, **jobs)
     return Traffic(Instance(cluster, workload), capacity="slots", **parameters)
 
 
@@ -128,11 +118,7 @@ def test_feasible_problems_have_no_conflict() -> None:
 def test_a_conflict_needs_no_heuristic_to_run() -> None:
     """Tests that where nothing is feasible the heuristic is not asked, and the dictionary has the conflict."""
     problem = posed([[1]] * 2, {"w": [[1]] * 2}, {"w": [1]})
-
-    def asked(problem: Problem, rng: np.random.Generator) -> list[int]:
-        raise AssertionError("it was asked")
-
-    found = explain(problem, asked)
+    found = explain(problem, lambda *_: pytest.fail("it was asked"))
     assert found.to_dict()["conflict"] == {"tasks": ("t0", "t1"), "nodes": ("n0",), "slots": 1, "irreducible": True}
     assert found.to_dict()["reference_kind"] == "infeasible"
     assert "infeasible" in repr(found)
@@ -165,9 +151,7 @@ def changed(instance: Instance, worth: Worth, folder: Path) -> Instance:
         task = next(entry for entry in document["tasks"] if entry["id"] == worth.of)
         task.setdefault("replicas", []).append(worth.node)
     file.write_text(json.dumps(document))
-    loaded = optsched.load(file)
-    assert isinstance(loaded, Instance)
-    return loaded
+    return optsched.load(file)
 
 
 def check(posed: Problem, here: Solution, folder: Path, most: int = 4) -> list[Worth]:
@@ -179,7 +163,6 @@ def check(posed: Problem, here: Solution, folder: Path, most: int = 4) -> list[W
         again = type(posed)(changed(posed.instance, worth, folder), **posed.parameters)
         solved = solve(again, route="brute-force")
         assert (worth.objective, worth.gain) == (solved.objective, better_by(posed, best, solved.objective))
-        assert isinstance(solved.decision, Placement)
         if worth.promised is not None and not worth.placed:
             assert worth.gain <= worth.promised if worth.change == "slot" else worth.gain >= worth.promised
         if worth.change == "capacity":
@@ -221,34 +204,31 @@ def eased(instance: Instance, change: str) -> Instance:
     return instance
 
 
-def contended() -> Lsap:
-    """Three tasks whose data is on a, which has one slot; b and c have one each."""
-    workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0], [0]]))
-    return Lsap(Instance(Cluster(["a", "b", "c"]), workload))
+#: Three tasks whose data is on the first of three nodes with a slot each.
+CONTENDED = Lsap(small([[0]] * 3))
 
 
 def test_slots_where_prices_are_and_replicas_where_it_costs() -> None:
     """Tests that the dear slot comes first, that full nodes follow, and that a replica goes where the task runs."""
-    found = explain(contended(), [1, 2, 0], worth=5)
+    found = explain(CONTENDED, [1, 2, 0], worth=5)
     assert found.gap == (0,)
     expected = {(worth.change, worth.node): worth for worth in found.worths}
-    slot = expected["slot", "a"]
+    slot = expected["slot", "n0"]
     assert (slot.gain, slot.objective, slot.promised, slot.placed) == ((1,), (1,), (1,), 0)
-    assert expected["slot", "b"].gain == (0,)
-    replica = expected["replica", "b"]
+    assert expected["slot", "n1"].gain == (0,)
+    replica = expected["replica", "n1"]
     assert (replica.gain, replica.promised) == ((1,), (1,))
     assert [worth.gain for worth in found.worths] == sorted((worth.gain for worth in found.worths), reverse=True)
 
 
 def test_a_slot_that_lets_one_more_task_run() -> None:
     """Tests that where tasks wait a slot places one more, that this is told, and that no price is promised."""
-    workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[], []]))
-    found = explain(Lsap(Instance(Cluster(["a"]), workload)), [0, None], worth=1)
+    found = explain(Lsap(small([[], []], [1])), [0, None], worth=1)
     (worth,) = found.worths
     assert (worth.gain, worth.placed, worth.promised) == ((-1,), 1, None)
-    assert "one more map slot on a: 1 more locality-cost (optimum 2), with 1 task more placed" in str(found)
+    assert "one more map slot on n0: 1 more locality-cost (optimum 2), with 1 task more placed" in str(found)
     assert found.to_dict()["worths"] == [
-        {"change": "slot", "node": "a", "of": "map", "promised": None, "objective": [2], "gain": [-1], "placed": 1}
+        {"change": "slot", "node": "n0", "of": "map", "promised": None, "objective": [2], "gain": [-1], "placed": 1}
         | {"more": {}}
     ]
 
@@ -264,24 +244,23 @@ def test_no_price_where_a_slot_changes_what_tasks_pay() -> None:
 
 def test_bounds_of_worth() -> None:
     """Tests that no more is solved than was asked for, none without a proved optimum, and that nonsense is refused."""
-    assert explain(contended(), [1, 2, 0]).worths == ()
-    assert len(explain(contended(), [1, 2, 0], worth=2).worths) == 2
-    held = replace(solve(contended()), termination=Termination.FEASIBLE, limit=Limit.TIME)
-    untold = explain(contended(), [1, 2, 0], worth=2, reference=held)
+    assert explain(CONTENDED, [1, 2, 0]).worths == ()
+    assert len(explain(CONTENDED, [1, 2, 0], worth=2).worths) == 2
+    held = replace(solve(CONTENDED), termination=Termination.FEASIBLE, limit=Limit.TIME)
+    untold = explain(CONTENDED, [1, 2, 0], worth=2, reference=held)
     assert untold.worths == ()
     assert str(untold).endswith("No change of the cluster was tried: the optimum is not proved.")
     for wrong in (-1, 1.5, True):
         with pytest.raises(UsageError, match="give how many changed instances to solve"):
-            explain(contended(), [1, 2, 0], worth=wrong)
+            explain(CONTENDED, [1, 2, 0], worth=wrong)
 
 
 def test_unproved_worth_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that where solving again ends without a proof, it is said, and no gain is told."""
-    posed = contended()
-    best = solve(posed)
+    best = solve(CONTENDED)
     cut = replace(best, termination=Termination.FEASIBLE, limit=Limit.TIME, bound=(None,), certificates=())
-    monkeypatch.setattr(Reference, "solved", lambda problem, profile: Reference(posed, solution=cut))
-    found = explain(posed, [1, 2, 0], reference=best, worth=1)
+    monkeypatch.setattr(Reference, "solved", lambda problem, profile: Reference(CONTENDED, solution=cut))
+    found = explain(CONTENDED, [1, 2, 0], reference=best, worth=1)
     (worth,) = found.worths
     assert (worth.gain, worth.objective) == (None, None)
     assert str(found).endswith("not proved within the limit")
@@ -289,25 +268,16 @@ def test_unproved_worth_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_to_try_is_told() -> None:
     """Tests that where no change could help it is said why none was tried, in words and in JSON."""
-    workload = Workload(["t"], replicas=Ragged.from_rows([[0]]))
-    found = explain(problem("latency", Instance(Cluster(["a"]), workload)), ["a"], worth=3)
+    found = explain(problem("latency", small([[0]])), [0], worth=3)
     assert found.worths == ()
     text = "no full node would offer one more slot, and no replica or room betters the optimum as it is placed"
     assert found.to_dict()["no_worth"] == text
     assert str(found).endswith(f"No change of the cluster was tried: {text}.")
 
 
-def packed(cost: list[list[int]], capacity: list[float], allowed: list[list[bool]] | None = None) -> Problem:
+def packed(cost: list[list[float]], capacity: list[float], allowed: list[list[bool]] | None = None) -> Problem:
     """`generalized-assignment` of tasks that weigh 0.2 each, with these capacities."""
-    width = len(capacity)
-    nodes, tasks = [f"n{node}" for node in range(width)], [f"t{task}" for task in range(len(cost))]
-    pairs = Pairs(
-        cost=[[float(entry) for entry in row] for row in cost],
-        demand={"weight": [[0.2] * width for _ in tasks]},
-        allowed=allowed,
-    )
-    cluster = Cluster(nodes, capacity={"weight": capacity})
-    return problem("generalized-assignment", Instance(cluster, Workload(tasks, pairs=pairs)))
+    return posed(cost, {"weight": [[0.2] * len(capacity)] * len(cost)}, {"weight": capacity}, allowed)
 
 
 def test_the_task_that_gains_most() -> None:

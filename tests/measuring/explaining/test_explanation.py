@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+from replica_instances import small
 from small_problems import SWAPPED, wrong_way
 
 import optsched
@@ -43,15 +44,8 @@ def test_the_record_in_ids() -> None:
     }
     first, second = chains[0].pop("moves")
     assert chains == [{"kind": "cycle", "gain": [1], "ordered": False}]
-    assert first == {
-        "task": "t2",
-        "from": "b",
-        "to": "a",
-        "cost_from": 1,
-        "cost_to": 0,
-        "data_from": "off_rack",
-        "data_to": "node",
-    }
+    assert [first[name] for name in ("task", "from", "to", "cost_from", "cost_to")] == ["t2", "b", "a", 1, 0]
+    assert (first["data_from"], first["data_to"]) == ("off_rack", "node")
     assert (second["task"], second["cost_from"], second["cost_to"]) == ("t1", 0, 0)
     shortened = explain(SWAPPED, wrong_way).to_dict(most=0)
     assert shortened["chains"] == []
@@ -60,17 +54,10 @@ def test_the_record_in_ids() -> None:
 
 def test_fractions_are_written_exactly() -> None:
     """Tests that gains on a grid are written as rationals, which add up to the gap."""
-    document = explain(flow(), "dl").to_dict()
+    document = explain(optsched.problem("flow", "papers/hsu-two-clusters"), "dl").to_dict()
     gains = [Fraction(chain["gain"][0]) for chain in document["chains"]]
     assert sum(gains) == Fraction(document["gap"][0])
     assert any("/" in str(chain["gain"][0]) for chain in document["chains"])
-
-
-def flow() -> Problem:
-    """The example of two clusters."""
-    posed = optsched.problem("flow", "papers/hsu-two-clusters")
-    assert isinstance(posed, Problem)
-    return posed
 
 
 def test_repr_is_short() -> None:
@@ -80,10 +67,7 @@ def test_repr_is_short() -> None:
 
 def chain_of(length: int) -> Lsap:
     """Tasks each of which has its data one node further on; the last node is free."""
-    nodes = [f"n{node}" for node in range(length + 1)]
-    rows = Ragged.from_rows([[task + 1] for task in range(length)])
-    workload = Workload([f"t{task}" for task in range(length)], replicas=rows)
-    return Lsap(Instance(Cluster(nodes), workload, name="row"))
+    return Lsap(small([[task + 1] for task in range(length)], [1] * (length + 1), name="row"))
 
 
 def lines(posed: Problem, nodes: list[int], most: int = 10) -> list[str]:
@@ -113,9 +97,7 @@ def test_a_long_chain_is_cut() -> None:
 
 def test_more_chains_than_asked_for() -> None:
     """Tests that what is not reported one by one is one line, with what it gains together."""
-    workload = Workload([f"t{task}" for task in range(3)], replicas=Ragged.from_rows([[3], [4], [5]]))
-    posed = Lsap(Instance(Cluster([f"n{node}" for node in range(6)]), workload))
-    printed = lines(posed, [0, 1, 2], most=1)
+    printed = lines(Lsap(small([[3], [4], [5]], [1] * 6, name="")), [0, 1, 2], most=1)
     assert printed[0].startswith("instance, lsap: ")
     assert printed[-2:] == [
         "     and 2 more of 2 moves: together 2 less locality-cost",
@@ -159,12 +141,9 @@ def test_both_sorts_of_chains() -> None:
     posed = problem("lsap-fairness", generate("lsap-fairness", 4, nodes=8, tasks=14, slots=1, weights="1,2"))
     for seed in range(20):
         found = explain(posed, "rand", seed)
-        kinds = {chain.ordered for chain in found.chains}
-        if kinds == {True, False}:
-            ordered = sum(chain.ordered for chain in found.chains)
-            text = str(found)
-            assert "Each of the first " in text
-            assert f"The last {ordered} line" in text or f"The last {ordered} lines" in text
+        if {chain.ordered for chain in found.chains} == {True, False}:
+            assert "Each of the first " in str(found)
+            assert f"The last {sum(chain.ordered for chain in found.chains)} line" in str(found)
             return
     raise AssertionError("no seed gives both sorts")
 
