@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from replica_instances import small
 from report_records import record
 
 from optsched.core.errors import InputError, MissingField, UsageError
-from optsched.core.instance import Cluster, Instance, Ragged, Topology, Workload
+from optsched.core.instance import Topology
 from optsched.heuristics import HEURISTICS
 from optsched.instances.files import load
 from optsched.instances.generate import generate
@@ -20,6 +21,8 @@ from optsched.measuring.gaps import gap
 from optsched.measuring.matrix import GapMatrix, gap_matrix, posable
 from optsched.measuring.records import Record, Run, legend
 from optsched.problems import PROBLEMS, Latency, Lsap, problem
+from optsched.showing.tables import matrices
+from optsched.showing.trade_offs import matrix_picture
 
 INSTANCE = generate("latency", seed=1, nodes=6, tasks=4, replicas=2)
 
@@ -51,26 +54,17 @@ def test_placements_are_carried_over() -> None:
     assert cell.reason is None
 
 
-def crowd(problem: Any, rng: np.random.Generator) -> list[int]:
-    """Everything on the first node."""
-    return [0] * len(problem.tasks)
-
-
-def broken(problem: Any, rng: np.random.Generator) -> list[int]:
-    """Nothing."""
-    raise LookupError("lost")
-
-
 def test_reasons_are_one_word() -> None:
     """Tests that each cell without a gap says why: the constraint, starved, failed, unproved."""
-    instance = Instance(Cluster(["a", "b"]), Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0], [1]])))
+    instance = small([[0], [0], [1]], [1, 1])
     posed = [Lsap(instance), Latency(instance)]
+    crowd: Any = (lambda problem, rng: [0] * len(problem.tasks)), {}
     never: Any = type("Never", (), {"offer": lambda self, offer, view: ()})
-    rows = {"crowd": (crowd, {}), "broken": (broken, {}), "dl": ("dl", {}), "never": (never, {})}
+    rows = {"crowd": crowd, "broken": (lambda problem, rng: 1 / 0, {}), "dl": ("dl", {}), "never": (never, {})}
     matrix = gap_matrix(posed[:1], rows)
     assert [matrix[row, "lsap"].reason for row in rows] == ["slots", "failed", None, "starved"]
     assert gap_matrix(posed, {"dl": ("dl", {})})["dl", "latency"].reason == "every-task-placed"
-    cell = gap_matrix(posed, {"crowd": (crowd, {})})["crowd", "latency"]
+    cell = gap_matrix(posed, {"crowd": crowd})["crowd", "latency"]
     assert (cell.ran_in, cell.reason) == ("latency", None)
     for cell_record in matrix.records():
         assert cell_record["reason"] is None or " " not in cell_record["reason"]
@@ -78,9 +72,9 @@ def test_reasons_are_one_word() -> None:
 
 def test_what_one_problem_refuses_leaves_the_others() -> None:
     """Tests that costs past 2^53 cost the column of the problem that cannot sum them, unless it was asked for."""
-    cluster = Cluster(["a", "b"], topology=Topology("distance", np.array([[0.0, 1.0], [1.0, 0.0]])))
-    replicas = Ragged.from_rows([[0], [1]])
-    instance = Instance(cluster, Workload(["t1", "t2"], replicas=replicas, size=np.array([2.0**53, 2.0**53])))
+    topology = Topology("distance", np.array([[0.0, 1.0], [1.0, 0.0]]))
+    instance = small([[0], [1]], size=[2.0**53, 2.0**53])
+    instance = replace(instance, cluster=replace(instance.cluster, topology=topology))
     assert [posed.name for posed in posable(instance)] == ["lsap", "latency"]
     with pytest.raises(InputError, match="costs may total too much"):
         posable(instance, ["transmission-maps"])
@@ -102,9 +96,6 @@ def test_too_large_a_problem_has_a_word(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("name", [name for name, kind in PROBLEMS.items() if len(getattr(kind, "components", ())) > 1])
 def test_bug_gaps_of_several_components_were_mixed_in_one_column(name: str) -> None:
     """Tests that in each problem with several components a gap of a later one is marked wherever a matrix is shown."""
-    from optsched.showing.tables import matrices
-    from optsched.showing.trade_offs import matrix_picture
-
     first, second, *_ = names = [part.name for part in PROBLEMS[name].components]
     rest = [None] * (len(names) - 2)
     base = record(problem=name, ran_in=name, components=names, objective=[4] * len(names), reference=[2] * len(names))
@@ -134,8 +125,7 @@ def test_bug_gaps_against_a_bound_had_no_mark() -> None:
     unknown = Run(Record.of(record(reference_kind="bound", absolute_gap=None, relative_gap=None)))
     assert str(known.cell()) == "100 % ~"
     assert "~" not in str(unknown.cell())
-    entries = legend([known, unknown])
-    assert [line.partition(":")[0] for line in entries if line.startswith("~")] == ["~"]
+    assert sum(line.startswith("~:") for line in legend([known, unknown])) == 1
 
 
 def test_what_cannot_be_posed_is_reported() -> None:
@@ -145,18 +135,17 @@ def test_what_cannot_be_posed_is_reported() -> None:
     with pytest.raises(UsageError, match="decides no placement"):
         posable(INSTANCE, ["min-cost-flow"])
     with pytest.raises(UsageError, match="no problem with tasks to place"):
-        posable(Instance(Cluster(["a"]), Workload([])))
+        posable(small([], [1]))
     with pytest.raises(UsageError, match="of one instance, not of 2"):
-        gap_matrix([Lsap(INSTANCE), Lsap(Instance(Cluster(["a"]), Workload(["t"])))])
+        gap_matrix([Lsap(INSTANCE), Lsap(small([[]]))])
     with pytest.raises(UsageError, match="labl serves none of lsap"):
         gap_matrix([Lsap(INSTANCE)], {"labl": ("labl", {})})
 
 
 def test_frame() -> None:
     """Tests a row for each cell: numbers where there is a gap, infinite beside 0, and else the reason."""
-    instance = Instance(Cluster(["a", "b"]), Workload(["t"], replicas=Ragged.from_rows([[0]])))
-    rows = {"right": (lambda problem, rng: ["a"], {}), "wrong": (lambda problem, rng: ["b"], {})}
-    rows["none"] = (lambda problem, rng: [None], {})
+    instance, answers = small([[0]], [1, 1]), {"right": [0], "wrong": [1], "none": [None]}
+    rows = {name: (lambda problem, rng, nodes=nodes: nodes, {}) for name, nodes in answers.items()}
     frame = gap_matrix([Lsap(instance), Latency(instance)], rows).frame().set_index(["heuristic", "problem"])
     assert frame["gap"].loc[["right", "wrong"]].tolist() == [0, 0, math.inf, 2]
     assert frame["absolute_gap"].loc[["right", "wrong"]].tolist() == [0, 0, 1, 2]
@@ -170,9 +159,8 @@ def test_page() -> None:
     page = gap_matrix(posable(INSTANCE, ["lsap", "latency"]), {"<b>": ("labl", {})})._repr_html_()
     assert "&lt;b&gt;" in page
     assert "<b>" not in page
-    assert "<th>latency</th>" in page
-    assert "<td>slots *</td>" in page
-    assert "<td>25 %</td>" in page
+    for cell in ("<th>latency</th>", "<td>slots *</td>", "<td>25 %</td>"):
+        assert cell in page
     named = replace(gap_matrix(posable(INSTANCE, ["lsap"]), {"dl": ("dl", {})}), instance="<i>")
     assert named._repr_html_().startswith("<p>&lt;i&gt;</p>")
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from over_time import arriving, document
 
@@ -38,7 +38,7 @@ def runs() -> list[Simulation]:
     return [simulate(arriving(seed), policy, seed=1) for policy in ("dl", "fair") for seed in (1, 2)]
 
 
-def small(**more: Any) -> Instance:
+def small() -> Instance:
     """Two nodes; a map of a job runs, two wait, and a reduce of theirs; one map of no job."""
     cluster = Cluster(["a", "b"], slots=[2, 1], reduce_slots=[1, 0], rack=[0, 0], rack_ids=["r"])
     workload = Workload(
@@ -48,7 +48,6 @@ def small(**more: Any) -> Instance:
         job_ids=["j"],
         replicas=Ragged.from_rows([[0], [1], [0], [], []]),
         times=[[4, 6, 9]] * 3 + [[2, 2, 2], [1, 1, 3]],
-        **more,
     )
     state = State.initial(
         cluster, workload, time=2, status=[1, 0, 0, 0, 0], node=[0, -1, -1, -1, -1], start=[1] + [math.nan] * 4,
@@ -61,7 +60,8 @@ def test_a_schedule_by_hand() -> None:
     """Tests nodes, slots, locality, starts and ends of a schedule with a task that runs already, and who waits when."""
     problem = Makespan(small())
     schedule = problem.schedule([1, 0, 0, 0], [2 * MICRO, 2 * MICRO, 6 * MICRO, 6 * MICRO])
-    rows = spans(timeline(problem, schedule, "mine"))
+    line = timeline(problem, schedule, "mine")
+    rows = spans(line)
     shown = rows.drop(columns="run").astype(object)
     assert shown.where(shown.notna(), None).to_numpy().tolist() == [
         ["m1", "j", "map", "a", 0, "node", 1, 5],
@@ -71,20 +71,12 @@ def test_a_schedule_by_hand() -> None:
         ["x", None, "map", "a", 1, "off_rack", 6, 9],
     ]
     assert set(rows["run"]) == {"mine"}
-    steps = running_tasks([timeline(problem, schedule)]).drop(columns=["run", "number", "utilisation"])
-    assert steps.to_numpy().tolist() == [
-        ["map", 2, 3, 1, 3],
-        ["map", 5, 2, 1, 3],
-        ["map", 6, 1, 0, 3],
-        ["map", 9, 0, 0, 3],
-        ["reduce", 2, 0, 1, 1],
-        ["reduce", 6, 1, 0, 1],
-        ["reduce", 8, 0, 0, 1],
-        ["reduce", 9, 0, 0, 1],
-    ]
-    jobs = time_distribution(timeline(problem, schedule))
-    assert jobs[["seconds", "share"]].to_numpy().tolist() == [[6, 0.5], [7, 1]]
-    assert time_distribution(timeline(problem, schedule), "map")["seconds"].tolist() == [3, 4, 4, 4]
+    columns = ["time", "running", "waiting", "slots"]
+    steps = {kind: rows[columns].to_numpy().tolist() for kind, rows in running_tasks([line]).groupby("kind")}
+    assert steps["map"] == [[2, 3, 1, 3], [5, 2, 1, 3], [6, 1, 0, 3], [9, 0, 0, 3]]
+    assert steps["reduce"] == [[2, 0, 1, 1], [6, 1, 0, 1], [8, 0, 0, 1], [9, 0, 0, 1]]
+    assert time_distribution(line)[["seconds", "share"]].to_numpy().tolist() == [[6, 0.5], [7, 1]]
+    assert time_distribution(line, "map")["seconds"].tolist() == [3, 4, 4, 4]
 
 
 def test_slots_are_taken_by_one_task_at_a_time() -> None:
@@ -126,12 +118,8 @@ def test_distributions_put_runs_of_a_name_together(runs: list[Simulation]) -> No
     for of, table, column in (("job", "jobs", "turnaround_time"), ("reduce", "tasks", "execution_time")):
         found = time_distribution(runs, of)
         for policy, own in (("dl", runs[:2]), ("fair", runs[2:])):
-            times = [
-                row[column]
-                for run in own
-                for row in getattr(run, table).to_dict("records")
-                if row.get("kind", of) == of
-            ]
+            rows = [row for run in own for row in getattr(run, table).to_dict("records")]
+            times = [row[column] for row in rows if row.get("kind", of) == of]
             part = found[found["run"] == policy]
             assert part["seconds"].tolist() == sorted(times)
             assert part["share"].tolist() == [number / len(times) for number in range(1, len(times) + 1)]
@@ -141,10 +129,8 @@ def test_what_has_not_ended() -> None:
     """Tests that a run that was stopped has no end for what ran, and that shares are of all jobs and tasks."""
     run = simulate(arriving(1), "fair", until=30)
     rows = spans(run)
-    assert (rows["end"].isna().sum(), len(rows)) == (
-        int(run.schedule.placed - run.tasks["finish_time"].notna().sum()),
-        run.schedule.placed,
-    )
+    assert len(rows) == run.schedule.placed
+    assert rows["end"].isna().sum() == run.schedule.placed - run.tasks["finish_time"].notna().sum()
     ended = int(((run.tasks["kind"] == "map") & run.tasks["finish_time"].notna()).sum())
     maps = time_distribution(run, "map")
     assert len(maps) == ended > 0
@@ -156,16 +142,9 @@ def test_what_has_not_ended() -> None:
 def test_reductions_by_hand(runs: list[Simulation]) -> None:
     """Tests the share by which each job was quicker, job by job, and which policy is compared."""
     found = job_reductions(runs)
-    both = zip(runs[:2], runs[2:], strict=True)
-    due = [
-        (job, (theirs - ours) / theirs)
-        for dl, fair in both
-        for job, theirs, ours in zip(
-            dl.jobs["job_id"], dl.jobs["turnaround_time"], fair.jobs["turnaround_time"], strict=True
-        )
-    ]
-    assert found["job_id"].tolist() == [job for job, _ in due]
-    assert np.allclose(found["reduction"], [share for _, share in due])
+    theirs, ours = (pd.concat([run.jobs for run in part], ignore_index=True) for part in (runs[:2], runs[2:]))
+    assert found["job_id"].tolist() == theirs["job_id"].tolist()
+    assert np.allclose(found["reduction"], 1 - ours["turnaround_time"] / theirs["turnaround_time"])
     nothing = Instance(Cluster(["a"], slots=[2]), Workload(["t", "u"], duration=[0, 1]))
     none = [timeline(simulate(nothing, "dl", heartbeat=0), name=name) for name in "ab"]
     assert job_reductions(none)["job_id"].tolist() == ["u"]  # no share of no time
@@ -229,9 +208,8 @@ def test_regrets_are_gaps_of_single_decisions(name: str) -> None:
     regrets = regret(run, name)
     starts = [(time, node, tasks) for _, time, node, tasks in run.decisions()]
     maps = [(time, tasks) for time, _, tasks in starts if (run.instance.workload.kind[tasks] == 0).all()]
-    assert [row.split() for row in regrets["tasks"]] == [
-        run.instance.workload.task_ids[tasks].tolist() for _, tasks in maps
-    ]
+    ids = run.instance.workload.task_ids
+    assert [row.split() for row in regrets["tasks"]] == [ids[tasks].tolist() for _, tasks in maps]
     assert (regrets["regret"].astype(float) >= 0).all()
     assert (regrets["regret"].astype(float) > 0).any()
     assert regrets["proved"].all()

@@ -25,9 +25,7 @@ from optsched.searches.job_placing import placed_schedules
 @pytest.fixture(scope="module")
 def problem() -> ScheduleProblem:
     """Two jobs, six maps and two reduces on two nodes."""
-    posed = optsched.problem("job-times", "examples/order-of-jobs")
-    assert isinstance(posed, ScheduleProblem)
-    return posed
+    return optsched.problem("job-times", "examples/order-of-jobs")
 
 
 def test_jobs_lose_what_the_gap_is(problem: ScheduleProblem) -> None:
@@ -100,7 +98,7 @@ def test_the_chain_is_framed(problem: ScheduleProblem) -> None:
     assert any("optimum (proved: " in axes.get_title(loc="left") for axes in figure.axes)
 
 
-def by_seconds(problem: Makespan, schedule: Schedule) -> list[tuple[int, int, int]]:
+def by_seconds(problem: Makespan, schedule: Schedule) -> list[list[int]]:
     """Seconds for maps, for slots and beside free slots of each task of a schedule in whole seconds."""
     state, workload = problem.instance.state, problem.instance.workload
     ends, kind = problem.ends(schedule) // MICRO, workload.kind
@@ -117,7 +115,7 @@ def by_seconds(problem: Makespan, schedule: Schedule) -> list[tuple[int, int, in
             )
             waits_for_maps = kind[task] == 1 and second * MICRO < from_when[position] < 2**60
             shown[0 if waits_for_maps else 1 if busy >= problem.room[KINDS[kind[task]]].sum() else 2] += 1
-        found.append((shown[0], shown[1], shown[2]))
+        found.append(shown)
     return found
 
 
@@ -176,8 +174,8 @@ def test_a_reduce_that_waits_for_the_last_map() -> None:
     assert (waits.last_of(0), waits.maps.tolist()) == (2, [0, 0, 4 * MICRO])
 
 
-def posed(**more: object) -> ScheduleProblem:
-    """Two jobs on a node with a slot of each kind; one task of a third job runs already."""
+def three() -> ScheduleExplanation:
+    """A schedule of two jobs on a node with a slot of each kind; one task of a third job runs already."""
     document = {
         "format": "optsched/1",
         "name": "three",
@@ -190,16 +188,13 @@ def posed(**more: object) -> ScheduleProblem:
             {"id": "r", "job": "k", "kind": "reduce", "duration": 2},
         ],
     }
-    problem = optsched.problem("job-times", document, **more)
-    assert isinstance(problem, ScheduleProblem)
-    return problem
+    problem = optsched.problem("job-times", document)
+    return explain(problem, problem.schedule([0, 0, 0], [3 * MICRO, 8 * MICRO, 9 * MICRO]))
 
 
 def test_sentences() -> None:
     """Tests every sentence of a small schedule, with each cause and each kind of link but one."""
-    problem = posed()
-    schedule = problem.schedule([0, 0, 0], [3 * MICRO, 8 * MICRO, 9 * MICRO])
-    assert str(explain(problem, schedule)).splitlines() == [
+    assert str(three()).splitlines() == [
         "three, job-times: the schedule has a sum of 3 job times of 21 s; the proved optimum: 17 s.",
         "Mean job time: 7 s, of 3 jobs; the longest 11 s. In the proved optimum: 5.66667 s, of 3 jobs; the longest 8 "
         "s.",
@@ -221,10 +216,7 @@ def test_sentences() -> None:
 
 def test_few_are_reported() -> None:
     """Tests that what is not reported is counted: the jobs that lose least, and the beginning of the chain."""
-    problem = posed()
-    schedule = problem.schedule([0, 0, 0], [3 * MICRO, 8 * MICRO, 9 * MICRO])
-    lines = list(explain(problem, schedule).sentences(1))
-    assert [line.split(",")[0] for line in lines[4:]] == [
+    assert [line.split(",")[0] for line in list(three().sentences(1))[4:]] == [
         "  1. k: 11 s",
         "  and 2 more jobs",
         "This chain of tasks leads to the last end:",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +71,8 @@ def test_several_heuristics_and_problems() -> None:
     assert len(steps) == 8
     assert not outcome.failed
     assert outcome.in_words.startswith("dl, lsap-sched in lsap, fair-lsap, 8 runs of 2 seeds: worst gap ")
-    assert {(entry.heuristic, entry.report.problem.name, entry.report.seed) for entry in outcome.reports.measured} == {
-        (label, name, seed) for label in ("dl", "lsap-sched") for name in ("lsap", "fair-lsap") for seed in (3, 5)
-    }
+    runs = {(entry.heuristic, entry.report.problem.name, entry.report.seed) for entry in outcome.reports.measured}
+    assert runs == set(product(("dl", "lsap-sched"), ("lsap", "fair-lsap"), (3, 5)))
     assert outcome.numbers["runs"] == 8
 
 
@@ -230,16 +230,10 @@ def test_only_some() -> None:
         (f"{SMALL}max_gap = 5", 'check[0].max_gap: a share of 5 is 500 %: write "5%" or 0.05'),
         (f"{SMALL}max_gap = 1979-05-27", 'check[0].max_gap: expected a share such as 0.05 or "5%", got a date'),
         (f'{SMALL}component = ""', "check[0].component: expected the name of a component, got an empty text"),
-        (
-            f"{SMALL}max_absolute = -1",
-            "check[0].max_absolute: a difference is a number of at least 0, such as 2",
-        ),
+        (f"{SMALL}max_absolute = -1", "check[0].max_absolute: a difference is a number of at least 0, such as 2"),
         (f"{SMALL}max_gap = 0.1\nmax_absolute = 1", "check[0]: give max_gap, a share of the optimum, or max_absolute"),
         (f"{SMALL}over = 2", "check[0].over: over=2: give worst, mean, median, or a quantile"),
-        (
-            f'{SMALL}max_gap = 0.1\ncomponent = "locality"',
-            'check[0]: lsap has no component "locality"; did you mean',
-        ),
+        (f'{SMALL}max_gap = 0.1\ncomponent = "locality"', 'check[0]: lsap has no component "locality"; did you mean'),
         (f"{SMALL}feasible = 1", "check[0].feasible: expected true or false, got 1"),
         (f'{SMALL}certify = ["solvr"]', "check[0].certify: certify='solvr': did you mean \"solver\"?"),
         (f'{SMALL}baseline = "folder"', "check[0]: folder: cannot be read as a baseline"),

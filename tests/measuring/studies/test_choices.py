@@ -58,13 +58,7 @@ def test_parameters_of_a_users_own(text: str, value: Any, tmp_path: Path, monkey
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("dll", "did you mean"),
-        ("dl,reading", "name=value"),
-        ("dl,=x", "name=value"),
-        ("dl,reading=slow", "sweep"),
-        ("dl,red=1", "reading"),
-    ],
+    [("dl,reading", "name=value"), ("dl,=x", "name=value"), ("dl,reading=slow", "sweep"), ("dl,red=1", "reading")],
 )
 def test_wrong_choices(text: str, message: str) -> None:
     """Tests that wrong texts are wrong usage, with the mend."""
@@ -147,10 +141,8 @@ def test_all_faults_at_once(folder: Path) -> None:
     (folder / "empty").mkdir()
     with pytest.raises(InputError) as caught:
         groups_of([folder / "broken.json", "papers/guo-fig22", "no/such/*.json", tiny()])
-    message = str(caught.value)
-    assert "broken.json" in message
-    assert "did you mean" in message
-    assert "no/such/*.json: fits no file" in message
+    for part in ("broken.json", "did you mean", "no/such/*.json: fits no file"):
+        assert part in str(caught.value)
     for source, words in (
         (folder / "empty", "holds no instance: .*, and no tasks.csv"),
         (str(folder / "*.npz"), "fits no file"),
@@ -194,9 +186,7 @@ def test_patterns_of_library_names(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_the_optimum_of_each_round() -> None:
     """Tests the line for `solve`, which is a policy over time and no heuristic, and that an object of it is one."""
-    with pytest.raises(
-        UsageError, match=r'^"solve,problem=lsap": solve decides in rounds of simulate and decompose; .*'
-    ):
+    with pytest.raises(UsageError, match=r'^"solve,problem=lsap": solve decides in rounds of simulate and decompose; '):
         chosen("solve,problem=lsap")
     problem = optsched.problem("job-times", "examples/order-of-jobs")
     report = optsched.gap(problem, EveryRound("solve", problem="lsap"))
@@ -223,12 +213,8 @@ def test_forms() -> None:
     given = {"seeds": True, "heuristic": ["dl", ""], "instances": "a", "family": [{"nodes": 3}], "problme": "lsap"}
     assert formed(given, MEASURED, "part[0].", faults) == {"instances": "a", "heuristic": ["dl", None]}
     shown = [str(fault) for fault in faults]
-    assert [line.partition(":")[0].removeprefix("part[0].") for line in shown] == [
-        "seeds",
-        "heuristic[1]",
-        "family[0]",
-        "problme",
-    ]
+    places = [line.partition(":")[0].removeprefix("part[0].") for line in shown]
+    assert places == ["seeds", "heuristic[1]", "family[0]", "problme"]
     assert shown[0].endswith('expected how many, a list of seeds, or a text such as "0-29", got true')
     assert shown[2].endswith("or a list of them, got a table")
     assert shown[3].endswith('did you mean "problem"?')

@@ -48,10 +48,8 @@ def test_parameters_of_one_and_of_all() -> None:
 @pytest.mark.parametrize(
     ("problems", "heuristics", "parameters", "message"),
     [
-        ("lsapp", (), {}, "did you mean"),
         ("min-cost-flow", (), {}, "no heuristics"),
         ("lsap", "labl", {}, "labl serves latency; not lsap"),
-        ("lsap", "dll", {}, "did you mean"),
         ("lsap", (), {"level": 1}, 'no parameter|parameter "level"'),
         ("lsap", (), {"lsap": {"level": 1}}, "level"),
     ],
