@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from over_time import arriving
+from replica_instances import small
 
-from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.heuristics import HEURISTICS, heuristic
 from optsched.heuristics.running.base import Policy
 from optsched.heuristics.running.run import values_in_force
@@ -34,44 +34,24 @@ def made(name: str) -> Policy:
 
 def greedy_is_worse() -> Makespan:
     """Two nodes and two maps: one may have its data on both, and the other on the first alone."""
-    workload = Workload(
-        ["both", "first"],
-        job=[0, 0],
-        job_ids=["j"],
-        replicas=Ragged.from_rows([[0, 1], [0]]),
-        times=[[1, 5, 5]] * 2,
-    )
-    return Makespan(Instance(Cluster(["a", "b"]), workload))
+    return Makespan(small([[0, 1], [0]], job=[0, 0], job_ids=["j"], times=[[1, 5, 5]] * 2))
 
 
 def test_an_instant_is_placed_as_a_whole() -> None:
     """Tests that no task is in another's place, where the nearest task of each offer in turn would be."""
     problem = greedy_is_worse()
-    seeds = range(6)
-    in_turn = {
-        problem.evaluate(simulate(problem.instance, InOrder(problem, "arrival"), heartbeat=0, seed=seed).schedule)
-        for seed in seeds
-    }
-    whole = {
-        problem.evaluate(
-            simulate(problem.instance, Together(problem, InOrder(problem, "arrival")), heartbeat=0, seed=seed).schedule
-        )
-        for seed in seeds
-    }
+    orders = InOrder(problem, "arrival"), Together(problem, InOrder(problem, "arrival"))
+    in_turn, whole = (
+        {problem.evaluate(simulate(problem.instance, order, heartbeat=0, seed=seed).schedule) for seed in range(6)}
+        for order in orders
+    )
     assert (in_turn, whole) == ({(1,), (5,)}, {(1,)})
 
 
 def test_jobs_change_places() -> None:
     """Tests that maps of two jobs change nodes where each has its data on the other's; reduces stay."""
-    workload = Workload(
-        ["a", "b", "ra", "rb"],
-        kind=[0, 0, 1, 1],
-        job=[0, 1, 0, 1],
-        job_ids=["x", "y"],
-        replicas=Ragged.from_rows([[0], [1], [], []]),
-        times=[[1, 5, 5]] * 2 + [[2, 2, 2]] * 2,
-    )
-    problem = Makespan(Instance(Cluster(["n", "m"]), workload))
+    jobs = {"kind": [0, 0, 1, 1], "job": [0, 1, 0, 1], "job_ids": ["x", "y"]}
+    problem = Makespan(small([[0], [1], [], []], [1, 1], **jobs, times=[[1, 5, 5]] * 2 + [[2, 2, 2]] * 2))
     for seed in range(4):
         run = simulate(problem.instance, Together(problem, InOrder(problem, "arrival")), heartbeat=0, seed=seed)
         assert run.schedule.nodes[:2].tolist() == [0, 1]
@@ -146,27 +126,16 @@ class First(Policy):
 @pytest.mark.parametrize("job", [[0, 0, 1], [-1, -1, 0]], ids=["jobs", "without a job"])
 def test_jobs_are_kept(job: list[int]) -> None:
     """Tests that only tasks of the same job and kind are exchanged; a task without a job is a job of its own."""
-    workload = Workload(
-        ["x", "y", "z"],
-        job=job,
-        job_ids=["a", "b"][: max(job) + 1],
-        replicas=Ragged.from_rows([[1], [1], [0]]),
-        times=[[1, 9, 9], [1, 9 if job[1] == 0 else 5, 9 if job[1] == 0 else 5], [1, 9, 9]],
-    )
-    problem = Makespan(Instance(Cluster(["n0", "n1"], slots=[1, 0]), workload))
+    away = 9 if job[1] == 0 else 5
+    jobs = {"job": job, "job_ids": ["a", "b"][: max(job) + 1], "times": [[1, 9, 9], [1, away, away], [1, 9, 9]]}
+    problem = Makespan(small([[1], [1], [0]], [1, 0], **jobs))
     run = simulate(problem.instance, Together(problem, First()), heartbeat=0)
     assert np.argsort(run.schedule.starts).tolist() == [0, 1, 2]
 
 
 def test_orders_of_jobs() -> None:
     """Tests which job each order serves first: the first to arrive, that with fewest running, or fewest left."""
-    workload = Workload(
-        ["a1", "a2", "a3", "b1", "b2"],
-        job=[0, 0, 0, 1, 1],
-        job_ids=["a", "b"],
-        times=[[4, 4, 4]] * 5,
-    )
-    problem = JobTimes(Instance(Cluster(["n"], slots=[2]), workload))
+    problem = JobTimes(small([[]] * 5, [2], job=[0, 0, 0, 1, 1], job_ids=["a", "b"], times=[[4, 4, 4]] * 5))
     firsts = {}
     for order in ORDERS:
         run = simulate(problem.instance, InOrder(problem, order), heartbeat=0)
