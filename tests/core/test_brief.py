@@ -19,7 +19,7 @@ import pytest
 from command_line import answer
 
 import optsched
-from optsched.core.brief import LONGEST, PAPERS, assumed, assumed_in_words, brief, cited
+from optsched.core.brief import PAPERS, assumed, assumed_in_words, brief, cited
 from optsched.core.instance import Cluster, Instance, Pairs, Ragged, Shuffle, Topology, Workload
 from optsched.heuristics import HEURISTICS, HeuristicRun, run
 from optsched.heuristics.running.base import View
@@ -82,11 +82,7 @@ def test_every_public_noun_is_tried() -> None:
 def test_reprs_are_short() -> None:
     """Tests that each noun says in one line of less than 200 characters what it is."""
     for name, noun in nouns().items():
-        text = repr(noun)
-        assert len(text) < 200, name
-        assert text.startswith("<"), name
-        assert text.endswith(">"), name
-        assert "\n" not in text, name
+        assert re.fullmatch(r"<.{1,197}>", repr(noun)), name
 
 
 @pytest.mark.parametrize(
@@ -119,20 +115,17 @@ def test_what_is_not_there() -> None:
     assert repr(Ragged.from_rows([[1]])) == "<Ragged: 1 row, 1 number>"
     assert repr(Pairs()) == "<Pairs: nothing>"
     assert repr(Topology("hops", hops={"node": 0})) == "<Topology: hops>"
-    assert repr(Reference(optsched.problem("lsap", "papers/guo-fig2"))) == (
-        "<Reference: <lsap on guo-fig2: 3 tasks, 3 nodes>, not solved yet>"
-    )
-    assert repr(HeuristicRun("mine", {}, None, 0.1, error='heuristic "mine" raised')) == (
-        '<HeuristicRun of mine: heuristic "mine" raised>'
-    )
+    reference = Reference(optsched.problem("lsap", "papers/guo-fig2"))
+    assert repr(reference) == "<Reference: <lsap on guo-fig2: 3 tasks, 3 nodes>, not solved yet>"
+    assert repr(HeuristicRun("mine", {}, None, 0.1, error="it raised")) == "<HeuristicRun of mine: it raised>"
     assert repr(optsched.FlowNetwork(["s"], [], [])) == "<FlowNetwork: 1 node, 0 arcs>"
 
 
 def test_control_characters_and_length() -> None:
     """Tests that what a terminal would obey is spelled out, and that what is cut says so."""
     assert brief("a\nb\x1b") == r"<a\nb\x1b>"
-    assert brief("a" * LONGEST) == f"<{'a' * (LONGEST - 5)}...>"
-    assert brief("a" * (LONGEST - 2)) == f"<{'a' * (LONGEST - 2)}>"
+    assert brief("a" * 198) == f"<{'a' * 194}...>"
+    assert brief("a" * 197) == f"<{'a' * 197}>"
 
 
 # What labels say was assumed or inferred ------------------------------------------------------------------------------
@@ -186,7 +179,6 @@ def test_names_are_those_of_the_page() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("000, 002", "Shen et al. 2016, Hsu and Freeh"),
         ("after 001 (Sharmilarani et al.), section 3", "after Sharmilarani et al., section 3"),
         ("004 (its section 2)", "Agosta et al. (its section 2)"),
         ("003's costs (000 eq. 3)", "Guo et al.'s costs (Shen et al. 2016 eq. 3)"),
@@ -194,7 +186,6 @@ def test_names_are_those_of_the_page() -> None:
         ("002's (its section 2) and 001's (Sharmilarani)", "Hsu and Freeh's (its section 2) and Sharmilarani et al.'s"),
         ("0.001 of 1,000 and 2.000 at rack 0001, x003, 001.5", "0.001 of 1,000 and 2.000 at rack 0001, x003, 001.5"),
         ("it is in 003.", "it is in Guo et al. 2012."),
-        ("OR-Library", "OR-Library"),
     ],
 )
 def test_texts(text: str, expected: str) -> None:
@@ -255,21 +246,3 @@ def test_files_name_authors(suffixes: tuple[str, ...], least: int) -> None:
     assert set(suffixes) == {path.suffix for path in found}
     suspected = [path for path in found if path.suffix == ".gz" or SHORT.search(path.read_text(encoding="utf-8"))]
     assert not {path: names for path in suspected if (names := [name for text in texts(path) for name in around(text)])}
-
-
-def test_cards_link_to_the_page_for_titles() -> None:
-    """Tests that the sources of a card have a link to the notes in place of a paper's authors and title."""
-    rows = re.findall(
-        r"^\| [^|]+ \| (.+?): ([^|]+) \| (?:00\d|FSY) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
-    )
-    assert len(rows) == len(PAPERS)
-    for card in sorted((ROOT / "models").glob("*.md")):
-        sources = " ".join(card.read_text(encoding="utf-8").partition("## References")[2].split())
-        for authors, title in rows:
-            assert f"{authors}:" not in sources, card
-            assert title.partition(", SPAA")[0] not in sources, card
-        assert (
-            "](../docs/papers.md)" in sources
-            or not any(name in sources for name in PAPERS.values())
-            or "makespan.md" in sources
-        )

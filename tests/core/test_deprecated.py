@@ -38,37 +38,6 @@ def test_former_paths_still_work(former: str) -> None:
         before.nothing  # noqa: B018
 
 
-@pytest.mark.parametrize(
-    ("former", "name"),
-    [
-        ("optsched.models.starts", "starter"),
-        ("optsched.problems.schedule_windows", "Window"),
-        ("optsched.problems.shuffle_sizes", "estimated_sizes"),
-    ],
-)
-def test_paths_that_examples_and_cards_named(former: str, name: str) -> None:
-    """Tests that a package written after the example still imports, and so does what the cards of models pointed to."""
-    assert former in FORMER
-    with pytest.warns(DeprecationWarning, match=re.escape(f"{former}.{name} is deprecated")):
-        getattr(importlib.import_module(former), name)
-
-
-def test_what_is_inside_a_package_moved_with_it() -> None:
-    """Tests names of a module inside a package, modules by name, and that the warning names the line of the user."""
-    program = "from optsched.studies.tables import study\nfrom optsched import errors\n"
-    program += "import optsched.core.errors\nassert errors.UsageError is optsched.core.errors.UsageError\n"
-    program += "print(study.__module__)"
-    run = subprocess.run([sys.executable, "-W", "default", "-c", program], capture_output=True, text=True, check=True)
-    assert run.stdout == "optsched.measuring.studies.tables\n"
-    told = [line for line in run.stderr.splitlines() if "deprecated" in line]
-    assert told == [
-        "<string>:1: DeprecationWarning: optsched.studies.tables.study is deprecated and will go in a later release: "
-        "use optsched.measuring.studies.tables.study",
-        "<string>:4: DeprecationWarning: optsched.errors.UsageError is deprecated and will go in a later release: "
-        "use optsched.core.errors.UsageError",
-    ]
-
-
 def test_a_name_that_moved_alone() -> None:
     """Tests that a name of a module that stays is found where it is now, with a warning, and that no other is."""
     with pytest.warns(
@@ -109,12 +78,27 @@ def test_nothing_else_is_found() -> None:
         importlib.import_module("optsched.studies.nothing")
 
 
+def warnings_of(program: str) -> list[str]:
+    """The warnings that a program of its own prints, with their lines."""
+    command = [sys.executable, "-W", "always", "-c", program]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [line for line in run.stderr.splitlines() if "deprecated" in line]
+
+
+def test_what_is_inside_a_package_moved_with_it() -> None:
+    """Tests names of a module inside a package, modules by name, and that the warning names the line of the user."""
+    program = "from optsched.studies.tables import study\nfrom optsched import errors\nimport optsched.core.errors\n"
+    program += "assert errors.UsageError is optsched.core.errors.UsageError\n"
+    end = "is deprecated and will go in a later release: use optsched"
+    assert warnings_of(program) == [
+        f"<string>:1: DeprecationWarning: optsched.studies.tables.study {end}.measuring.studies.tables.study",
+        f"<string>:4: DeprecationWarning: optsched.errors.UsageError {end}.core.errors.UsageError",
+    ]
+
+
 @pytest.mark.parametrize(
     "line", ["from optsched.errors import UsageError", "import optsched.errors as old; old.UsageError"]
 )
 def test_bug_a_former_path_warned_twice(line: str) -> None:
     """Tests that each use of a name of a former path warns once: `from` looks first whether the name is there."""
-    command = [sys.executable, "-W", "always", "-c", f"{line}\n{line}"]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    told = [line for line in run.stderr.splitlines() if "deprecated" in line]
-    assert [entry.partition(" ")[0] for entry in told] == ["<string>:1:", "<string>:2:"]
+    assert [each.partition(" ")[0] for each in warnings_of(f"{line}\n{line}")] == ["<string>:1:", "<string>:2:"]
