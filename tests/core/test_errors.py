@@ -6,7 +6,7 @@ import pytest
 
 import optsched
 from optsched.core import errors
-from optsched.core.errors import Fault, InputError, MissingField, OptschedError, UsageError, described, expect, nearest
+from optsched.core.errors import Fault, InputError, MissingField, OptschedError, UsageError, described, nearest
 
 
 def test_exit_codes() -> None:
@@ -64,14 +64,6 @@ def test_what_is_shown_of_a_long_text() -> None:
     assert len(described("x" * 5000)) < 100
     with pytest.raises(UsageError, match=r"takes a problem, not the text .*; pose one first$"):
         optsched.solve("x" * 5000)  # type: ignore[arg-type]
-
-
-def test_expected_kinds() -> None:
-    """Tests that one kind of several is enough, and that without a mend nothing follows what was given."""
-    expect(True, (str, int), "it takes a name")
-    with pytest.raises(UsageError) as caught:
-        expect(0.5, (str, int), "it takes a name")
-    assert str(caught.value) == "it takes a name, not a float"
 
 
 @pytest.mark.parametrize(

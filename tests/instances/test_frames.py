@@ -98,23 +98,14 @@ NODES, TASKS = pd.DataFrame({"id": ["a"]}), pd.DataFrame({"id": ["t"]})
     ("frames", "expected"),
     [
         ({"replicas": pd.DataFrame({"task": []})}, ['replicas: the frame has no column "node"']),
-        (
-            {"replicas": pd.DataFrame({"task": ["t", "u"], "node": ["a", "a"]})},
-            ['replicas[1].task: no task "u"'],
-        ),
-        (
-            {"replicas": pd.DataFrame({"task": ["t", "t"], "node": ["a", "z"]})},
-            ['replicas[1].node: no node "z"'],
-        ),
+        ({"replicas": pd.DataFrame({"task": ["t", "u"], "node": ["a", "a"]})}, ['replicas[1].task: no task "u"']),
+        ({"replicas": pd.DataFrame({"task": ["t", "t"], "node": ["a", "z"]})}, ['replicas[1].node: no node "z"']),
         (
             {"running_rates": pd.DataFrame({"node": ["a"], "rate": [-1]})},
             ["running_rates[0].rate: expected a number, 0 or more, got -1"],
         ),
         (
-            {
-                "replicas": pd.DataFrame({"task": ["t"], "node": ["a"]}),
-                "tasks": TASKS.assign(replicas=[["a"]]),
-            },
+            {"replicas": pd.DataFrame({"task": ["t"], "node": ["a"]}), "tasks": TASKS.assign(replicas=[["a"]])},
             ['replicas: is a frame, and a column of the frame "tasks" too; give one of them'],
         ),
         ({"nodes": NODES.assign(slots=1.5)}, ["nodes[0].slots: expected an integer, 0 or more, got 1.5"]),
@@ -134,14 +125,8 @@ NODES, TASKS = pd.DataFrame({"id": ["a"]}), pd.DataFrame({"id": ["t"]})
             {"tasks": TASKS.assign(duration=pd.Timedelta("3s"))},
             ["tasks[0].duration: expected a number, 0 or more, got the Timedelta Timedelta('0 days 00:00:03')"],
         ),
-        (
-            {"shuffle": pd.DataFrame({"map": ["t"], "reduce": ["t"]})},
-            ['shuffle: the frame has no column "size"'],
-        ),
-        (
-            {"format": NETWORK["format"]},
-            ['header.format: frames hold an instance, "optsched/1", and nothing else'],
-        ),
+        ({"shuffle": pd.DataFrame({"map": ["t"], "reduce": ["t"]})}, ['shuffle: the frame has no column "size"']),
+        ({"format": NETWORK["format"]}, ['header.format: frames hold an instance, "optsched/1", and nothing else']),
     ],
 )
 def test_wrong_frames(frames: dict[str, Any], expected: list[str]) -> None:

@@ -166,8 +166,5 @@ def test_dask_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_server_of_another_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a server that is no scheduler is reported as such, soon."""
     monkeypatch.setattr(cluster, "_ANSWERS", 0.5)
-    with (
-        socket.create_server(("127.0.0.1", 0)) as server,
-        pytest.raises(UsageError, match="no Dask scheduler answers"),
-    ):
+    with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(UsageError, match="no Dask scheduler answers"):
         DaskExecutor(f"tcp://127.0.0.1:{server.getsockname()[1]}")

@@ -103,10 +103,7 @@ def test_all_of_ten_faults() -> None:
         ('{"format": 1}', ['format: unknown format 1; known: "optsched/1", "optsched-network/1"']),
         (
             '{"tasks": [], "nodes": {}}',
-            [
-                'format: is missing; known: "optsched/1", "optsched-network/1"',
-                "nodes: expected a list, got an object",
-            ],
+            ['format: is missing; known: "optsched/1", "optsched-network/1"', "nodes: expected a list, got an object"],
         ),
         (
             '{"format": "optsched/1", "nodes": 1, "tasks": [{"id": "t", "replicas": ["n1"], "observed": "n2"}]}',

@@ -299,7 +299,7 @@ def test_racks_of_racks_in_a_trace(file: Callable[..., Path]) -> None:
     """Tests that a host's path of several levels names the same rack as the topology's levels do."""
     path = file(
         """{"jobID": "j", "mapTasks": [{"taskID": "t", "preferredLocations": [{"layers": ["d1", "r1", "n1"]}],
-        "attempts": [{"result": "SUCCESS", "hostName": "/d1/r2/n2"}]}]}""",
+        "attempts": [{"result": "SUCCESS", "hostName": "/d1/r2/n2"}]}]}"""
     )
     (task,) = read_trace(path).jobs[0].tasks
     assert task.replicas == [Location("n1", "d1/r1")]

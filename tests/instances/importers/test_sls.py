@@ -99,10 +99,7 @@ def test_sls_slots(file: Callable[..., Path], slots: Any) -> None:
             ],
         ),
         (SLS.replace('"j2"', '"j1"'), ['job 2.job.id: "j1" is the id of another job too']),
-        (
-            SLS.replace("/r1/h2", "/r2/h1"),
-            ['j1, container 2: host "h1" is in rack "r2" here, and in "r1" before'],
-        ),
+        (SLS.replace("/r1/h2", "/r2/h1"), ['j1, container 2: host "h1" is in rack "r2" here, and in "r1" before']),
     ],
 )
 def test_sls_job_faults(file: Callable[..., Path], jobs: str, expected: list[str]) -> None:
