@@ -190,25 +190,16 @@ MISSING = 'schedule.odd".id: is missing; null does not run'
     [
         ("solution", lambda d: d.pop("objective"), ["objective: is missing"]),
         ("solution", lambda d: d.update(objective=3), ["objective: expected a list, got 3"]),
-        ("solution", lambda d: d.update(objective=[1, 0.5]), [f"objective[1]: {NUMBER}"]),
-        ("solution", lambda d: d.update(objective=[None, 1]), [f"objective[0]: {NUMBER}"]),
         ("solution", lambda d: d.update(objective=[True, 1]), [f"objective[0]: {NUMBER}"]),
-        ("solution", lambda d: d.update(bound=["1/0", 1]), [f"bound[0]: {NUMBER}"]),
         ("solution", lambda d: d.update(bound=["/3", "1//2"]), [f"bound[0]: {NUMBER}", f"bound[1]: {NUMBER}"]),
-        ("solution", lambda d: d.update(bound=["1/" + "9" * 5000, 1]), [f"bound[0]: {NUMBER}"]),
         ("solution", lambda d: d.update(termination="DONE"), ["termination: expected one of OPTIMAL"]),
-        ("solution", lambda d: d.update(limit="time"), ["limit: expected one of TIME"]),
         ("solution", lambda d: d.update(parameters=[]), ["parameters: expected an object"]),
-        ("solution", lambda d: d.update(problem=7), ["problem: expected a string"]),
         ("solution", lambda d: d.update(placement=[0, 1]), ["placement: expected an object {task: node or null}"]),
         ("solution", lambda d: d["placement"].update(t9="a"), ['placement.t9: the instance has no task "t9"']),
         ("solution", lambda d: d["placement"].update(t1="c"), ["placement.t1: the instance has no node 'c'"]),
-        ("solution", lambda d: d["placement"].update(t1=0), ["placement.t1: the instance has no node 0"]),
         ("solution", lambda d: d["placement"].pop("t1"), ["placement.t1: is missing; null is nowhere"]),
         ("solution", lambda d: d["certificates"][0].update(kind="sworn"), ["certificates[0].kind: expected one of d"]),
-        ("solution", lambda d: d["certificates"][0].update(claim=None), [f"certificates[0].claim: {NUMBER}"]),
         ("solution", lambda d: d["certificates"][0].update(note=1), ["certificates[0].note: there is no such field"]),
-        ("solution", lambda d: d.update(certificates={}), ["certificates: expected a list"]),
         ("solution", lambda d: d.update(format="optsched-solution/2"), ["format: is no solution file"]),
         ("solution", lambda d: d.update(flow={}), [ONE]),
         (
@@ -217,10 +208,7 @@ MISSING = 'schedule.odd".id: is missing; null does not run'
             [f"objective[0]: {NUMBER}", f"bound[0]: {NUMBER}", "placement.t1: the instance has no node 'c'"],
         ),
         ("timed", lambda d: d.update(placement={}), [ONE]),
-        ("timed", lambda d: d.update(schedule=3), ["schedule: expected an object {task: {node, start} or null}"]),
-        ("timed", lambda d: d["schedule"].update(t1="a"), ["schedule.t1: expected an object {node, start}"]),
         ("flow", lambda d: d.pop("flow"), [ONE]),
-        ("flow", lambda d: d.update(placement=None), [ONE]),
         ("flow", lambda d: d.update(flow=[1, 2]), ["flow: expected an object {arc: units}"]),
         (
             "flow",
@@ -237,30 +225,16 @@ MISSING = 'schedule.odd".id: is missing; null does not run'
             ],
         ),
         ("flow", lambda d: d["flow"].update(a=2**63), ["flow.a: expected a whole number of units"]),
-        ("flow", lambda d: d["flow"].update(a=True), ["flow.a: expected a whole number of units"]),
         ("frontier", lambda d: d.pop("points"), ["points: is missing"]),
         ("frontier", lambda d: d.update(points={}), ["points: expected a list"]),
         ("frontier", lambda d: d.update(components=["one"]), ["components: expected two names, got 1"]),
         ("frontier", lambda d: d.update(complete="yes"), ["complete: expected true or false"]),
         ("frontier", lambda d: d["points"][1].pop("moved"), [f"points[1].placement: {WHOLE}"]),
         ("frontier", lambda d: d["points"][1].update(placement={}), [f"points[1].placement: {WHOLE}"]),
-        ("frontier", lambda d: d["points"][0].pop("placement"), [f"points[0].placement: {WHOLE}"]),
         (
             "frontier",
             lambda d: d["points"][0].update(moved=d["points"][0].pop("placement")),
             ["points[0].moved: there is no point before: give the placement, {task: node or null}"],
-        ),
-        ("frontier", lambda d: d["points"][0].update(placement=None), ["points[0].placement: expected an object {tas"]),
-        ("frontier", lambda d: d["points"][1].update(moved=None), ["points[1].moved: expected an object {task: node"]),
-        (
-            "frontier",
-            lambda d: d["points"][1]["moved"].update(t9="a"),
-            ["points[1].moved.t9: the instance has no task"],
-        ),
-        (
-            "frontier",
-            lambda d: d["points"][1]["moved"].update(t1="c"),
-            ["points[1].moved.t1: the instance has no node"],
         ),
         (
             "frontier",
@@ -271,11 +245,6 @@ MISSING = 'schedule.odd".id: is missing; null does not run'
             "frontier",
             lambda d: d["points"][0]["certificates"].pop(),
             ["points[0].certificates: expected two, one a component, got 1"],
-        ),
-        (
-            "frontier",
-            lambda d: d["points"][0]["certificates"][1].update(claim=[], kind="sworn"),
-            ["points[0].certificates[1].kind: expected one of d", f"points[0].certificates[1].claim: {NUMBER}"],
         ),
         ("frontier", lambda d: d["points"][0].update(note=1), ["points[0].note: there is no such field"]),
         (
@@ -316,8 +285,6 @@ MISSING = 'schedule.odd".id: is missing; null does not run'
             ],
         ),
         ("run", lambda d: d["schedule"]["t1"].update(start=True), [f"schedule.t1.start: {START}"]),
-        ("run", lambda d: d["schedule"]["t1"].update(node=None), ["schedule.t1.node: the instance has no node None"]),
-        ("run", lambda d: d["schedule"].pop('odd".id'), [MISSING]),
     ],
 )
 def test_faults(name: str, change: Callable[[dict[str, Any]], Any], expected: list[str]) -> None:
@@ -326,18 +293,13 @@ def test_faults(name: str, change: Callable[[dict[str, Any]], Any], expected: li
     assert [one[: len(begin)] for one, begin in zip(found, expected, strict=True)] == expected
 
 
-def test_flow_is_no_placement() -> None:
-    """Tests that an instance's solution must have a placement or a schedule."""
+def test_flow_is_no_placement(tmp_path: Path) -> None:
+    """Tests that an instance's solution must have a placement or a schedule, and places a task once."""
     shown = faults_of("flow", lambda d: d.update(instance_sha256=ON.sha256), ON)
     assert shown == ["flow: the solution is of an instance: it has a placement or a schedule"]
-
-
-def test_doubled_key(tmp_path: Path) -> None:
-    """Tests that a task that is placed twice is a fault."""
     text = json.dumps(claim_document(HELD, ON)).replace('"t1": "\\u00fc"', '"t1": "a", "t1": null')
-    (tmp_path / "solution.json").write_text(text)
     with pytest.raises(InputError, match=r"placement\.t1: the key is given more than once"):
-        read_solution(tmp_path / "solution.json", ON)
+        parse_claim(text.encode(), ON)
 
 
 @pytest.mark.parametrize(
@@ -393,14 +355,8 @@ def test_each_format(tmp_path: Path) -> None:
         assert read_claim(file, ON) == claim
         with pytest.raises(InputError, match=f"this is {message}, not an instance; optsched certify INSTANCE"):
             optsched.load(file)
-        if claim is not HELD:
-            with pytest.raises(InputError, match="format: it is of an instance, and this is a flow network"):
-                read_claim(file, NETWORK)
-    file.write_text('{"format": "optsched-leximin/1", "utilities": [0]}')
-    with pytest.raises(
-        InputError, match="an ordered vector of utilities, which optsched no longer reads, not an instance"
-    ):
-        optsched.load(file)
+    with pytest.raises(InputError, match="format: it is of an instance, and this is a flow network"):
+        read_claim(file, NETWORK)
 
 
 def test_decisions(tmp_path: Path) -> None:
@@ -438,41 +394,33 @@ def test_others(tmp_path: Path, text: str, message: str) -> None:
     assert len(str(caught.value).splitlines()) == 1
 
 
-def long_solution(number: Any) -> tuple[Any, Any, Callable[..., None]]:
-    """A solution, the same with a long number as claim, and what writes it."""
+def long_claim(kind: str, number: Any) -> tuple[Instance, Any]:
+    """An instance, and a solution or a frontier of it with a long number as claim."""
     problem = optsched.problem("latency", "papers/fsy-not-optimal")
-    found = optsched.solve(problem)
-    held = replace(found, certificates=(replace(found.certificates[0], claim=number), *found.certificates[1:]))
-    return problem.instance, held, write_claim
+    if kind == "solution":
+        found = optsched.solve(problem)
+        return problem.instance, replace(found, certificates=(replace(found.certificates[0], claim=number),))
+    front = optsched.frontier(problem)
+    first, second = front.points[0].certificates
+    point = replace(front.points[0], certificates=(first, replace(second, claim=number)))
+    return problem.instance, replace(front, points=(point, *front.points[1:]))
 
 
-def long_frontier(number: Any) -> tuple[Any, Any, Callable[..., None]]:
-    """The same of a frontier."""
-    problem = optsched.problem("latency", "papers/fsy-not-optimal")
-    found = optsched.frontier(problem)
-    first, second = found.points[0].certificates
-    point = replace(found.points[0], certificates=(first, replace(second, claim=number)))
-    return problem.instance, replace(found, points=(point, *found.points[1:])), write_claim
-
-
-@pytest.mark.parametrize("long", [long_solution, long_frontier])
+@pytest.mark.parametrize("kind", ["solution", "frontier"])
 @pytest.mark.parametrize("suffix", [".json", ".npz"])
-def test_bug_numbers_were_written_that_no_reader_takes(tmp_path: Path, long: Callable[..., Any], suffix: str) -> None:
-    """Tests that the longest numbers are read back from each kind of file, and longer ones leave no file.
-
-    Fractions of 1,001 digits, integers of 61 and fractions over 1 were written, and no reader took them.
-    """
+def test_bug_numbers_were_written_that_no_reader_takes(tmp_path: Path, kind: str, suffix: str) -> None:
+    """Tests that the longest numbers are read back from each kind of file, and longer ones leave no file."""
     most = 10**MOST_DIGITS
     file = tmp_path / f"claim{suffix}"
     for number in (Fraction(1 - most, most - 2), 1 - most, 10**59, 10**60, Fraction(3, 1)):
-        instance, given, write = long(number)
-        write(given, instance, file)
+        instance, given = long_claim(kind, number)
+        write_claim(given, instance, file)
         again = read_claim(file, instance)
         entries = again.points[0].certificates if isinstance(again, Frontier) else again.certificates
         assert number in [entry.claim for entry in entries]
     file.unlink()
     for number in (most, Fraction(1, most)):
-        instance, given, write = long(number)
+        instance, given = long_claim(kind, number)
         with pytest.raises(TooLarge, match="a number has more than 4,000 digits, which no file holds; give shorter"):
-            write(given, instance, file)
+            write_claim(given, instance, file)
         assert list(tmp_path.iterdir()) == []

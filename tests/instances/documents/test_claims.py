@@ -13,7 +13,7 @@ import pytest
 from hostile_files import told_of
 
 import optsched
-from optsched.core.arrays import ById, Chosen
+from optsched.core.arrays import ById, Chosen, plain
 from optsched.core.errors import Fault, InputError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.network import FlowNetwork
@@ -29,10 +29,8 @@ NODES, TASKS = INSTANCE.cluster.node_ids, INSTANCE.workload.task_ids
 def solution(**data: Any) -> Solution:
     """A solution with a certificate of these data."""
     proof = Certificate("locality-cost", Proof.DUAL, 0, data)
-    return Solution(
-        *("lsap", {}, INSTANCE.sha256, Placement.of([1, None]), (1,), (0,), Termination.FEASIBLE, None, (proof,)),
-        *("by hand", 0.0, 0.0, {}, ""),
-    )
+    held = ("lsap", {}, INSTANCE.sha256, Placement.of([1, None]), (1,), (0,), Termination.FEASIBLE, None, (proof,))
+    return Solution(*held, "by hand", 0.0, 0.0, {}, "")
 
 
 DATA = {
@@ -46,15 +44,7 @@ DATA = {
 }
 
 #: The same by ids.
-PLAIN = {
-    "prices": {"a": 7, "c": -(2**40)},
-    "of_tasks": {},
-    "cover": ["b", "c"],
-    "chosen": ["t1"],
-    "others": {"y": 3},
-    "inside": {"prices": {"b": 4}},
-    "scale": 5,
-}
+PLAIN = plain(DATA)
 
 
 def test_data_there_and_back(tmp_path: Path) -> None:
@@ -84,12 +74,8 @@ def test_of_another_instance(tmp_path: Path) -> None:
     """Tests that positions in the ids of another instance are left out: certify tells that it is another one."""
     write_claim(solution(**DATA), INSTANCE, tmp_path / "a.npz")
     read = read_solution(tmp_path / "a.npz", Instance(Cluster(["z"]), Workload(["y"])))
-    assert read.decision is None
-    assert {key: read.certificates[0].data[key] for key in ("prices", "cover", "scale")} == {
-        "prices": (),
-        "cover": (),
-        "scale": 5,
-    }
+    data = read.certificates[0].data
+    assert (read.decision, data["prices"], data["cover"], data["scale"]) == (None, (), (), 5)
 
 
 def test_packed_by_others(tmp_path: Path) -> None:
@@ -117,10 +103,7 @@ def changed(tmp_path: Path, **arrays: Any) -> list[str]:
 
 
 PRICES, COVER = "certificates[0].data.prices.nodes", "certificates[0].data.cover.nodes"
-KNOWN = (
-    "there is no such column; known: placement, schedule, flow, points[0].placement, points[1].moved, and in "
-    "certificates such"
-)
+KNOWN = "there is no such column; known: placement, schedule, flow, points[0].placement, points[1].moved, and in cert"
 NULL = "belongs where the header has null, and it has none there"
 WANTED = "expected rows of positions and of whole numbers, got"
 
@@ -129,28 +112,19 @@ WANTED = "expected rows of positions and of whole numbers, got"
     ("arrays", "expected"),
     [
         ({"header": ...}, ["header: the column is missing; it holds the JSON text"]),
-        ({"header": np.zeros(3)}, ["header: the column is missing; it holds the JSON text"]),
         ({"header": np.array(b"{")}, ["line 1, column 2: is no JSON here"]),
         ({"header": np.array(b"[]")}, [f"placement: {NULL}"]),
         ({"colour": np.zeros(3)}, [f"colour: {KNOWN}"]),
-        ({"solver": np.zeros(3), "problem": np.zeros(2)}, [f"solver: {KNOWN}", f"problem: {KNOWN}"]),
-        ({"certificates[0].claim": np.zeros(1)}, [f"certificates[0].claim: {KNOWN}"]),
         ({"certificates[0].data.prices": np.zeros(1)}, [f"certificates[0].data.prices: {KNOWN}"]),
-        ({"certificates[0].data.prices.jobs": np.zeros(1)}, [f"certificates[0].data.prices.jobs: {KNOWN}"]),
         ({"certificates[7].data.prices.nodes": np.zeros(1)}, [f"certificates[7].data.prices.nodes: {NULL}"]),
         ({"certificates[0].data.scale.nodes": np.zeros(1)}, [f"certificates[0].data.scale.nodes: {NULL}"]),
-        ({"certificates[0].data.price.nodes": np.zeros(1)}, [f"certificates[0].data.price.nodes: {NULL}"]),
-        ({"points[0].placement": np.zeros(1)}, [f"points[0].placement: {NULL}"]),
         ({"flow": np.zeros(1)}, [f"flow: {NULL}"]),
         ({"placement": np.zeros(1, dtype=int)}, ["placement: expected positions of nodes, one for each of 2 tasks"]),
         ({PRICES: np.zeros((2, 1))}, [f"{PRICES}: {WANTED} float64 of shape (2, 1)"]),
         ({PRICES: np.zeros((3, 1), dtype=int)}, [f"{PRICES}: {WANTED} int64 of shape (3, 1)"]),
-        ({PRICES: np.array(3)}, [f"{PRICES}: {WANTED} int64 of shape ()"]),
-        ({PRICES: np.zeros((2, 2, 1), dtype=int)}, [f"{PRICES}: {WANTED} int64 of shape (2, 2, 1)"]),
         ({PRICES: np.zeros((2, 1), dtype=np.uint64)}, [f"{PRICES}: {WANTED} uint64 of shape (2, 1)"]),
         ({PRICES: np.array([[0, 3], [1, 1]])}, [f"{PRICES}: give increasing positions below 3, the number of ids"]),
         ({PRICES: np.array([[1, 1], [1, 1]])}, [f"{PRICES}: give increasing positions below 3, the number of ids"]),
-        ({PRICES: np.array([[-1, 1], [1, 1]])}, [f"{PRICES}: give increasing positions below 3, the number of ids"]),
         ({COVER: np.array([2, -(2**63)])}, [f"{COVER}: give increasing positions below 3, the number of ids"]),
     ],
 )
@@ -282,11 +256,6 @@ def test_there_and_back(dtype: str) -> None:
     assert sent(array_of(to, "flow", dtype)) == sent(Writing(NETWORK).decision(flow, "")) == (flow, [])
 
 
-def test_order_is_no_matter() -> None:
-    """Tests that an object may name tasks in any order."""
-    assert placed({"t3": None, "t1": "b", "t2": "a"}) == (Placement.of([1, 0, None]), [])
-
-
 POSITIONS = "placement: expected positions of nodes, one for each of 3 tasks (-1: nowhere), got"
 ROWS = "moved: expected two rows, positions of tasks and of their nodes, got"
 UNITS = "flow: expected whole numbers, the units of each of 2 arcs, got"
@@ -295,13 +264,8 @@ UNITS = "flow: expected whole numbers, the units of each of 2 arcs, got"
 @pytest.mark.parametrize(
     ("read", "value", "expected"),
     [
-        (placed, np.array([0, 1]), [f"{POSITIONS} int64 of shape (2,)"]),
         (placed, np.array([[0, 1, 0]]), [f"{POSITIONS} int64 of shape (1, 3)"]),
-        (placed, np.array(1), [f"{POSITIONS} int64 of shape ()"]),
-        (placed, np.array([0.0, 1, 0]), [f"{POSITIONS} float64 of shape (3,)"]),
-        (placed, np.array([True, True, False]), [f"{POSITIONS} bool of shape (3,)"]),
         (placed, np.array([0, 1, 0], dtype=np.uint64), [f"{POSITIONS} uint64 of shape (3,)"]),
-        (placed, np.array(["a", "b", "a"]), [f"{POSITIONS} <U1 of shape (3,)"]),
         (
             placed,
             np.array([2, 0, -2]),
@@ -311,7 +275,6 @@ UNITS = "flow: expected whole numbers, the units of each of 2 arcs, got"
             ],
         ),
         (moved, np.array([0, 1]), [f"{ROWS} int64 of shape (2,)"]),
-        (moved, np.array(3), [f"{ROWS} int64 of shape ()"]),
         (moved, np.zeros((3, 1), dtype=int), [f"{ROWS} int64 of shape (3, 1)"]),
         (
             moved,
@@ -326,7 +289,6 @@ UNITS = "flow: expected whole numbers, the units of each of 2 arcs, got"
         (moved, [], ["moved: expected an object {task: node or null}"]),
         (moved, {"t9": "a"}, ['moved.t9: the instance has no task "t9"']),
         (sent, np.array([1]), [f"{UNITS} int64 of shape (1,)"]),
-        (sent, np.array([1.5, 2]), [f"{UNITS} float64 of shape (2,)"]),
     ],
 )
 def test_faults_of_decisions(read: Callable[[Any], tuple[Any, list[str]]], value: Any, expected: list[str]) -> None:
