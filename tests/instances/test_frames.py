@@ -14,22 +14,15 @@ from instance_documents import FULL, NETWORK, documents
 import optsched
 from optsched.core.errors import InputError, UsageError
 from optsched.core.instance import Instance
-from optsched.instances.files import from_document, to_document
+from optsched.instances.files import from_document
 from optsched.instances.frames import distance_matrix, from_frames, header, to_frames
 from optsched.problems import problem
 from optsched.routes import solve
 
 
-def full() -> Instance:
-    """The instance that shows every field."""
-    instance = from_document(FULL)
-    assert isinstance(instance, Instance)
-    return instance
-
-
 def test_frames_show_ids_and_numbers() -> None:
     """Tests that frames refer by id, have a column a resource and type, and None or NaN where nothing is given."""
-    frames = to_frames(full())
+    frames = to_frames(from_document(FULL))
     assert list(frames) == ["nodes", "groups", "jobs", "tasks", "replicas", "running_rates", "shuffle"]
     assert frames["replicas"].values.tolist() == [["t1", "n3"], ["t1", "n1"]]
     assert frames["running_rates"].values.tolist() == [["n1", 3.04], ["n1", 9.14]]
@@ -48,17 +41,13 @@ def test_frames_show_ids_and_numbers() -> None:
 def test_any_instance_survives(document: dict[str, Any]) -> None:
     """Tests that any instance comes back from its frames and its header."""
     instance = from_document(document)
-    assert isinstance(instance, Instance)
-    again = from_frames(**to_frames(instance), **header(instance))
-    assert again == instance
-    assert to_document(again) == to_document(instance)
+    assert from_frames(**to_frames(instance), **header(instance)) == instance
 
 
 @pytest.mark.parametrize("name", ["papers/guo-table2", "papers/pna-example", "examples/weights-decimal"])
 def test_bug_the_way_back_lost_what_is_no_table(name: str) -> None:
     """Tests that name, labels, parameters and topology come back with the frames, and give way to what is named."""
     instance = optsched.load(name)
-    assert isinstance(instance, Instance)
     again = Instance.from_frames(**instance.to_frames())
     assert again == instance
     assert Instance.from_frames(**instance.to_frames(), name="other").name == "other"
@@ -99,7 +88,6 @@ NODES, TASKS = pd.DataFrame({"id": ["a"]}), pd.DataFrame({"id": ["t"]})
     [
         ({"replicas": pd.DataFrame({"task": []})}, ['replicas: the frame has no column "node"']),
         ({"replicas": pd.DataFrame({"task": ["t", "u"], "node": ["a", "a"]})}, ['replicas[1].task: no task "u"']),
-        ({"replicas": pd.DataFrame({"task": ["t", "t"], "node": ["a", "z"]})}, ['replicas[1].node: no node "z"']),
         (
             {"running_rates": pd.DataFrame({"node": ["a"], "rate": [-1]})},
             ["running_rates[0].rate: expected a number, 0 or more, got -1"],
@@ -118,7 +106,6 @@ NODES, TASKS = pd.DataFrame({"id": ["a"]}), pd.DataFrame({"id": ["t"]})
             ["nodes.slots: the frame has several columns of this name"],
         ),
         ({"nodes": NODES.assign(slot=1)}, ['nodes.slot: there is no such field; did you mean "slots"?']),
-        ({"nodes": NODES.assign(**{"slots.x": 1})}, ['nodes.slots.x: there is no such field; did you mean "slots"?']),
         ({"nodes": pd.DataFrame({"slots": [1]})}, ['nodes: the frame has no column "id"']),
         ({"tasks": TASKS.assign(**{"times.node": 1.0})}, ["tasks[0].times.off_rack: is missing"]),
         (
@@ -163,13 +150,8 @@ ALIKE = {
     "array": np.array(TRUE),
     "frame": pd.DataFrame(np.array(TRUE)[[2, 0, 1]][:, [1, 2, 0]], index=["c", "a", "b"], columns=["b", "c", "a"]),
     "graph": graph(
-        ("a", "b", 1),
-        ("b", "a", 2),
-        ("b", "sw", 1.5),
-        ("sw", "c", 1.5),
-        ("c", "sw", 1.5),
-        ("sw", "b", 1.5),
-        ("c", "a", 4),
+        *(("a", "b", 1), ("b", "a", 2), ("c", "a", 4)),
+        *(("b", "sw", 1.5), ("sw", "c", 1.5), ("c", "sw", 1.5), ("sw", "b", 1.5)),
     ),
 }
 
@@ -179,10 +161,7 @@ def test_bug_distances_were_lists_alone(form: str) -> None:
     """Tests that an instance from frames takes each form, with node ids that are numbers too, and costs the same."""
     tasks = pd.DataFrame({"id": ["t", "u"], "replicas": [["a"], ["a"]], "size": [2.0, 1.0]})
     instance = Instance.from_frames(pd.DataFrame({"id": PLACES}), tasks, topology={"distance": ALIKE[form]})
-    topology = instance.cluster.topology
-    assert topology is not None
-    assert topology.matrix is not None
-    assert topology.matrix.tolist() == TRUE
+    assert instance.cluster.topology.matrix.tolist() == TRUE
     assert solve(problem("transmission-maps", instance)).objective == (1,)
 
 
@@ -192,10 +171,8 @@ def test_ids_that_are_numbers() -> None:
     tasks = pd.DataFrame({"id": [1], "replicas": [[7]]})
     far: Any = nx.Graph([(7, 0), (0, 8)])
     for distance in (far, pd.DataFrame([[0, 2], [2, 0]], index=[7, 8], columns=[7, 8])):
-        topology = Instance.from_frames(nodes, tasks, topology={"distance": distance}).cluster.topology
-        assert topology is not None
-        assert topology.matrix is not None
-        assert topology.matrix.tolist() == [[0, 2], [2, 0]]
+        instance = Instance.from_frames(nodes, tasks, topology={"distance": distance})
+        assert instance.cluster.topology.matrix.tolist() == [[0, 2], [2, 0]]
 
 
 @pytest.mark.parametrize(
@@ -204,26 +181,14 @@ def test_ids_that_are_numbers() -> None:
         (np.zeros((2, 3)), r"topology.distance: has shape \(2, 3\), not nodes x nodes \(3, 3\)"),
         (np.array([["x"] * 3] * 3), "expected an array, a frame or a graph of distances"),
         ([[0, 1], [1]], "expected an array, a frame or a graph of distances"),
-        ({"a": 1}, "expected an array, a frame or a graph of distances"),
         (pd.DataFrame(TRUE, index=PLACES, columns=["a", "b", "d"]), 'columns: no node "d"'),
-        (pd.DataFrame(TRUE, index=["a", "b", "b"], columns=PLACES), 'index: "b" is there twice'),
         (pd.DataFrame(TRUE, index=["a", "b", "b"], columns=PLACES), 'index: lacks "c"; it must have every node'),
-        (graph(("a", "b", 1), ("b", "a", 1)), 'lacks "c"'),
         (graph(("a", "b", 1), ("b", "c", 1)), 'the graph has no path from "b" to "a"; add an edge'),
         (graph(("a", "b", -1), ("b", "c", 1)), 'the edge from "a" to "b" weighs -1; give a number, 0 or more'),
         (graph(("a", "b", "x"), ("b", "c", 1), directed=False), "weighs 'x'"),
-        (graph(("a", "b", None), ("b", "c", 1), directed=False), "weighs None"),
     ],
 )
 def test_what_is_wrong_is_reported(wrong: Any, message: str) -> None:
     """Tests the message of each fault, with its place."""
     with pytest.raises(InputError, match=message):
         distance_matrix(wrong, PLACES)
-
-
-def test_entries_are_checked_by_the_instance() -> None:
-    """Tests that a negative entry, and a node far from itself, are reported with row and column."""
-    nodes, tasks = pd.DataFrame({"id": ["a", "b"]}), pd.DataFrame({"id": ["t"]})
-    for matrix, place in (([[0, -1], [1, 0]], r"distance\[0\]\[1\]"), ([[0, 1], [1, 2]], r"distance\[1\]\[1\]")):
-        with pytest.raises(InputError, match=place):
-            Instance.from_frames(nodes, tasks, topology={"distance": np.array(matrix)})

@@ -11,25 +11,27 @@ from instance_documents import FULL
 
 from optsched.core.errors import InputError
 from optsched.core.instance import Cluster, Instance, Workload
-from optsched.core.network import FlowNetwork
 from optsched.instances.documents import columns
 from optsched.instances.documents.columns import MOST_RESOURCES
 from optsched.instances.files import from_document, parse, to_document, to_json
 
 
-def plain(instance: Instance) -> Instance:
+def plain(instance: Instance) -> Any:
     """The same content from a document, to see that nothing but the content counts."""
-    noun = from_document(to_document(instance))
-    assert isinstance(noun, Instance)
-    return noun
+    return from_document(to_document(instance))
+
+
+def document(nodes: Any = ({"id": "a"},), tasks: Any = ()) -> dict[str, Any]:
+    """A document of these nodes and tasks."""
+    return {"format": "optsched/1", "nodes": list(nodes), "tasks": list(tasks)}
 
 
 def test_documents_are_not_kept() -> None:
     """Tests that changing a document afterwards, or what `to_document` gave, changes no instance."""
-    document = copy.deepcopy(FULL)
-    instance = from_document(document)
+    given = copy.deepcopy(FULL)
+    instance = from_document(given)
     digest = to_json(instance)
-    document["parameters"]["lsap"]["levels"].append(9)
+    given["parameters"]["lsap"]["levels"].append(9)
     to_document(instance)["parameters"]["lsap"]["levels"].append(9)
     assert to_json(instance) == digest
 
@@ -44,11 +46,8 @@ def test_numbering_of_racks_does_not_count() -> None:
 
 def test_idle_slots_are_what_is_said() -> None:
     """Tests that idle slots default to all slots, and that a running task takes none of them away."""
-    instance = parse(
-        '{"format": "optsched/1", "nodes": [{"id": "a", "slots": 3}, {"id": "b", "slots": 2, "idle_slots": 0}],'
-        ' "tasks": [{"id": "t", "state": "running", "node": "a"}]}'
-    )
-    assert isinstance(instance, Instance)
+    nodes = [{"id": "a", "slots": 3}, {"id": "b", "slots": 2, "idle_slots": 0}]
+    instance: Any = from_document(document(nodes, [{"id": "t", "state": "running", "node": "a"}]))
     assert instance.state.idle_slots.tolist() == [3, 0]
 
 
@@ -56,60 +55,42 @@ def test_dense_columns_are_limited() -> None:
     """Tests that a small file cannot ask for a huge table by naming many resources."""
     nodes = [{"id": str(row), "capacity": {f"r{row}": 1}} for row in range(MOST_RESOURCES + 1)]
     with pytest.raises(InputError, match=r"nodes\.capacity: has more than 100 different names"):
-        from_document({"format": "optsched/1", "nodes": nodes, "tasks": []})
+        from_document(document(nodes=nodes))
 
 
 def test_rates_by_type_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a table of tasks by node types past the limit is refused before it is made."""
     monkeypatch.setattr(columns, "MOST_CELLS", 8)
+    tasks = [{"id": name, "rate_in": {"a": 1}} for name in "abc"]
     with pytest.raises(InputError, match=r"tasks\.rate_in: 3 tasks by 3 types is past 8 rates"):
-        from_document(
-            {
-                "format": "optsched/1",
-                "nodes": [{"id": name, "type": name} for name in "abc"],
-                "tasks": [{"id": name, "rate_in": {"a": 1}} for name in "abc"],
-            }
-        )
+        from_document(document(nodes=[{"id": name, "type": name} for name in "abc"], tasks=tasks))
 
 
 def test_times_by_locality() -> None:
     """Tests that a task without a time in the rack takes as long there as beyond, and that none is given by default."""
-    document = {
-        "format": "optsched/1",
-        "nodes": [{"id": "a"}],
-        "tasks": [
-            {"id": "t", "times": {"node": 10, "rack": 12, "off_rack": 15.5}},
-            {"id": "u"},
-            {"id": "v", "times": {"node": 0, "off_rack": 3}},
-        ],
-    }
-    instance = from_document(document)
-    assert isinstance(instance, Instance)
+    given = [{"id": "t", "times": {"node": 10, "rack": 12, "off_rack": 15.5}}, {"id": "u"}]
+    instance: Any = from_document(document(tasks=[*given, {"id": "v", "times": {"node": 0, "off_rack": 3}}]))
     assert np.array_equal(instance.workload.times, [[10, 12, 15.5], [np.nan] * 3, [0, 3, 3]], equal_nan=True)
     tasks = to_document(instance)["tasks"]
-    assert tasks[:2] == document["tasks"][:2]
+    assert tasks[:2] == given
     assert tasks[2] == {"id": "v", "times": {"node": 0, "rack": 3, "off_rack": 3}}
     assert plain(instance).sha256 == instance.sha256
 
 
 def test_times_that_are_not_given_do_not_count() -> None:
     """Tests that an instance has the digest that it had before the format knew of times, and another one with times."""
-    bare, timed = ({"format": "optsched/1", "nodes": [{"id": "a"}], "tasks": [{"id": "t"}]} for _ in range(2))
-    timed["tasks"] = [{"id": "t", "times": {"node": 1, "off_rack": 2}}]
-    one, other = from_document(bare), from_document(timed)
-    assert isinstance(one, Instance)
-    assert isinstance(other, Instance)
+    one = from_document(document(tasks=[{"id": "t"}]))
+    other = from_document(document(tasks=[{"id": "t", "times": {"node": 1, "off_rack": 2}}]))
     assert one.sha256 == "071f498e5786d31df30a73ff5346ba18545a0e8d6a0c79d104c34c7c26c161bf"
     assert other.sha256 != one.sha256
 
 
 def test_network_arcs_keep_their_names() -> None:
     """Tests that arcs without an id are named by position, and null means no limit."""
-    network = parse(
+    network: Any = parse(
         '{"format": "optsched-network/1", "nodes": [{"id": "a"}],'
         ' "arcs": [{"tail": "a", "head": "a", "capacity": null}, {"tail": "a", "head": "a", "id": "x"}]}'
     )
-    assert isinstance(network, FlowNetwork)
     assert network.arc_ids.tolist() == ["0", "x"]
     assert to_document(network)["arcs"][0] == {"tail": "a", "head": "a"}
 
@@ -120,8 +101,6 @@ def test_network_arcs_keep_their_names() -> None:
         ([1.0, 2.0], [1, 2]),
         ([1.0, 0.5, np.nan], [1, 0.5, None]),
         ([2.0**53, -0.0], [2**53, 0]),
-        ([np.nan], [None]),
-        (np.array([3, -1]), [3, -1]),
         (np.array([True]), [True]),
         ([], []),
     ],

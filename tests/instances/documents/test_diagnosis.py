@@ -89,58 +89,30 @@ def test_all_of_ten_faults() -> None:
     ("text", "faults"),
     [
         ("", ["the file is empty"]),
-        (" \n", ["the file is empty"]),
         (b"\xef\xbb\xbf{}", ["byte 0: starts with a byte order mark; save it as UTF-8 without one"]),
         ("[" * 200_000, ["is nested too deep; an instance is a few levels deep"]),
         ('{"format": "optsched/1"', ["line 1, column 24: is no JSON here: Expecting ',' delimiter"]),
         ("[]", ['expected an object that begins {"format": "optsched/1", ...}, got a list']),
-        ("3", ['expected an object that begins {"format": "optsched/1", ...}, got 3']),
-        ("{}", ['format: is missing; known: "optsched/1", "optsched-network/1"']),
         (
             '{"format": "optsched/2", "tasks": []}',
             ['format: unknown format "optsched/2"; known: "optsched/1", "optsched-network/1"'],
         ),
-        ('{"format": 1}', ['format: unknown format 1; known: "optsched/1", "optsched-network/1"']),
         (
             '{"tasks": [], "nodes": {}}',
             ['format: is missing; known: "optsched/1", "optsched-network/1"', "nodes: expected a list, got an object"],
         ),
-        (
-            '{"format": "optsched/1", "nodes": 1, "tasks": [{"id": "t", "replicas": ["n1"], "observed": "n2"}]}',
-            ["nodes: expected a list, got 1"],
-        ),
         ('{"format": "optsched/1", "nodes": []}', ["tasks: is missing"]),
         (document(nodes="5"), ["nodes[1]: expected an object, got 5"]),
-        (document(nodes='{"id": null}'), ["nodes[1].id: expected a string, got null"]),
         (document(nodes='{"id": ""}'), ["nodes[1].id: must not be empty"]),
-        (
-            document(nodes='{"id": "a\\nb"}'),
-            ["nodes[1].id: 'a\\nb' must be a non-empty string of printable characters"],
-        ),
         (document(nodes=f'{{"id": "{"x" * 300}"}}'), ["nodes[1].id: has 300 characters; at most 256 are read"]),
-        (document(nodes='{"id": "b", "slots": 1.0}'), ["nodes[1].slots: expected an integer, 0 or more, got 1.0"]),
         (document(nodes='{"id": "b", "slots": true}'), ["nodes[1].slots: expected an integer, 0 or more, got true"]),
-        (
-            document(nodes='{"id": "b", "slots": "x", "idle_slots": 3}'),
-            ['nodes[1].slots: expected an integer, 0 or more, got "x"'],
-        ),
         (
             document(nodes='{"id": "b", "capacity": {"cpu": -1}}'),
             ["nodes[1].capacity.cpu: expected a number, 0 or more, got -1"],
         ),
-        (
-            document(nodes='{"id": "b", "running_rates": [1, "a"]}'),
-            ['nodes[1].running_rates[1]: expected a number, 0 or more, got "a"'],
-        ),
         (document(tasks='{"id": "u", "replicas": "n1"}'), ['tasks[1].replicas: expected a list, got "n1"']),
         (document(tasks='{"id": "u", "size": 1e400}'), ["tasks[1].size: 1e400 is past 2^53"]),
-        (document(tasks='{"id": "u", "size": -Infinity}'), ["tasks[1].size: -Infinity is no number"]),
         (document(tasks='{"id": "u", "size": 9007199254740992.5}'), ["tasks[1].size: 9007199254740992.5 is past 2^53"]),
-        (
-            document(tasks='{"id": "u", "rate_in": "3"}'),
-            ['tasks[1].rate_in: expected a number, 0 or more, got "3"; write it without quotes'],
-        ),
-        (document(tasks='{"id": "u", "rate_in": {"c9": 3}}'), ['tasks[1].rate_in.c9: no node is of type "c9"']),
         (
             document(tasks='{"id": "u", "rate_in": {"c9": "x"}}'),
             ['tasks[1].rate_in.c9: expected a number, 0 or more, got "x"'],
@@ -158,26 +130,13 @@ def test_all_of_ten_faults() -> None:
             document(tasks='{"id": "u", "times": {"rack": 1}}'),
             [f"tasks[1].times.{name}: is missing" for name in ("node", "off_rack")],
         ),
-        (document(tasks='{"id": "u", "times": 3}'), ["tasks[1].times: expected an object, got 3"]),
         (
             document(tasks='{"id": "u", "times": {"node": 1, "off_rack": 2, "off_rack": 3}}'),
             ["tasks[1].times.off_rack: the key is given more than once"],
         ),
-        (document(tasks='{"id": "u", "observed": "n7"}'), ['tasks[1].observed: no node "n7"']),
-        (
-            document(tasks='{"id": "u", "state": "paused", "node": "n1"}'),
-            ['tasks[1].state: expected one of pending, running, finished, got "paused"'],
-        ),
         (document(rest='"jobs": [{"id": "j", "group": "g"}]'), ['jobs[0].group: no group "g"']),
-        (document(rest='"labels": {"a": 1}'), ["labels.a: expected a string, got 1"]),
-        (document(rest='"name": "\\ud800"'), ["name: '\\ud800' holds half a character (a lone surrogate)"]),
         (
             document(rest='"parameters": {"p": {"a": ' + "[" * 100 + "NaN" + "]" * 100 + "}}"),
-            [f"parameters.p.a{'[0]' * DEEPEST}: is nested more than 32 deep"],
-        ),
-        (document(rest='"parameters": {"lsap": [1]}'), ["parameters.lsap: expected an object, got a list"]),
-        (
-            document(rest='"parameters": {"p": {"a": ' + "[" * 100 + "]" * 100 + "}}"),
             [f"parameters.p.a{'[0]' * DEEPEST}: is nested more than 32 deep"],
         ),
         (
@@ -202,11 +161,6 @@ def test_all_of_ten_faults() -> None:
             document(rest='"topology": {}'),
             ["topology: give exactly one of distance, hops, rate and links, not none of them"],
         ),
-        (
-            document(rest='"topology": {"distance": [[0]], "links": []}'),
-            ["topology: give exactly one of distance, hops, rate and links, not distance and links"],
-        ),
-        (document(rest='"topology": {"rate": [[-1]]}'), ["topology.rate[0][0]: expected a number, 0 or more, got -1"]),
         (
             document(rest='"topology": {"hops": {"node": 0, "rack": 1, "off_rak": 2}}'),
             [
@@ -234,12 +188,6 @@ def test_all_of_ten_faults() -> None:
 def test_each_fault_has_its_message(text: str | bytes, faults: list[str]) -> None:
     """Tests that each kind of fault is reported with its place, its value and how to mend it, and nothing beside it."""
     assert sorted(refused(text)) == sorted(faults)
-
-
-def test_binary_text_is_reported() -> None:
-    """Tests that bytes that are no UTF-8 are named by their position."""
-    shown = refused(b'{"format": "\xff"}')
-    assert shown[0].startswith("byte 12: is no UTF-8 text (invalid start byte)")
 
 
 def test_many_faults_are_quick() -> None:
@@ -281,11 +229,6 @@ def test_numbers_come_back(value: int | Fraction) -> None:
     assert (again, type(again), faults) == (value, type(value), [])
 
 
-def test_unknown_stays_unknown() -> None:
-    """Tests that None is no number."""
-    assert spelled(None) is None
-
-
 def test_whole_rationals_are_integers() -> None:
     """Tests that a rational is shortened, and one without a denominator left is an integer."""
     read = [read_number(text, "bound", []) for text in ("6/4", "6/3", "-0/5", "3/1")]
@@ -314,10 +257,6 @@ def test_doubled_keys_are_kept_in_the_order_of_the_text() -> None:
     assert isinstance(found, Doubled)
     assert found == {"b": 4, "a": 5, "c": [{"k": 3}]}
     assert (found.doubled, found["c"][0].doubled) == (("b", "a"), ("k",))
-
-
-def test_a_sound_object_is_a_plain_one() -> None:
-    """Tests that an object without doubled keys is a dictionary and nothing more."""
     assert type(json_object([("a", 1), ("b", 2)])) is dict
 
 

@@ -15,7 +15,6 @@ from hostile_files import changed_bytes, outcome, told_of
 from instance_documents import FULL, NETWORK
 
 from optsched.core.errors import InputError
-from optsched.core.instance import Instance
 from optsched.instances.documents.storing import GrowingFile, write_whole
 from optsched.instances.files import from_document, load, save, to_document
 
@@ -75,10 +74,9 @@ def archive_of(path: Path, **entries: bytes) -> Path:
 def test_strange_archives(tmp_path: Path) -> None:
     """Tests that archives with pickles, bombs, wrong headers and missing columns are refused, with all their faults."""
     path = tmp_path / "a.npz"
-    path.write_bytes(b"no zip")
-    assert "is no sound .npz archive" in outcome(path)
-    path.write_bytes(b"")
-    assert "is no sound .npz archive" in outcome(path)
+    for data in (b"no zip", b""):
+        path.write_bytes(data)
+        assert "is no sound .npz archive" in outcome(path)
     assert "header: the column is missing" in outcome(archive_of(path))
     pickled = io.BytesIO()
     np.save(pickled, np.array([{"evil": print}], dtype=object), allow_pickle=True)
@@ -86,12 +84,8 @@ def test_strange_archives(tmp_path: Path) -> None:
     assert "header: is no sound NumPy array: it holds object" in shown
     assert "other: is no sound NumPy array" in shown
     assert "third: is no sound NumPy array" in shown
-    huge = (
-        b"\x93NUMPY\x01\x00v\x00"
-        + b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999,), }".ljust(117)
-        + b"\n"
-    )
-    assert "does not fit its 0 bytes" in outcome(archive_of(path, header=huge))
+    huge = b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999,), }".ljust(117) + b"\n"
+    assert "does not fit its 0 bytes" in outcome(archive_of(path, header=b"\x93NUMPY\x01\x00v\x00" + huge))
     np.savez(path, header=np.array(b'{"format": "optsched/1", "nodes": [{"id": "a"}]}'))
     assert "header: holds records; in an archive they belong in columns" in outcome(path)
     np.savez(path, header=np.array(b'{"format": "optsched/1", "time": "x", "colour": 1}'))
@@ -100,22 +94,15 @@ def test_strange_archives(tmp_path: Path) -> None:
         f"{path}: header.colour: there is no such field; known: name, description, source, labels, time, parameters, "
         "nodes, groups, jobs, tasks, shuffle, pairs, topology",
     ]
-    np.savez(
-        path,
-        **{
-            "header": np.array(b'{"format": "optsched/1", "topology": {"links": []}}'),
-            "nodes.id": np.array([b"\xff"]),
-            "tasks.id": np.array(["t"]),
-            "nodes.rack.names": np.array([b"\xfe"]),
-            "topology.rate": np.zeros((1, 1)),
-        },
-    )
+    columns: dict[str, Any] = {"nodes.id": np.array([b"\xff"]), "nodes.rack.names": np.array([b"\xfe"])}
+    columns |= {"tasks.id": np.array(["t"]), "topology.rate": np.zeros((1, 1))}
+    np.savez(path, header=np.array(b'{"format": "optsched/1", "topology": {"links": []}}'), **columns)
     assert outcome(path).splitlines() == [
         f"{path}: nodes.id: is no UTF-8 text: invalid start byte",
         f"{path}: nodes.rack.names: is no UTF-8 text: invalid start byte",
         f"{path}: topology: is given in more than one form",
     ]
-    columns: dict[str, Any] = {"header": np.array(b'{"format": "optsched/1"}'), "nodes.id": np.arange(3)}
+    columns = {"header": np.array(b'{"format": "optsched/1"}'), "nodes.id": np.arange(3)}
     columns |= {"tasks.replicas": np.zeros(3), "tasks.sise": np.zeros(3), "shuffle.map": np.zeros(1, dtype=int)}
     np.savez(path, **columns)
     assert outcome(path).splitlines() == [
@@ -146,11 +133,8 @@ def test_strange_entries(tmp_path: Path) -> None:
         f"{path}: odd: is encrypted, or compressed in a way that NumPy does not use",
         f"{path}: wide: is no sound NumPy array: its strings have no width",
     ]
-    np.savez(
-        path,
-        header=np.array(b'{"format": "optsched/1"}'),
-        **{"nodes.id": np.zeros(0, "S"), "tasks.id": np.zeros(0, "S0")},
-    )
+    columns: dict[str, Any] = {"nodes.id": np.array(["é", "b"]), "tasks.id": np.zeros(0, "S0")}
+    np.savez(path, header=np.array(b'{"format": "optsched/1"}'), **columns)
     assert outcome(path) == "loaded"
     np.savez(path, header=np.array(b"[]"))
     assert "header: expected an object" in outcome(path)
@@ -168,23 +152,12 @@ def test_archives_are_plain_numpy(tmp_path: Path) -> None:
         assert to_document(load(tmp_path / "numpy.npz")) == FULL
 
 
-def test_archive_by_hand(tmp_path: Path) -> None:
-    """Tests that a few columns and a header make an instance."""
-    header = np.array(b'{"format": "optsched/1", "time": 2}')
-    np.savez(tmp_path / "own.npz", **{"header": header, "nodes.id": np.array(["é", "b"]), "tasks.id": np.array(["t"])})
-    instance = load(tmp_path / "own.npz")
-    assert isinstance(instance, Instance)
-    assert instance.cluster.node_ids.tolist() == ["é", "b"]
-    assert instance.time == 2
-
-
 #: Columns of `FULL` and `NETWORK` as archives in which a number stands for a record of a table.
 INDEX_COLUMNS = (
     *("nodes.rack", "nodes.datacenter", "nodes.type", "jobs.group", "tasks.job", "tasks.kind", "tasks.state"),
     *("tasks.node", "tasks.observed", "tasks.replicas", "tasks.replicas.starts", "nodes.running_rates.starts"),
     *("shuffle.map", "shuffle.reduce", "arcs.tail", "arcs.head"),
 )
-
 
 #: The four columns of a shuffle.
 SHUFFLE = ("map", "reduce", "size", "emitted")
@@ -226,7 +199,7 @@ def test_shuffle_in_no_list(tmp_path: Path, shape: tuple[int, ...]) -> None:
 
 
 def test_growing_file(tmp_path: Path) -> None:
-    """Tests that the file is there only once it is whole, and what is beside it holds each part by then."""
+    """Tests that the file is there only once it is whole, and until then, or if it is abandoned, a partial one."""
     target = tmp_path / "a.txt"
     target.write_text("old")
     growing = GrowingFile(target)
@@ -236,17 +209,11 @@ def test_growing_file(tmp_path: Path) -> None:
     growing.finish()
     assert target.read_text() == "one\ntwo\n"
     assert list(tmp_path.iterdir()) == [target]
-
-
-def test_growing_file_that_is_abandoned(tmp_path: Path) -> None:
-    """Tests that what was written stays under the other name, and nothing where nothing was written."""
-    target = tmp_path / "a.txt"
-    assert GrowingFile(target).abandon() is None
-    assert not list(tmp_path.iterdir())
-    growing = GrowingFile(target)
+    assert GrowingFile(tmp_path / "b.txt").abandon() is None
+    growing = GrowingFile(tmp_path / "b.txt")
     growing.write(b"one")
-    assert growing.abandon() == tmp_path / "a.txt.partial"
-    assert not target.exists()
+    assert growing.abandon() == tmp_path / "b.txt.partial"
+    assert not (tmp_path / "b.txt").exists()
 
 
 @pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), KeyboardInterrupt()])
