@@ -12,8 +12,7 @@ from optsched.routes import solve
 
 def least_remote(instance: Instance) -> int:
     """The fewest tasks that are remote."""
-    (remote,) = solve(problem("lsap", instance)).objective or ()
-    assert isinstance(remote, int)
+    (remote,) = solve(problem("lsap", instance)).objective
     return remote
 
 
@@ -31,19 +30,11 @@ def test_guo() -> None:
         assert instance.replicas.lengths.tolist() == [replicas] * tasks
 
 
-def test_guo_expected_matching() -> None:
-    """Tests that Figure 4's optimal locality at T = 50 is near .893, as a simulation of our own found."""
-    locality = [1 - least_remote(generate("guo-fig4", seed)) / 50 for seed in range(60)]
-    assert abs(np.mean(locality) - 0.893) < 0.02
-
-
 def test_guo_closed_form() -> None:
     """Tests the mean optimum for S = C = 1 against Guo et al.'s E = IS (1 - (1 - 1/N)^T)."""
-    matched = [
-        30 - least_remote(generate("lsap", seed, nodes=40, tasks=30, replicas=1, idle_ratio=0.75))
-        for seed in range(300)
-    ]
-    assert abs(np.mean(matched) - 30 * (1 - (1 - 1 / 40) ** 30)) < 0.3
+    drawn = (generate("lsap", seed, nodes=40, tasks=30, replicas=1, idle_ratio=0.75) for seed in range(100))
+    matched = [30 - least_remote(instance) for instance in drawn]
+    assert abs(np.mean(matched) - 30 * (1 - (1 - 1 / 40) ** 30)) < 0.4
 
 
 def test_guo_fairness() -> None:

@@ -17,29 +17,17 @@ from optsched.routes import solve
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("planted-lsap", {}),
-    ("planted-lsap", {"remote": 0}),
-    ("planted-lsap", {"remote": 80}),
     ("planted-lsap", {"nodes": 30, "slots": 1, "tasks": 200, "remote": 4}),
     ("planted-lsap", {"nodes": 30, "slots": 1, "tasks": 15, "remote": 15, "replicas": 30}),
-    ("planted-lsap", {"nodes": 5, "slots": 4, "tasks": 3, "remote": 0, "replicas": 2}),
-    ("planted-lsap", {"nodes": 1, "slots": 4, "tasks": 30, "remote": 0, "replicas": 1}),
     ("planted-lsap", {"nodes": 20, "idle_ratio": 1, "tasks": 40, "remote": 9}),
-    ("planted-lsap", {"nodes": 20, "idle_ratio": 0, "tasks": 40, "remote": 0}),
     ("planted-fair-lsap", {}),
     ("planted-fair-lsap", {"nodes": 20, "tasks": 30, "remote": 0}),
-    ("planted-fair-lsap", {"nodes": 20, "tasks": 12, "remote": 6}),
     ("planted-fair-lsap", {"nodes": 8, "slots": 1, "tasks": 40, "remote": 2}),
-    ("planted-latency", {"nodes": 3, "makespan": 2, "max_load": 2, "remote": 0, "replicas": 2}),
-    ("planted-latency", {"nodes": 3, "makespan": 4, "max_load": 1, "remote": 1, "replicas": 2}),
-    ("planted-latency", {"nodes": 2, "makespan": 4, "max_load": 0, "remote": 1, "replicas": 1}),
-    ("planted-latency", {"nodes": 4, "makespan": 3, "max_load": 5, "remote": 1, "replicas": 1}),
     ("planted-latency", {"nodes": 30}),
-    ("planted-latency", {"nodes": 30, "remote": 0}),
     ("planted-latency", {"nodes": 20, "makespan": 4, "max_load": 9, "remote": 3}),
     ("hot-server", {"nodes": 5, "tasks": 20}),
     ("hot-server", {"nodes": 1, "tasks": 7}),
     ("hot-server", {"nodes": 30, "tasks": 3}),
-    ("hot-server", {"nodes": 4, "tasks": 3}),
     ("planted-flow", {}),
     ("planted-flow", {"tasks": 80}),
     ("planted-flow", {"racks": 1, "replicas": 1}),
@@ -57,7 +45,7 @@ def check(instance: Instance) -> None:
 
 
 @pytest.mark.parametrize(("family", "case"), CASES)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_stated_optima(family: str, case: dict[str, Any], seed: int) -> None:
     """Tests that the stated optimum is the proved one."""
     instance = generate(family, seed, **case)

@@ -20,7 +20,6 @@ from optsched.instances.importers.foreign import (
     Line,
     Location,
     json_objects,
-    lines_of,
     located_at,
     read_record,
     stem,
@@ -42,12 +41,9 @@ def test_cut_compressed_files(file: Callable[..., Path]) -> None:
     ("text", "values", "expected"),
     [
         ("", [], []),
-        (" \n\t", [], []),
         ('{"a": 1}[2] 3\n"x" ', [{"a": 1}, [2], 3, "x"], []),
         ('{} {"a": tr', [{}], ["the file ends within job 2; the complete ones before it are kept"]),
-        ('{"a": "b', [], ["the file ends within job 1; the complete ones before it are kept"]),
         ('{} {"a": tx}', [{}], ["job 2: malformed JSON at line 1, column 10: Expecting value"]),
-        ("{}\n\n]", [{}], ["job 2: malformed JSON at line 3, column 1: Expecting value"]),
         ("[" * 100_000, [], ["job 1: is nested too deeply for a Rumen file"]),
         ("9" * 5000, [], ["job 1: holds a number that cannot be read"]),
     ],
@@ -72,12 +68,7 @@ class Record(Foreign):
 def test_records() -> None:
     """Tests that null and -1 are unknown, other fields are ignored, 2^53 is the largest, and all faults are shown."""
     found: list[Fault] = []
-    for fields, size in (
-        ({}, None),
-        ({"size": None, "more": 1}, None),
-        ({"size": -1}, None),
-        ({"size": LARGEST}, LARGEST),
-    ):
+    for fields, size in (({"size": None, "more": 1}, None), ({"size": -1}, None), ({"size": LARGEST}, LARGEST)):
         assert read_record(fields, Record, "r", found).size == size
     assert found == []
     (twice,) = json_objects('{"size": 1, "size": true}', "job", found, [])
@@ -112,11 +103,9 @@ def test_hosts(path: str, place: Location) -> None:
     ("word", "least", "number", "message"),
     [
         ("+07", 0, 7, None),
-        ("-3", -3, -3, None),
         ("-3", 0, 0, "line 4: cost is -3; it must be 0 or more"),
         (f"{LARGEST}", 0, LARGEST, None),
         (f"{LARGEST + 1}", 0, 0, 'line 4: cost "9007199254740993" is past 2^53'),
-        ("-0", 0, 0, None),
         ("9" * 5000, 0, 0, f'line 4: cost "{"9" * 40}..." is past 2^53'),
         ("1.0", 0, 0, 'line 4: cost must be a whole number, not "1.0"'),
         ("\u0661", 0, 0, 'line 4: cost must be a whole number, not "\\u0661"'),
@@ -135,11 +124,6 @@ def test_bug_thousands_of_zeros_before_a_number_were_a_traceback() -> None:
     assert Line(1, ("0" * 5000 + "1",)).integer(0, "cost", found) == 1
     assert Line(1, ("-" + "0" * 5000,)).integer(0, "cost", found) == 0
     assert found == []
-
-
-def test_lines_without_words_are_left_out(file: Callable[..., Path]) -> None:
-    """Tests that empty lines keep their numbers, and that any line end and white space part words."""
-    assert lines_of(file("\na  b\r\n \t\n\tc")) == [Line(2, ("a", "b")), Line(4, ("c",))]
 
 
 @pytest.mark.parametrize(

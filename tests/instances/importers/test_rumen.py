@@ -18,7 +18,6 @@ from scipy.optimize import linear_sum_assignment
 
 from optsched.core.errors import InputError, UsageError
 from optsched.instances.documents.format import InstanceDocument
-from optsched.instances.importers import IMPORTERS
 from optsched.instances.importers.foreign import Location
 from optsched.instances.importers.rumen import import_rumen, read_topology, read_trace
 
@@ -43,14 +42,11 @@ def slots(document: Document, field: str = "slots") -> dict[str, int]:
     return {node["id"]: node[field] for node in document["nodes"] if node[field]}
 
 
-# What an instance takes from a clean trace
-
-
 def test_plain_trace() -> None:
     """Tests that a clean trace becomes exactly this document."""
     document, notes = one("plain.trace.json", "plain.topology.json")
     assert notes == ()
-    labels = document.pop("labels")
+    labels, nodes, tasks = (document.pop(part) for part in ("labels", "nodes", "tasks"))
     assert document == {
         "format": "optsched/1",
         "name": "plain",
@@ -58,50 +54,34 @@ def test_plain_trace() -> None:
         "as if all of them were waiting at once.",
         "source": "Rumen trace plain.trace.json with topology plain.topology.json; jobs job_1, job_2",
         "parameters": {"lsap": {"levels": [0, 1, 2]}},
-        "nodes": [
-            {"id": host, "rack": rack, "slots": maps, "idle_slots": maps, "reduce_slots": red, "idle_reduce_slots": red}
-            for host, rack, maps, red in [
-                ("n1", "r1", 2, 0),
-                ("n2", "r1", 0, 0),
-                ("n10", "r2", 0, 1),
-                ("n11", "r2", 0, 0),
-                ("n20", "r3", 1, 0),
-                ("n21", "r3", 0, 0),
-                ("n22", "r3", 0, 0),
-            ]
-        ],
         "groups": [{"id": "ann"}, {"id": "bob"}],
         "jobs": [
             {"id": "job_1", "group": "ann", "arrival": 0, "filter_ratio": 0.1},
             {"id": "job_2", "group": "bob", "arrival": 30},
         ],
-        "tasks": [
-            {"id": "task_1_m_0", "job": "job_1", "kind": "map", "replicas": ["n1", "n2", "n10"], "size": 64}
-            | {"observed": "n1", "start": 2, "duration": 10},
-            {
-                "id": "task_1_m_1",
-                "job": "job_1",
-                "kind": "map",
-                "replicas": ["n1", "n2", "n10", "n11", "n20"],
-                "size": 32,
-            }
-            | {"observed": "n1", "start": 2.5, "duration": 7.5},
-            {"id": "task_1_r_0", "job": "job_1", "kind": "reduce", "size": 9.5, "observed": "n10"}
-            | {"start": 11, "duration": 69},
-            {"id": "task_2_m_0", "job": "job_2", "kind": "map", "replicas": ["n11"], "size": 16, "observed": "n20"}
-            | {"start": 31, "duration": 2.5},
-        ],
     }
+    first = {"id": "n1", "rack": "r1", "slots": 2, "idle_slots": 2, "reduce_slots": 0, "idle_reduce_slots": 0}
+    assert nodes[0] == first
+    assert [(node["id"], node["rack"]) for node in nodes[1:]] == [
+        *(("n2", "r1"), ("n10", "r2"), ("n11", "r2"), ("n20", "r3"), ("n21", "r3"), ("n22", "r3"))
+    ]
+    assert [tuple(task.values()) for task in tasks] == [
+        ("task_1_m_0", "job_1", "map", ["n1", "n2", "n10"], 64, "n1", 2, 10),
+        ("task_1_m_1", "job_1", "map", ["n1", "n2", "n10", "n11", "n20"], 32, "n1", 2.5, 7.5),
+        ("task_1_r_0", "job_1", "reduce", 9.5, "n10", 11, 69),
+        ("task_2_m_0", "job_2", "map", ["n11"], 16, "n20", 31, 2.5),
+    ]
+    assert list(tasks[0]) == ["id", "job", "kind", "replicas", "size", "observed", "start", "duration"]
     assert "a quota over the life of the jobs, not slots that were free at once" in labels["slots"]
     assert {"state", "rack", "slots", "reduce_slots", "size", "observed", "start", "duration"} <= set(labels)
 
 
 @pytest.mark.parametrize("trace", ["plain", "escaped", "unknown", "attempts", "killed", "cut", "repeated"])
-@pytest.mark.parametrize("given", ["observed", "inferred", 2])
-def test_documents_fit_the_format(trace: str, given: str | int) -> None:
+def test_documents_fit_the_format(trace: str) -> None:
     """Tests that the instance format knows every field of every document, and takes its type."""
-    for document in import_rumen(DATA / f"{trace}.trace.json", slots=given, split=True).documents:
-        msgspec.convert(document, InstanceDocument)
+    for given in ("observed", "inferred", 2):
+        for document in import_rumen(DATA / f"{trace}.trace.json", slots=given, split=True).documents:
+            msgspec.convert(document, InstanceDocument)
 
 
 def test_same_bytes_same_document() -> None:
@@ -166,9 +146,6 @@ def test_unknown_job() -> None:
         'no job "job_3" in plain.trace.json; did you mean "job_2"?',
         'no job "other" in plain.trace.json; known: job_1, job_2',
     ]
-
-
-# The oddities that traces are known for, one by one
 
 
 def test_escaped_and_bare_host_names() -> None:
@@ -255,8 +232,6 @@ def test_bug_unsuccessful_tasks_could_not_be_left_out(slots: str | int) -> None:
     assert f"job_1: 1 of 2 reduces never succeeded: left out, {why}" in document["labels"]["notes"]
     jobs = one("killed.trace.json", slots=slots, unsuccessful="leave-out")[0]["jobs"]
     assert [job["id"] for job in jobs] == ["killed_late"]
-    with pytest.raises(UsageError, match="unsuccessful='leave'"):
-        IMPORTERS["rumen"].read(DATA / "killed.trace.json", slots=slots, unsuccessful="leave")
 
 
 def test_killed_jobs() -> None:
@@ -308,9 +283,6 @@ def test_racks_of_racks_in_a_trace(file: Callable[..., Path]) -> None:
     assert not [note for note in imported.notes if "another rack" in note]
 
 
-# Logs that were cut
-
-
 def test_cut_log() -> None:
     """Tests that the complete jobs of a log that was cut are kept, with a note."""
     document, notes = one("cut.trace.json")
@@ -318,8 +290,7 @@ def test_cut_log() -> None:
     assert notes == ("the file ends within job 2; the complete ones before it are kept",)
 
 
-# Real traces
-
+#: Maps, levels of locality under Hadoop, and the optimum of each real job.
 TABLE = """
     hadoop/gridmix_2m_stream_trace.json.gz job_201102110711_0184  30  28  2  0   0
     hadoop/gridmix_2m_stream_trace.json.gz job_201102110711_0185  30  29  1  0   0
@@ -400,21 +371,6 @@ def test_yahoo_trace_is_met_with_notes(real_data: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("trace", "maps", "reduces"),
-    [
-        ("hadoop/yahoo4.trace.json.gz", 2, 1),
-        ("hadoop/gridmix_2m_stream_trace.json.gz", 4, 1),
-        ("hadoop/gridmix_trace_3m.json.gz", 2, 1),
-        ("sls/2jobs2min-rumen-jh.json.gz", 8, 1),
-    ],
-)
-def test_inferred_slots_of_real_traces(trace: str, maps: int, reduces: int, real_data: Path) -> None:
-    """Tests the lower estimates of slots a node."""
-    document = import_rumen(real_data / trace, slots="inferred").documents[0]
-    assert {(node["slots"], node["reduce_slots"]) for node in document["nodes"]} == {(maps, reduces)}
-
-
 def test_proportional_shuffle() -> None:
     """Tests that what a reduce fetched is split by what the maps gave out, and that the assumption is labelled."""
     document = import_rumen(DATA / "plain.trace.json", jobs=["job_1"], shuffle="proportional").documents[0]
@@ -425,26 +381,15 @@ def test_proportional_shuffle() -> None:
     assert document["topology"] == {"hops": {"node": 0, "rack": 2, "off_rack": 4}}
     assert document["labels"]["shuffle"].startswith("assumed")
     assert document["labels"]["topology"].startswith("assumed")
-    assert "shuffle" not in import_rumen(DATA / "plain.trace.json").documents[0]
-    with pytest.raises(UsageError, match="shuffle='hash': known: none, proportional"):
-        IMPORTERS["rumen"].read(DATA / "plain.trace.json", shuffle="hash")
 
 
 def test_maps_that_have_run() -> None:
     """Tests that with `maps=finished` maps stand where they ran and the reduces wait, and that a label says so."""
     document = import_rumen(DATA / "plain.trace.json", jobs=["job_1"], maps="finished").documents[0]
-    for task in document["tasks"]:
-        if task["kind"] == "map":
-            assert (task["state"], task["node"]) == ("finished", task["observed"])
-        else:
-            assert "state" not in task
+    where = [(task.get("state"), task.get("node")) for task in document["tasks"]]
+    assert where == [("finished", "n1"), ("finished", "n1"), (None, None)]
     assert document["labels"]["state"].startswith("inferred: all maps have run where the trace says")
     assert document["description"].endswith("as if only reduces waited.")
-    with pytest.raises(UsageError, match="maps='done': known: waiting, finished"):
-        IMPORTERS["rumen"].read(DATA / "plain.trace.json", maps="done")
-
-
-# Rumen's two file formats: traces that are whole, cut or wrong, and topologies ----------------------------------------
 
 
 def test_topology_oddities() -> None:
@@ -503,31 +448,15 @@ def test_more_text_than_is_read(file: Callable[..., Path], monkeypatch: pytest.M
     ("text", "fault"),
     [
         ("", "there is no complete job in it; a Rumen trace is JSON objects, one after the other"),
-        (" \n", "there is no complete job in it; a Rumen trace is JSON objects, one after the other"),
-        (b"\x00\xff\xfe\x01", "byte 1: is no UTF-8 text (invalid start byte)"),
         (gzip.compress(b"{}", mtime=0)[:10] + b"\xff" * 20, "the compressed data are damaged (Error -3 while"),
-        (b"\x1f\x8b rubbish rubbish", "the compressed data are damaged (Unknown compression method)"),
         ('[{"jobID": "j"}]', "job 1: is a list; a Rumen trace is JSON objects, one after the other"),
         ("{}", "job 1.jobID: is missing"),
         ('{"jobID": "../up"}', "job 1 (../up).jobID: expected letters, digits, _, - and . only, got"),
-        ('{"jobID": "j"} x', "job 2: malformed JSON at line 1, column 16: Expecting value"),
-        ('{"jobID": "j",, "user": 1}', "job 1: malformed JSON at line 1, column 15: Expecting property name"),
-        ('{"jobID": "j", "x": ' + "[" * 100_000, "job 1: is nested too deeply for a Rumen file"),
-        ('{"jobID": "j", "submitTime": ' + "9" * 5000 + "}", "job 1: holds a number that cannot be read"),
         ('{"jobID": "j", "submitTime": NaN}', "job 1 (j).submitTime: expected an integer, 0 or more, or -1 where"),
-        ('{"jobID": "j", "submitTime": 9223372036854775807}', "job 1 (j).submitTime: 9223372036854775807 is past 2^53"),
         ('{"jobID": "j", "mapTasks": [{}]}', "job 1 (j).mapTasks[0].taskID: is missing"),
         (
             '{"jobID": "j", "mapTasks": [{"taskID": "t", "preferredLocations": [{"layers": []}]}]}',
             "job 1 (j).mapTasks[0].preferredLocations[0].layers: must not be empty",
-        ),
-        (
-            '{"jobID": "j", "mapTasks": [{"taskID": "t", "preferredLocations": [{"layers": ["r", 7]}]}]}',
-            "job 1 (j).mapTasks[0].preferredLocations[0].layers[1]: expected a string, got 7",
-        ),
-        (
-            '{"jobID": "j", "mapTasks": [{"taskID": "t", "attempts": [{"hostName": "//"}]}]}',
-            "job 1 (j).mapTasks[0].attempts[0].hostName: expected the name of a host or rack, got",
         ),
         (
             '{"jobID": "j", "mapTasks": [{"taskID": "t", "attempts": [{"location": 1}]}]}',
@@ -552,14 +481,10 @@ def test_wrong_trace(file: Callable[..., Path], text: str | bytes, fault: str) -
         ("{} {}", "a topology is one JSON object, not 2"),
         ("{}", "a topology without hosts"),
         ('{"name": "<root>", "children": [', "the file was cut before its end"),
-        ('{"name": "<root>"; }', "object 1: malformed JSON at line 1, column 18"),
-        ("[]", "expected an object, got a list"),
-        ('{"children": 7}', "children: expected a list, got 7"),
         ('{"children": [{"children": null}]}', "children[0].name: is missing"),
         ('{"children": [{"children": [{"name": "a"}]}]}', "children[0].name: is missing"),
         ('{"children": ' + '[{"name": "a", "children": ' * 300 + "[]" + "}]" * 300 + "}", "is nested too deeply"),
         ('{"children": [{"name": "a"}, {"name": "/"}]}', "children[1].name: expected the name of a host or rack"),
-        ('{"children": ' + '[{"name": "a", "children": ' * 20_000, "object 1: is nested too deeply for a Rumen file"),
     ],
 )
 def test_wrong_topology(file: Callable[..., Path], text: str, fault: str) -> None:

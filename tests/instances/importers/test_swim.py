@@ -10,7 +10,6 @@ import pytest
 from foreign_files import SWIM, faults, noun
 
 from optsched.core.errors import UsageError
-from optsched.core.instance import Instance
 from optsched.instances.importers import IMPORTERS
 from optsched.instances.importers.swim import import_swim
 from optsched.simulating import simulate
@@ -20,7 +19,6 @@ def test_swim(file: Callable[..., Path]) -> None:
     """Tests that arrivals and sizes are the trace's, the rest generated from the seed, and that the labels say so."""
     imported = import_swim(file(SWIM, "fb.tsv"), nodes=5, seed=3)
     instance = noun(imported)
-    assert isinstance(instance, Instance)
     assert instance.workload.task_ids.tolist() == ["job0_m1", "job0_m2", "job0_r1", "job1_m1", "job1_r1", "job2_m1"]
     assert instance.workload.size.tolist() == [128, 72, 1, 0, 0, 0]
     assert instance.workload.arrival.tolist() == [5, 9, 9]
@@ -42,10 +40,7 @@ def test_swim(file: Callable[..., Path]) -> None:
     [
         ({"nodes": 2}, "3 replicas need as many nodes, and there are 2"),
         ({"block": 0}, "block is 0; it must be 1 or more"),
-        ({"block": True}, "block is True; it must be a whole number"),
         ({"first": 0}, "first is 0; it must be 1 or more"),
-        ({"seed": -1}, "seed is -1; it must be 0 or more"),
-        ({"rate": 0}, "rate is 0; it must be 1 or more"),
         ({"remote": -1}, "remote is -1; it must be 0 or more"),
     ],
 )
@@ -59,8 +54,6 @@ def test_swim_with_times(file: Callable[..., Path]) -> None:
     """Tests times by what tasks go through, nothing else changed, and a run in which jobs begin as they arrive."""
     path = file("job0\t5\t5\t200000000\t1000000\t4000000\njob1\t90\t85\t0\t0\t0\n", "day.tsv")
     plain, timed = noun(import_swim(path, nodes=5)), noun(import_swim(path, nodes=5, rate=2, remote=50))
-    assert isinstance(plain, Instance)
-    assert isinstance(timed, Instance)
     workload = timed.workload
     assert workload.times[[0, 1, 3]].tolist() == [[65, 97.5, 97.5], [37, 55.5, 55.5], [1, 1.5, 1.5]]
     assert workload.duration[2] == 3.5
