@@ -20,14 +20,13 @@ from optsched.core.errors import OptschedError, UsageError
 from optsched.processes import DaskExecutor, Limits, Status, cluster
 
 distributed = pytest.importorskip("distributed")
+SILENT: dict[str, Any] = {"processes": True, "dashboard_address": ":0", "silence_logs": "CRITICAL"}
 
 
 @pytest.fixture(scope="module")
 def local() -> Iterator[Any]:
     """A cluster of two worker processes with two threads each."""
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=2, processes=True, dashboard_address=":0", silence_logs="CRITICAL"
-    ) as found:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=2, **SILENT) as found:
         yield found
 
 
@@ -113,9 +112,7 @@ def test_nothing_goes_on_where_nobody_waits(local: Any, tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_scheduler_that_is_lost() -> None:
     """Tests that a scheduler which goes away is one error, and no endless wait."""
-    own = distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="CRITICAL"
-    )
+    own = distributed.LocalCluster(n_workers=1, threads_per_worker=1, **SILENT)
     with DaskExecutor(own.scheduler_address) as executor:
         found = executor.map(hostile_jobs.slow_double, ((str(number), number) for number in range(10_000)))
         assert next(found)[1].done

@@ -50,13 +50,6 @@ def test_limits_hold_within_the_block() -> None:
     assert in_force() is None
 
 
-def test_calls_outside_the_block_keep_given_limits() -> None:
-    """Tests that a call can be contained where nothing is in force any more."""
-    assert call(hostile_jobs.double, 4, Limits(5)).value == 8
-    assert call(hostile_jobs.sleep, 60, Limits(0.2)).status is Status.TIMED_OUT
-    assert call(hostile_jobs.leave, 3).status is Status.CRASHED
-
-
 def test_errors_of_the_package_are_raised_here() -> None:
     """Tests that an error arrives with its class, its faults and its source."""
     with pytest.raises(InputError) as caught, contained(Limits(5)):

@@ -22,7 +22,6 @@ from optsched.processes.handing import (
     send,
     taken,
     taking,
-    unpack,
 )
 
 
@@ -149,12 +148,6 @@ def test_part_that_is_missing_is_not_waited_for() -> None:
     assert receiver.take() is None
     theirs.send_bytes(b"67890")
     assert receiver.take() == b"1234567890"
-
-
-def test_functions_without_a_name_are_sent_with_their_code() -> None:
-    """Tests that a function within a function arrives with what it uses."""
-    factor = 7
-    assert unpack(pack(lambda number: number * factor))(6) == 42
 
 
 def test_what_cannot_be_pickled_says_why() -> None:

@@ -40,47 +40,30 @@ def gone(pid: int) -> bool:
 
 
 def test_value_comes_back() -> None:
-    """Tests a job that does what it should, also with a function that has no name."""
+    """Tests a job that does what it should, how much memory it took, and a function that has no name."""
     outcome = run(hostile_jobs.double, 21)
     assert (outcome.status, outcome.value, outcome.message, outcome.traceback) == (Status.DONE, 42, "", "")
     assert outcome.seconds > 0
-    assert outcome.peak_mb is not None
-    assert outcome.peak_mb > 1
+    assert 50 < run(hostile_jobs.peak_and_forget, 50, SMALL).peak_mb < 200
     assert run(lambda number: number + 1, 1).value == 2
 
 
 @pytest.mark.parametrize(
     ("function", "job", "limits", "status", "message"),
     [
-        pytest.param(hostile_jobs.sleep, 600, SHORT, "timed-out", "killed after 0.3 s", marks=thorough),
         (hostile_jobs.ignore_signals, None, SHORT, "timed-out", "killed after 0.3 s"),
         pytest.param(hostile_jobs.count_for_ever, None, SHORT, "timed-out", "killed after 0.3 s", marks=thorough),
         (hostile_jobs.take_memory, 16, SMALL, "out-of-memory", r"took \d+ MiB of the 200 that it may take"),
-        pytest.param(
-            hostile_jobs.child_takes_memory, None, SMALL, "out-of-memory", r"took \d+ MiB of the 200", marks=thorough
-        ),
+        pytest.param(hostile_jobs.child_takes_memory, None, SMALL, "out-of-memory", r"took \d+ MiB", marks=thorough),
         (hostile_jobs.peak_and_forget, 300, SMALL, "out-of-memory", r"took \d+ MiB of the 200"),
-        pytest.param(
-            hostile_jobs.ask_for_too_much,
-            None,
-            SMALL,
-            "out-of-memory",
-            "memory was refused: MemoryError",
-            marks=thorough,
-        ),
         (hostile_jobs.ask_for_too_much, None, None, "out-of-memory", "memory was refused: MemoryError"),
         (hostile_jobs.hide_memory_error, None, None, "out-of-memory", "memory was refused: RuntimeError: std::bad_"),
         (hostile_jobs.leave, 0, None, "crashed", "ended with exit code 0 before it answered"),
-        pytest.param(
-            hostile_jobs.leave, 3, None, "crashed", "ended with exit code 3 before it answered", marks=thorough
-        ),
-        pytest.param(hostile_jobs.kill_self, 9, None, "crashed", "ended by SIGKILL", marks=thorough),
         (hostile_jobs.segfault, None, None, "crashed", "ended by SIGSEGV"),
         (hostile_jobs.close_everything, None, None, "crashed", "closed the pipe by which it answers"),
         (hostile_jobs.kill_parent, None, None, "crashed", "the process that watched over it was killed"),
         (hostile_jobs.refuse, None, None, "failed", "raised .*Refuses"),
         (hostile_jobs.raise_it, KeyboardInterrupt(), None, "failed", "raised KeyboardInterrupt"),
-        pytest.param(hostile_jobs.raise_it, SystemExit(3), None, "failed", "raised SystemExit: 3", marks=thorough),
         (hostile_jobs.answer_unpicklable, None, None, "failed", "its value cannot be sent to another process: T"),
         (hostile_jobs.answer_unreadable, None, None, "failed", "its value cannot be read: ValueError"),
         (hostile_jobs.print_much, 3, None, "done", ""),
@@ -101,14 +84,6 @@ def test_hostile_jobs(
     assert re.match(message, outcome.message), outcome.message
     assert "\n" not in outcome.message
     assert capfd.readouterr().out == ""  # what jobs print is not mixed with data
-
-
-def test_memory_within_the_limit() -> None:
-    """Tests that a job that takes less than it may is done, and how much it took."""
-    outcome = run(hostile_jobs.peak_and_forget, 50, SMALL)
-    assert outcome.done
-    assert outcome.peak_mb is not None
-    assert 50 < outcome.peak_mb < 200
 
 
 def test_traceback_of_what_was_raised() -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import get_type_hints
 
 import pytest
 
 import optsched.processes
-from optsched.processes import Executor, LocalExecutor
 
 
 def test_names() -> None:
@@ -24,14 +22,3 @@ def test_asking_for_limits_starts_nothing() -> None:
     code = "import sys, optsched.processes.containing; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"psutil", "cloudpickle", "optsched.processes.local"} & set(done.stdout.split())
-
-
-def test_executors_have_the_protocol() -> None:
-    """Tests that an executor can stand where one is wanted."""
-
-    def used(executor: Executor) -> list[str]:
-        with executor:
-            return [key for key, _ in executor.map(len, [("a", "x"), ("b", "yy")])]
-
-    assert used(LocalExecutor()) == ["a", "b"]
-    assert get_type_hints(LocalExecutor.map)["return"] == get_type_hints(Executor.map)["return"]

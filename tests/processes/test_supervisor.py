@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from optsched.processes import Limits, LocalExecutor, Status, local, run, supervisor
-from optsched.processes.handing import hand_over, handing, pack, unpack
+from optsched.processes.handing import hand_over, handing, pack
 from optsched.processes.supervisor import connection_of, start
 
 
@@ -102,8 +102,6 @@ def test_peak_begins_again() -> None:
     del held
     supervisor.begin_peak()
     after = supervisor.peak_mb()
-    assert before is not None
-    assert after is not None
     assert after < before - 50
 
 
@@ -168,36 +166,11 @@ def answer(function: object, job: object) -> supervisor.Answer:
 
 
 def test_answers() -> None:
-    """Tests what is told of values, of exceptions whatever they are, and of refused memory."""
-    done = answer(hostile_jobs.double, 4)
-    assert (done.status, unpack(done.value)) == (Status.DONE, 8)
-    assert answer(hostile_jobs.refuse, 4).message.startswith("raised hostile_jobs.Refuses")
-    assert answer(hostile_jobs.raise_it, SystemExit(2)).status is Status.FAILED
+    """Tests what is said of exceptions whatever they are, and of refused memory."""
+    assert answer(hostile_jobs.raise_it, SystemExit(2)).message == "raised SystemExit: 2"
     assert not answer(hostile_jobs.raise_it, KeyboardInterrupt()).reusable
-    assert answer(hostile_jobs.answer_unpicklable, 0).message.startswith("its value cannot be sent")
     assert answer(hostile_jobs.wrap_memory_error, 0).status is Status.OUT_OF_MEMORY
     assert answer(int, "x").message == "raised ValueError: invalid literal for int() with base 10: 'x'"
-
-
-def test_process_with_a_thread_is_used_no_more() -> None:
-    """Tests that a process in which a thread was left takes no other job."""
-    ended = threading.Event()
-    thread = threading.Thread(target=ended.wait)
-    thread.start()
-    assert not answer(hostile_jobs.double, 4).reusable
-    ended.set()
-    thread.join()
-
-
-def test_surroundings_are_entered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that folder, path and environment become those of who asked."""
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    here = supervisor.Surroundings.here()
-    monkeypatch.setenv("OPTSCHED_TEST_WORD", "set")
-    sys.path.append("/nowhere")
-    here.enter()
-    assert "OPTSCHED_TEST_WORD" not in os.environ
-    assert "/nowhere" not in sys.path
 
 
 def test_worker_ends_with_its_connection() -> None:
