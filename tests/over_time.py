@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,6 +10,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import strategies
+from oracles.documents import drawn
 
 from optsched.core.errors import MissingField
 from optsched.core.instance import (
@@ -21,11 +24,9 @@ from optsched.core.instance import (
     Instance,
     Ragged,
     State,
-    Topology,
     Workload,
 )
 from optsched.core.results import Number
-from optsched.instances.files import from_document
 from optsched.instances.generate import generate
 from optsched.problems.job_times import JobTimes
 from optsched.problems.latency import Latency
@@ -35,61 +36,18 @@ from optsched.searches.enumeration import best_decision
 Text = dict[str, Any]
 
 
-def document(seed: int, tasks: int = 4) -> Text:
-    """An instance file with so many tasks at most, and numbers as people write them: tenths, ties, nothing at all."""
-    chance = random.Random(seed)
-    amounts = [0, 1, 2, 3, 0.1, 0.3, 2.5, 10, 1e-6]
-    nodes = [f"n{number}" for number in range(chance.randint(1, 3))]
-    jobs = [f"j{number}" for number in range(chance.randint(1, 3))]
-    text: Text = {
-        "format": "optsched/1",
-        "time": chance.choice([0, 0, 1.5, -2]),
-        "groups": [{"id": "g", "weight": chance.choice([1, 0.3])}],
-        "nodes": [
-            {"id": name, "slots": chance.randint(0, 2), "reduce_slots": chance.randint(0, 2)}
-            | ({"rack": chance.choice("ab")} if chance.random() < 0.8 else {})
-            for name in nodes
-        ],
-        "jobs": [
-            {"id": name, "group": "g"} | ({"arrival": chance.choice([-1, 0, 2, 0.7])} if chance.random() < 0.7 else {})
-            for name in jobs
-        ],
-        "tasks": [],
-    }
-    for number in range(chance.randint(0, tasks)):
-        task: Text = {"id": f"t{number}", "kind": chance.choice(["map", "map", "reduce"])}
-        if chance.random() < 0.9:
-            task["job"] = chance.choice(jobs)
-        if task["kind"] == "map" and chance.random() < 0.8:
-            task["replicas"] = sorted(chance.sample(nodes, chance.randint(0, min(2, len(nodes)))))
-        if chance.random() < 0.5:
-            task["times"] = {level: chance.choice(amounts) for level in ("node", "rack", "off_rack")}
-        else:
-            task["duration"] = chance.choice(amounts)
-        state = chance.random()
-        if state > 0.7:
-            task |= {"state": "running" if state > 0.8 else "finished", "node": chance.choice(nodes)}
-            if state > 0.8:
-                task["start"] = text["time"] - chance.choice([0, 1, 0.5, 30])
-        text["tasks"].append(task)
-    for node in text["nodes"]:
-        for kind, slots, idle in (("map", "slots", "idle_slots"), ("reduce", "reduce_slots", "idle_reduce_slots")):
-            runs = sum(
-                task.get("state") == "running" and task["node"] == node["id"] and task["kind"] == kind
-                for task in text["tasks"]
-            )
-            node[slots] = max(node[slots], runs)
-            node[idle] = chance.randint(0, node[slots] - runs)
-    return text
+def document(seed: int) -> Text:
+    """The document of an oracle's instance: jobs that arrive, and tasks that wait, run, or have ended."""
+    found: Text = json.loads(drawn("makespan", seed).text)
+    return {name: part for name, part in found.items() if name not in ("topology", "parameters")}
 
 
-def whole(seed: int, tasks: int) -> Text:
-    """A drawn instance file with small whole numbers, so that every start that matters is one."""
-    text, chance = document(seed, tasks), random.Random(seed)
+def whole(seed: int) -> Text:
+    """The same with small whole numbers, so that every start that matters is one."""
+    text, chance = document(seed), random.Random(seed)
     text["time"] = chance.choice([0, 1, -1])
     for job in text["jobs"]:
-        if "arrival" in job:
-            job["arrival"] = chance.choice([-1, 0, 1, 2])
+        job["arrival"] = chance.choice([-1, 0, 1, 2])
     for task in text["tasks"]:
         if "times" in task:
             task["times"] = {level: chance.choice([0, 1, 2, 3]) for level in task["times"]}
@@ -115,46 +73,28 @@ def two_jobs(**columns: Any) -> Instance:
     return Instance(cluster, workload)
 
 
-SLOWSTARTS = (0.05, 1, 0.5, 0)
-
-
-def proved(kind: type[Any], seeds: range, **parameters: Any) -> Iterator[tuple[Any, Number]]:
-    """Problems on drawn instances for which there is a schedule, each with the least value."""
+def proved(kind: type[Any], seeds: range, **fixed: Any) -> Iterator[tuple[Any, Number]]:
+    """Problems of the oracles' instances for which there is a schedule, each with the least value."""
     for seed in seeds:
-        instance, best = _solved(kind, seed, **parameters)
-        if best is not None:
-            yield kind(instance, slowstart=SLOWSTARTS[seed % 4], **parameters), best
+        value = _least(kind.name, seed, **fixed)
+        if value is not None:
+            yield strategies.posed(kind.name, seed, fixed), value
 
 
 @cache
-def _solved(kind: type[Any], seed: int, **parameters: Any) -> tuple[Any, Number | None]:
-    """A drawn instance and the least value; None where the problem cannot be posed, or nothing is feasible."""
-    instance = from_document(document(seed, 5))
+def _least(name: str, seed: int, **fixed: Any) -> Number | None:
+    """The least value; None if nothing is feasible, or a task without a job has no weight."""
     try:
-        problem = kind(instance, slowstart=SLOWSTARTS[seed % 4], **parameters)
-    except MissingField:  # a task without a job has no weight
-        return instance, None
-    found = best_decision(problem)
-    return instance, None if found is None else found[0][0]
+        found = best_decision(strategies.posed(name, seed, fixed))
+    except MissingField:
+        return None
+    return None if found is None else found[0][0]
 
 
 def both(seeds: range) -> Iterator[tuple[Any, Number]]:
-    """The same of both problems, of `job-times` with both kinds of weights, and of tasks that fetch what they read."""
-    yield from proved(Makespan, seeds)
-    yield from proved(JobTimes, seeds)
-    yield from proved(JobTimes, seeds, weights="group")
-    yield from fetched(seeds)
-
-
-def fetched(seeds: range) -> Iterator[tuple[Any, Number]]:
-    """Problems of tasks that compute and fetch, over distances of each kind in turn, each with the least value."""
-    for seed in seeds:
-        instance = fetching(seed, FORMS[seed % len(FORMS)], nodes=3, tasks=4, reduces=seed % 2, jobs=2, slots=1)
-        kind: type[Any] = (Makespan, JobTimes)[seed // len(FORMS) % 2]
-        problem = kind(instance, service="transfer", scale=(0.5, 1)[seed % 2], slowstart=SLOWSTARTS[seed % 4])
-        found = best_decision(problem)
-        assert found is not None
-        yield problem, found[0][0]
+    """The same of both problems."""
+    for kind in (Makespan, JobTimes):
+        yield from proved(kind, range(2 * seeds.start, 2 * seeds.stop))
 
 
 def batch(seed: int, nodes: int = 4, slots: int = 2, tasks: int = 24, jobs: int = 4, reduces: int = 0) -> Instance:
@@ -184,54 +124,14 @@ def batch(seed: int, nodes: int = 4, slots: int = 2, tasks: int = 24, jobs: int 
     return Instance(cluster, workload)
 
 
-#: Distances of all kinds: racks, trees of switches of more levels, and three that are no areas within areas.
-FORMS = ("hops", "switches", "uneven links", "rate", "distance")
+#: Distances of all kinds: racks, trees of switches, and two that are no areas within areas.
+FORMS = ("hops", "switches", "uneven links", "matrix")
 
 
-def topology(chance: random.Random, form: str, names: list[str]) -> Topology:
-    """Drawn distances of some nodes, in numbers of few digits."""
-    nodes = len(names)
-    if form == "hops":
-        near = chance.choice([0, 1, 2])
-        return Topology("hops", hops={"node": near, "rack": near + chance.choice([0, 1]), "off_rack": near + 3})
-    if form == "switches":  # a tree with two nodes, and two switches, below each switch
-        links, level = [], names
-        while len(level) > 1:
-            above = [f"{name}^" for name in level[::2]]
-            rate = chance.choice([2.0, 4.0])  # of all links of a level, so that what lies below a switch is an area
-            links += [(name, above[number // 2], rate) for number, name in enumerate(level)]
-            level = above
-        return Topology("links", links=links)
-    if form == "uneven links":
-        near = [(name, f"s{n // 2}", chance.choice([1.0, 2.0, 4.0])) for n, name in enumerate(names)]
-        up = [(f"s{n}", "top", chance.choice([0.5, 1.0, 4.0])) for n in range((nodes + 1) // 2)]
-        return Topology("links", links=near + up)
-    matrix = [[chance.choice([1.0, 2.0, 4.0, 0.5]) for _ in names] for _ in names]
-    if form == "distance":
-        for node in range(nodes):
-            matrix[node][node] = 0.0
-    return Topology(form, matrix)
-
-
-def fetching(seed: int, form: str, nodes: int = 4, tasks: int = 6, **sizes: int) -> Instance:
-    """Jobs as of `batch` on nodes at distances of a kind; some maps have no replica, some a duration, others times."""
-    chance = random.Random(seed * 7 + FORMS.index(form))
-    drawn = batch(seed, nodes=nodes, tasks=tasks, **sizes)
-    workload, cluster = drawn.workload, drawn.cluster
-    is_map = workload.kind == 0
-    rows = [row.tolist() if chance.random() < 0.9 else [] for row in workload.replicas]
-    size = [chance.choice([0, 1, 2, 3, 4]) if own else np.nan for own in is_map]
-    known = np.array([chance.random() < 0.5 for _ in size])
-    return replace(
-        drawn,
-        cluster=replace(cluster, topology=topology(chance, form, cluster.node_ids.tolist())),
-        workload=replace(
-            workload,
-            replicas=Ragged.from_rows(rows),
-            size=size,
-            duration=np.where(known, workload.times[:, 0] + 1, np.nan),
-        ),
-    )
+def fetching(seed: int, form: str, **sizes: int) -> Instance:
+    """Jobs that arrive one after another on nodes at distances of a kind; some maps have no replica."""
+    drawn = {"nodes": 4, "tasks": 6, "reduces": 0, "replicas": 2, "longest": 9, "gap": 2, "lost": 0.1} | sizes
+    return generate("job-times", seed, distances=1 + FORMS.index(form), **drawn)
 
 
 def arriving(seed: int, *, nodes: int = 4, tasks: int = 12, reduces: int = 5, jobs: int = 3) -> Instance:
@@ -248,17 +148,7 @@ def arriving(seed: int, *, nodes: int = 4, tasks: int = 12, reduces: int = 5, jo
 
 
 #: Seconds near the data, in its rack and beyond: whole, tenths, thirds, as quick in the rack, slower near than far.
-TIMES = (
-    (1, 2, 2),
-    (2, 3, 5),
-    (0.1, 0.3, 0.3),
-    (1 / 3, 1, 1),
-    (2, 2, 3),
-    (0.7, 0.7, 0.7),
-    (3, 2, 2),
-    (1, 3, 2),
-    (0, 1, 1),
-)
+TIMES = [(1, 2, 2), (2, 3, 5), (0.1, 0.3, 0.3), (1 / 3, 1, 1), (2, 2, 3), (0.7,) * 3, (3, 2, 2), (1, 3, 2), (0, 1, 1)]
 
 
 def crowded(seed: int, most: int = 5) -> Instance:

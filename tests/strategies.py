@@ -27,11 +27,11 @@ def instances(name: str = "fair-lsap") -> st.SearchStrategy[Instance]:
 
 def problems(name: str, tasks: int = 6, nodes: int = 4, **fixed: Any) -> st.SearchStrategy[Any]:
     """The problem called `name` on an instance with at most so many tasks and nodes; parameters may be `fixed`."""
-    found = st.integers(0, _DOCUMENTS - 1).map(lambda number: _posed(name, number, fixed))
+    found = st.integers(0, _DOCUMENTS - 1).map(lambda number: posed(name, number, fixed))
     return found.filter(lambda problem: len(problem.tasks) <= tasks and len(problem.instance.cluster) <= nodes)
 
 
-def _posed(name: str, number: int, fixed: dict[str, Any]) -> Any:
+def posed(name: str, number: int, fixed: dict[str, Any]) -> Any:
     """The problem on a document; loads of `latency` are made whole as it says."""
     document = drawn(name, number)
     text, parameters = document.text, document.call

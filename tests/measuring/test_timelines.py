@@ -83,7 +83,7 @@ def test_slots_are_taken_by_one_task_at_a_time() -> None:
     """Tests on drawn schedules that no slot has two tasks at once, and that there are no more slots than room."""
     seen = 0
     for seed in range(60):
-        problem = optsched.problem("makespan", from_document(document(seed, 8)))
+        problem = optsched.problem("makespan", from_document(document(seed)))
         for schedule in placed_schedules(problem):
             one = timeline(problem, schedule)
             taken: dict[tuple[int, int, int], int] = {}

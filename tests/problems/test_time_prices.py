@@ -129,7 +129,7 @@ def test_any_prices_leave_the_best_schedule_in_its_box(weights: str) -> None:
             assert (box.lower[heavy] <= best[heavy]).all()
             assert (best[heavy] <= box.upper[heavy]).all()
             narrowed += before > int((box.upper - box.lower).sum())
-    assert narrowed > 3
+    assert narrowed > 1
 
 
 def test_nothing_costs_less_than_the_optimum() -> None:

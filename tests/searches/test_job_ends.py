@@ -160,7 +160,7 @@ def test_trees_prove_no_more_than_the_optimum() -> None:
             claim = replace(claim, data=json.loads(json.dumps(claim.data)))
             assert proved_bound(problem, claim) == claim.claim <= optimum
             closed, count = closed + (claim.claim == optimum), count + 1
-    assert closed > 0.8 * count
+    assert closed > 0.75 * count
 
 
 def test_cases_are_parted() -> None:

@@ -289,7 +289,7 @@ def test_reduces_that_copy_nothing(form: str) -> None:
     """Tests that reduces then end as in the problems, and those that copy no sooner."""
     compared = 0
     for seed in range(4):
-        drawn = fetching(seed, form, nodes=4, tasks=8, reduces=2)
+        drawn = fetching(seed, form, nodes=4, tasks=8, reduces=8)
         workload = drawn.workload
         maps, reduces = (np.flatnonzero(workload.kind == kind) for kind in (0, 1))
         pairs = [(m, r) for m in maps for r in reduces if workload.job[m] == workload.job[r]]

@@ -59,7 +59,7 @@ def last_name(label: str) -> str:
 def test_parts_add_up() -> None:
     """Tests that the parts add up to what the policy is above the bound, on drawn instances."""
     for seed in range(12):
-        text = document(seed, tasks=4)
+        text = document(seed)
         for node in text["nodes"]:
             for kind in ("", "reduce_"):
                 node[f"{kind}slots"] += 1
@@ -178,7 +178,7 @@ def test_a_reference_saves_solving(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_several_policies_share_what_is_below(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that one reference is solved for several policies: each has A and B of its own, and all share C and D."""
-    problem = JobTimes(parse(json.dumps(document(5, tasks=4))))
+    problem = JobTimes(parse(json.dumps(document(5))))
     policies = ["fifo", "rand", ("fair", {"delay": 0})]
     alone = [decompose(problem, "fifo", range(2)), decompose(problem, "rand", range(2))]
     solved: list[object] = []

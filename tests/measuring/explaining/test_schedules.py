@@ -144,7 +144,7 @@ def test_every_second_has_its_cause(slowstart: float) -> None:
     seen = np.zeros(3, dtype=np.int64)
     whys: set[str] = set()
     for seed in range(40):
-        problem = optsched.problem("makespan", from_document(whole(seed, 8)), slowstart=slowstart)
+        problem = optsched.problem("makespan", from_document(whole(seed)), slowstart=slowstart)
         listed = list(placed_schedules(problem))
         later = [problem.schedule(one.nodes[problem.tasks], one.starts[problem.tasks] + 2 * MICRO) for one in listed]
         for schedule in [*listed, *later[:2]]:
