@@ -27,7 +27,9 @@ def test_earliest_of_nested_deadlines_holds(outer: float, inner: float) -> None:
 
 
 def test_outer_deadline_returns_after_an_exception() -> None:
-    """Tests that a deadline ends with its block, however that ends."""
+    """Tests that a deadline ends with its block, however that ends, and that None is none."""
+    with deadline(None):
+        assert remaining() is None
     with deadline(1000):
         with pytest.raises(OutOfTime), deadline(0):
             check()

@@ -167,7 +167,7 @@ def answer(function: object, job: object) -> supervisor.Answer:
 
 def test_answers() -> None:
     """Tests what is said of exceptions whatever they are, and of refused memory."""
-    assert answer(hostile_jobs.raise_it, SystemExit(2)).message == "raised SystemExit: 2"
+    assert answer(hostile_jobs.raise_it, SystemExit(2)).message.startswith("raised SystemExit: 2 (")
     assert not answer(hostile_jobs.raise_it, KeyboardInterrupt()).reusable
     assert answer(hostile_jobs.wrap_memory_error, 0).status is Status.OUT_OF_MEMORY
     assert answer(int, "x").message == "raised ValueError: invalid literal for int() with base 10: 'x'"
