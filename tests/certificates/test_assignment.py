@@ -21,8 +21,7 @@ from optsched.core.errors import CertificateInvalid
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.results import Certificate, Proof
 from optsched.instances.claim_files import read_solution, write_claim
-from optsched.instances.generate import generate
-from optsched.problems import FairLsap, Flow, LsapFairness
+from optsched.problems import LsapFairness
 from optsched.problems.assignment import AssignmentProblem
 from optsched.routes import frontier, solve
 from optsched.searches.enumeration import best_placement
@@ -79,42 +78,6 @@ def test_no_prices_prove_more_than_the_optimum(problem: AssignmentProblem, data:
     }
     certificate = Certificate(problem.components[0].name, Proof.DUAL, 0, prices)
     assert proved_bound(problem, certificate) <= best[0]
-
-
-def test_every_assignment_problem_has_its_own_pools() -> None:
-    """Tests that prices of `fair-lsap` and `flow`, in units of the grid, are proved, and changed ones prove no more."""
-    workload = Workload(
-        ["t1", "t2"],
-        job=[0, 1],
-        job_ids=["i", "j"],
-        job_group=[0, 1],
-        group_ids=["g", "h"],
-        group_weight=[1, 1],
-        rate_in=[3.0, 16.0],
-    )
-    cluster = Cluster(["a"], slots=[2], rate_in=[85])
-    instance = Instance.initial(cluster, workload, idle_slots=[1], group_running_tasks=[1, 0])
-    for problem in (FairLsap(instance), FairLsap(instance, selection="free"), Flow(instance)):
-        solution = solve(problem)
-        assert certify(problem, solution).proved
-        data = solution.certificates[0].data
-        assert data["unit"] == "1/1048576"
-        other = with_data(solution, problem.components[0].name, task_price=data["task_price"] + 1, pool_prices={})
-        value = proved_bound(problem, other.certificates[0])
-        assert value <= solution.bound[0]  # type: ignore[operator]
-    assert np.array_equal(Flow(instance).idle_nodes, [0])
-
-
-@pytest.mark.parametrize("distance", ["absolute", "relative"])
-def test_solution_files_keep_the_proof(tmp_path: Path, distance: str) -> None:
-    """Tests that values and prices with many digits survive a solution file, and certify there."""
-    instance = generate("fair-lsap", weights=(0.1, 0.3, 0.7, 1.1, 1.3, 1.7))
-    problem = LsapFairness(instance, distance=distance)
-    solution = solve(problem)
-    assert certify(problem, solution).proved
-    path = tmp_path / "solution.json"
-    write_claim(solution, problem.instance, path)
-    assert certify(problem, read_solution(path, problem.instance)).proved
 
 
 @pytest.mark.parametrize("weights", [np.random.default_rng(0).uniform(0.1, 1, 100), [1, 1e-300, 0.3]])

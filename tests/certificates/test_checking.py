@@ -16,8 +16,22 @@ from optsched.core.instance import Cluster, Instance, Pairs, State, Workload
 from optsched.core.placement import NetworkFlow, Placement
 from optsched.core.registry import Record
 from optsched.core.results import FEASIBLE, Certificate, Limit, Proof, Solution, Termination
-from optsched.problems import GeneralizedAssignment, Lsap, Problem
+from optsched.problems import GeneralizedAssignment, JobTimes, Lsap, Problem
 from optsched.routes import solve
+
+
+def changed(name: str, **fields: Any) -> tuple[Problem, Solution]:
+    """The solution of a problem with some fields replaced."""
+    return {"lsap": LSAP, "latency": LATENCY}[name], replace(SOLVED[name], **fields)
+
+
+MAKESPAN, WORK = SOLVED["latency"].certificates
+WORDS = tuple(replace(certificate, kind=Proof.SOLVER, data={}) for certificate in (MAKESPAN, WORK))
+COST = SOLVED["lsap"].certificates[0]
+NOTHING_HELD: dict[str, Any] = {"decision": None, "objective": None, "termination": Termination.NO_SOLUTION}
+SILENT: dict[str, Any] = {"bound": (None, None), "certificates": ()}
+WORSE: dict[str, Any] = {"decision": LATENCY.placement([0] * 5), "objective": (5, 5), "bound": (3, None)}
+STRANGER = Certificate("cost", Proof.DUAL, 1)
 
 
 def false_claims(problem: Problem, solution: Solution) -> list[str]:
@@ -28,74 +42,65 @@ def false_claims(problem: Problem, solution: Solution) -> list[str]:
     return [check.what for check in verdict.checks if not check.holds]
 
 
-def test_another_problem_instance_or_parameters() -> None:
-    """Tests that a solution of something else is refused before anything of it is read."""
-    solution = SOLVED["lsap"]
-    assert false_claims(LATENCY, solution) == ["problem", "instance", "parameters"]
+def idle(slots: list[int]) -> Lsap:
+    """The small `lsap` with other idle slots."""
     cluster, workload = LSAP.instance.cluster, LSAP.instance.workload
-    other = Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[2, 2, 0])))
-    assert false_claims(other, solution) == ["instance"]
-    assert false_claims(Lsap(LSAP.instance, levels=(0, 1, 2)), solution) == ["parameters"]
-    assert false_claims(LSAP, replace(solution, parameters={"levels": [0, 1, 1], "alpha": 3})) == ["parameters"]
-    assert false_claims(LSAP, replace(solution, parameters={"levels": [0, 1, 1]})) == []
+    return Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=slots)))
 
 
-def test_wrong_placement() -> None:
-    """Tests that an infeasible placement is caught with its violations, and a worse one with its true value."""
-    overfull = replace(SOLVED["lsap"], decision=Placement.of([0, 0, 0]))
-    verdict = certify(LSAP, overfull)
-    assert not verdict.valid
-    with pytest.raises(CertificateInvalid, match=r"^placement: slots\(a\) by 1$"):
-        verdict.raise_if_invalid()
-    assert "FALSE  placement" in str(verdict)
-    worse = LATENCY.placement([0, 0, 0, 0, 0])
-    verdict = certify(LATENCY, replace(SOLVED["latency"], decision=worse))
-    with pytest.raises(CertificateInvalid, match="objective: the placement's value is 5, 5"):
-        verdict.raise_if_invalid()
-    short = replace(SOLVED["lsap"], decision=Placement.of([0]))
-    assert false_claims(LSAP, short) == ["placement"]
-    verdict = certify(LSAP, replace(SOLVED["lsap"], decision=NetworkFlow([1])))
-    with pytest.raises(CertificateInvalid, match=r"^placement: the decision is a flow$"):
-        verdict.raise_if_invalid()
+@pytest.mark.parametrize(
+    ("problem", "solution", "false"),
+    [
+        # Of something else.
+        (LATENCY, SOLVED["lsap"], ["problem", "instance", "parameters"]),
+        (idle([2, 2, 0]), SOLVED["lsap"], ["instance"]),
+        (Lsap(LSAP.instance, levels=(0, 1, 2)), SOLVED["lsap"], ["parameters"]),
+        (*changed("lsap", parameters={"levels": [0, 1, 1], "alpha": 3}), ["parameters"]),
+        (*changed("lsap", parameters={"levels": [0, 1, 1]}), []),
+        # Placements and values.
+        (*changed("lsap", decision=Placement.of([0])), ["placement"]),
+        (*changed("lsap", objective=(0,)), ["objective", "order of locality-cost", "termination"]),
+        (*changed("lsap", objective=(0,), bound=(0,), certificates=(replace(COST, claim=0),)), ["objective"]),
+        (*changed("latency", objective=(3, 9, 0)), ["objective", "objective"]),
+        # Bounds and their certificates.
+        (
+            *changed("lsap", bound=(2,), certificates=(replace(COST, claim=2),)),
+            ["dual proof of locality-cost", "order of locality-cost", "termination"],
+        ),
+        (*changed("latency", bound=(3,)), ["bound"]),
+        (*changed("latency", certificates=(MAKESPAN,)), ["bound of work"]),
+        (*changed("latency", certificates=(MAKESPAN, WORK, MAKESPAN)), ["certificate"]),
+        (*changed("latency", certificates=(MAKESPAN, WORK, STRANGER)), ["certificate"]),
+        # Terminations.
+        (*changed("latency", termination=Termination.FEASIBLE, limit=Limit.GAP), ["termination"]),
+        (*changed("latency", **WORSE), ["bound of work", "termination"]),
+        (*changed("latency", **WORSE, certificates=(MAKESPAN,)), ["termination"]),
+        (*changed("latency", **WORSE, certificates=(MAKESPAN,), termination=Termination.FEASIBLE), []),
+    ],
+)
+def test_false_claims(problem: Problem, solution: Solution, false: list[str]) -> None:
+    """Tests what is false of another problem, a wrong value, a bound without its certificate, a wrong termination."""
+    assert false_claims(problem, solution) == false
 
 
-def test_wrong_claimed_value() -> None:
-    """Tests that an objective that the placement does not have is caught, alone and with a bound to match."""
-    solution = SOLVED["lsap"]
-    assert false_claims(LSAP, replace(solution, objective=(0,))) == [
-        "objective",
-        "order of locality-cost",
-        "termination",
-    ]
-    cheaper = replace(solution, objective=(0,), bound=(0,), certificates=(replace(solution.certificates[0], claim=0),))
-    assert false_claims(LSAP, cheaper) == ["objective"]
-    dearer = replace(solution, bound=(2,), certificates=(replace(solution.certificates[0], claim=2),))
-    assert false_claims(LSAP, dearer) == ["dual proof of locality-cost", "order of locality-cost", "termination"]
-
-
-def test_bound_needs_its_certificate() -> None:
-    """Tests that a bound without certificate, with another's claim, of a strange component or length is caught."""
-    solution = SOLVED["latency"]
-    assert false_claims(LATENCY, replace(solution, bound=(3,))) == ["bound"]
-    assert false_claims(LATENCY, replace(solution, certificates=solution.certificates[:1])) == ["bound of work"]
-    lower = (2, solution.bound[1])
-    found = false_claims(LATENCY, replace(solution, bound=lower))
-    assert found == ["bound of makespan", "termination"]
-    longer = replace(solution, objective=(*LATENCY.evaluate(LATENCY.placement([0, 0, 0, 1, 2])), 0))
-    assert false_claims(LATENCY, longer) == ["objective", "objective"]
-    twice = replace(solution, certificates=(*solution.certificates, solution.certificates[0]))
-    assert false_claims(LATENCY, twice) == ["certificate"]
-    stranger = Certificate("cost", Proof.DUAL, 1)
-    assert false_claims(LATENCY, replace(solution, certificates=(*solution.certificates, stranger))) == ["certificate"]
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (changed("lsap", decision=Placement.of([0, 0, 0])), r"^placement: slots\(a\) by 1$"),
+        (changed("lsap", decision=NetworkFlow([1])), "^placement: the decision is a flow$"),
+        (changed("latency", decision=LATENCY.placement([0] * 5)), "objective: the placement's value is 5, 5"),
+    ],
+)
+def test_wrong_placement(given: tuple[Problem, Solution], message: str) -> None:
+    """Tests that an infeasible placement is raised with its violations, and a worse one with its true value."""
+    with pytest.raises(CertificateInvalid, match=message):
+        certify(*given).raise_if_invalid()
 
 
 def test_word_is_no_proof() -> None:
     """Tests that a solver's word is valid but told as such, and that a kind cannot be borrowed from another problem."""
-    solution = SOLVED["latency"]
-    word = tuple(replace(certificate, kind=Proof.SOLVER, data={}) for certificate in solution.certificates)
-    verdict = certify(LATENCY, replace(solution, certificates=word))
-    assert verdict.valid
-    assert not verdict.proved
+    verdict = certify(*changed("latency", certificates=WORDS))
+    assert (verdict.valid, verdict.proved) == (True, False)
     assert verdict.unproved == ("bound 3 of makespan rests on: solver", "bound 9 of work rests on: solver")
     assert verdict.proofs == ()
     assert str(verdict).splitlines()[-1] == "claim  bound 9 of work rests on: solver"
@@ -105,56 +110,20 @@ def test_word_is_no_proof() -> None:
     with pytest.raises(CertificateInvalid, match="bound 3 of makespan rests on: solver") as caught:
         verdict.raise_unless_proved()
     assert len(str(caught.value).splitlines()) == 2
-    borrowed = tuple(replace(certificate, kind=Proof.DUAL) for certificate in solution.certificates)
-    found = false_claims(LATENCY, replace(solution, certificates=borrowed))
-    assert found == ["dual proof of makespan", "dual proof of work"]
-    borrowed = (replace(SOLVED["lsap"].certificates[0], kind=Proof.COMBINATORIAL),)
+    borrowed = tuple(replace(certificate, kind=Proof.DUAL) for certificate in (MAKESPAN, WORK))
+    assert false_claims(*changed("latency", certificates=borrowed)) == ["dual proof of makespan", "dual proof of work"]
     with pytest.raises(CertificateInvalid, match="lsap has no proof of kind combinatorial"):
-        proved_bound(LSAP, borrowed[0])
+        proved_bound(LSAP, replace(COST, kind=Proof.COMBINATORIAL))
 
 
 def test_a_cheap_bound_proves_a_word() -> None:
-    """Tests that a claim which a cheap bound or trying everything settles is told as proved, not as merely right."""
-    solution, least = SOLVED["latency"], LATENCY.cheap_bounds()[0]
-    word = Certificate("makespan", Proof.SOLVER, 2)
-    open_ = replace(solution, certificates=(word,), bound=(2, None), termination=Termination.FEASIBLE)
+    """Tests that a claim which a cheap bound settles is told as proved, not as merely right."""
+    least, word = LATENCY.cheap_bounds()[0], Certificate("makespan", Proof.SOLVER, 2)
+    verdict = certify(*changed("latency", certificates=(word,), bound=(2, None), termination=Termination.FEASIBLE))
     proof = f"cheap bound {least.name} of makespan: proves 2, claimed 2"
-    verdict = certify(LATENCY, open_)
     assert (least.component, least.value, verdict.proofs) == ("makespan", 2, (proof,))
     assert f"proved {proof}" in str(verdict).splitlines()
-    words = tuple(replace(certificate, kind=Proof.SOLVER, data={}) for certificate in solution.certificates)
-    tried = certify(LATENCY, replace(solution, certificates=words), enumerated=Enumerated(value=(3, 9)))
-    text = "proof of {} by enumeration: every placement was tried: {}, claimed {}"
-    assert tried.proofs == (text.format("makespan", 3, 3), text.format("work", 9, 9))
 
-
-def test_dishonest_termination() -> None:
-    """Tests that closed is not called open, nor open closed, and nothing that can be placed is called infeasible."""
-    solution = SOLVED["latency"]
-    assert false_claims(LATENCY, replace(solution, termination=Termination.FEASIBLE, limit=Limit.GAP)) == [
-        "termination"
-    ]
-    value = LATENCY.evaluate(LATENCY.placement([0, 0, 0, 0, 0]))
-    held = replace(solution, decision=LATENCY.placement([0, 0, 0, 0, 0]), objective=value, bound=(3, None))
-    assert false_claims(LATENCY, held) == ["bound of work", "termination"]
-    held = replace(held, certificates=solution.certificates[:1])
-    assert false_claims(LATENCY, held) == ["termination"]
-    feasible = replace(held, termination=Termination.FEASIBLE, limit=Limit.TIME)
-    assert false_claims(LATENCY, feasible) == []
-    for claimed in (Termination.INFEASIBLE, Termination.FEASIBLE):
-        nothing = replace(feasible, decision=None, objective=None, termination=claimed)
-        assert false_claims(LATENCY, nothing) == ["termination"]
-
-
-def changed(name: str, **fields: Any) -> tuple[Problem, Solution]:
-    """The solution of a problem with some fields replaced."""
-    return {"lsap": LSAP, "latency": LATENCY}[name], replace(SOLVED[name], **fields)
-
-
-MAKESPAN, WORK = SOLVED["latency"].certificates
-WORDS = tuple(replace(certificate, kind=Proof.SOLVER, data={}) for certificate in (MAKESPAN, WORK))
-NOTHING_HELD: dict[str, Any] = {"decision": None, "objective": None, "termination": Termination.NO_SOLUTION}
-SILENT: dict[str, Any] = {"bound": (None, None), "certificates": ()}
 
 #: Of a changed solution what stands after the three lines that say what it is of.
 TOLD: list[tuple[tuple[Problem, Solution], str]] = [
@@ -168,13 +137,6 @@ TOLD: list[tuple[tuple[Problem, Solution], str]] = [
         proved combinatorial proof of work: proves 9, claimed 9
         ok     order of work: objective 9, bound 9
         ok     termination: OPTIMAL, closed
-        """,
-    ),
-    (
-        changed("lsap", **NOTHING_HELD),
-        """
-        ok     placement: none
-        proved dual proof of locality-cost: proves 1, claimed 1
         """,
     ),
     (
@@ -204,26 +166,6 @@ TOLD: list[tuple[tuple[Problem, Solution], str]] = [
         FALSE  bound of makespan: nothing is claimed, but the certificate says 3
         proved combinatorial proof of work: proves 9, claimed 9
         FALSE  termination: OPTIMAL, but a gap remains
-        """,
-    ),
-    (
-        changed("latency", bound=(None, 9), certificates=(WORK,)),
-        """
-        ok     placement: feasible
-        ok     objective: the placement's value is 3, 9
-        proved combinatorial proof of work: proves 9, claimed 9
-        FALSE  termination: OPTIMAL, but a gap remains
-        """,
-    ),
-    (
-        changed("latency", certificates=(WORK,)),
-        """
-        ok     placement: feasible
-        ok     objective: the placement's value is 3, 9
-        FALSE  bound of makespan: 3 is claimed, but the certificate says nothing
-        proved combinatorial proof of work: proves 9, claimed 9
-        ok     order of work: objective 9, bound 9
-        ok     termination: OPTIMAL, closed
         """,
     ),
     (  # a bound on the work is of placements with the least makespan: this one may have less
@@ -351,8 +293,7 @@ def test_enumeration_and_rivals_are_told() -> None:
     assert tried.proved
     tried = certify(LATENCY, words, enumerated=Enumerated((2, 9)))
     assert tried.contradicted == ("proof of makespan by enumeration: every placement was tried: 2, claimed 3",)
-    assert tried.proofs == ()
-    assert tried.unproved == ("bound 9 of work rests on: solver",)
+    assert (tried.proofs, tried.unproved) == ((), ("bound 9 of work rests on: solver",))
     with pytest.raises(CertificateInvalid, match="proof of makespan by enumeration"):
         tried.raise_unless_proved(["solver"])
     slower, best = LATENCY.placement([0, 0, 0, 0, 1]), LATENCY.placement([0, 0, 0, 1, 2])
@@ -361,59 +302,60 @@ def test_enumeration_and_rivals_are_told() -> None:
     far = replace(words, bound=(4, 9), certificates=(replace(WORDS[0], claim=4), WORDS[1]))
     verdict = certify(LATENCY, far, against={"none": Placement.empty(5), "best": best, "slower": slower})
     assert "bound of makespan: 4 is claimed, but best found 3, 9" in verdict.contradicted
+
+
+def test_that_nothing_is_feasible_is_told() -> None:
+    """Tests a word that no placement is feasible, against enumeration, rivals, plain reasons and certificates."""
     posed = small_problem("generalized-assignment", 1)
     solution = solve(posed)
-    assert solution.decision is not None
-    nothing = replace(
-        solution, **{**NOTHING_HELD, "bound": (None,), "certificates": (), "termination": Termination.INFEASIBLE}
-    )
+    infeasible: dict[str, Any] = {"bound": (None,), "certificates": (), "termination": Termination.INFEASIBLE}
+    nothing = replace(solution, **{**NOTHING_HELD, **infeasible})
     assert certify(posed, nothing).claims == (Claim("solver", "that there is no feasible placement rests on: solver"),)
-    assert certify(posed, nothing, against={"first": solution.decision}).contradicted == (
-        "termination: INFEASIBLE, but first found a feasible placement",
-    )
-    assert certify(posed, nothing, enumerated=Enumerated(None)).proofs == (
-        "termination: INFEASIBLE: every placement was tried: none is feasible",
-    )
+    text = "termination: INFEASIBLE: every placement was tried: {} feasible"
+    assert certify(posed, nothing, enumerated=Enumerated(None)).proofs == (text.format("none is"),)
     shown = Certificate(FEASIBLE, Proof.COMBINATORIAL, 0, {"multipliers": [], "steps": [{}]})
-    tellings = {
-        "claims feasible-decisions 1, not feasible-decisions 0": replace(shown, claim=1),
-        "steps: the leaf at step 0 proves nothing": shown,
-    }
-    for ending, certificate in tellings.items():
-        (found,) = certify(posed, replace(nothing, certificates=(certificate,))).contradicted
+    for verdict, ending in (
+        (certify(posed, nothing, against={"first": solution.decision}), "but first found a feasible placement"),
+        (certify(posed, nothing, enumerated=Enumerated((3,))), text.format("one is")),
+        (certify(posed, replace(solution, **infeasible)), "INFEASIBLE: no placement, but there is one"),
+        (
+            certify(posed, replace(nothing, certificates=(replace(shown, claim=1),))),
+            "claims feasible-decisions 1, not feasible-decisions 0",
+        ),
+        (
+            certify(posed, replace(nothing, certificates=(shown,))),
+            "steps: the leaf at step 0 proves nothing",
+        ),
+        (
+            certify(posed, replace(solution, certificates=(*solution.certificates, shown))),
+            'certificate: generalized-assignment has no component "feasible-decisions"',
+        ),
+    ):
+        (found,) = verdict.contradicted
         assert found.endswith(ending)
-    tried = replace(nothing, certificates=(replace(shown, kind=Proof.ENUMERATION),))
-    assert certify(posed, tried).unproved == ("that there is no feasible placement rests on: enumeration",)
+    for kind in (Proof.ENUMERATION, Proof.SOLVER):
+        word = replace(nothing, certificates=(Certificate(FEASIBLE, kind, 0),))
+        assert certify(posed, word).unproved == (f"that there is no feasible placement rests on: {kind}",)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("optsched.certificates.checking.record_of", lambda kind: Record(name="x", problem="y"))
         (found,) = certify(posed, replace(nothing, certificates=(shown,))).contradicted
         assert found.endswith("generalized-assignment has no such proof")
-    (found,) = certify(posed, replace(solution, certificates=(*solution.certificates, shown))).contradicted
-    assert found == 'certificate: generalized-assignment has no component "feasible-decisions"'
-    by_word = replace(nothing, certificates=(Certificate(FEASIBLE, Proof.SOLVER, 0),))
-    assert certify(posed, by_word).claims == certify(posed, nothing).claims
-    assert certify(posed, nothing, enumerated=Enumerated((3,))).contradicted == (
-        "termination: INFEASIBLE: every placement was tried: one is feasible",
-    )
-    held = replace(solution, bound=(None,), certificates=(), termination=Termination.INFEASIBLE)
-    assert certify(posed, held).contradicted == ("termination: INFEASIBLE: no placement, but there is one",)
-    full = GeneralizedAssignment(
-        Instance(
-            Cluster(["a"], capacity={"weight": [1.0]}),
-            Workload(["t"], pairs=Pairs([[1.0]], {"weight": [[2.0]]})),
-        )
-    )
+    pairs = Pairs([[1.0]], {"weight": [[2.0]]})
+    full = GeneralizedAssignment(Instance(Cluster(["a"], capacity={"weight": [1.0]}), Workload(["t"], pairs=pairs)))
     assert full.plainly_infeasible is not None
     assert certify(full, solve(full)).proofs == (f"termination: INFEASIBLE: {full.plainly_infeasible}",)
-    stopped = replace(
-        SOLVED["lsap"], termination=Termination.ERROR, raw_status="unbounded", bound=(None,), certificates=()
-    )
-    assert certify(LSAP, stopped).unproved == ("that there is no optimum to be found rests on: solver",)
+    plain = JobTimes(Instance(Cluster(["a"]), Workload(["t"], duration=[1])))
+    (found,) = certify(plain, replace(solve(plain), **{**NOTHING_HELD, **infeasible})).contradicted
+    assert found == "termination: INFEASIBLE, but nothing makes that so: a schedule is feasible"
+
+
+def test_what_is_left_open_is_told() -> None:
+    """Tests an optimum that is said not to exist, a proof that proves too little, and a solution without a claim."""
+    stopped = changed("lsap", termination=Termination.ERROR, raw_status="unbounded", bound=(None,), certificates=())
+    assert certify(*stopped).unproved == ("that there is no optimum to be found rests on: solver",)
     weak = replace(MAKESPAN, data={"cover": ["s1"]})
-    false = certify(LATENCY, replace(words, bound=(3, None), certificates=(weak,), termination=Termination.FEASIBLE))
-    assert false.unproved == ()
-    assert len(false.contradicted) == 1
-    silent = certify(LATENCY, replace(words, bound=(None, None), certificates=(), termination=Termination.FEASIBLE))
-    assert [(claim.kind, claim.sentence) for claim in silent.claims] == [
-        ("nothing", "no bound is claimed: how good the placement is, is not said")
-    ]
+    feasible = Termination.FEASIBLE
+    false = certify(*changed("latency", bound=(3, None), certificates=(weak,), termination=feasible))
+    assert (false.unproved, len(false.contradicted)) == ((), 1)
+    silent = certify(*changed("latency", **SILENT, termination=feasible))
+    assert silent.claims == (Claim("nothing", "no bound is claimed: how good the placement is, is not said"),)

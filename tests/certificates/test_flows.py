@@ -17,78 +17,51 @@ from optsched.certificates import certify, flow_congestion_certificate, min_cost
 from optsched.certificates.flows import limitless_cycle, plain_prices
 from optsched.core.errors import CertificateInvalid
 from optsched.core.network import UNBOUNDED, FlowNetwork
-from optsched.core.results import FEASIBLE, Certificate, Proof, Solution, Termination
+from optsched.core.results import FEASIBLE, Certificate, Proof, Termination
 from optsched.problems import FlowCongestion, MinCostFlow, flow_congestion
 from optsched.problems.base import GRID
 from optsched.routes import solve
 
 
-class TestCertificate:
-    """Prices as proofs, and what is wrong with them."""
-
-    def solved(self) -> tuple[FlowCongestion, Certificate]:
-        """An instance, and a certificate of prices that need no solver."""
-        problem = paper("hsu-two-clusters")
-        return problem, flow_congestion_certificate(problem, *plain_prices(problem))
-
-    def test_data(self) -> None:
-        """Tests that the data is prices by kind and by the first task of a class, and proves the claim."""
-        problem, certificate = self.solved()
-        assert set(certificate.data) == {"count_prices", "class_prices", "scale", "unit"}
-        assert set(certificate.data["count_prices"]) == {"map", "reduce"}
-        assert set(certificate.data["class_prices"]) <= {"wordcount", "terasort", "grep", "nocomputation"}
-        assert certificate.data["unit"] == f"1/{GRID * certificate.data['scale']}"
-        assert proved_bound(problem, certificate) == certificate.claim
-
-    @pytest.mark.parametrize(
-        ("change", "message"),
-        [
-            ({"scale": 0}, "scale: must be above 0, not 0"),
-            ({"scale": None}, "scale: must be an integer"),
-            ({"count_prices": []}, "count_prices: must be an object"),
-            ({"count_prices": {"map": 1}}, "reduce: must be an integer"),
-            ({"count_prices": {"map": 1.5, "reduce": 0}}, "map: must be an integer"),
-            ({"class_prices": {"sort": 1}}, 'class_prices: there is no class of tasks that begins with "sort"'),
-            ({"class_prices": {"grep": 2**54}}, "grep: must be an integer up to"),
-        ],
-    )
-    def test_wrong_data(self, change: dict[str, Any], message: str) -> None:
-        """Tests that data of another form proves nothing, and says what is wrong."""
-        problem, certificate = self.solved()
-        with pytest.raises(CertificateInvalid, match=message):
-            proved_bound(problem, replace(certificate, data={**certificate.data, **change}))
-
-    def test_too_many_patterns_prove_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Tests that a certificate whose check would list too many patterns is invalid, not a crash."""
-        problem, certificate = self.solved()
-        again = FlowCongestion(problem.instance)
-        monkeypatch.setattr(flow_congestion, "MOST_PATTERNS", 5)
-        with pytest.raises(CertificateInvalid, match="too many to list"):
-            proved_bound(again, certificate)
-
-    def test_no_prices_prove_the_least(self) -> None:
-        """Tests that prices of 0 prove 0: every node may stay empty."""
-        problem = paper("hsu-two-clusters")
-        assert flow_congestion_certificate(problem, np.zeros(2, dtype=int), np.zeros(4, dtype=int), 1).claim == 0
-
-    @given(problems())
-    def test_plain_prices(self, problem: FlowCongestion) -> None:
-        """Tests that the prices that no solver gave prove at least what every task alone on its best node costs."""
-        (cheap,) = problem.cheap_bounds()
-        assert Fraction(problem.price_bound(*plain_prices(problem)), GRID) >= cheap.value
-
-    def test_too_many_patterns_in_a_tree(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Tests the same of a tree."""
-        problem = paper("hsu-two-clusters")
-        solution = solve(problem)
-        monkeypatch.setattr(flow_congestion, "MOST_PATTERNS", 5)
-        with pytest.raises(CertificateInvalid, match="too many to list"):
-            proved_bound(FlowCongestion(problem.instance), solution.certificates[0])
+def priced() -> tuple[FlowCongestion, Certificate]:
+    """An instance of `flow-congestion`, and a certificate of prices that need no solver."""
+    problem = paper("hsu-two-clusters")
+    return problem, flow_congestion_certificate(problem, *plain_prices(problem))
 
 
-def solved(problem: MinCostFlow = SMALL) -> Solution:
-    """By the default route."""
-    return solve(problem)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"scale": 0}, "scale: must be above 0, not 0"),
+        ({"scale": None}, "scale: must be an integer"),
+        ({"count_prices": []}, "count_prices: must be an object"),
+        ({"count_prices": {"map": 1}}, "reduce: must be an integer"),
+        ({"count_prices": {"map": 1.5, "reduce": 0}}, "map: must be an integer"),
+        ({"class_prices": {"sort": 1}}, 'class_prices: there is no class of tasks that begins with "sort"'),
+        ({"class_prices": {"grep": 2**54}}, "grep: must be an integer up to"),
+    ],
+)
+def test_wrong_data(change: dict[str, Any], message: str) -> None:
+    """Tests that data of another form proves nothing, and says what is wrong."""
+    problem, certificate = priced()
+    with pytest.raises(CertificateInvalid, match=message):
+        proved_bound(problem, replace(certificate, data={**certificate.data, **change}))
+
+
+def test_too_many_patterns_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that prices prove their claim, and that a check that would list too many patterns is no crash."""
+    problem, certificate = priced()
+    assert proved_bound(problem, certificate) == certificate.claim
+    monkeypatch.setattr(flow_congestion, "MOST_PATTERNS", 5)
+    with pytest.raises(CertificateInvalid, match="too many to list"):
+        proved_bound(FlowCongestion(problem.instance), certificate)
+
+
+@given(problems())
+def test_plain_prices(problem: FlowCongestion) -> None:
+    """Tests that the prices that no solver gave prove at least what every task alone on its best node costs."""
+    (cheap,) = problem.cheap_bounds()
+    assert Fraction(problem.price_bound(*plain_prices(problem)), GRID) >= cheap.value
 
 
 def test_only_real_cycles_prove_that_there_is_no_least_cost() -> None:
@@ -150,7 +123,7 @@ def test_malformed_certificates(data: dict[str, Any], message: str) -> None:
 
 def test_false_claims() -> None:
     """Tests that a claim beyond what potentials prove is false, and that some potentials prove nothing."""
-    solution = solved()
+    solution = solve(SMALL)
     weak = replace(solution.certificates[0], data={"potentials": {}})
     assert not certify(SMALL, replace(solution, certificates=(weak,))).valid
     open_ = posed([(0, 1, 0, UNBOUNDED, 2)], [3, -3])
@@ -166,7 +139,6 @@ def test_potentials_past_2_53_are_put_around_0() -> None:
     network = FlowNetwork(list("abc"), tail=[0, 1], head=[1, 2], cost=[2**53, 2**53], supply=[1, 0, -1])
     problem = MinCostFlow(network)
     certificate = min_cost_flow_certificate(problem, np.array([-(2**54), -(2**53), 0]))
-    assert certificate is not None
     assert dict(certificate.data["potentials"].items()) == {"a": -(2**53), "c": 2**53}
     assert proved_bound(problem, certificate) == 2**54
     assert min_cost_flow_certificate(problem, np.array([-(2**54) - 2, -(2**53), 0])) is None

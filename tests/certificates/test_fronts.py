@@ -37,11 +37,11 @@ def with_point(number: int, **changes: Any) -> Frontier:
     return replace(FOUND, points=tuple(points))
 
 
-def proofs(number: int, *changed: Certificate | None) -> tuple[Certificate, Certificate]:
-    """The certificates of a point, some of them others."""
-    pairs = zip(FOUND[number].certificates, changed, strict=True)
-    first, second = (honest if other is None else other for honest, other in pairs)
-    return first, second
+def with_proof(number: int, place: int, proof: Certificate) -> Frontier:
+    """The frontier with one certificate of a point another."""
+    held = list(FOUND[number].certificates)
+    held[place] = proof
+    return with_point(number, certificates=tuple(held))
 
 
 def test_sound() -> None:
@@ -68,6 +68,9 @@ def test_of_something_else() -> None:
     assert false(lsap, wrong) == ["components"]
 
 
+BEFORE = "before point 2: combinatorial proof of work"
+
+
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
@@ -82,21 +85,15 @@ def test_of_something_else() -> None:
         (with_point(1, placement=LATENCY.placement([-1] * 7)), ["point 2"]),
         (with_point(0, certificates=FOUND[1].certificates), ["before point 1", "point 1"]),
         (
-            with_point(0, certificates=proofs(0, None, Certificate("work", Proof.COMBINATORIAL, 9, {"limit": 3}))),
+            with_proof(0, 1, Certificate("work", Proof.COMBINATORIAL, 9, {"limit": 3})),
             ["point 1: combinatorial proof of work"],
         ),
-        (
-            with_point(
-                1, certificates=proofs(1, replace(FOUND[1].certificates[0], data={"limit": 3, "cover": []}), None)
-            ),
-            ["before point 2: combinatorial proof of work"],
+        *(
+            (with_proof(1, 0, replace(FOUND[1].certificates[0], data={"limit": limit, "cover": []})), [BEFORE])
+            for limit in (2, 3)
         ),
-        (
-            with_point(
-                1, certificates=proofs(1, replace(FOUND[1].certificates[0], data={"limit": 2, "cover": []}), None)
-            ),
-            ["before point 2: combinatorial proof of work"],
-        ),
+        # A certificate of the first component says nothing of what is between two points.
+        (with_proof(1, 0, Certificate("makespan", Proof.COMBINATORIAL, 4, {"limit": 3, "cover": []})), [BEFORE[:14]]),
     ],
 )
 def test_false(changed: Frontier, told: list[str]) -> None:
@@ -168,7 +165,6 @@ def test_proof_that_nothing_is_feasible() -> None:
     """Tests that a frontier without points is proved by its certificate, which is refused anywhere else."""
     full = posed([[0]], reduces=2, nodes=[0, 1, 2], reduce_slots=[3, 3, 0], jobs=3, capacity="slots")
     empty = optsched.frontier(full)
-    assert empty.infeasible is not None
     what = "dual proof that nothing is feasible"
     (proof,) = certify(full, empty).proofs
     assert proof.startswith(f"{what}: no point: ")
@@ -192,14 +188,13 @@ import sys
 for name in ("highspy", "pyomo", "pulp", "scipy", "numba", "networkx"):
     sys.modules[name] = None
 import optsched
-from optsched.certificates import certify
 from optsched.instances.claim_files import read_claim
 
 for line in sys.stdin.read().splitlines():
     instance, claim, name = line.split("\t")
     posed = optsched.load(instance)
     found = read_claim(claim, posed)
-    verdict = certify(optsched.problem(name, posed, **found.parameters), found)
+    verdict = optsched.certify(optsched.problem(name, posed, **found.parameters), found)
     print(verdict.valid, *verdict.contradicted, *verdict.unproved)
 """
 
@@ -223,10 +218,3 @@ def test_from_files_without_solvers(tmp_path: Path) -> None:
     told = done.stdout.splitlines()
     assert [line.split()[0] for line in told] == ["True"] * len(lines)
     assert sum(line == "True" for line in told) >= len(lines) - 2
-
-
-def test_point_of_words() -> None:
-    """Tests that a point with a first certificate of the first component, which says nothing of what is between."""
-    first = Certificate("makespan", Proof.COMBINATORIAL, 4, {"limit": 3, "cover": []})
-    changed = with_point(1, certificates=proofs(1, first, None))
-    assert false(LATENCY, changed) == ["before point 2"]

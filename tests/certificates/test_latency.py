@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,14 +14,11 @@ from proved_solutions import LATENCY, SOLVED, with_data
 from small_problems import pareto_front
 from strategies import problems
 
-from optsched import save
 from optsched.certificates import Verdict, certify, proved_bound
 from optsched.core.arrays import Chosen
 from optsched.core.errors import CertificateInvalid
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.results import Certificate, Proof
-from optsched.instances.claim_files import write_claim
-from optsched.instances.generate import generate
 from optsched.problems import Latency
 from optsched.routes import solve
 
@@ -148,53 +142,3 @@ def test_bug_limit_past_what_int64_adds() -> None:
         "proves 0, claimed 3",
         "proves 1, claimed 3",
     ]
-
-
-CHECK = """
-import sys
-for name in ("highspy", "pyomo", "pulp", "numba", "networkx"):
-    sys.modules[name] = None
-import optsched
-from optsched.instances.claim_files import read_solution
-instance = optsched.load(sys.argv[1])
-problem = optsched.problem("latency", instance)
-verdict = optsched.certify(problem, read_solution(sys.argv[2], instance))
-print(verdict.proved, len(verdict.proofs), verdict)
-"""
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(("nodes", "tasks"), [(10_000, 20_000), (5000, 50_000)])
-def test_large_certificates_need_no_solver(nodes: int, tasks: int, tmp_path: Path) -> None:
-    """Tests that a large optimum is proved from its file in a process that cannot import any solver, nor numba."""
-    instance = generate("latency", nodes=nodes, tasks=tasks, replicas=4)
-    problem = Latency(instance)
-    save(instance, tmp_path / "large.npz")
-    write_claim(solve(problem), instance, tmp_path / "large.solution.npz")
-    found = subprocess.run(
-        [sys.executable, "-c", CHECK, "large.npz", "large.solution.npz"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
-    )
-    assert found.stdout.startswith("True 2 ")
-
-
-@pytest.mark.thorough
-def test_large_certificate_with_a_fault_is_refused() -> None:
-    """Tests that half a cover, no prices, or another limit, prove no more what is claimed of a large instance."""
-    problem = Latency(generate("latency", nodes=3000, tasks=6000, replicas=4))
-    solution = solve(problem)
-    makespan, work = solution.certificates
-    assert certify(problem, solution).proved
-    cover = work.data["cover"]
-    for changed in (
-        with_data(solution, "work", cover=cover[: len(cover) // 2]),
-        with_data(solution, "makespan", task_prices={}),
-        with_data(solution, "makespan", remote_price=0),
-        with_data(solution, "makespan", limit=makespan.data["limit"] + 1),
-        with_data(solution, "work", limit=work.data["limit"] - 1),
-    ):
-        assert not certify(problem, changed).valid

@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from over_time import batch, both, crowded, one_job, proved
 
-from optsched.certificates import certify, proved_bound
+from optsched.certificates import proved_bound
 from optsched.certificates.programs import program_certificate
 from optsched.certificates.schedules import (
     counting_certificate,
@@ -24,14 +23,12 @@ from optsched.certificates.schedules import (
 )
 from optsched.core.errors import CertificateInvalid
 from optsched.core.instance import KINDS, MAP, Cluster, Instance, Workload
-from optsched.core.results import Certificate, Proof, Termination
-from optsched.instances.claim_files import read_solution, write_claim
+from optsched.core.results import Certificate, Number, Proof
 from optsched.problems import schedule_program
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_bounds import JobsAlone, Window, ruled_out
 from optsched.problems.time_prices import JobEnds, PricedTime, TimePrices
-from optsched.routes import solve
 from optsched.routes.latency import latency_search
 from optsched.searches.enumeration import best_decision
 from optsched.searches.program_tree import settling_tree
@@ -44,17 +41,6 @@ SECOND = 10**6
 def as_written(certificate: Certificate) -> Certificate:
     """A certificate as a file gives it back."""
     return replace(certificate, data=json.loads(json.dumps(certificate.data)))
-
-
-def test_what_is_claimed_is_proved() -> None:
-    """Tests on drawn instances that what the search claims is what the checker recomputes, and no schedule beats it."""
-    kinds = set()
-    for problem, optimum in both(range(8)):
-        search = ScheduleSearch(problem)
-        search.run()
-        assert proved_bound(problem, as_written(search.proof)) == search.proof.claim <= optimum
-        kinds.add((problem.name, search.proof.kind))
-    assert kinds == {("makespan", Proof.DUAL), ("job-times", Proof.DUAL)}
 
 
 def test_trees_over_the_program_prove_the_optimum_and_no_more() -> None:
@@ -73,9 +59,8 @@ def test_trees_over_the_program_prove_the_optimum_and_no_more() -> None:
         for _ in range(4):
             forged = as_written(certificate)
             some = forged.data["multipliers"][chance.randrange(len(forged.data["multipliers"]))]
-            place = chance.randrange(len(some["prices"])) if some["prices"] else None
-            if place is not None:
-                some["prices"][place] += chance.choice([-1, 1]) * chance.randrange(1, 2**20)
+            if some["prices"]:
+                some["prices"][chance.randrange(len(some["prices"]))] += chance.randrange(-(2**20), 2**20)
             with suppress(CertificateInvalid):  # a leaf may prove nothing
                 assert proved_bound(problem, forged) <= optimum
         for claim in (optimum + Fraction(1, SECOND), optimum + 1, 2 * optimum + 10**9):
@@ -84,20 +69,22 @@ def test_trees_over_the_program_prove_the_optimum_and_no_more() -> None:
     assert grown > 6
 
 
+def refused(problem: Makespan | JobTimes, data: dict[str, Any], message: str) -> None:
+    """A certificate with this data is refused with the message."""
+    with pytest.raises(CertificateInvalid, match=message):
+        proved_bound(problem, Certificate(problem.components[0].name, Proof.DUAL, 99, data))
+
+
+#: A map of a second, on a node that has a slot for it, and where none has.
+ONE, NO_SLOT = (JobTimes(Instance(Cluster(["a"], slots=[n]), Workload(["t"], duration=[1]))) for n in (1, 0))
+
+
 def test_trees_over_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a tree is refused if no slot is there, or if the program would be too large to build."""
-    certificate = Certificate("job time", Proof.DUAL, 1, {"before": [], "multipliers": [], "steps": []})
-    with pytest.raises(CertificateInvalid, match=r"before: .*no slot"):
-        proved_bound(JobTimes(Instance(Cluster(["a"], slots=[0]), Workload(["t"], duration=[1]))), certificate)
+    data: dict[str, Any] = {"before": [], "multipliers": [], "steps": []}
+    refused(NO_SLOT, data, r"before: .*no slot")
     monkeypatch.setattr(schedule_program, "_MOST_UNITS", 0)
-    with pytest.raises(CertificateInvalid, match=r"before: .*would have up to .* units; give times in coarser units"):
-        proved_bound(JobTimes(Instance(Cluster(["a"]), Workload(["t"], duration=[1]))), replace(certificate, claim=9))
-
-
-def makespan_window(**changes: Any) -> dict[str, Any]:
-    """The data of a window that proves something of `batch(1)`, changed."""
-    window = {"slots": "map", "from": 0, "to": 15 * SECOND, "function": 0, "node_prices": {"n0": 2, "n1": 2}}
-    return {name: value for name, value in (window | changes).items() if value is not None}
+    refused(ONE, data, r"before: .*would have up to .* units; give times in coarser units")
 
 
 def test_windows_prove_the_next_instant() -> None:
@@ -117,42 +104,43 @@ def test_windows_prove_the_next_instant() -> None:
 
 
 @pytest.mark.parametrize(
-    "data",
+    "changes",
     [
-        {},
-        {"window": []},
-        {"window": None},
-        {"window": makespan_window(slots="disk")},
-        {"window": makespan_window(slots=["map"])},
-        {"window": makespan_window(to=None)},
-        {"window": makespan_window(to=0)},
-        {"window": makespan_window(to="15")},
-        {"window": makespan_window(to=2**53, node_prices={"n0": 2**40})},
-        {"window": makespan_window(function=-1)},
-        {"window": makespan_window(function=True)},
-        {"window": makespan_window(function=10**7)},
-        {"window": makespan_window(tail=-1)},
-        {"window": makespan_window(slots="reduce", tail=SECOND)},
-        {"window": makespan_window(to=2**20, node_prices={"n0": 2**40})},
-        {"window": makespan_window(node_prices={"nowhere": 1})},
-        {"window": makespan_window(node_prices=[1])},
-        {"window": makespan_window(**{"from": -1})},
+        {"slots": "disk"},
+        {"slots": ["map"]},
+        {"to": None},
+        {"to": 0},
+        {"to": "15"},
+        {"to": 2**53, "node_prices": {"n0": 2**40}},
+        {"function": -1},
+        {"function": True},
+        {"function": 10**7},
+        {"tail": -1},
+        {"slots": "reduce", "tail": SECOND},
+        {"to": 2**20, "node_prices": {"n0": 2**40}},
+        {"node_prices": {"nowhere": 1}},
+        {"node_prices": [1]},
+        {"from": -1},
     ],
 )
-def test_hostile_windows(data: dict[str, Any]) -> None:
+def test_hostile_windows(changes: dict[str, Any]) -> None:
     """Tests that data that is no window is refused, with its place."""
-    entries = {"windows": [data["window"]] if "window" in data else 3}
-    for problem in (Makespan(batch(1)), JobTimes(batch(1))):
-        with pytest.raises(CertificateInvalid, match="windows"):
-            proved_bound(problem, Certificate(problem.components[0].name, Proof.DUAL, 99, entries))
+    window = {"slots": "map", "from": 0, "to": 15 * SECOND, "function": 0, "node_prices": {"n0": 2, "n1": 2}} | changes
+    refused(Makespan(batch(1)), {"windows": [window]}, "windows")
+
+
+@pytest.mark.parametrize("windows", [3, [[]], [None]])
+def test_what_holds_no_windows(windows: Any) -> None:
+    """Tests that windows must be a list of objects, for `job-times` too, which reads them no longer."""
+    refused(Makespan(batch(1)), {"windows": windows}, "windows")
+    refused(JobTimes(batch(1)), {"windows": windows}, "windows")
 
 
 def test_windows_of_job_times_are_of_an_older_version() -> None:
     """Tests that a proof by windows of an older file is refused with what to do, and one without is not."""
     problem = JobTimes(batch(1))
     old = {"windows": [{"slots": "map", "from": 0, "to": 15 * SECOND, "function": 0}]}
-    with pytest.raises(CertificateInvalid, match="no longer proved by them; solve again"):
-        proved_bound(problem, Certificate("job time", Proof.DUAL, 1, old))
+    refused(problem, old, "no longer proved by them; solve again")
     assert proved_bound(problem, Certificate("job time", Proof.DUAL, 1, {"windows": []})) == problem.counted_total()
 
 
@@ -171,72 +159,36 @@ def slot_prices(**changes: Any) -> dict[str, Any]:
     return {"step": SECOND, "scale": 2, "slot_prices": {"map": [1, 2, 3], "reduce": []}} | changes
 
 
-@pytest.mark.parametrize("by", [None, -1, 10**7, 1.5])
-def test_hostile_ends(by: Any) -> None:
-    """Tests that an end is a number of steps that is not too large, and that a late one proves nothing."""
-    problem = Makespan(batch(1))
-    with pytest.raises(CertificateInvalid, match="by"):
-        proved_bound(problem, Certificate("makespan", Proof.DUAL, 99, slot_prices(by=by)))
-    late = Certificate("makespan", Proof.DUAL, 99, slot_prices(by=400))
-    assert proved_bound(problem, late) == makespan_certificate(problem).claim
-    latest = Certificate("makespan", Proof.DUAL, 99, slot_prices(by=10**6))
-    assert proved_bound(problem, latest) == makespan_certificate(problem).claim
-    early = Certificate("makespan", Proof.DUAL, 99, slot_prices(by=1))
-    assert proved_bound(problem, early) == makespan_certificate(problem).claim > 2
-
-
-def test_prices_that_tasks_can_pay() -> None:
-    """Tests that an end at which the slots earn no more than all tasks pay is ruled out by nothing."""
-    problem = Makespan(batch(1))
-    equal = {"map": [1] * 60, "reduce": []}
-    proved_by = [
-        proved_bound(problem, Certificate("makespan", Proof.DUAL, 99, slot_prices(slot_prices=equal, by=by)))
-        for by in (21, 24)
-    ]
-    assert proved_by[0] > proved_by[1] == makespan_certificate(problem).claim
-
-
 @pytest.mark.parametrize(
-    "data",
+    ("problem", "changes", "message"),
     [
-        slot_prices(step=0),
-        slot_prices(step=1.5),
-        slot_prices(scale=0),
-        slot_prices(slot_prices=[]),
-        slot_prices(slot_prices={"map": [1]}),
-        slot_prices(slot_prices={"map": [1, "2"], "reduce": []}),
-        slot_prices(slot_prices={"map": [2**53] * 40, "reduce": []}),
-        slot_prices(step=1),
+        *((Makespan(batch(1)), {"by": by}, "by: must be") for by in (None, -1, 10**7, 1.5)),
+        (JobTimes(batch(1)), {"step": 0}, "step: must be above 0, not 0"),
+        (JobTimes(batch(1)), {"step": 1.5}, "step: must be an integer"),
+        (JobTimes(batch(1)), {"step": 1}, "slot_prices: .* steps"),
+        (JobTimes(batch(1)), {"scale": 0}, "scale: must be above 0, not 0"),
+        (JobTimes(batch(1)), {"slot_prices": []}, "slot_prices: must be an object"),
+        (JobTimes(batch(1)), {"slot_prices": {"map": [1]}}, "reduce: must be a list"),
+        (JobTimes(batch(1)), {"slot_prices": {"map": [1, "2"], "reduce": []}}, "map: must be an integer"),
+        (JobTimes(batch(1)), {"slot_prices": {"map": [2**53] * 40, "reduce": []}}, r"slot_prices: .* 2\^57"),
+        (NO_SLOT, {}, "slot_prices: no slot"),
     ],
 )
-def test_hostile_prices(data: dict[str, Any]) -> None:
-    """Tests that data that is no prices of slots is refused."""
-    with pytest.raises(CertificateInvalid):
-        proved_bound(JobTimes(batch(1)), Certificate("job time", Proof.DUAL, 99, data))
+def test_hostile_prices(problem: Makespan | JobTimes, changes: dict[str, Any], message: str) -> None:
+    """Tests that data that is no prices of slots, or no number of steps, is refused with its place."""
+    refused(problem, slot_prices(**changes), message)
 
 
-@pytest.mark.parametrize("problem_class", [Makespan, JobTimes])
-def test_a_word_that_nothing_is_feasible(problem_class: type[Makespan | JobTimes]) -> None:
-    """Tests that it is contradicted where slots tell that a schedule is feasible, and no certificate is given."""
-    problem = problem_class(Instance(Cluster(["a"]), Workload(["t"], duration=[1])))
-    solution = replace(
-        solve(problem, route="search"),
-        decision=None,
-        objective=None,
-        bound=(None,),
-        termination=Termination.INFEASIBLE,
-        certificates=(),
-    )
-    verdict = certify(problem, solution)
-    assert not verdict.valid
-    assert "nothing makes" in " ".join(verdict.contradicted)
+def test_ends_that_nothing_rules_out() -> None:
+    """Tests that prices prove no end that is early or late, nor one at which slots earn no more than all tasks pay."""
+    problem, equal = Makespan(batch(1)), {"map": [1] * 60, "reduce": []}
 
+    def proved_by(**changes: Any) -> Number:
+        return proved_bound(problem, Certificate("makespan", Proof.DUAL, 99, slot_prices(**changes)))
 
-def test_prices_without_slots() -> None:
-    """Tests that prices of slots that do not exist are refused."""
-    problem = JobTimes(Instance(Cluster(["a"], slots=[0]), Workload(["t"], duration=[1])))
-    with pytest.raises(CertificateInvalid, match="slot"):
-        proved_bound(problem, Certificate("job time", Proof.DUAL, 1, slot_prices()))
+    least = makespan_certificate(problem).claim
+    assert [proved_by(by=by) for by in (1, 400, 10**6)] == [least] * 3
+    assert proved_by(slot_prices=equal, by=21) > proved_by(slot_prices=equal, by=24) == least > 2
 
 
 def test_changed_prices_prove_no_more_than_the_optimum() -> None:
@@ -266,7 +218,6 @@ def test_cases_prove_what_they_claim() -> None:
     problem = JobTimes(batch(5, tasks=48))
     search = ScheduleSearch(problem)
     search.run()
-    assert search.value is not None
     certificate = as_written(search.proof)
     assert proved_bound(problem, certificate) == certificate.claim == search.proof.claim
     data = certificate.data
@@ -296,8 +247,7 @@ def test_cases_that_would_take_hours() -> None:
     problem = JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 2])))
     free = {"scale": 1, "slot_prices": {"map": [], "reduce": []}}
     data = {"step": 5, "limit": 1_300_000, "multipliers": [free], "steps": [{"by": [0] * 2000}]}
-    with pytest.raises(CertificateInvalid, match=r"steps: \d+ costs would have to be compared in all"):
-        proved_bound(problem, Certificate("job time", Proof.DUAL, 5, data))
+    refused(problem, data, r"steps: \d+ costs would have to be compared in all")
 
 
 # Jobs alone ---------------------------------------------------------------------------------------------------------
@@ -317,6 +267,13 @@ def alone_certificate(problem: Makespan | JobTimes, entries: Any) -> Certificate
     return as_written(Certificate(problem.components[0].name, Proof.DUAL, 99, data))
 
 
+def counted(problem: Makespan | JobTimes, proofs: Sequence[Mapping[str, Any]] = ()) -> Certificate:
+    """The certificate of counting, with what is proved of jobs alone."""
+    if isinstance(problem, Makespan):
+        return makespan_certificate(problem, None, proofs)
+    return counting_certificate(problem, proofs)
+
+
 def test_jobs_alone_prove_what_they_claim() -> None:
     """Tests on drawn instances that covers and prices of jobs alone are proved again, and no more than the optimum."""
     forms = set()
@@ -326,11 +283,7 @@ def test_jobs_alone_prove_what_they_claim() -> None:
             if problem.plainly_infeasible is not None:
                 continue
             search, found = searched(problem), best_decision(problem)
-            assert found is not None
-            if isinstance(problem, Makespan):
-                certificate = makespan_certificate(problem, None, search.proofs)
-            else:
-                certificate = counting_certificate(problem, search.proofs)
+            certificate = counted(problem, search.proofs)
             assert search.bound.value <= certificate.claim <= found[0][0]
             assert proved_bound(problem, as_written(certificate)) == certificate.claim
             forms |= {frozenset(entry) for entry in search.proofs}
@@ -355,7 +308,6 @@ def test_changed_covers_prove_no_more_than_the_optimum() -> None:
         if problem.plainly_infeasible is not None:
             continue
         found = best_decision(problem)
-        assert found is not None
         jobs, nodes = JobsAlone(problem), problem.instance.cluster.node_ids.tolist()
         plainly = makespan_certificate(problem).claim
         for job in range(len(problem.jobs)):
@@ -410,11 +362,10 @@ def test_jobs_alone_beside_prices_and_cases() -> None:
 )
 def test_hostile_jobs_alone(entries: Any, message: str) -> None:
     """Tests that data that is no proof of jobs alone is refused, with its place, by each form of certificate."""
-    for problem in (Makespan(one_job(1)[0]), JobTimes(one_job(1)[0])):
-        with pytest.raises(CertificateInvalid, match=message):
-            proved_bound(problem, alone_certificate(problem, entries))
-    with pytest.raises(CertificateInvalid, match=message):
-        proved_bound(problem, Certificate("job time", Proof.DUAL, 9, slot_prices(alone=entries)))
+    instance = one_job(1)[0]
+    refused(Makespan(instance), {"windows": [], "alone": entries}, message)
+    refused(JobTimes(instance), {"windows": [], "alone": entries}, message)
+    refused(JobTimes(instance), slot_prices(alone=entries), message)
 
 
 def test_jobs_alone_that_have_no_maps() -> None:
@@ -423,38 +374,13 @@ def test_jobs_alone_that_have_no_maps() -> None:
     for cluster in (Cluster(["a"], reduce_slots=[1]), Cluster(["a"], slots=[0])):
         kind = int(cluster.reduce_slots[0])
         problem = Makespan(Instance(cluster, Workload(["t"], kind=[kind], duration=[1])))
-        with pytest.raises(CertificateInvalid, match=r"alone\[0\].job: 0 has no maps"):
-            proved_bound(problem, alone_certificate(problem, [entry]))
+        refused(problem, {"windows": [], "alone": [entry]}, r"alone\[0\].job: 0 has no maps")
 
 
 def test_late_and_early_times_prove_nothing() -> None:
     """Tests that a time before the job may begin, and one far beyond its end, add nothing to counting."""
     for problem in (Makespan(one_job(1)[0]), JobTimes(batch(1))):
-        cheap = makespan_certificate if isinstance(problem, Makespan) else counting_certificate
         for time in (-(2**53), -1, 10**9, 2**53):
             for entry in ({"cover": ["n0"]}, {"weight": 0, "task_prices": {"t0": 3}, "remote_price": 2}):
                 given = alone_certificate(problem, [{"job": 0, "to": time, **entry}])
-                assert proved_bound(problem, given) == cheap(problem).claim  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("name", ["solution.json", "solution.npz"])
-def test_jobs_alone_in_files(tmp_path: Path, name: str) -> None:
-    """Tests that covers and prices of jobs alone are written, read and proved, and that forged ones are caught."""
-    caught = set()
-    for seed in (1, 3, 16, 37, 45):
-        problem = Makespan(one_job(seed, slots=1, nodes=3, maps=8)[0])
-        solution = solve(problem)
-        assert solution.optimal
-        write_claim(solution, problem.instance, tmp_path / name)
-        held = read_solution(tmp_path / name, problem.instance)
-        assert certify(problem, held).proved
-        (certificate,) = held.certificates
-        if "alone" not in certificate.data:
-            continue
-        (entry,) = certificate.data["alone"]
-        for changed in ({"to": entry["to"] + SECOND}, {"cover": []}, {"task_prices": {}}):
-            if changed.keys() <= entry.keys():
-                data = {**certificate.data, "alone": [{**entry, **changed}]}
-                forged = replace(held, certificates=(replace(certificate, data=data),))
-                caught |= changed.keys() if not certify(problem, forged).proved else set()
-    assert caught == {"to", "cover", "task_prices"}
+                assert proved_bound(problem, given) == counted(problem).claim

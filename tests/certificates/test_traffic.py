@@ -31,13 +31,8 @@ def test_false_claims_without_nodes() -> None:
     for cases in (Cases(prices), Cases(prices, 0)):
         proof = traffic_certificate(nowhere, cases)
         assert proof.claim == 0
-        lie = replace(
-            solve(nowhere),
-            termination=Termination.NO_SOLUTION,
-            bound=(1, None),
-            certificates=(replace(proof, claim=1),),
-        )
-        assert not certify(nowhere, lie).valid
+        claimed = {"bound": (1, None), "certificates": (replace(proof, claim=1),)}
+        assert not certify(nowhere, replace(solve(nowhere), termination=Termination.NO_SOLUTION, **claimed)).valid
 
 
 def test_prices_of_any_size() -> None:
@@ -60,7 +55,6 @@ def test_proof_by_cases() -> None:
     search = traffic_search(EMPTY, load_profile("exact"))
     assert search.priced(5).proved == 30
     proof = search.proof(5, 31)
-    assert proof is not None
     assert proof.bundle == 0
     assert proof.bound(EMPTY, 5) >= 31
     certificate = load_certificate(EMPTY, 5, proof)
@@ -72,33 +66,24 @@ def test_proof_by_cases() -> None:
     assert proved_bound(EMPTY, replace(certificate, data=without), (30, 6)) <= 6
 
 
+LEAF: dict[str, Any] = {"map_prices": {}, "reduce_prices": {}, "scale": 1}
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"map_prices": {}, "reduce_prices": {}, "scale": 0}, "scale: must be above 0, not 0"),
+        (LEAF | {"scale": 0}, "scale: must be above 0, not 0"),
         ({"map_prices": {}, "reduce_prices": {}}, "scale: must be an integer"),
         ({"reduce_prices": {}, "scale": 1}, "map_prices: must be an object"),
-        ({"map_prices": {"d7": 1}, "reduce_prices": {}, "scale": 1}, 'map_prices: there is no datacenter "d7"'),
-        ({"map_prices": {"d1": 0.5}, "reduce_prices": {}, "scale": 1}, "d1: must be an integer"),
-        ({"map_prices": {"x": 1}, "reduce_prices": {}, "scale": 1}, 'map_prices: there is no datacenter "x"'),
-        ({"map_prices": {}, "reduce_prices": {}, "scale": 1, "reduce": 3}, "reduce: 3 is not the first"),
-        ({"map_prices": {}, "reduce_prices": {}, "scale": 1, "reduce": "j0m0"}, "reduce: 'j0m0' is not the first"),
-        ({"map_prices": {}, "reduce_prices": {}, "scale": 1, "reduce": ["j0r0"]}, "reduce: ['j0r0'] is not the first"),
-        ({"map_prices": {}, "reduce_prices": {}, "scale": 1, "reduce": "j0r0"}, "in: must be an object"),
-        (
-            {
-                "map_prices": {},
-                "reduce_prices": {},
-                "scale": 1,
-                "reduce": "j0r0",
-                "in": {"d7": {"map_prices": {}, "reduce_prices": {}, "scale": 1}},
-            },
-            'in: there is no datacenter "d7"',
-        ),
-        (
-            {"map_prices": {}, "reduce_prices": {}, "scale": 1, "reduce": "j0r0", "in": {"d1": {}}},
-            "scale: must be an integer",
-        ),
+        (LEAF | {"map_prices": {"d7": 1}}, 'map_prices: there is no datacenter "d7"'),
+        (LEAF | {"map_prices": {"d1": 0.5}}, "d1: must be an integer"),
+        (LEAF | {"map_prices": {"x": 1}}, 'map_prices: there is no datacenter "x"'),
+        (LEAF | {"reduce": 3}, "reduce: 3 is not the first"),
+        (LEAF | {"reduce": "j0m0"}, "reduce: 'j0m0' is not the first"),
+        (LEAF | {"reduce": ["j0r0"]}, "reduce: ['j0r0'] is not the first"),
+        (LEAF | {"reduce": "j0r0"}, "in: must be an object"),
+        (LEAF | {"reduce": "j0r0", "in": {"d7": LEAF}}, 'in: there is no datacenter "d7"'),
+        (LEAF | {"reduce": "j0r0", "in": {"d1": {}}}, "scale: must be an integer"),
     ],
 )
 def test_malformed_certificates(data: dict[str, Any], message: str) -> None:
@@ -109,12 +94,11 @@ def test_malformed_certificates(data: dict[str, Any], message: str) -> None:
 
 def test_certificates_that_are_too_deep() -> None:
     """Tests that nesting without end is reported, not followed."""
-    leaf: dict[str, Any] = {"map_prices": {}, "reduce_prices": {}, "scale": 1}
-    data = leaf
+    data = LEAF
     for _ in range(100):
-        data = {**leaf, "reduce": "j0r0", "in": {"d0": data}}
+        data = {**LEAF, "reduce": "j0r0", "in": {"d0": data}}
     assert proved_bound(EMPTY, Certificate("traffic", Proof.DUAL, 30, data)) == 30
-    data = {**leaf, "reduce": "j0r0", "in": {"d0": data}}
+    data = {**LEAF, "reduce": "j0r0", "in": {"d0": data}}
     with pytest.raises(CertificateInvalid, match="in: there are cases within more than 100 others"):
         proved_bound(EMPTY, Certificate("traffic", Proof.DUAL, 30, data))
 
@@ -126,13 +110,8 @@ def test_bug_nested_cases_are_read_from_a_file() -> None:
         cases = Cases(cases.prices, 0, {0: cases})
     own, load = traffic_certificate(EMPTY, cases), load_certificate(EMPTY, 1, cases)
     solution = solve(EMPTY)
-    weak = replace(
-        solution,
-        bound=(own.claim, load.claim),
-        certificates=(own, load),
-        termination=Termination.FEASIBLE,
-        limit=Limit.GAP,
-    )
+    claimed = {"bound": (own.claim, load.claim), "certificates": (own, load)}
+    weak = replace(solution, termination=Termination.FEASIBLE, limit=Limit.GAP, **claimed)
     read = parse_claim(claim_content(weak, EMPTY.instance), EMPTY.instance)
     assert read.certificates == weak.certificates
     assert certify(EMPTY, read).proved
@@ -140,14 +119,9 @@ def test_bug_nested_cases_are_read_from_a_file() -> None:
 
 def test_proofs_of_the_load() -> None:
     """Tests that counting proves the even spread, and that more needs the traffic of a placement."""
-    nothing = SlotPrices.none(EMPTY)
-    assert not nothing.maps.any()
-    assert not nothing.reduces.any()
-    free = Cases(nothing)
+    free = Cases(SlotPrices.none(EMPTY))
     assert proved_bound(EMPTY, load_certificate(EMPTY, 1, free)) == 2
-    with pytest.raises(
-        CertificateInvalid, match="limit: a proof of the load takes the traffic of a placement as given"
-    ):
+    with pytest.raises(CertificateInvalid, match="limit: a proof of the load takes the traffic of a placement"):
         proved_bound(EMPTY, load_certificate(EMPTY, 5, free))
     with pytest.raises(CertificateInvalid, match="limit: must be an integer"):
         proved_bound(EMPTY, replace(traffic_certificate(EMPTY, free), component="load"))

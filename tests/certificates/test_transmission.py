@@ -40,6 +40,7 @@ def test_seeded_faults() -> None:
     assert proved_bound(problem, nothing) < 80
     claimed = replace(solution, bound=(81,), certificates=(replace(solution.certificates[0], claim=81),))
     assert not certify(problem, claimed).valid
+    no_node = 'there is no node "D9"'
     wrong: list[tuple[str, Any, str]] = [
         ("order", "R1", "order: must be a list, not 'R1'"),
         ("order", ["R1", "R1"], "order: must name every pending reduce once"),
@@ -50,11 +51,7 @@ def test_seeded_faults() -> None:
         ("states", [{"on": ["D9"], "prices": []}], "on: there is no node 'D9'"),
         ("states", [{"on": [["D1"]], "prices": []}], "on: there is no node ['D1']"),
         ("states", [{"on": [], "prices": [3]}], "prices: must hold objects, not 3"),
-        (
-            "states",
-            [{"on": [], "prices": [{"nodes": {"D9": 1}, "unplaced": 0}]}],
-            'prices.nodes: there is no node "D9"',
-        ),
+        ("states", [{"on": [], "prices": [{"nodes": {"D9": 1}, "unplaced": 0}]}], f"prices.nodes: {no_node}"),
         ("states", [{"on": [], "prices": [{"nodes": {}, "unplaced": 0.5}]}], "unplaced: must be an integer"),
         ("charges", {"nodes": {}, "unplaced": 0, "jobs": {"J9": {}}}, 'charges.jobs: there is no job "J9"'),
         ("charges", {"nodes": {"D9": 1}, "unplaced": 0, "jobs": {}}, 'charges.nodes: there is no node "D9"'),
@@ -71,7 +68,7 @@ def test_charges_of_jobs_are_read_back() -> None:
     """Tests that prices of a job's places, negative ones and large ones too, are read and prove no more than 80."""
     problem = Transmission(example())
     solution = solve(problem)
-    for price in (-3, 0, 5, 2**53):
+    for price in (-3, 2**53):
         charges = {"nodes": {"D1": price}, "unplaced": price, "jobs": {"J": {"D2": price}}}
         certificate = replace(solution.certificates[0], data={**tree(solution), "charges": charges})
         assert proved_bound(problem, certificate) == 80
@@ -118,7 +115,6 @@ def test_any_prices_give_a_bound(problem: Problem, count: int, random: Any) -> N
     pairs = np.array([[random.randint(-3, 20) for _ in row] for row in problem.barred])
     bound = problem.price_bound(count * problem.grid, nodes * problem.grid, pairs * problem.grid)
     best = best_placement(problem)
-    assert best is not None
     assert Fraction(bound, problem.grid) <= best[0][0]
 
 

@@ -183,11 +183,3 @@ class Asked:
     def settle(self, box: Box, multipliers: Ints, limit: int) -> int | None:
         self.asked.append((box.upper.tolist(), int(multipliers[0]), limit))
         return int(multipliers[0])
-
-
-def test_each_step_is_about_its_own_part() -> None:
-    """Tests that parts come in order, the lesser values first, each with its own multipliers and the limit."""
-    asked = Asked()
-    tree = Tree([np.array([some]) for some in (4, 5, 6)], [Step((1,), Branch(0, 0)), Step((0,)), Step((2, 0))])
-    assert tree.bound(asked, 7) == 5
-    assert asked.asked == [([1], 5, 7), ([0], 4, 7), ([1], 6, 7), ([1], 4, 7)]

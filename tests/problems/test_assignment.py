@@ -7,7 +7,7 @@ import pytest
 from replica_instances import racked
 
 from optsched.core.errors import InputError
-from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.instances.generate import generate
 from optsched.problems import Lsap, problem
 from optsched.problems.assignment import Pool, TabledProblem, minimum_by_row
@@ -31,27 +31,6 @@ def test_violations(idle: list[int], nodes: list[int], expected: list[str]) -> N
     """Tests that exactly min(tasks, idle slots) tasks run, and no more on a node than its idle slots."""
     problem = racked(idle, [[0], [0], [0]])
     assert [str(entry) for entry in problem.violations(problem.placement(nodes))] == expected
-
-
-def test_best_node_bound() -> None:
-    """Tests the cheap bound: every task on its own best node with an idle slot, the cheapest `count` of them."""
-    problem = racked([1, 0, 1, 1], [[0], [0], [1], [2], []], levels=(0, 1, 5))
-    (bound,) = problem.cheap_bounds()
-    assert (bound.name, bound.component, bound.value) == ("best-node", "locality-cost", 0)
-    assert racked([0, 1, 0, 0], [[0], [2]], levels=(0, 1, 5)).cheap_bounds()[0].value == 1
-    assert racked([0, 0, 0, 0], [[0]]).cheap_bounds()[0].value == 0
-    assert racked([3, 3, 0, 0], [[2], [2]], levels=(0, 1, 5)).cheap_bounds()[0].value == 10
-
-
-def test_price_bound() -> None:
-    """Tests the bound that prices prove, by hand: count price x count less all rents."""
-    problem = racked([1, 1, 0, 0], [[0], [0], [0]], levels=(0, 1, 5))
-    free = np.zeros(4, dtype=np.int64)
-    assert problem.price_bound(1, np.array([1, 0, 0, 0]), np.array([0])) == 2 * 1 - 1 * 1
-    assert problem.price_bound(1, np.array([1, -9, 0, 0]), np.array([0])) == 1
-    assert problem.price_bound(0, free, np.array([0])) == 0
-    assert problem.price_bound(2, free, np.array([0])) == 2 * 2 - 3 * 2
-    assert racked([0] * 4, [[0]]).price_bound(9, free, np.array([9])) == 0
 
 
 def test_classes() -> None:
@@ -87,16 +66,6 @@ def test_bug_slots_past_what_int64_adds() -> None:
     problem = Lsap(Instance(cluster, Workload(["t1", "t2"])))
     assert problem.count == 2
     assert problem.evaluate(problem.placement([0, 0])) == (2,)
-
-
-def test_prices_of_busy_nodes() -> None:
-    """Tests that only nodes with an idle slot are places to go to: a task without replicas goes to the cheapest one."""
-    cluster = Cluster(["a", "b", "busy"])
-    workload = Workload(["t"])
-    problem = Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1, 1, 0])))
-    pools = np.zeros(1, dtype=np.int64)
-    # Placed it pays 4, and costs 1 and the slot's 2; both slots, at 2 and 3, are paid back.
-    assert problem.price_bound(4, np.array([2, 3, 0]), pools) == 4 - (4 - (1 + 2)) - (2 + 3)
 
 
 def test_classes_of_rows_are_those_of_keys() -> None:

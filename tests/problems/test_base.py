@@ -259,6 +259,5 @@ def test_problems_pickle(name: str) -> None:
     with pytest.raises(TypeError):
         again.parameters["new"] = 1
     decision = solve(posed).decision
-    assert decision is not None
     assert (again.evaluate(decision), again.violations(decision)) == (posed.evaluate(decision), [])
     assert again.cheap_bounds() == posed.cheap_bounds()

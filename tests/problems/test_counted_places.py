@@ -26,7 +26,6 @@ COUNTED = [name for name, kind in PROBLEMS.items() if issubclass(kind, CountedPl
 def posed(name: str, seed: int) -> list[Any]:
     """The problem with each of its parameters on a small drawn instance."""
     record = records()[name]
-    assert record.family is not None
     instance = generate(record.family, seed=seed, **record.sizes)
     found = [optsched.problem(name, instance, **parameters) for parameters in ({}, *record.variants)]
     return [problem for problem in found if problem.plainly_infeasible is None]

@@ -19,7 +19,6 @@ from optsched.core.instance import Cluster, Instance, Ragged, State, Topology, W
 from optsched.problems import distances as module
 from optsched.problems.distances import (
     NearestAreas,
-    NestedAreas,
     cluster_places,
     distances,
     nested_areas,
@@ -80,11 +79,9 @@ def test_snapshots_share_the_matrix() -> None:
     instance = posed(Topology("distance", DISTANCES), 4)
     later = instance.with_state(State.initial(instance.cluster, instance.workload, idle_slots=[0] * 4))
     assert distances(later) is distances(instance)
-    whole = whole_distances(instance)
-    assert whole is not None
     assert whole_places(later) is whole_places(instance)
     assert not distances(instance).flags.writeable
-    assert not whole[0].flags.writeable
+    assert not whole_distances(instance)[0].flags.writeable
     assert distances(posed(Topology("distance", DISTANCES), 4)) is not distances(instance)
 
 
@@ -94,32 +91,43 @@ def test_missing_topology() -> None:
         distances(posed(None))
 
 
-def test_every_rate_that_is_none() -> None:
-    """Tests that each rate of 0, or too small to divide by, is reported with its place."""
+@pytest.mark.parametrize(
+    ("topology", "faults"),
+    [
+        (
+            Topology("rate", [[0.0, 0.0, 1.0], [1.0, 0.0, 5e-324], [1.0, 1.0, 0.0]]),
+            [r"topology.rate\[0\]\[1\]: .*give one in MB/s, above 0", r"topology.rate\[1\]\[2\]"],
+        ),
+        (Topology("links", links=(("a", "b", 1.0), ("c", "s", 1.0))), ['topology.links: .* "c" .*"a"']),
+        (Topology("links", links=(("a", "b", 1.0), ("c", "a", 5e-324))), ['topology.links: .* "c" .*"a"']),
+        (Topology("links", links=(("a", "c", 1.0), ("b", "s", 1.0))), ['topology.links: .* "b" .*"a"']),
+    ],
+)
+def test_places_that_nothing_joins(topology: Topology, faults: list[str]) -> None:
+    """Tests that each rate of 0, or too small to divide by, and each node that no path joins to the first is named."""
     with pytest.raises(InputError) as caught:
-        distances(posed(Topology("rate", [[0.0, 0.0, 1.0], [1.0, 0.0, 5e-324], [1.0, 1.0, 0.0]])))
-    assert [fault.place for fault in caught.value.faults] == ["topology.rate[0][1]", "topology.rate[1][2]"]
-    assert "give one in MB/s, above 0" in str(caught.value)
-
-
-def test_every_node_that_no_link_reaches() -> None:
-    """Tests that nodes which no path joins to the first are named, or joined by one too slow."""
-    with pytest.raises(InputError) as caught:
-        distances(posed(Topology("links", links=(("a", "b", 1.0), ("c", "s", 1.0), ("d", "a", 5e-324))), 4))
-    assert [re.findall('"(.)"', fault.message) for fault in caught.value.faults] == [["c", "a"], ["d", "a"]]
-    with pytest.raises(InputError) as caught:
-        distances(posed(Topology("links", links=(("a", "c", 1.0), ("b", "s", 1.0)))))
-    assert [re.findall('"(.)"', fault.message) for fault in caught.value.faults] == [["b", "a"]]
+        distances(posed(topology))
+    for fault, pattern in zip(caught.value.faults, faults, strict=True):
+        assert re.match(pattern, str(fault))
 
 
 def test_too_many_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a matrix which would fill the memory is refused with the limit."""
-    monkeypatch.setattr(module, "MOST_NODES", 2)
+    """Tests that a matrix which would fill the memory is refused with the limit, of nodes or of their places."""
     hops = Topology("hops", hops={"node": 0, "rack": 1, "off_rack": 2})
+    assert distances(posed(hops)).shape == (3, 3)
+    monkeypatch.setattr(module, "MOST_NODES", 2)
     with pytest.raises(InputError, match="few: topology: 3 nodes have no dense matrix of distances here: 2 at most"):
         distances(posed(hops))
-    monkeypatch.setattr(module, "MOST_NODES", 3)
-    assert distances(posed(hops)).shape == (3, 3)
+    below = nested_areas(posed(Topology("links", links=[(node, "s", 1.0) for node in "abcd"]), 4))
+    assert (below.areas.tolist(), below.lengths.tolist()) == ([[0] * 4], [0, 2])  # few switches need no matrix
+    text = r"few: topology: nodes at {} places have no dense matrix .*: 2 places at most"
+    parted = Topology("links", links=[(node, "s", 1.0 + at) for at, node in enumerate("abcd")])
+    with pytest.raises(InputError, match=text.format(4)):
+        nested_areas(posed(parted, 4))
+    for form in ("distance", "rate"):
+        matrix = np.ones((3, 3)) - np.eye(3) * (form == "distance")
+        with pytest.raises(InputError, match=text.format(3)):
+            cluster_places(posed(Topology(form, matrix)).cluster, "few")
 
 
 @pytest.mark.parametrize(
@@ -143,8 +151,8 @@ def test_too_many_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_whole_distances(form: str, entry: float, expected: tuple[int, int] | None) -> None:
     """Tests numerator and denominator of a distance between two nodes, up to the finest grid and the largest number."""
     found = whole_distances(posed(Topology(form, [[0.0, entry], [entry, 0.0]]), 2))
-    assert (found if found is None else (found[0].tolist(), found[1])) == (
-        expected if expected is None else ([[0, expected[0]], [expected[0], 0]], expected[1])
+    assert (found and (found[0].tolist(), found[1])) == (
+        expected and ([[0, expected[0]], [expected[0], 0]], expected[1])
     )
 
 
@@ -161,12 +169,9 @@ def test_slowest_link() -> None:
 def test_nested_areas(instance: Instance) -> None:
     """Tests that areas say of each pair of nodes what the matrix says, plainly and in whole units."""
     found, exactly, whole = nested_areas(instance), whole_areas(instance), whole_distances(instance)
-    assert found is not None
     node = np.arange(len(instance.cluster))
     level = found.level(node[:, None], node)
     assert found.lengths[level].tolist() == distances(instance).tolist()
-    assert exactly is not None
-    assert whole is not None
     assert (exactly[0].lengths[level].tolist(), exactly[1]) == (whole[0].tolist(), whole[1])
     assert nested_areas(instance) is found
     for inner, outer in itertools.pairwise(found.areas):  # each area is within one of the next level
@@ -194,18 +199,6 @@ def test_distances_that_are_no_nested_areas() -> None:
         nested_areas(posed(None))
 
 
-def test_too_many_places_of_links(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that nodes below few switches need no matrix, and that too many places are reported with their number."""
-    monkeypatch.setattr(module, "MOST_NODES", 2)
-    links = [(node, "s", 1.0) for node in "abcd"]
-    found = nested_areas(posed(Topology("links", links=links), 4))
-    assert found is not None
-    assert (found.areas.tolist(), found.lengths.tolist()) == ([[0] * 4], [0, 2])
-    parted = [(node, "s", 1.0 + at) for at, node in enumerate("abcd")]
-    with pytest.raises(InputError, match=r"few: topology: nodes at 4 places have no dense matrix .*: 2 places at most"):
-        nested_areas(posed(Topology("links", links=parted), 4))
-
-
 @st.composite
 def clusters(draw: st.DrawFn) -> Cluster:
     """Up to nine nodes: below switches that links join in any way, or in racks that may be nearer than nodes."""
@@ -226,7 +219,6 @@ def clusters(draw: st.DrawFn) -> Cluster:
 def pair_by_pair(cluster: Cluster) -> list[list[float]]:
     """Distances by racks, or along the links by Floyd and Warshall, with no notion of places."""
     topology, each = cluster.topology, range(len(cluster))
-    assert topology is not None
     if topology.hops is not None:
         hops, rack = topology.hops, cluster.rack.tolist()
         near = [["rack" if rack[one] == rack[other] != -1 else "off_rack" for other in each] for one in each]
@@ -295,36 +287,11 @@ def test_places_of_many_nodes() -> None:
     assert cluster_places(racks).pairs(np.array([0, 0, 0]), np.array([0, 1, 1000])).tolist() == [3, 2, 4]
 
 
-@pytest.mark.parametrize("form", ["distance", "rate"])
-def test_too_large_a_matrix(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
-    """Tests that a given matrix of too many nodes is refused with the limit, as places too."""
-    monkeypatch.setattr(module, "MOST_NODES", 2)
-    with pytest.raises(InputError, match=r"few: topology: nodes at 3 places have no dense matrix .*: 2 places at most"):
-        cluster_places(posed(Topology(form, np.ones((3, 3)) - np.eye(3) * (form == "distance"))).cluster, "few")
-
-
-#: n0 and n1 in one rack, n2 and n3 in another, below one switch; n4 beyond it.
-AREAS = NestedAreas(np.array([[0, 0, 1, 1, 2], [0, 0, 0, 0, 1], [0] * 5]), np.array([0.0, 1.0, 3.0, 7.0]))
-
-
-def test_levels_and_the_farthest() -> None:
-    """Tests the level of each pair, and that the farthest level is that of a node with idle slots."""
-    rows = Ragged.from_rows([[0], [0, 2], [4, 1]])
-    everywhere = NearestAreas(AREAS, rows, np.ones(5, dtype=bool))
-    row, node = np.repeat(np.arange(3), 5), np.tile(np.arange(5), 3)
-    assert everywhere.level(row, node).reshape(3, 5).tolist() == [[0, 1, 2, 2, 3], [0, 1, 0, 1, 3], [1, 0, 2, 2, 0]]
-    assert everywhere.farthest.tolist() == [3, 3, 2]
-    near = NearestAreas(AREAS, rows, np.array([True, False, True, False, False]))
-    assert near.farthest.tolist() == [2, 0, 2]
-    assert [list(map(len, areas)) for areas in near.idle_areas] == [[1, 2, 0], [1, 2, 1], [1, 1, 1], [1, 1, 1]]
-
-
 @given(st.data())
 def test_against_the_matrix(data: st.DataObject) -> None:
     """Tests levels and least costs with prices against minima over rows of the matrix."""
     instance = data.draw(nested())
     found, nodes = nested_areas(instance), len(instance.cluster)
-    assert found is not None
     some = st.lists(st.integers(0, nodes - 1), min_size=1, max_size=3, unique=True)
     rows = Ragged.from_rows(data.draw(st.lists(some, min_size=1, max_size=4)))
     idle = np.zeros(nodes, dtype=bool)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from optsched.core.errors import InputError, MissingField, TooLarge, UsageError
-from optsched.core.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, State, Workload
+from optsched.core.instance import RUNNING, Cluster, Instance, Ragged, State, Workload
 from optsched.problems import Flow
 from optsched.problems.base import GRID
 from optsched.problems.flow import effective_load
@@ -46,20 +46,6 @@ def on_grid(value: float) -> Fraction:
     return Fraction(round(value * GRID), GRID)
 
 
-def penalties(problem: Flow, task: int = 0) -> list[float]:
-    """Cost of one task on each idle node, MB/s."""
-    nodes = problem.idle_nodes
-    costs: list[float] = (problem.pair_units(np.full(len(nodes), task), nodes) / GRID).tolist()
-    return costs
-
-
-def test_effective_load() -> None:
-    """Tests e_m: sum less population deviation; of one task its rate, of none nothing (Hsu and Freeh, note 4)."""
-    assert [effective_load(np.array(rates)) for rates in ([], [3.0], [3.0, 5.0], [4.0, 4.0])] == [0, 3, 7, 8]
-    assert posed([[0]], [2.0]).effective_loads().tolist() == [7, 0, 0]
-    assert posed([[0]], [2.0], idle=[0, 1, 1]).effective_loads().tolist() == [0, 0]
-
-
 def test_effective_load_rounds_once() -> None:
     """Tests that e_m is that of fractions: the sum and the variance are each rounded once, whatever the rates."""
     rng = np.random.default_rng(0)
@@ -71,23 +57,6 @@ def test_effective_load_rounds_once() -> None:
         assert effective_load(rates) == float(sum(held)) - math.sqrt(variance)
 
 
-def test_penalty_by_hand() -> None:
-    """Tests R (1 + r_out/R_out + f_c) + R (1 + e_m/R_in) on the source's node, in its rack, and across."""
-    problem = posed([[0]], [10.0])
-    assert penalties(problem) == pytest.approx([10 * 1.2 + 10 * (1 + 7 / 80), 10 * 1.3 + 10, 10 * 2.2 + 10], abs=1e-6)
-    placement = problem.placement([1])
-    assert problem.evaluate(placement) == (on_grid(23.0),)
-
-
-def test_listed_running_maps() -> None:
-    """Tests that maps listed as running count where they run, with the rate of that node; reduces do not."""
-    nodes = cluster(type=[0, 1, 1], type_ids=["c1", "c2"])
-    workload = Workload(["m", "r", "t"], kind=[MAP, REDUCE, MAP], rate_in_by_type=[[1.0, 4.0], [9.0, 9.0], [2.0, 3.0]])
-    state = State.initial(nodes, workload, status=[RUNNING, RUNNING, 0], node=[1, 1, -1])
-    problem = Flow(Instance(nodes, workload, state))
-    assert [rates.tolist() for rates in problem.running_rates] == [[], [4.0], []]
-
-
 @pytest.mark.parametrize("scale", [0, -1, "rate_on", True])
 def test_wrong_scale(scale: Any) -> None:
     """Tests that a divisor that is no positive number and no rate's name is refused."""
@@ -95,46 +64,41 @@ def test_wrong_scale(scale: Any) -> None:
         posed([[0]], [1.0], scale=scale)
 
 
+RATE = "tasks[0].rate_in: flow needs the task's input rate in MB/s"
+POSITIVE = "flow needs a positive rate"
+
+
 @pytest.mark.parametrize(
     ("columns", "rows", "rates", "parameters", "faults"),
     [
-        ({}, [[]], [np.nan], {}, ["tasks[0].rate_in: flow needs the task's input rate in MB/s"]),
+        ({}, [[]], [np.nan], {}, [RATE]),
         (
             {"type": [0, -1, -1], "type_ids": ["c1"]},
             [[]],
             [np.nan],
             {},
-            [
-                "tasks[0].rate_in: flow needs the task's input rate in MB/s on nodes without a type",
-                'tasks[0].rate_in: flow needs the task\'s input rate in MB/s on nodes of type "c1"',
-            ],
+            [f"{RATE} on nodes without a type", f'{RATE} on nodes of type "c1"'],
         ),
         (
             {"rate_out": [np.nan, 0.0, 85.0]},
             [[0, 1, 2], [0]],
             [1.0, 1.0],
             {},
-            [
-                "nodes[0].rate_out: flow needs a positive rate: tasks read their blocks from this node",
-                "nodes[1].rate_out: flow needs a positive rate: tasks read their blocks from this node",
-            ],
+            [f"nodes[{node}].rate_out: {POSITIVE}: tasks read their blocks from this node" for node in (0, 1)],
         ),
         (
             {"rate_in": [80.0, np.nan, 0.0]},
             [[]],
             [1.0],
             {},
-            [
-                "nodes[1].rate_in: flow needs a positive rate, or scale=1 (literal)",
-                "nodes[2].rate_in: flow needs a positive rate, or scale=1 (literal)",
-            ],
+            [f"nodes[{node}].rate_in: {POSITIVE}, or scale=1 (literal)" for node in (1, 2)],
         ),
         (
             {"rate_process": [np.nan, 1.0, 1.0]},
             [[]],
             [1.0],
             {"scale": "rate_process"},
-            ["nodes[0].rate_process: flow needs a positive rate, or scale=1 (literal)"],
+            [f"nodes[0].rate_process: {POSITIVE}, or scale=1 (literal)"],
         ),
         ({"rate_in": [np.nan] * 3, "rate_out": [np.nan] * 3}, [[]], [1.0], {"scale": 1}, []),
     ],

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from congestion_instances import instances, paper, problems
+from congestion_instances import paper, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,7 +28,7 @@ from optsched.core.instance import (
 )
 from optsched.core.placement import NONE
 from optsched.core.results import Violation
-from optsched.problems import Flow, FlowCongestion, flow_congestion
+from optsched.problems import FlowCongestion, flow_congestion
 from optsched.problems.base import GRID
 from optsched.searches.enumeration import best_placement
 
@@ -58,16 +58,6 @@ def value(problem: FlowCongestion, nodes: list[int]) -> float:
     return float(problem.evaluate(problem.placement(nodes))[0])
 
 
-def test_penalty_by_hand() -> None:
-    """Tests two Terasorts beside a Grep on a node of cluster 1: e_m = 18.51 - 4.2002, over 85."""
-    problem = posed([[0.23], []], [9.14, 9.14], f_c=(0, 0, 0))
-    together = 2 * 9.14 * (2 + (18.51 - 4.200214) / 85)
-    assert value(problem, [0, 0]) == pytest.approx(together, abs=1e-5)
-    assert value(problem, [0, 1]) == pytest.approx(9.14 * (2 + (9.37 - 4.455) / 85) + 9.14 * (2 + 9.14 / 85), abs=1e-5)
-    literal = posed([[0.23], []], [9.14, 9.14], f_c=(0, 0, 0), scale=1)
-    assert value(literal, [0, 0]) == pytest.approx(2 * 9.14 * (2 + 18.51 - 4.200214), abs=1e-4)
-
-
 class TestConvexity:
     """Where one more task may cost less than the one before (Hsu and Freeh, note 5)."""
 
@@ -79,18 +69,6 @@ class TestConvexity:
         assert value(problem, [0, 1]) == pytest.approx(12.4002, abs=5e-5)
         assert value(problem, [0, 0]) == pytest.approx(12.3525, abs=5e-5)
         assert best_placement(problem)[0] == problem.evaluate(problem.placement([0, 0]))  # type: ignore[index]
-
-    @pytest.mark.parametrize("scale", [1, 85])
-    def test_how_often(self, scale: float) -> None:
-        """Tests how many second differences are negative with up to three of Table 3's maps running: 13 of 840."""
-        negative = total = 0
-        for rates in TABLE3:
-            for size, rate in itertools.product(range(4), rates):
-                for running in itertools.combinations_with_replacement(rates, size):
-                    problem = posed([list(running), list(running)], [rate] * 4, scale=scale)
-                    second = np.diff(problem.pattern_units(0), 2)
-                    negative, total = negative + int((second < 0).sum()), total + len(second)
-        assert (negative, total) == (13, 840)
 
 
 class TestReduces:
@@ -107,15 +85,6 @@ class TestReduces:
         )
         given: dict[str, Any] = {"status": [FINISHED, FINISHED, PENDING, PENDING], "node": [0, 1, -1, -1]}
         return Instance.initial(cluster, workload, out_in_use=[42.5, 0.0], **{**given, **state})
-
-    @pytest.mark.parametrize(
-        ("weights", "on_n1", "on_n2"), [("literal", 1.5 + 1.1, 1.6 + 1.0), ("shuffle", 1.4, 0.75 * 1.6 + 0.25)]
-    )
-    def test_read_cost(self, weights: str, on_n1: float, on_n2: float) -> None:
-        """Tests r_out/R_out + f_c of each source, with 1 each or the share of the 40 MB that have a node."""
-        problem = FlowCongestion(self.instance(), weights=weights)
-        row = int(problem.classes.of_task[list(problem.tasks).index(3)])
-        assert (problem.read_units[row] / GRID).tolist() == pytest.approx([10 * on_n1, 10 * on_n2], abs=1e-5)
 
     def test_slots_of_their_own(self) -> None:
         """Tests the violations: too many of either kind on a node, and too few placed, each with its kind."""
@@ -135,27 +104,10 @@ class TestReduces:
         assert not problem.violations(problem.placement([1, 0]))
 
 
-class TestAgainstFlow:
-    """What relates the problem to `flow`, whose loads are frozen."""
-
-    @given(instances())
-    def test_frozen_units_are_those_of_flow(self, instance: Instance) -> None:
-        """Tests that with loads frozen a map costs what it does in `flow`, up to a rounding, where no reduce runs."""
-        reduces = instance.workload.kind == REDUCE
-        if not (reduces & (instance.state.status != FINISHED)).any():
-            flow, problem = Flow(instance), FlowCongestion(instance)
-            nodes = problem.idle_nodes
-            assert np.array_equal(nodes, flow.idle_nodes)
-            if len(problem.tasks):
-                frozen = problem.frozen_units[problem.classes.of_task]
-                assert np.abs(frozen - flow.class_units[flow.classes().of_task]).max(initial=0) <= 1
-
-
 @given(problems(), st.data())
 def test_any_prices_bound_the_optimum(problem: FlowCongestion, data: st.DataObject) -> None:
     """Tests that what any prices prove, negative or absurd, is at most the optimum; so is the cheap bound."""
     best = best_placement(problem)
-    assert best is not None
     limit = data.draw(st.sampled_from([10, 30 * GRID, 2**53]))
 
     def prices(length: int) -> Ints:
@@ -200,13 +152,6 @@ class TestPatterns:
             assert not any(found[0])
             assert problem.pattern_units(host)[0] == 0
             assert not problem.patterns(host).flags.writeable
-
-    def test_seventy(self) -> None:
-        """Tests that four types and four slots have 70 patterns, shared by nodes with equal slots."""
-        problem = posed([[1.0], []], [rate for rate in TABLE3[0] for _ in range(4)])
-        assert [len(problem.patterns(host)) for host in (0, 1)] == [70, 70]
-        assert problem.patterns(0) is problem.patterns(1)
-        assert not np.array_equal(problem.pattern_units(0), problem.pattern_units(1))
 
     @pytest.mark.parametrize(("name", "limit"), [("MOST_PATTERNS", 5), ("MOST_ENTRIES", 7)])
     def test_too_many(self, name: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:

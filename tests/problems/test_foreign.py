@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from outside_packages import PACKAGE, CommandLine, install, on_path, project
 
 from optsched.certificates import certify
-from optsched.core.errors import Fault, HeuristicFailed, ProblemFailed, UsageError
+from optsched.core.errors import Fault, ProblemFailed, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Proof, Sense, Value, Violation
@@ -148,13 +148,6 @@ def test_what_a_problem_may_raise() -> None:
     assert solve(posed()).objective == (2, Fraction(1, 2))
 
 
-def test_a_step_that_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that the step which a package's problem states is what is known of it."""
-    assert stated(posed(), "first_step", None) is None
-    monkeypatch.setattr(Broken, "how", {"first_step": Fraction(1, 2)})
-    assert stated(posed(), "first_step", None) == Fraction(1, 2)
-
-
 def test_a_heuristic_is_not_blamed_for_its_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a problem's own fault inside a heuristic is reported as the problem's."""
 
@@ -245,13 +238,3 @@ def test_bug_a_fault_of_a_model_ended_the_gaps_of_all_instances(tmp_path: Path) 
     assert line.startswith(
         "optsched: error: consolidation-n9-t21-seed0: consolidation: optsched-consolidation raised ZeroDivisionError"
     )
-
-
-def test_a_failing_heuristic_stays_one() -> None:
-    """Tests that an exception of a heuristic's own is reported as the heuristic's, on a problem of a package too."""
-
-    def fails(problem: Problem, rng: Any) -> list[str]:
-        raise ValueError("mine")
-
-    with pytest.raises(HeuristicFailed, match="raised ValueError: mine"):
-        gap(posed(), fails).run.raise_if_failed()

@@ -25,13 +25,6 @@ def test_weights_of_groups() -> None:
     assert problem.value_in_words == "weighted sum of 2 job times"
 
 
-def test_exact_times() -> None:
-    """Tests that times are rounded once, as they are written, and that nothing is lost of large ones."""
-    problem = JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2", "t3"], duration=[0.1, 0.2, 1e8])))
-    schedule = problem.schedule([0, 0, 0], [0, 100_000, 300_000])
-    assert problem.evaluate(schedule) == (Fraction(1, 10) + Fraction(3, 10) + 10**8 + Fraction(3, 10),)
-
-
 def test_what_is_told_beside_the_sum() -> None:
     """Tests the mean and the longest job time, and that nothing is told of no job."""
     problem = JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[1, 2])))
@@ -70,12 +63,6 @@ def test_counting_against_enumeration() -> None:
             assert max(bound.value for bound in problem.cheap_bounds()) <= counted <= optimum
             closed += counted == optimum
     assert closed > 25
-
-
-def test_counting_without_jobs() -> None:
-    """Tests that nothing takes no time."""
-    problem = next(found for found, _ in proved(JobTimes, range(80)) if not len(found.jobs))
-    assert problem.counted_total() == 0
 
 
 def test_jobs_that_end_later_alone() -> None:

@@ -38,28 +38,17 @@ def test_makespan_and_work() -> None:
     placement = problem.placement([0, 1, 1])
     assert problem.evaluate(placement) == (4, 1 + 1 + 3)
     assert [counts.tolist() for counts in problem.counts(placement)] == [[1, 1, 0], [0, 1, 0]]
-    assert problem.cluster_makespan(placement) == 9
-    assert problem.throughput(placement) == 3 / 5
-    assert problem.evaluate(problem.placement([2, 1, 1])) == (12, 3 + 1 + 3)
-    assert posed([2, 0, 9], [[0], [0, 1], []], w_loc=2, w_rem=7).evaluate(placement) == (9, 11)
+    assert (problem.cluster_makespan(placement), problem.throughput(placement)) == (9, 3 / 5)
 
 
 def test_no_task() -> None:
     """Tests that without tasks everything is 0 and there is no throughput."""
     problem = posed([5, 0], [])
     placement = problem.placement([])
-    assert problem.evaluate(placement) == (0, 0)
-    assert problem.throughput(placement) is None
+    assert (problem.evaluate(placement), problem.throughput(placement)) == ((0, 0), None)
     assert [entry.value for entry in problem.cheap_bounds()] == [0, 0, 0]
     assert posed([], []).evaluate(placement) == (0, 0)
     assert posed([0], []).cluster_makespan(placement) == 0
-
-
-def test_every_task_is_placed() -> None:
-    """Tests that a task left out is a violation by name, and that slots play no part."""
-    problem = posed([0], [[0], [0]])
-    assert [str(entry) for entry in problem.violations(problem.placement([-1, 0]))] == ["every-task-placed(t0) by 1"]
-    assert problem.violations(problem.placement([0, 0])) == []
 
 
 @pytest.mark.parametrize(
@@ -87,24 +76,22 @@ def test_fractional_loads(loads: list[float], mend: str) -> None:
 
 def test_refused_weights_and_sizes() -> None:
     """Tests that remote work below local work, no server, and totals past 2^53 are bad input, other weights usage."""
-    with pytest.raises(UsageError, match="latency: w_rem=1 is less than w_loc=2"):
-        posed([0], [[0]], w_loc=2, w_rem=1)
     own = replace(posed([0], [[0]]).instance, parameters={"latency": {"w_loc": 2, "w_rem": 1}})
     with pytest.raises(InputError, match=r"posed: parameters\.latency\.w_rem: 1 is less than w_loc=2"):
         Latency(own)
     equal = replace(own, parameters={"latency": {"w_loc": 2, "w_rem": 2}})
-    with pytest.raises(UsageError, match="latency: w_rem=1 is less than w_loc=2"):
-        Latency(equal, w_rem=1)
+    for instance, weights in ((equal, {"w_rem": 1}), (replace(own, parameters={}), {"w_loc": 2, "w_rem": 1})):
+        with pytest.raises(UsageError, match="latency: w_rem=1 is less than w_loc=2"):
+            Latency(instance, **weights)
     with pytest.raises(InputError, match=r"^posed: latency: nodes: latency needs a server to place tasks on"):
         posed([], [[]])
     posed([2**53 - 3], [[0]])
     posed([0], [[0]], w_rem=2**53)
     with pytest.raises(InputError, match=r"loads and work may total past 2\^53; scale them down"):
         posed([2**53 - 2], [[0]])
-    for wrong in (0, 1.5, "x"):
-        for weight in ("w_loc", "w_rem"):
-            with pytest.raises(UsageError, match=f"latency: {weight}="):
-                posed([0], [[0]], **{weight: wrong})
+    for wrong, weight in product((0, 1.5, "x"), ("w_loc", "w_rem")):
+        with pytest.raises(UsageError, match=f"latency: {weight}="):
+            posed([0], [[0]], **{weight: wrong})
 
 
 def test_room() -> None:
@@ -138,11 +125,6 @@ def test_counting_bound_by_hand() -> None:
     assert posed([0, 0], [[], [], []]).counting_bound() == 6
     assert posed([4, 0], [[0]]).counting_bound() == 3
     assert posed([0] * 5, [[server] for server in range(4) for _ in range(4)]).counting_bound() == 4
-
-
-def test_least_work_bound() -> None:
-    """Tests that the least work has only the tasks without replicas remote."""
-    assert bound(posed([9, 0], [[0], [0], []]), "least-work").value == 5
 
 
 @pytest.mark.parametrize(
@@ -219,14 +201,6 @@ def test_room_that_no_mix_of_tasks_fills_is_not_counted() -> None:
     assert many.fillable(3004 * 1500 + 1).tolist() == [3004 * 1500]  # a multiple of 2 is all that is asked for
 
 
-def test_room_between_weights_rules_a_limit_out() -> None:
-    """Tests that counting sees that two tasks of 2 do not fit into 3 and 1, where l** does not."""
-    problem = posed([0, 2], [[0, 1], [0, 1]], w_loc=2, w_rem=5)
-    assert problem.counting_bound() == 3
-    assert not problem.fits(3, 0)
-    assert problem.fits(4, 0)
-
-
 def test_prices_bound_the_remote_tasks() -> None:
     """Tests the bound by prices by hand: a server of five units with three tasks of its own, and a remote task."""
     workload = Workload(["a", "b", "c", "d"], replicas=Ragged.from_rows([[0], [0], [0], []]))
@@ -264,5 +238,4 @@ def test_no_prices_prove_too_much() -> None:
                 prices = LatencyPrices(weight, rng.integers(-1, 7, 5), remote)
                 proved = problem.priced_remote(limit, prices)
                 if least:
-                    assert proved is not None
                     assert weights[0] * 5 + (weights[1] - weights[0]) * proved <= min(least)

@@ -5,9 +5,6 @@ from __future__ import annotations
 import numpy as np
 from replica_instances import racked
 
-from optsched.core.instance import Cluster, Instance, Ragged, Workload
-from optsched.problems import Lsap
-
 
 def test_levels() -> None:
     """Tests the cost of each pair: on a replica's node, in its rack, off-rack; a node without a rack is in none."""
@@ -23,11 +20,3 @@ def test_levels() -> None:
     assert problem.evaluate(placement) == (1 + 1 + 8 + 3,)
     assert problem.locality_counts(placement) == {"node": 2, "rack": 1, "off_rack": 1}
     assert problem.locality(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)).tolist() == []
-
-
-def test_no_replicas_at_all() -> None:
-    """Tests that without replicas, or without racks, every task is off-rack."""
-    problem = racked([1, 1, 0, 0], [[], []], levels=(0, 1, 2))
-    assert problem.evaluate(problem.placement([0, 1])) == (4,)
-    bare = Lsap(Instance(Cluster(["a", "b"]), Workload(["t"], replicas=Ragged.from_rows([[1]]))), levels=(0, 1, 2))
-    assert bare.evaluate(bare.placement([0])) == (2,)

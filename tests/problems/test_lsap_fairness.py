@@ -14,39 +14,9 @@ from strategies import problems
 from optsched.core.errors import InputError, MissingField, TooLarge, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.placement import NONE
-from optsched.heuristics import applicable
-from optsched.measuring.gaps import gap
-from optsched.problems import FairLsap, LsapFairness
+from optsched.problems import LsapFairness
 from optsched.problems.programs import fault_of, samples
-from optsched.routes import bounds, solve
-
-
-def test_values() -> None:
-    """Tests both components by hand, and with distances over weights, against those before the placement."""
-    assert SMALL.total == 12
-    assert SMALL.groups.distance() == (Fraction(4, 10) + Fraction(1, 10) + Fraction(5, 10)) / 3
-    shares = Fraction(2, 12), Fraction(3, 12), Fraction(7, 12)
-    expected = ((shares[0] - Fraction(1, 2)) * -1 + (Fraction(3, 10) - shares[1]) + (shares[2] - Fraction(1, 5))) / 3
-    placement = SMALL.placement([0, 1, NONE, NONE, NONE])
-    assert SMALL.evaluate(placement) == (2, expected)
-    assert SMALL.evaluate(SMALL.placement([NONE, NONE, NONE, 0, 1])) == (0, Fraction(11, 30))
-    assert SMALL.evaluate(SMALL.placement([NONE, NONE, NONE, 1, 0])) == (2, Fraction(11, 30))
-    over = posed(distance="relative")
-    assert (
-        over.evaluate(placement)[1]
-        == ((Fraction(1, 2) - shares[0]) * 2 + (Fraction(3, 10) - shares[1]) * Fraction(10, 3) + (shares[2] * 5 - 1))
-        / 3
-    )
-    assert FairLsap(SMALL.instance).fairness_distance(placement) == expected
-
-
-def test_steps() -> None:
-    """Tests the steps towards, past and beyond a share: increasing, of all waiting tasks."""
-    assert SMALL.steps == (
-        ((Fraction(-1), 1),),
-        ((Fraction(-1), 1), (Fraction(-1, 5), 1)),
-        ((Fraction(1), 2),),
-    )
+from optsched.routes import solve
 
 
 @given(problems("lsap-fairness"), st.data())
@@ -84,12 +54,6 @@ def test_any_prices_prove_something_true(problem: LsapFairness, data: st.DataObj
         assert problem.distance_bound(off_data, locality, task, nodes, groups) <= least
 
 
-def test_bounds() -> None:
-    """Tests the cheap bounds: each task on its best node, and the least distance wherever tasks run."""
-    found = {entry.name: (entry.component, entry.value) for entry in bounds(SMALL)}
-    assert found == {"best-node": ("locality-cost", 0), "fair-share": ("fairness-distance", Fraction(23, 90))}
-
-
 def test_missing_fields() -> None:
     """Tests that groups, weights and the groups of tasks are asked for, each with its place."""
     bare = Instance(Cluster(["n"]), Workload(["t"]))
@@ -105,16 +69,6 @@ def test_missing_fields() -> None:
     assert posed([5, 0, 1]).evaluate(SMALL.placement([0, 1, NONE, NONE, NONE]))[0] == 2
     with pytest.raises(UsageError, match="distance='squared'"):
         posed(distance="squared")
-
-
-def test_heuristics_serve_it() -> None:
-    """Tests that Guo et al.'s schedulers and FIFO can be measured, and that a local one may be unfair at gap 0."""
-    served = {entry.name for entry in applicable(SMALL)}
-    assert {"dl", "rand", "lsap-sched", "lsap-fair-sched"} <= served
-    assert gap(SMALL, "lsap-sched").absolute_gap == (0, 0)
-    fair = gap(SMALL, "lsap-fair-sched", gfc="difference", alpha=1)
-    assert fair.objective == (2, Fraction(23, 90))
-    assert fair.absolute_gap == (2, None)
 
 
 def test_bug_fractions_of_more_digits_than_python_spells() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from optsched.core.instance import Cluster, Instance, State, Workload
-from optsched.core.placement import Schedule
 from optsched.problems.makespan import Makespan
 
 
@@ -17,13 +16,6 @@ def test_what_runs_counts() -> None:
     assert problem.evaluate(problem.schedule([0], [100_000_000])) == (40,)
     assert problem.evaluate(problem.schedule([0], [140_000_000])) == (50,)
     assert [bound.value for bound in problem.cheap_bounds()] == [40, 25]
-
-
-def test_nothing_to_run() -> None:
-    """Tests that an instance in which nothing waits or runs takes no time."""
-    problem = Makespan(Instance(Cluster(["a"]), Workload([])))
-    assert problem.evaluate(Schedule.empty(0)) == (0,)
-    assert [bound.value for bound in problem.cheap_bounds()] == [0, 0]
 
 
 def test_how_late_a_job_may_be() -> None:

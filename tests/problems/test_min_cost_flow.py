@@ -11,9 +11,8 @@ from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.network import UNBOUNDED, FlowNetwork
 from optsched.core.placement import NetworkFlow
 from optsched.core.results import Violation
-from optsched.measuring.gaps import gap
 from optsched.problems import MinCostFlow, problem
-from optsched.routes import bounds, frontier, solve
+from optsched.routes import bounds, solve
 
 
 def test_value_and_violations() -> None:
@@ -90,11 +89,3 @@ def test_bounds() -> None:
 
 
 # Certificates ------------------------------------------------------------------------------------------------------
-
-
-def test_no_heuristics_and_no_frontier() -> None:
-    """Tests that a heuristic, which places tasks, is refused, and a frontier too."""
-    with pytest.raises(UsageError, match="takes a problem that places tasks, not min-cost-flow"):
-        gap(SMALL, lambda problem, rng: [])  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="min-cost-flow has no frontier: it has one component"):
-        frontier(SMALL)

@@ -115,7 +115,6 @@ def test_a_wrong_program_is_found() -> None:
         for kind, expected in ((Lacking, "use[n1] is 1, and must be 0 to 0"), (Dear, "units, and not")):
             problem = kind(instance)
             fault = fault_of(problem, (), samples(problem, filled(problem)))
-            assert fault is not None
             assert fault.startswith("the program does not have the feasible placement {")
             assert expected in fault
 
@@ -174,7 +173,6 @@ def test_program_of_latency_within_a_limit(weights: tuple[int, int], apart: bool
         posed = generate("latency", seed=seed, nodes=3, tasks=4, replicas=1)
         problem = Latency(posed, w_loc=weights[0], w_rem=weights[1])
         best = optsched.solve(problem).objective
-        assert best is not None
         view = problem.apart() if apart else problem
         assert fault_of(view, (int(best[0]) + 2,), samples(problem)) is None
         assert by_route(Call(view, "arrays", None), Profile("exact")).objective == best

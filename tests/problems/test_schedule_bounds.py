@@ -27,9 +27,10 @@ from optsched.problems.schedule_bounds import (
     too_short,
     work_by_job,
 )
-from optsched.problems.service_times import NEVER
 from optsched.routes.latency import latency_search
 from optsched.searches.enumeration import best_decision
+
+SECOND = 10**6
 
 
 def broken_off(work: list[int], release: list[int], slots: int) -> int:
@@ -58,12 +59,6 @@ def test_fluid_against_all_priorities() -> None:
         assert found <= -(-broken_off(work, release, slots) // slots)
         same = fluid_completions(np.array(work), np.zeros(jobs, dtype=np.int64), slots)
         assert same == -(-broken_off(work, [0] * jobs, slots) // slots)
-
-
-def test_fluid_without_work() -> None:
-    """Tests that no job takes no time, and that a machine that waits does not work."""
-    assert fluid_completions(np.array([], dtype=np.int64), np.array([], dtype=np.int64), 3) == 0
-    assert fluid_completions(np.array([4, 4]), np.array([10, 0]), 2) == 2 + 12
 
 
 def test_area_by_release() -> None:
@@ -112,10 +107,9 @@ def test_prices_tell_what_is_far_from_its_data() -> None:
     """Tests that all tasks with their data on one node need more than there is, at a price for that node."""
     workload = Workload([f"t{n}" for n in range(6)], replicas=Ragged.from_rows([[0]] * 6), times=[[2, 9, 9]] * 6)
     problem = Makespan(Instance(Cluster(["a", "b"]), workload))
-    second = 10**6
-    assert not ruled_out(problem, Window(MAP, 0, 9 * second))
-    assert not ruled_out(problem, Window(MAP, 0, 10 * second, prices=np.array([9, 2])))
-    assert ruled_out(problem, Window(MAP, 0, 9 * second, prices=np.array([9, 2])))
+    assert not ruled_out(problem, Window(MAP, 0, 9 * SECOND))
+    assert not ruled_out(problem, Window(MAP, 0, 10 * SECOND, prices=np.array([9, 2])))
+    assert ruled_out(problem, Window(MAP, 0, 9 * SECOND, prices=np.array([9, 2])))
 
 
 def test_tails_count_the_least_maps_that_reduces_wait_for() -> None:
@@ -124,22 +118,14 @@ def test_tails_count_the_least_maps_that_reduces_wait_for() -> None:
         ["m1", "m2", "m3", "m4", "r"], job=[0] * 5, kind=[0, 0, 0, 0, 1], job_ids=["j"], duration=[3, 5, 7, 4, 6]
     )
     cluster = Cluster(["a"], slots=[2], reduce_slots=[1])
-    nan = np.nan
-    state = State.initial(
-        cluster,
-        workload,
-        status=[0, 0, 0, 1, 0],
-        node=[-1, -1, -1, 0, -1],
-        start=[nan, nan, nan, 0, nan],
-        idle_slots=[1],
-    )
-    problem = Makespan(Instance(cluster, workload, state), slowstart=0.6)
-    second = 10**6
-    assert tails(problem).tolist() == [6 * second]
-    assert demand(problem, Window(MAP, 0, 10 * second, 6 * second)) == (8 * second, 16 * second)
-    assert demand(problem, Window(MAP, 0, 10 * second)) == (15 * second, 16 * second)
-    assert demand(problem, Window(MAP, 0, 6 * second)) == (None, 8 * second)
-    assert demand(problem, Window(MAP, 0, 10 * second, 7 * second))[0] == 0
+    running = {"status": [0, 0, 0, 1, 0], "node": [-1, -1, -1, 0, -1], "start": [np.nan] * 3 + [0, np.nan]}
+    instance = Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1], **running))
+    problem = Makespan(instance, slowstart=0.6)
+    assert tails(problem).tolist() == [6 * SECOND]
+    assert demand(problem, Window(MAP, 0, 10 * SECOND, 6 * SECOND)) == (8 * SECOND, 16 * SECOND)
+    assert demand(problem, Window(MAP, 0, 10 * SECOND)) == (15 * SECOND, 16 * SECOND)
+    assert demand(problem, Window(MAP, 0, 6 * SECOND)) == (None, 8 * SECOND)
+    assert demand(problem, Window(MAP, 0, 10 * SECOND, 7 * SECOND))[0] == 0
     assert tails(Makespan(problem.instance, slowstart=0)).tolist() == [0]
 
 
@@ -147,9 +133,8 @@ def test_reduces_have_no_tail() -> None:
     """Tests that a window of reduces with a tail rules nothing out: they need not end before what comes after maps."""
     workload = Workload(["m", "r"], job=[0, 0], kind=[0, 1], job_ids=["j"], duration=[1, 10])
     problem = Makespan(Instance(Cluster(["a"], reduce_slots=[1]), workload))
-    second = 10**6
-    assert not ruled_out(problem, Window(REDUCE, 0, 2 * second, 10 * second))
-    assert ruled_out(problem, Window(REDUCE, 0, 2 * second))
+    assert not ruled_out(problem, Window(REDUCE, 0, 2 * SECOND, 10 * SECOND))
+    assert ruled_out(problem, Window(REDUCE, 0, 2 * SECOND))
 
 
 def test_what_fills_a_window_at_the_highest_price() -> None:
@@ -160,14 +145,7 @@ def test_what_fills_a_window_at_the_highest_price() -> None:
     dear = dearest._replace(prices=np.array([2**40 - 1]))
     assert too_short(dear) is None
     assert not ruled_out(problem, dear)
-
-
-def test_windows_that_are_too_long() -> None:
-    """Tests that what 64 bits cannot hold is told before it is computed."""
-    assert too_short(Window(MAP, 0, 2**30, 0, 7)) is None
     assert "2^60" in str(too_short(Window(MAP, 0, 2**53, 0, 1000)))
-    assert "2^60" in str(too_short(Window(MAP, 0, 2**53, 0, 0, np.full(4, 1000))))
-    assert NEVER == 2**60
 
 
 def test_reduces_that_wait_for_all_maps() -> None:
@@ -183,9 +161,6 @@ def test_reduces_that_wait_for_all_maps() -> None:
     for slowstart, waits in ((1, [True, False]), (0.5, [False, False])):
         problem = Makespan(Instance(cluster, workload, state), slowstart=slowstart)
         assert all_waited_for(problem).tolist() == waits
-
-
-SECOND = 10**6
 
 
 def optimum(posed: Latency) -> int:
@@ -206,7 +181,6 @@ def test_a_job_alone_by_hand() -> None:
     state = {"status": [RUNNING, 0, 0, 0], "node": [0, -1, -1, -1], "start": [0.0] + [np.nan] * 3}
     alone = alone_on(cluster, [[3, 3, 3]] + [[2, 4, 6]] * 3, [[], [0], [0], [0]], idle_slots=[1, 0, 2], **state)
     found = alone.posed(0)
-    assert found is not None
     assert (found.unit, found.posed.w_loc, found.posed.w_rem, found.release, found.tail) == (SECOND, 2, 6, 0, 0)
     assert found.node.tolist() == [0, 0, 2, 2]
     assert found.posed.initial_load.tolist() == [0, 3, 0, 0]
@@ -223,7 +197,6 @@ def test_twin_slots_count_once() -> None:
     for seed in range(60):
         instance, alone = one_job(seed, slots=1 + seed % 3, nodes=3 + 9 * (seed % 2), maps=5)
         found = JobsAlone(Makespan(instance)).posed(0)
-        assert found is not None
         ratio = alone.w_loc // found.posed.w_loc
         assert optimum(found.posed) * ratio == optimum(alone)
         gone += len(alone.initial_load) - len(found.node)
@@ -238,7 +211,6 @@ def test_no_schedule_is_sooner() -> None:
         if problem.plainly_infeasible is not None:
             continue
         found = best_decision(problem)
-        assert found is not None
         last = problem.now + int(found[0][0] * SECOND)
         jobs = JobsAlone(problem)
         for job in range(len(problem.jobs)):
@@ -264,7 +236,6 @@ def test_maps_without_time_or_slots() -> None:
     """Tests that maps that take no time somewhere are left out, and that there may be no maps or slots at all."""
     cluster = Cluster(["a", "b"])
     found = alone_on(cluster, [[0, 4, 4], [2, 4, 4]], [[0], [0]]).posed(0)
-    assert found is not None
     assert found.posed.instance.workload.task_ids.tolist() == ["t1"]
     assert alone_on(cluster, [[0, 4, 4]], [[0]]).posed(0) is None
     assert alone_on(Cluster(["a"], slots=[0]), [[1, 4, 4]], [[0]]).posed(0) is None
@@ -272,7 +243,6 @@ def test_maps_without_time_or_slots() -> None:
     reduce = Instance(Cluster(["a"], reduce_slots=[1]), Workload(["r"], kind=[1], duration=[3]))
     assert JobsAlone(Makespan(reduce)).posed(0) is None
     far = alone_on(Cluster(["a", "b"], slots=[0, 1]), [[1, 4, 4]] * 2, [[0]] * 2).posed(0)
-    assert far is not None
     assert (far.unit, optimum(far.posed)) == (4 * SECOND, 2)
 
 
@@ -296,7 +266,6 @@ def test_covers_by_node() -> None:
     more = 0
     for seed in range(60):
         found = JobsAlone(Makespan(one_job(seed, slots=2, nodes=3, maps=7)[0])).posed(0)
-        assert found is not None
         for limit in range(1, 8):
             chosen = np.random.default_rng(seed + limit).random(len(found.node)) < 0.7
             nodes = found.nodes(chosen, limit, 3)
@@ -318,7 +287,6 @@ def test_a_job_alone_on_the_only_node(size: float, scale: float) -> None:
     near, far = problem.times.near_and_far(np.array([True]))
     assert (near.tolist(), far.tolist()) == ([2 * SECOND, 2**60], [2 * SECOND, 4 * SECOND])
     found = JobsAlone(problem).posed(0)
-    assert found is not None
     assert (found.unit, found.posed.w_loc, found.posed.w_rem) == (2 * SECOND, 1, 1)
     assert [bound.value for bound in bounds(problem)] == [4, 6, 4]
     assert solve(problem).bound == (6,)

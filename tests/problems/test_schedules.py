@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -46,17 +45,6 @@ def test_values_and_violations() -> None:
                 value = oracle.value((*nodes, *starts))
                 assert problem.evaluate(schedule) == value, seed
                 assert all(bound.value <= value[0] for bound in problem.cheap_bounds()), seed
-
-
-def test_reduces_wait_for_maps() -> None:
-    """Tests that a reduce starts after the share of maps, and ends with the last one, as the docstring says."""
-    instance = two_jobs(duration=[2, 6, 1])
-    half, all_maps = (Makespan(instance, slowstart=share) for share in (0.5, 1))
-    early = half.schedule([0, 1, 2], [0, 0, 2 * MICRO])
-    assert half.evaluate(early) == (6,)
-    assert [str(broken) for broken in all_maps.violations(early)] == ["slowstart(r1) by 4"]
-    assert all_maps.evaluate(all_maps.schedule([0, 1, 2], [0, 0, 6 * MICRO])) == (7,)
-    assert [bound.value for bound in all_maps.cheap_bounds()] == [7, Fraction(2666667, MICRO)]
 
 
 def test_slots_that_nobody_gives_back() -> None:
@@ -111,14 +99,6 @@ def test_nothing_ends_later() -> None:
             early = as_early(problem, late)
             assert best <= problem.evaluate(early)[0] <= problem.evaluate(schedule)[0]
             assert (problem.ends(early) <= problem.ends(schedule)).all()
-
-
-def test_order_stays() -> None:
-    """Tests that a second time changes nothing."""
-    for problem, _ in both(range(6)):
-        for schedule in placed_schedules(problem):
-            early = as_early(problem, schedule)
-            assert as_early(problem, early) == early
 
 
 @pytest.mark.parametrize("left", [0, 1])

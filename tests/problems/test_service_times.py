@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from over_time import FORMS, document, fetching, two_jobs
+from over_time import FORMS, document, fetching
 
 from optsched.core.errors import InputError, MissingField, TooLarge, UsageError
 from optsched.core.instance import Cluster, Instance, Ragged, Shuffle, Topology, Workload
@@ -18,18 +18,8 @@ from optsched.problems.distances import distances
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_bounds import lengths
-from optsched.problems.service_times import NEVER, Apart, moved, transfer_times
+from optsched.problems.service_times import NEVER, moved, transfer_times
 from optsched.processes import limits
-
-
-def test_times_by_level() -> None:
-    """Tests that a task takes its time of the level, its duration times the factor, or its duration without data."""
-    instance = two_jobs(times=[[1, 2, 4], [np.nan] * 3, [np.nan] * 3], duration=[np.nan, 10, 10])
-    problem = Makespan(instance, factors="1,1.5,3")
-    rows, nodes = np.repeat(np.arange(3), 3), np.tile(np.arange(3), 3)
-    found = problem.times.on(rows, nodes).reshape(3, 3) / MICRO
-    assert found.tolist() == [[1, 2, 4], [10, 15, 30], [10, 10, 10]]
-    assert problem.least_times.tolist() == [MICRO, 10 * MICRO, 10 * MICRO]
 
 
 def test_all_that_is_asked_of_times() -> None:
@@ -167,14 +157,6 @@ def test_pairs_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(transfer_times(even, np.array([0, 1]), 0.01).near) > 0
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_pairs_of_nodes(form: str) -> None:
-    """Tests the distance of each pair of nodes, from the one to the other."""
-    instance = fetching(1, form, nodes=5)
-    one, other = np.divmod(np.arange(25), 5)
-    assert Apart(instance).pairs(one, other).reshape(5, 5).tolist() == distances(instance).tolist()
-
-
 def test_what_is_moved_is_rounded_once() -> None:
     """Tests halves of a microsecond, and amounts past all times."""
     assert moved(np.array([0.5, 1.5, 2.5]), np.array([1.0] * 3), 1e-6).tolist() == [0, 2, 2]
@@ -217,20 +199,21 @@ def test_what_is_missing(kind: type[Makespan]) -> None:
 def test_remarks() -> None:
     """Tests what a user is reported: that reduces copy nothing, what is taken for computing, what does not count."""
     instance = pair()
-    sends = replace(instance, workload=replace(instance.workload, shuffle=Shuffle([0], [1], size=[3.0])))
-    text = "service=transfer: what reduces copy costs no time, since it depends on where their maps ran"
-    assert Makespan(sends, service="transfer").remark == text
-    counts = f"{text}; factors counts with service=levels alone"
-    assert Makespan(sends, service="transfer", factors=(1, 1, 2)).remark == counts
     workload = instance.workload
-    timed = replace(
-        workload, times=np.repeat(workload.duration[:, None], 3, axis=1), duration=np.full(len(workload), np.nan)
-    )
+    sends = replace(instance, workload=replace(workload, shuffle=Shuffle([0], [1], size=[3.0])))
+    times, none = np.repeat(workload.duration[:, None], 3, axis=1), np.full(len(workload), np.nan)
+    timed = replace(instance, workload=replace(workload, times=times, duration=none))
+    text = "service=transfer: what reduces copy costs no time, since it depends on where their maps ran"
+    counts = "factors counts with service=levels alone"
     assumed = "service=transfer: tasks without a duration compute for as long as they take on their data"
-    assert Makespan(replace(instance, workload=timed), service="transfer").remark == assumed
-    assert Makespan(replace(instance, workload=timed)).remark is None
-    assert (
-        Makespan(instance, service="transfer", factors=(1, 1, 2)).remark == "factors counts with service=levels alone"
-    )
-    assert Makespan(sends, scale=2).remark == "scale counts with service=transfer alone"
-    assert Makespan(instance, service="transfer", scale=2).remark is Makespan(sends, factors=(1, 1, 2)).remark is None
+    for given, parameters, expected in (
+        (sends, {"service": "transfer"}, text),
+        (sends, {"service": "transfer", "factors": (1, 1, 2)}, f"{text}; {counts}"),
+        (instance, {"service": "transfer", "factors": (1, 1, 2)}, counts),
+        (timed, {"service": "transfer"}, assumed),
+        (timed, {}, None),
+        (sends, {"scale": 2}, "scale counts with service=transfer alone"),
+        (instance, {"service": "transfer", "scale": 2}, None),
+        (sends, {"factors": (1, 1, 2)}, None),
+    ):
+        assert Makespan(given, **parameters).remark == expected

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from transmission_instances import DISTANCES, SENT, example
+from transmission_instances import example
 
 from optsched.core.errors import InputError
 from optsched.core.instance import (
@@ -17,18 +17,7 @@ from optsched.core.instance import (
     State,
 )
 from optsched.core.results import Violation
-from optsched.instances.files import load
 from optsched.problems.transmission import Transmission
-
-
-def test_worked_example() -> None:
-    """Tests Shen et al.'s example: 256 + 0 for the maps, 200 for the reduces, 456 in all (section II-B, Figure 2)."""
-    problem = Transmission(example())
-    assert problem.instance.sha256 == load("papers/pna-example").sha256
-    assert problem.evaluate(problem.placement([2, 1, 0, 2])) == (456,)
-    assert problem.map_units.tolist() == [[0, 512, 256, 1024], [512, 0, 1280, 512]]
-    assert [column.tolist() for column in problem.entries] == [[0, 0, 1, 1], [0, 1, 0, 1], np.ravel(SENT).tolist()]
-    assert problem.entry_units(2).tolist() == (20 * np.array(DISTANCES)).tolist()
 
 
 def test_violations() -> None:

@@ -21,21 +21,17 @@ from optsched.core.instance import (
     Instance,
     Ragged,
     Shuffle,
-    State,
     Topology,
     Workload,
 )
 from optsched.problems import Problem, Transmission, TransmissionMaps, TransmissionReduces
 from optsched.problems.base import GRID
-from optsched.problems.distances import Places, distances
+from optsched.problems.distances import distances
 from optsched.problems.transmission_costs import (
     SIZES,
     Scale,
     estimated_sizes,
     extrapolated,
-    map_costs,
-    missing_of_maps,
-    missing_of_shuffle,
     seen_sizes,
     summed_units,
     too_much,
@@ -49,18 +45,21 @@ def network(topology: Topology, nodes: int = 2) -> Instance:
     return Instance(Cluster([f"n{node}" for node in range(nodes)], topology=topology), Workload([]))
 
 
+SQUARE = [[0, 3], [5, 0]]
+
+
 @pytest.mark.parametrize(
     ("topology", "sizes", "grid", "denominator"),
     [
-        (Topology("distance", [[0, 3], [5, 0]]), [2.0, 7.0], 1, 1),
-        (Topology("distance", [[0, 3], [5, 0]]), [0.5, 0.2], 10, 10),
+        (Topology("distance", SQUARE), [2.0, 7.0], 1, 1),
+        (Topology("distance", SQUARE), [0.5, 0.2], 10, 10),
         (Topology("distance", [[0, 0.25], [5, 0]]), [0.5], 8, 2),
         (Topology("rate", [[0, 3], [40, 0]]), [1.0], 120, 1),
-        (Topology("distance", [[0, 3], [5, 0]]), [2.0**-20], GRID, 2**20),
-        (Topology("distance", [[0, 3], [5, 0]]), [1 / 3], GRID, None),
+        (Topology("distance", SQUARE), [2.0**-20], GRID, 2**20),
+        (Topology("distance", SQUARE), [1 / 3], GRID, None),
         (Topology("distance", [[0, 1 / 3], [5, 0]]), [1.0], GRID, None),
         (Topology("distance", [[0, 2.0**-15], [5, 0]]), [1 / 64], GRID, None),
-        (Topology("distance", [[0, 3], [5, 0]]), [], 1, 1),
+        (Topology("distance", SQUARE), [], 1, 1),
     ],
 )
 def test_scales(topology: Topology, sizes: list[float], grid: int, denominator: int | None) -> None:
@@ -79,15 +78,6 @@ def test_scales(topology: Topology, sizes: list[float], grid: int, denominator: 
             assert worth.tolist() == np.rint(amount * scale.lengths).tolist()
             assert worth / grid == pytest.approx(size * plain)
     assert scale.units(np.array([2.0**54 * (1 if denominator is None else GRID)])).tolist() == [2**60]
-
-
-def test_nearest_replica_and_direction() -> None:
-    """Tests that the nearest replica counts, that data moves from it to the map, and that columns may be fewer."""
-    distance = Places.of_matrix(np.array([[0.0, 1.0, 9.0], [5.0, 0.0, 2.0], [7.0, 3.0, 0.0]]))
-    replicas = Ragged.from_rows([[0, 1], [2]])
-    assert map_costs(np.array([2.0, 2.0]), replicas, distance).tolist() == [[0, 0, 4], [14, 6, 0]]
-    assert map_costs(np.array([2.0, 3.0]), replicas, distance, np.array([2])).tolist() == [[4], [0]]
-    assert map_costs(np.zeros(0), Ragged.from_rows([]), distance).shape == (0, 3)
 
 
 @given(st.data())
@@ -155,25 +145,6 @@ def test_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("optsched.problems.transmission_costs._BLOCK", 1)
     assert np.array_equal(posed([1 / 3, 0.7, 1.5], [1] * 4).units, whole)
     assert not whole.flags.writeable
-
-
-def test_missing_fields() -> None:
-    """Tests the place of what each map lacks, and of what the whole instance lacks."""
-    workload = Workload(
-        ["a", "b", "r"], kind=[0, 0, REDUCE], size=[np.nan, 1, 1], replicas=Ragged.from_rows([[0], [], []])
-    )
-    bare = Instance(Cluster(["n"]), workload)
-    size, replicas = missing_of_maps("who", bare)
-    assert size.place == "tasks[0].size"
-    assert str(replicas) == "tasks[1].replicas: who needs a node that holds the map's block"
-    ran = State.initial(bare.cluster, workload, status=[FINISHED, 0, 0], node=[0, -1, -1])
-    assert list(missing_of_maps("who", bare.with_state(ran))) == [replicas]
-    assert [fault.place for fault in missing_of_shuffle("who", bare)] == ["topology", "shuffle"]
-    whole = Instance(
-        Cluster(["n"], topology=Topology("distance", [[0.0]])),
-        Workload(["a", "r"], kind=[0, REDUCE], shuffle=Shuffle([0], [1], [1.0])),
-    )
-    assert list(missing_of_shuffle("who", whole)) == []
 
 
 @pytest.mark.parametrize(
@@ -261,22 +232,11 @@ def test_reduce_of_which_nobody_tells() -> None:
     assert found.tolist() == [0.0, 0.5] * 3
 
 
-def test_no_entries() -> None:
-    """Tests that nothing is estimated of nothing."""
-    none = np.zeros(0, dtype=np.int64)
-    assert extrapolated(np.zeros(0), none, none, np.zeros(0), np.zeros(0), none).shape == (0,)
-
-
 def seen(status: list[int], **columns: Any) -> Instance:
     """Two maps of a job and one reduce."""
-    workload = Workload(
-        ["M1", "M2", "R"],
-        kind=[0, 0, 1],
-        job=[0, 0, 0],
-        job_ids=["J"],
-        shuffle=Shuffle([0, 1], [2, 2], [8.0, 20.0]),
-        **{"size": [100.0, 100.0, UNKNOWN], **columns},
-    )
+    sent = Shuffle([0, 1], [2, 2], [8.0, 20.0])
+    given = {"size": [100.0, 100.0, UNKNOWN], "shuffle": sent} | columns
+    workload = Workload(["M1", "M2", "R"], kind=[0, 0, 1], job=[0, 0, 0], job_ids=["J"], **given)
     node = [0 if entry in (RUNNING, FINISHED) else -1 for entry in status]
     progress = {"bytes_read": [50.0, UNKNOWN, UNKNOWN], "emitted": [5.0, UNKNOWN]}
     return Instance.initial(Cluster(["D1"]), workload, status=status, node=node, name="two", **progress)

@@ -2,51 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from fractions import Fraction
-
-import numpy as np
 import pytest
-from transmission_instances import DISTANCES, PLACED, example, posed
+from transmission_instances import example, posed
 
 from optsched.core.errors import InputError, TooLarge
-from optsched.core.instance import (
-    Instance,
-    Shuffle,
-)
 from optsched.core.results import Violation
-from optsched.problems.base import GRID
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.routes import solve
-
-
-def test_worked_example() -> None:
-    """Tests Shen et al. 2016, section II-B.2: distances, link costs, the sum 200; and 150, the least (note 5)."""
-    problem = TransmissionReduces(PLACED)
-    assert np.array(DISTANCES)[[2, 1]][:, [0, 2]].tolist() == [[2, 0], [4, 10]]
-    assert (np.array([[2, 0], [4, 10]]) * [[10, 5], [20, 10]]).tolist() == [[20, 0], [80, 100]]
-    assert problem.units.tolist() == [[100, 100, 200, 140], [50, 50, 100, 70]]
-    assert problem.evaluate(problem.placement([0, 2])) == (200,)
-    assert problem.evaluate(problem.placement([0, 1])) == problem.evaluate(problem.placement([1, 0])) == (150,)
-    assert solve(problem).objective == (150,)
-    assert TransmissionReduces(PLACED, distinct=False).count == 2
-
-
-def test_grid_and_exact_sums() -> None:
-    """Tests that costs are exact where sizes and distances have a denominator, else products are rounded once each."""
-    assert posed([3.0], [1, 1, 1, 1]).grid == 1
-    problem = posed([1 / 3], [0, 1, 0, 0])
-    assert problem.evaluate(problem.placement([1])) == (Fraction(round(4 / 3 * GRID), GRID),)
-    assert str(problem.remark).startswith("each cost, MB times distance, is rounded to a multiple of 1/1048576: ")
-    for sizes, grid in (((0.3, 0.7), 10), ((1 / 3, 0.7), GRID)):
-        workload = replace(PLACED.workload, shuffle=Shuffle([0, 1], [2, 2], sizes))
-        state = replace(PLACED.state, emitted=np.zeros(2))
-        problem = TransmissionReduces(Instance(PLACED.cluster, workload, state))
-        assert problem.grid == grid
-        assert problem.units[0].tolist() == [
-            round(sizes[0] * DISTANCES[2][node] * grid) + round(sizes[1] * DISTANCES[1][node] * grid)
-            for node in range(4)
-        ]
 
 
 @pytest.mark.parametrize("size", [2.0**52 + 1, 2.0**53, 2.0**32 + 1 / 3])
