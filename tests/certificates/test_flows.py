@@ -33,12 +33,9 @@ def priced() -> tuple[FlowCongestion, Certificate]:
     ("change", "message"),
     [
         ({"scale": 0}, "scale: must be above 0, not 0"),
-        ({"scale": None}, "scale: must be an integer"),
         ({"count_prices": []}, "count_prices: must be an object"),
         ({"count_prices": {"map": 1}}, "reduce: must be an integer"),
-        ({"count_prices": {"map": 1.5, "reduce": 0}}, "map: must be an integer"),
         ({"class_prices": {"sort": 1}}, 'class_prices: there is no class of tasks that begins with "sort"'),
-        ({"class_prices": {"grep": 2**54}}, "grep: must be an integer up to"),
     ],
 )
 def test_wrong_data(change: dict[str, Any], message: str) -> None:
@@ -111,8 +108,6 @@ def test_only_real_cuts_prove_that_there_is_no_flow() -> None:
     [
         ({}, "potentials: must be an object"),
         ({"potentials": {"v7": 1}}, 'potentials: there is no node "v7"'),
-        ({"potentials": {"v0": 0.5}}, "v0: must be an integer"),
-        ({"potentials": {"v0": 2**53 + 1}}, "v0: must be an integer up to 2^53"),
     ],
 )
 def test_malformed_certificates(data: dict[str, Any], message: str) -> None:

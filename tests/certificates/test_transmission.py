@@ -44,19 +44,14 @@ def test_seeded_faults() -> None:
     wrong: list[tuple[str, Any, str]] = [
         ("order", "R1", "order: must be a list, not 'R1'"),
         ("order", ["R1", "R1"], "order: must name every pending reduce once"),
-        ("order", ["R1", 3], "order: must name every pending reduce once"),
         ("order", ["R1", "R2", "R9"], "order: must name every pending reduce once"),
         ("states", None, "states: must be a list, not None"),
-        ("states", ["R1"], "states: must hold objects, not 'R1'"),
         ("states", [{"on": ["D9"], "prices": []}], "on: there is no node 'D9'"),
         ("states", [{"on": [["D1"]], "prices": []}], "on: there is no node ['D1']"),
-        ("states", [{"on": [], "prices": [3]}], "prices: must hold objects, not 3"),
         ("states", [{"on": [], "prices": [{"nodes": {"D9": 1}, "unplaced": 0}]}], f"prices.nodes: {no_node}"),
-        ("states", [{"on": [], "prices": [{"nodes": {}, "unplaced": 0.5}]}], "unplaced: must be an integer"),
         ("charges", {"nodes": {}, "unplaced": 0, "jobs": {"J9": {}}}, 'charges.jobs: there is no job "J9"'),
         ("charges", {"nodes": {"D9": 1}, "unplaced": 0, "jobs": {}}, 'charges.nodes: there is no node "D9"'),
         ("charges", {"nodes": {}, "unplaced": 0, "jobs": {"J": {"D9": 1}}}, 'charges.jobs.J: there is no node "D9"'),
-        ("charges", 3, "charges: must be an object"),
     ]
     for key, value, message in wrong:
         data = {**tree(solution), key: value}
@@ -135,11 +130,9 @@ def test_certificate_holds_prices_by_id() -> None:
         ({}, "task_price: must be an integer"),
         ({"task_price": 1}, "node_prices: must be an object"),
         ({"task_price": 1, "node_prices": {"x": 1}}, 'node_prices: there is no node "x"'),
-        ({"task_price": 1, "node_prices": {}, "job_prices": 3}, "job_prices: must be an object"),
         ({"task_price": 1, "node_prices": {}, "job_prices": {"x": {}}}, 'job_prices: there is no job "x"'),
         ({"task_price": 1, "node_prices": {}, "job_prices": {"j1": 2}}, "j1: must be an object"),
         ({"task_price": 1, "node_prices": {}, "job_prices": {"j1": {"x": 2}}}, 'job_prices.j1: there is no node "x"'),
-        ({"task_price": 1, "node_prices": {}, "job_prices": {"j1": {"n0": 0.5}}}, "n0: must be an integer"),
     ],
 )
 def test_certificates_that_are_none(data: dict[str, Any], message: str) -> None:

@@ -76,9 +76,7 @@ def test_any_prices_bound(problem: Utility, data: st.DataObject) -> None:
     ("component", "data", "told"),
     [
         ("lowest-utility", {"reduce_prices": {}}, "map_prices: must be an object"),
-        ("lowest-utility", {"map_prices": {}, "reduce_prices": []}, "reduce_prices: must be an object"),
         ("lowest-utility", {"map_prices": {"j9": 1}, "reduce_prices": {}}, 'map_prices: there is no pending job "j9"'),
-        ("lowest-utility", {"map_prices": {"j0": 0.5}, "reduce_prices": {}}, "j0: must be an integer"),
         ("utilisation", {"map_prices": {}, "reduce_prices": {}}, "scale: must be an integer"),
         ("utilisation", {"map_prices": {}, "reduce_prices": {}, "scale": 0}, "scale: must be above 0, not 0"),
         ("utilisation", {"map_prices": {}, "reduce_prices": {}, "scale": 1}, "needs a lowest utility that is given"),
@@ -145,13 +143,10 @@ def proved_or(problem: Utility, certificate: Certificate, given_values: Any, oth
     [
         (0, {"map_prices": {"nobody": 1}}, 'map_prices: there is no pending job "nobody"'),
         (0, {"scale": 0}, "scale: must be above 0"),
-        (0, {"steps": 3}, "steps: must be a list"),
         (0, {"steps": []}, "steps: 1 boxes are left after the last step"),
-        (0, {"steps": [{"by": [99]}]}, "steps: there are no multipliers 99"),
         (0, {"steps": [{"branch": -1, "at": 0}]}, "branch: there is no column"),
         (0, {"steps": [{"branch": True, "at": 0}]}, "branch: there is no column"),
         (0, {"multipliers": [{"scale": 1, "prices": [1]}]}, "prices: must be"),
-        (0, {"multipliers": [{"scale": 1, "prices": ["1"] * 15}]}, "prices: must be"),
         (0, {"multipliers": [{"prices": [0] * 500}]}, "prices: must be"),
         (1, {"threshold": "1"}, "threshold: must be an integer"),
         (1, {"cuts": []}, "cuts: a proof by choices of counts is no longer read: solve again"),
