@@ -290,11 +290,6 @@ class TabledProblem(AssignmentProblem):
         """The levels of each class and node with idle slots; None where costs are not a matter of levels."""
         return None
 
-    @property
-    def level_units(self) -> Ints:
-        """Units of each class on a node of each level of `near`, int64, shape (classes, levels + 1)."""
-        return np.zeros((len(self._classes.first), 0), dtype=np.int64)
-
     @abstractmethod
     def made_classes(self) -> TaskClasses:
         """Tasks that have the same row in the table."""

@@ -322,10 +322,7 @@ def test_that_nothing_is_feasible_is_told() -> None:
             certify(posed, replace(nothing, certificates=(replace(shown, claim=1),))),
             "claims feasible-decisions 1, not feasible-decisions 0",
         ),
-        (
-            certify(posed, replace(nothing, certificates=(shown,))),
-            "steps: the leaf at step 0 proves nothing",
-        ),
+        (certify(posed, replace(nothing, certificates=(shown,))), "steps: the leaf at step 0 proves nothing"),
         (
             certify(posed, replace(solution, certificates=(*solution.certificates, shown))),
             'certificate: generalized-assignment has no component "feasible-decisions"',

@@ -105,10 +105,7 @@ def test_only_real_cuts_prove_that_there_is_no_flow() -> None:
 
 @pytest.mark.parametrize(
     ("data", "message"),
-    [
-        ({}, "potentials: must be an object"),
-        ({"potentials": {"v7": 1}}, 'potentials: there is no node "v7"'),
-    ],
+    [({}, "potentials: must be an object"), ({"potentials": {"v7": 1}}, 'potentials: there is no node "v7"')],
 )
 def test_malformed_certificates(data: dict[str, Any], message: str) -> None:
     """Tests that certificates of a wrong form are reported, each with its place."""

@@ -16,11 +16,7 @@ from over_time import batch, both, crowded, one_job, proved
 
 from optsched.certificates import proved_bound
 from optsched.certificates.programs import program_certificate
-from optsched.certificates.schedules import (
-    counting_certificate,
-    ends_alone,
-    makespan_certificate,
-)
+from optsched.certificates.schedules import counting_certificate, ends_alone, makespan_certificate
 from optsched.core.errors import CertificateInvalid
 from optsched.core.instance import KINDS, MAP, Cluster, Instance, Workload
 from optsched.core.results import Certificate, Number, Proof

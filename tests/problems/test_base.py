@@ -18,17 +18,7 @@ from optsched.core.placement import Placement
 from optsched.core.registry import records
 from optsched.instances.generate import generate
 from optsched.problems import FairLsap, Flow, Latency, Lsap, problem, problem_class
-from optsched.problems.base import (
-    GRID,
-    choice,
-    exact,
-    exact_product,
-    expect_problem,
-    number,
-    on_grid,
-    sequence,
-    switch,
-)
+from optsched.problems.base import GRID, choice, exact, exact_product, expect_problem, number, on_grid, sequence, switch
 from optsched.routes import solve
 
 

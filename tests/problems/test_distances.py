@@ -17,14 +17,7 @@ from transmission_instances import DISTANCES
 from optsched.core.errors import InputError, MissingField
 from optsched.core.instance import Cluster, Instance, Ragged, State, Topology, Workload
 from optsched.problems import distances as module
-from optsched.problems.distances import (
-    NearestAreas,
-    cluster_places,
-    distances,
-    nested_areas,
-    whole_areas,
-    whole_places,
-)
+from optsched.problems.distances import NearestAreas, cluster_places, distances, nested_areas, whole_areas, whole_places
 
 NAMES = ["a", "b", "c", "d"]
 

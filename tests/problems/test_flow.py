@@ -16,10 +16,7 @@ from optsched.problems.base import GRID
 from optsched.problems.flow import effective_load
 
 #: Node a runs two maps of 3 and 5 MB/s, and 17 of its 85 MB/s out are in use.
-LOADS: dict[str, Any] = {
-    "out_in_use": [17.0, 0.0, 0.0],
-    "running_rates": Ragged.from_rows([[3.0, 5.0], [], []], float),
-}
+LOADS: dict[str, Any] = {"out_in_use": [17.0, 0.0, 0.0], "running_rates": Ragged.from_rows([[3.0, 5.0], [], []], float)}
 
 
 def cluster(**columns: Any) -> Cluster:

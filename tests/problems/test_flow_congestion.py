@@ -194,12 +194,7 @@ def test_violations_say_by_how_much() -> None:
 
 def test_hosts_and_classes() -> None:
     """Tests that equal nodes are one host and equal tasks one class; loads, slots and where blocks lie tell apart."""
-    cluster = Cluster(
-        ["a", "b", "c", "d"],
-        slots=[2, 2, 2, 3],
-        rate_in=[85.0] * 4,
-        rate_out=[85.0] * 4,
-    )
+    cluster = Cluster(["a", "b", "c", "d"], slots=[2, 2, 2, 3], rate_in=[85.0] * 4, rate_out=[85.0] * 4)
     running = Ragged.from_rows([[1.0, 3.0], [3.0, 1.0], [], [1.0, 3.0]], float)
     workload = Workload(list("tuvw"), rate_in=[1.0] * 4, replicas=Ragged.from_rows([[2], [2], [3, 2], [2, 3]]))
     problem = FlowCongestion(Instance.initial(cluster, workload, running_rates=running))
@@ -236,10 +231,7 @@ def test_missing_fields(columns: dict[str, Any], rates: list[float], faults: lis
     """Tests that rates of pending maps and reduces, of nodes with slots, and of sources of reduces are asked for."""
     cluster = two_nodes(**columns)
     workload = Workload(
-        ["m", "r", "a"],
-        kind=[MAP, REDUCE, MAP],
-        rate_in=[*rates, np.nan],
-        shuffle=Shuffle([2], [1], [5.0]),
+        ["m", "r", "a"], kind=[MAP, REDUCE, MAP], rate_in=[*rates, np.nan], shuffle=Shuffle([2], [1], [5.0])
     )
     state = State.initial(cluster, workload, status=[PENDING, PENDING, FINISHED], node=[-1, -1, 1])
     with pytest.raises(MissingField) as caught:

@@ -139,12 +139,14 @@ def test_a_problem_that_fails(monkeypatch: pytest.MonkeyPatch, method: str, answ
 
 
 def test_what_a_problem_may_raise() -> None:
-    """Tests that faults of the input, wrong usage and interrupts that a problem tells of itself pass as they are."""
+    """Tests that faults of the input, wrong usage, interrupts and right answers of a problem pass as they are."""
     with pytest.MonkeyPatch.context() as patched:
         for error in (UsageError, KeyboardInterrupt):
             patched.setattr(Broken, "how", {"prepare": error})
             with pytest.raises(error):
                 posed()
+        patched.setattr(Broken, "how", {"first_step": Fraction(1, 2)})
+        assert stated(posed(), "first_step", None) == Fraction(1, 2)
     assert solve(posed()).objective == (2, Fraction(1, 2))
 
 

@@ -19,10 +19,7 @@ def test_worked_example() -> None:
     """Tests Shen et al.'s example: M1 is off-rack, M2 local; one reduce is on a map's node. There are no racks."""
     problem = Transmission(example())
     counts = locality_counts(problem, problem.placement([2, 1, 0, 2]))
-    assert counts == {
-        "map": {"node": 1, "rack": 0, "off_rack": 1},
-        "reduce": {"node": 1, "rack": 0, "off_rack": 1},
-    }
+    assert counts == {"map": {"node": 1, "rack": 0, "off_rack": 1}, "reduce": {"node": 1, "rack": 0, "off_rack": 1}}
 
 
 def test_racks() -> None:

@@ -15,12 +15,7 @@ from optsched.certificates.flows import flow_congestion_certificate
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.registry import records
 from optsched.instances.files import load
-from optsched.problems import (
-    PROBLEMS,
-    FlowCongestion,
-    Problem,
-    problem,
-)
+from optsched.problems import PROBLEMS, FlowCongestion, Problem, problem
 from optsched.problems.base import GRID, table_row
 from optsched.routes import bounds, solve
 

@@ -14,18 +14,7 @@ from traffic_instances import EMPTY, NAN, posed, problems
 
 from optsched.certificates import certify
 from optsched.core.errors import InputError, MissingField
-from optsched.core.instance import (
-    FINISHED,
-    MAP,
-    PENDING,
-    REDUCE,
-    Cluster,
-    Instance,
-    Ragged,
-    Shuffle,
-    State,
-    Workload,
-)
+from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Workload
 from optsched.core.placement import Placement
 from optsched.core.results import Termination, Violation
 from optsched.problems import Traffic

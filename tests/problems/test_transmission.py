@@ -9,13 +9,7 @@ import pytest
 from transmission_instances import example
 
 from optsched.core.errors import InputError
-from optsched.core.instance import (
-    PENDING,
-    RUNNING,
-    Instance,
-    Shuffle,
-    State,
-)
+from optsched.core.instance import PENDING, RUNNING, Instance, Shuffle, State
 from optsched.core.results import Violation
 from optsched.problems.transmission import Transmission
 
@@ -63,9 +57,7 @@ def test_cheap_bound_leaves_out_nodes_without_an_idle_slot() -> None:
     """
     instance = example()
     full = Instance(
-        instance.cluster,
-        instance.workload,
-        State.initial(instance.cluster, instance.workload, idle_slots=[0, 2, 2, 2]),
+        instance.cluster, instance.workload, State.initial(instance.cluster, instance.workload, idle_slots=[0, 2, 2, 2])
     )
     (bound,) = Transmission(full).cheap_bounds()
     assert bound.value == 256

@@ -13,17 +13,7 @@ from nested_instances import nested
 from transmission_instances import posed
 
 from optsched.core.errors import MissingField, UsageError
-from optsched.core.instance import (
-    FINISHED,
-    REDUCE,
-    RUNNING,
-    Cluster,
-    Instance,
-    Ragged,
-    Shuffle,
-    Topology,
-    Workload,
-)
+from optsched.core.instance import FINISHED, REDUCE, RUNNING, Cluster, Instance, Ragged, Shuffle, Topology, Workload
 from optsched.problems import Problem, Transmission, TransmissionMaps, TransmissionReduces
 from optsched.problems.base import GRID
 from optsched.problems.distances import distances
@@ -212,10 +202,7 @@ def estimate(
         # A map past the end of its block sends what it has emitted, not less.
         (([[6.0]], [64.0], [65.0]), [[6.0]]),
         # An estimate that no double holds is 2^53 MB, also of maps that learn of it; 0 stays 0.
-        (
-            ([[5.0, 0.0], [UNKNOWN, UNKNOWN]], [100.0, 100.0], [1e-310, 0.0], [0, 0]),
-            [[2.0**53, 0.0], [2.0**53, 0.0]],
-        ),
+        (([[5.0, 0.0], [UNKNOWN, UNKNOWN]], [100.0, 100.0], [1e-310, 0.0], [0, 0]), [[2.0**53, 0.0], [2.0**53, 0.0]]),
     ],
 )
 def test_extrapolated(given: tuple[Any, ...], expected: list[list[float]]) -> None:

@@ -102,11 +102,7 @@ def test_task_has_no_share_of_a_tracker_that_it_does_not_fit(capacity: dict[str,
 def test_missing_fields() -> None:
     """Tests that every record that lacks a field is told: job, demand, capacity, length of a map with a goal."""
     workload = Workload(
-        ["a", "b", "c"],
-        job=[0, -1, 0],
-        demand={"cpu": [1, 1, float("nan")]},
-        job_ids=["j"],
-        goal=[9.0],
+        ["a", "b", "c"], job=[0, -1, 0], demand={"cpu": [1, 1, float("nan")]}, job_ids=["j"], goal=[9.0]
     )
     with pytest.raises(MissingField) as caught:
         Utility(Instance(Cluster(["n"]), workload))
@@ -174,9 +170,7 @@ def test_reduces_are_spread() -> None:
 def test_fixed_reduces() -> None:
     """Tests that fixed reduces take their room first, that any of a job do, and that another place is a violation."""
     problem = posed(
-        {"memory": [2, 1]},
-        [{"maps": 2, "reduces": 2, "map": {"memory": 1}, "reduce": {"memory": 1}}],
-        reduces="fixed",
+        {"memory": [2, 1]}, [{"maps": 2, "reduces": 2, "map": {"memory": 1}, "reduce": {"memory": 1}}], reduces="fixed"
     )
     assert problem.fixed.tolist() == [[1, 1]]
     assert problem.room.tolist() == [[1], [0]]
