@@ -119,7 +119,7 @@ class Incumbent:
         problem, bounds = self.bounds.problem, self.bounds
         nodes: Ints = np.full(len(problem.tasks), NONE, dtype=np.int64)
         host = np.append(bounds.hosts, NONE)
-        nodes[problem.maps] = host[np.minimum(self._best.rows, len(bounds.hosts))]
+        nodes[problem.maps] = host[self._best.rows]
         nodes[problem.reduces] = np.where(self._best.fixed == bounds.nowhere, NONE, self._best.fixed)
         return nodes
 

@@ -152,7 +152,7 @@ def test_another_problem_is_refused() -> None:
     lsap, flow = Lsap(instance_of([[0]], 1)), Flow(instance_of([[0]], 1))
     assert build(lsap, 3, doubled=True) == 6
     with pytest.raises(UsageError, match="build takes"):
-        build(flow, 3, doubled=True)  # type: ignore[arg-type]
+        build(flow, 3, doubled=True)
 
 
 def test_sizes_in_memory() -> None:
@@ -183,7 +183,6 @@ def test_bug_models_of_a_base_were_built_for_a_derived_class() -> None:
 def test_literal_models(name: str) -> None:
     """Tests that the literal model of an instance of the family finds the optimum; `.ci/run` has PuLP 4 do it, too."""
     family, sizes = records()[name].family, records()[name].sizes
-    assert family is not None
     problem = optsched.problem(name, optsched.generate(family, 1, **sizes))
     found = optsched.solve(problem, route="pulp", time_limit=60)
     assert found.optimal
@@ -212,7 +211,6 @@ def test_start_is_held_where_nothing_may_be_searched(name: str, kind: str) -> No
     problem, models = case.problem, module(name)
     model = getattr(models, kind)(problem)
     outcome = RUNS[kind](model, STOPPED, models.start_values(model, problem, decision))
-    assert outcome.objective is not None
     shown, own = about(problem).of(outcome.objective), about(problem).component
     worth = problem.evaluate(decision)[problem.components.index(own)]
     assert shown <= worth + 1e-6 if own.sense is Sense.MIN else shown >= worth - 1e-6
@@ -235,7 +233,6 @@ def test_what_an_unfinished_start_says() -> None:
     """Tests that a feasible placement says all variables, and an unfinished one only those that are not 0."""
     problem = GeneralizedAssignment(generate("generalized-assignment", seed=3, nodes=3, tasks=4))
     decision = solve(problem).decision
-    assert isinstance(decision, Placement)
     models = module("generalized-assignment")
     model = models.build_pulp(problem)
     assert sum(models.start_values(model, problem, decision).values()) == 4

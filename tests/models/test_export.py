@@ -13,7 +13,6 @@ import pyomo.environ as pyo
 import pytest
 from click.testing import CliRunner
 from readers import PULP_3, add_sos, everywhere, read_by_all
-from replica_instances import instance_of
 
 import optsched
 from optsched import models
@@ -22,7 +21,7 @@ from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.results import Sense
 from optsched.instances.library import library
-from optsched.models import export, latency
+from optsched.models import export
 from optsched.models.base import linear
 from optsched.models.export import about, write_lp, write_mps
 from optsched.problems import PROBLEMS, AnyProblem, Latency, Lsap, Problem, problem
@@ -99,9 +98,6 @@ def test_notes_are_one_line_of_ascii(tmp_path: Path) -> None:
         write(model, target, ["n\nEnd\nENDATA \u00e9 *\\ x"])
         assert read_by_all(target) == everywhere(target, 2)
         assert target.read_bytes().isascii()
-
-
-# Traps of the formats ---------------------------------------------------------------------------------------------
 
 
 # The library ------------------------------------------------------------------------------------------------------
@@ -201,37 +197,43 @@ def test_files_of_awkward_ids(kind: type[Problem], literal: bool, tmp_path: Path
     assert highs.getInfo().objective_function_value == pytest.approx(outcome.objective)
 
 
-def test_models_are_deterministic(tmp_path: Path) -> None:
-    """Tests that the same problem gives the same file twice."""
-    problem = Latency(instance_of([[0, 1], [1, 2], []], 3, load=[0, 2, 7]))
-    written = []
-    for number in range(2):
-        export.write_lp(latency.build_pyomo(problem), tmp_path / f"{number}.lp")
-        written.append((tmp_path / f"{number}.lp").read_bytes())
-    assert written[0] == written[1]
-
-
 # Traps of the formats -------------------------------------------------------------------------------------------------
 
 
-def _pulp(sense: int = pulp.LpMinimize) -> Any:
-    return pulp.LpProblem("trap", sense)
+#: Bounds of a column, and "Integer" if it is one.
+Column = tuple[float | None, float | None] | tuple[float | None, float | None, str]
+
+#: Variables by name, a row over them, and whether it is `>=`, `<=` or `==` its right-hand side.
+Row = tuple[dict[str, float], str, float]
 
 
-def constant(sense: int) -> Any:
-    """A constant in the objective, of either sense."""
-    model = _pulp(sense)
+def literal(columns: dict[str, Column], costs: dict[str, float], rows: dict[str, Row], constant: float = 0.0) -> Any:
+    """The PuLP problem of least cost from its columns, costs and rows."""
+    model = pulp.LpProblem("trap", pulp.LpMinimize)
+    made = {name: model.add_variable(name, *column) for name, column in columns.items()}
+    senses = {">=": pulp.LpConstraintGE, "<=": pulp.LpConstraintLE, "==": pulp.LpConstraintEQ}
+    if costs:
+        model.setObjective(linear([(made[name], cost) for name, cost in costs.items()], constant))
+    for name, (entries, word, side) in rows.items():
+        body = linear([(made[column], value) for column, value in entries.items()])
+        model.addConstraint(pulp.LpConstraint(body, senses[word], rhs=side), name)
+    return model
+
+
+def constant_of_a_maximum() -> Any:
+    """A constant in an objective that is to be most."""
+    model = pulp.LpProblem("trap", pulp.LpMaximize)
     x = model.add_variable("x", 1, 3)
     model.setObjective(2 * x - 7)
     model.addConstraint(x <= 5, "row")
     return model
 
 
-def constant_of_pyomo(sense: int) -> Any:
+def constant_of_pyomo() -> Any:
     """The same in Pyomo."""
     model = pyo.ConcreteModel()
     model.x = pyo.Var(bounds=(1, 3))
-    model.cost = pyo.Objective(expr=2 * model.x - 7, sense=pyo.minimize if sense == pulp.LpMinimize else pyo.maximize)
+    model.cost = pyo.Objective(expr=2 * model.x - 7, sense=pyo.maximize)
     model.row = pyo.Constraint(expr=model.x <= 5)
     return model
 
@@ -247,99 +249,6 @@ def range_row() -> Any:
     return model
 
 
-def integer_without_upper_bound() -> Any:
-    """An integer whose default upper bound is 1 to some readers."""
-    model = _pulp(pulp.LpMaximize)
-    x = model.add_variable("x", 0, None, "Integer")
-    model.setObjective(1 * x)
-    model.addConstraint(2 * x <= 15, "row")
-    return model
-
-
-def negative_integers() -> Any:
-    """Integers with negative, without lower, and with fractional bounds."""
-    model = _pulp()
-    x = model.add_variable("x", -3, None, "Integer")
-    y = model.add_variable("y", None, -2, "Integer")
-    z = model.add_variable("z", None, None, "Integer")
-    w = model.add_variable("w", -1.5, 7, "Integer")
-    model.setObjective(x + y + z + w)
-    model.addConstraint(y >= -4, "least_y")
-    model.addConstraint(z + y >= -20.5, "least_z")
-    return model
-
-
-def upper_bound_below_zero() -> Any:
-    """Continuous variables with upper bounds below zero, with and without a lower one."""
-    model = _pulp(pulp.LpMaximize)
-    x, y, z = model.add_variable("x", None, -1), model.add_variable("y", -9, -2), model.add_variable("z")
-    model.setObjective(x + y - z)
-    model.addConstraint(z >= -6, "row")
-    return model
-
-
-def negative_right_hand_sides() -> Any:
-    """Right-hand sides of all signs and kinds, and one of the objective."""
-    model = _pulp()
-    x, y = model.add_variable("x"), model.add_variable("y")
-    model.setObjective(x + 2 * y + 0.5)
-    model.addConstraint(x - y == -3, "equal")
-    model.addConstraint(-1 * x <= 4, "most")
-    model.addConstraint(1 * y >= -1, "least")
-    return model
-
-
-def names_of_all_lengths() -> Any:
-    """Bounds without a number for names that fit the fixed form of MPS and for names that do not, and many digits."""
-    model = _pulp()
-    names = ["a", "exactly8", "longer_than_eight"]
-    free = [model.add_variable(f"{name[:7]}f{name[8:]}") for name in names]
-    below = [model.add_variable(f"{name[:7]}b{name[8:]}", None, 1234567.1234567891) for name in names]
-    whole = [model.add_variable(f"{name[:7]}w{name[8:]}", 0, None, "Integer") for name in names]
-    model.setObjective(pulp.lpSum(free) - pulp.lpSum(below) - pulp.lpSum(whole) + 3 * 1234567)
-    for variable in free:
-        model.addConstraint(variable >= -5, f"least_{variable.name}")
-    for variable in whole:
-        model.addConstraint(3 * variable <= 20, f"most_{variable.name}")
-    return model
-
-
-def no_objective() -> Any:
-    """No objective, and a row that no variable is in."""
-    model = _pulp()
-    x = model.add_variable("x", 0, 4)
-    model.addConstraint(x >= 1, "row")
-    model.addConstraint(linear([]) >= -1, "empty")
-    return model
-
-
-def infeasible() -> Any:
-    """A row that no variable is in, and that does not hold."""
-    model = _pulp()
-    model.setObjective(1 * model.add_variable("x", 0, 4))
-    model.addConstraint(linear([]) >= 1, "empty")
-    return model
-
-
-def many_digits() -> Any:
-    """Costs that differ in their 13th digit: PuLP writes 12."""
-    model = _pulp()
-    x, y = model.add_variable("x", 0, 1, "Integer"), model.add_variable("y", 0, 1, "Integer")
-    model.setObjective(1000000000002 * x + 1000000000001 * y)
-    model.addConstraint(x + y == 1, "one")
-    model.addConstraint(1000000000001 * x + 3 * y >= 3, "row")
-    return model
-
-
-def fixed() -> Any:
-    """Variables that are fixed, one an integer."""
-    model = _pulp()
-    x, y = model.add_variable("x", 2.5, 2.5), model.add_variable("y", -3, -3, "Integer")
-    model.setObjective(x + y)
-    model.addConstraint(x + y <= 9, "row")
-    return model
-
-
 def odd_names() -> Any:
     """Names of rows and columns like the words that the writer uses itself, and ids with spaces."""
     model = pyo.ConcreteModel()
@@ -350,32 +259,73 @@ def odd_names() -> Any:
     return model
 
 
-def own_constant() -> Any:
-    """A PuLP variable that bears the name of the column for constants, and a long row name."""
-    model = _pulp()
-    x = model.add_variable("ONE_VAR_CONSTANT", 3, 4)
-    model.setObjective(x + 1)
-    model.addConstraint(pulp.lpSum([x] + [model.add_variable(f"other{i}", 0, 1) for i in range(30)]) <= 40, "r" * 90)
-    return model
+#: Names that fit the fixed form of MPS, and one that does not.
+LENGTHS = ("a", "exactly8", "longer_than_eight")
 
-
+#: Each trap: what makes the program, and its optimum, None where it is infeasible.
 TRAPS: dict[str, tuple[Callable[[], Any], float | None]] = {
-    "constant": (lambda: constant(pulp.LpMinimize), -5),
-    "constant of a maximum": (lambda: constant(pulp.LpMaximize), -1),
-    "constant of Pyomo": (lambda: constant_of_pyomo(pulp.LpMinimize), -5),
-    "constant of a maximum of Pyomo": (lambda: constant_of_pyomo(pulp.LpMaximize), -1),
+    "constant": (lambda: literal({"x": (1, 3)}, {"x": 2}, {"row": ({"x": 1}, "<=", 5)}, -7), -5),
+    "constant of a maximum": (constant_of_a_maximum, -1),
+    "constant of a maximum of Pyomo": (constant_of_pyomo, -1),
     "range": (range_row, -9),
-    "integer without upper bound": (integer_without_upper_bound, 7),
-    "negative integers": (negative_integers, -24),
-    "upper bound below zero": (upper_bound_below_zero, 3),
-    "negative right-hand sides": (negative_right_hand_sides, -5.5),
-    "names of all lengths": (names_of_all_lengths, -15 - 3 * 0.1234567891 - 18),
-    "no objective": (no_objective, 0),
-    "infeasible": (infeasible, None),
-    "many digits": (many_digits, 1000000000001),
-    "fixed": (fixed, -0.5),
     "odd names": (odd_names, 16.5),
-    "own constant": (own_constant, 4),
+    # Bounds of integers, of which one has no upper bound, which is 1 to some readers; bounds below 0; fixed variables.
+    "bounds": (
+        lambda: literal(
+            {"i": (-3, None, "Integer"), "j": (None, -2, "Integer"), "k": (None, None, "Integer")}
+            | {"l": (-1.5, 7, "Integer"), "m": (0, None, "Integer"), "n": (-3, -3, "Integer")}
+            | {"p": (None, -1), "q": (-9, -2), "r": (2.5, 2.5)},
+            {"i": 1, "j": 1, "k": 1, "l": 1, "m": -1, "n": 1, "p": -1, "q": -1, "r": 1},
+            {"j": ({"j": 1}, ">=", -4), "k": ({"k": 1, "j": 1}, ">=", -20.5), "m": ({"m": 2}, "<=", 15)},
+        ),
+        -28.5,
+    ),
+    "negative right-hand sides": (
+        lambda: literal(
+            {"x": (None, None), "y": (None, None)},
+            {"x": 1, "y": 2},
+            {"equal": ({"x": 1, "y": -1}, "==", -3), "most": ({"x": -1}, "<=", 4), "least": ({"y": 1}, ">=", -1)},
+            0.5,
+        ),
+        -5.5,
+    ),
+    "names of all lengths": (
+        lambda: literal(
+            {f"{name[:7]}f{name[8:]}": (None, None) for name in LENGTHS}
+            | {f"{name[:7]}b{name[8:]}": (None, 1234567.1234567891) for name in LENGTHS}
+            | {f"{name[:7]}w{name[8:]}": (0, None, "Integer") for name in LENGTHS},
+            {f"{name[:7]}{kind}{name[8:]}": -1 + 2 * (kind == "f") for kind in "fbw" for name in LENGTHS},
+            {f"least_{name}": ({f"{name[:7]}f{name[8:]}": 1}, ">=", -5) for name in LENGTHS}
+            | {f"most_{name}": ({f"{name[:7]}w{name[8:]}": 3}, "<=", 20) for name in LENGTHS},
+            3 * 1234567,
+        ),
+        -15 - 3 * 0.1234567891 - 18,
+    ),
+    # The row "empty" has no variable.
+    "no objective": (
+        lambda: literal({"x": (0, 4)}, {}, {"row": ({"x": 1}, ">=", 1), "empty": ({}, ">=", -1)}),
+        0,
+    ),
+    "infeasible": (lambda: literal({"x": (0, 4)}, {"x": 1}, {"empty": ({}, ">=", 1)}), None),
+    # Costs that differ in their 13th digit: PuLP writes 12.
+    "many digits": (
+        lambda: literal(
+            {"x": (0, 1, "Integer"), "y": (0, 1, "Integer")},
+            {"x": 1000000000002, "y": 1000000000001},
+            {"one": ({"x": 1, "y": 1}, "==", 1), "row": ({"x": 1000000000001, "y": 3}, ">=", 3)},
+        ),
+        1000000000001,
+    ),
+    # A variable that bears the name of the column for constants, and a long row name.
+    "own constant": (
+        lambda: literal(
+            {"ONE_VAR_CONSTANT": (3, 4)} | {f"other{number}": (0, 1) for number in range(30)},
+            {"ONE_VAR_CONSTANT": 1},
+            {"r" * 90: ({"ONE_VAR_CONSTANT": 1} | {f"other{number}": 1 for number in range(30)}, "<=", 40)},
+            1,
+        ),
+        4,
+    ),
 }
 
 
@@ -396,7 +346,7 @@ def test_trap(tmp_path: Path, trap: str, suffix: str) -> None:
 def test_numbers_survive_both_formats(tmp_path: Path) -> None:
     """Tests that each number is read as the very same double, whatever its digits."""
     numbers = [0.1 + 0.2, 1 / 3, 2**53 / 64 + 1 / 64, 1e-9 / 7, 123456789012345.0, 27.880000114440918]
-    model = _pulp()
+    model = pulp.LpProblem("digits")
     variables = [model.add_variable(f"x{position}", None, value) for position, value in enumerate(numbers)]
     model.setObjective(linear(zip(variables, numbers, strict=True)))
     for variable, value in zip(variables, numbers, strict=True):
@@ -432,13 +382,13 @@ def test_bug_constraints_without_a_name_could_not_be_written(tmp_path: Path, suf
 
 def test_program_that_cannot_be_written(tmp_path: Path) -> None:
     """Tests that SOS constraints, equal names and squares are refused, not left out."""
-    model = _pulp()
+    model = pulp.LpProblem("sos")
     x, y = model.add_variable("x", 0, 1), model.add_variable("y", 0, 1)
     model.setObjective(x + y)
     add_sos(model, {x: 1, y: 2})
     with pytest.raises(UsageError, match="SOS constraints are not written"):
         write_lp(model, tmp_path / "program.lp")
-    twice = _pulp()
+    twice = pulp.LpProblem("twice")
     twice.setObjective(twice.add_variable("x") + twice.add_variable("x"))
     with pytest.raises(UsageError, match="injective_names"):
         write_lp(twice, tmp_path / "program.lp")

@@ -33,7 +33,7 @@ def test_names_are_those_of_records_with_models() -> None:
     for name in models.names():
         assert {"build_pyomo", "build_pulp", "compact_size", "literal_size", "decode"} <= set(dir(models.module(name)))
     with pytest.raises(UsageError, match="module takes the name of a problem, not"):
-        models.module(None)  # type: ignore[arg-type]
+        models.module(None)
 
 
 def counted(model: Any) -> ModelSize:
@@ -53,7 +53,6 @@ def limits_of(problem: Any) -> list[dict[str, Any]]:
     if limited is None:
         return [{}]
     objective = solve(problem).objective
-    assert objective is not None
     return [{}, {"limit": objective[limited.component]}]
 
 
@@ -67,7 +66,6 @@ def limits_of(problem: Any) -> list[dict[str, Any]]:
 def test_models_say_their_sizes_beforehand(name: str, grown: int) -> None:
     """Tests that each model of each problem has at most what was said of it before, and not many times less."""
     entry, module = records()[name], models.module(name)
-    assert entry.family is not None
     sizes = {key: value * grown if key in ("tasks", "nodes") else value for key, value in entry.sizes.items()}
     for parameters in ({}, *entry.variants):
         problem = optsched.problem(name, generate(entry.family, seed=grown, **sizes), **parameters)

@@ -75,7 +75,6 @@ def test_optimum_of_file(example: str) -> None:
     """Tests that HiGHS, given the files alone, finds the optimum that the folder's README states, in both."""
     readme = (folder("models") / "README.md").read_text(encoding="utf-8")
     stated = re.search(rf"`{example}`\s+([-\d.]*\d)[,.]\s", readme)
-    assert stated is not None
     for twin in ("", "-literal"):
         assert optimum(folder("models") / f"{example}{twin}.lp") == pytest.approx(float(stated[1]), abs=5e-5)
 

@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from min_cost_flow_instances import posed as network
 from over_time import proved
-from replica_instances import instance_of
-from small_problems import NAMES, small_problem
+from replica_instances import instance_of, racked
 from traffic_instances import EMPTY
 from traffic_instances import posed as sent
 from transmission_instances import example, rich
@@ -87,15 +86,6 @@ def test_what_cannot_be_modelled_is_reported(build: str) -> None:
                 getattr(models.module(problem.name), build)(problem, limit=limit)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_literal_models_that_are_too_large_are_refused(name: str) -> None:
-    """Tests that a literal model with a variable more than is allowed is refused, by its size and with a way out."""
-    problem, module = small_problem(name, 1), models.module(name)
-    size = module.literal_size(problem).variables
-    with pytest.raises(TooLarge, match=rf"literal {name} model would have {size:,} variables .* use .*max_variables="):
-        module.build_pulp(problem, max_variables=size - 1)
-
-
 def test_limits_on_the_mean() -> None:
     """Tests that an impossible limit of `worst-group` is infeasible, and that NumPy's numbers are taken."""
     for build, run in ((worst_group.build_pyomo, solve_pyomo), (worst_group.build_pulp, solve_pulp)):
@@ -139,25 +129,11 @@ def test_bug_an_infeasible_model_decoded_to_the_earlier_placement() -> None:
 
 def test_racks_only_where_they_save() -> None:
     """Tests that rack variables exist only for levels that tell racks from elsewhere."""
-    cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r", "s"])
-    workload = Workload(["t"], replicas=Ragged.from_rows([[0]]))
-    instance = Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[0, 1, 1]))
-    assert lsap.build_pyomo(Lsap(instance)).component("place_in_rack") is None
-    model = lsap.build_pyomo(Lsap(instance, levels=(0, 1, 2)))
-    assert list(model.place_in_rack) == [("t", "r")]
-    assert {name: row.upper for name, row in model.rack_slots.items()} == {"r": 1}
+    assert lsap.build_pyomo(racked([0, 1, 1, 0], [[0]])).component("place_in_rack") is None
+    model = lsap.build_pyomo(racked([0, 1, 1, 0], [[0]], levels=(0, 1, 2)))
+    assert list(model.place_in_rack) == [("t0", "r1")]
+    assert {name: row.upper for name, row in model.rack_slots.items()} == {"r1": 1}
     assert solve_pyomo(model, EXACT).objective == 1
-
-
-def test_literal_problem_has_paper_costs() -> None:
-    """Tests that Guo et al.'s Figure 3 padding is there: dummies at constant 1, taken out again."""
-    problem = Lsap(instance_of([[0]], 3))
-    model = lsap.build_pulp(problem)
-    costs = {variable.name: cost for variable, cost in model.objective.items()}
-    assert [costs[f"place.dummy_{row}.n{node}.1"] for row in (1, 2) for node in range(3)] == [1.0] * 6
-    assert costs["constant"] == -2
-    assert isinstance(model, pulp.LpProblem)
-    assert np.isclose(solve_pulp(model, EXACT).objective, 0)
 
 
 def test_tiers_only_where_a_pool_has_two_costs() -> None:
@@ -198,13 +174,7 @@ def test_decoding_latency_before_solving_where_nothing_can_be_remote() -> None:
 def test_weights_decide_which_integers_are_needed() -> None:
     """Tests that local counts are there only where w_loc does not divide w_rem, or is above 1 without a limit."""
     instance = instance_of([[0], [0, 1]], 2)
-    needed = {
-        (1, 3, 4): False,
-        (2, 4, 8): False,
-        (2, 3, 8): True,
-        (1, 3, None): False,
-        (2, 4, None): True,
-    }
+    needed = {(1, 3, 4): False, (2, 4, 8): False, (2, 3, 8): True, (1, 3, None): False, (2, 4, None): True}
     for (w_loc, w_rem, limit), counted in needed.items():
         model = latency.build_pyomo(Latency(instance, w_loc=w_loc, w_rem=w_rem), limit=limit)
         assert (model.component("local_count") is not None) is counted
@@ -232,8 +202,6 @@ def test_start_of_a_latency_model_is_taken(weights: tuple[int, int]) -> None:
     """Tests that an optimal placement as a start is what models hold when they may not branch at all."""
     problem = Latency(generate("latency", seed=3, nodes=8, tasks=16, replicas=2), w_loc=weights[0], w_rem=weights[1])
     best = solve(problem)
-    assert best.decision is not None
-    assert best.objective is not None
     stopped = Profile("stopped", node_limit=0)
     for limit, value in ((int(best.objective[0]), best.objective[1]), (None, best.objective[0])):
         for build, run in ((latency.build_pyomo, solve_pyomo), (latency.build_pulp, solve_pulp)):
@@ -258,17 +226,11 @@ def test_names_of_a_literal_model() -> None:
 
 def test_classes_and_shared_nodes() -> None:
     """Tests that equal reduces of a job are one class, of which a node takes one."""
-    cluster = Cluster(
-        ["a", "b", "c"], reduce_slots=[2] * 3, topology=Topology("hops", hops={"node": 0, "rack": 1, "off_rack": 3})
-    )
+    hops = Topology("hops", hops={"node": 0, "rack": 1, "off_rack": 3})
+    cluster = Cluster(["a", "b", "c"], reduce_slots=[2] * 3, topology=hops)
     shuffle = Shuffle([0] * 4, [1, 2, 3, 4], [2.0] * 4)
-    workload = Workload(
-        ["m", "r1", "r2", "s", "free"],
-        kind=[0] + [REDUCE] * 4,
-        job=[0, 0, 0, 1, -1],
-        job_ids=["J", "K"],
-        shuffle=shuffle,
-    )
+    kind, job = [0] + [REDUCE] * 4, [0, 0, 0, 1, -1]
+    workload = Workload(["m", "r1", "r2", "s", "free"], kind=kind, job=job, job_ids=["J", "K"], shuffle=shuffle)
     state = State.initial(cluster, workload, status=[1, 0, 0, 0, 0], node=[0, -1, -1, -1, -1])
     problem = TransmissionReduces(Instance(cluster, workload, state))
     model = transmission_reduces.build_pyomo(problem)
@@ -282,15 +244,18 @@ def test_classes_and_shared_nodes() -> None:
 def alike(draw: st.DrawFn) -> Transmission:
     """Maps that nothing tells apart, each with output for several reduces, on nodes with few slots; whole costs."""
     nodes, maps, reduces = (draw(st.integers(2, 3)) for _ in range(3))
-    entries = st.lists(st.integers(0, 6), min_size=nodes * nodes, max_size=nodes * nodes)
-    distance = np.reshape(draw(entries), (nodes, nodes)) * (1.0 - np.eye(nodes))
+
+    def several(most: int, count: int, least: int = 0) -> list[int]:
+        return [draw(st.integers(least, most)) for _ in range(count)]
+
+    distance = np.reshape(several(6, nodes * nodes), (nodes, nodes)) * (1.0 - np.eye(nodes))
     cluster = Cluster(
         [f"n{node}" for node in range(nodes)],
-        slots=draw(st.lists(st.integers(1, 2), min_size=nodes, max_size=nodes)),
-        reduce_slots=draw(st.lists(st.integers(0, 2), min_size=nodes, max_size=nodes)),
+        slots=several(2, nodes, 1),
+        reduce_slots=several(2, nodes),
         topology=Topology("distance", distance),
     )
-    sent = [draw(st.integers(0, 9)) for _ in range(reduces)]
+    to = np.tile(np.arange(maps, maps + reduces), maps)
     workload = Workload(
         [f"t{task}" for task in range(maps + reduces)],
         kind=[MAP] * maps + [REDUCE] * reduces,
@@ -298,11 +263,7 @@ def alike(draw: st.DrawFn) -> Transmission:
         job_ids=["J"],
         size=[float(draw(st.integers(0, 9)))] * maps + [np.nan] * reduces,
         replicas=Ragged.from_rows([[0]] * maps + [[]] * reduces),
-        shuffle=Shuffle(
-            np.repeat(np.arange(maps), reduces),
-            np.tile(np.arange(maps, maps + reduces), maps),
-            sent * maps,
-        ),
+        shuffle=Shuffle(np.repeat(np.arange(maps), reduces), to, several(9, reduces) * maps),
     )
     return Transmission(Instance(cluster, workload))
 
@@ -312,7 +273,6 @@ def alike(draw: st.DrawFn) -> Transmission:
 def test_forms_agree_where_maps_are_alike(problem: Transmission) -> None:
     """Tests both forms of the compact model, with classes of maps and without, and the search against enumeration."""
     found = best_placement(problem)
-    assert found is not None
     assert solve(problem).objective == found[0]
     for form in transmission.FORMS:
         for per_pair in (False, True):
@@ -367,13 +327,6 @@ def test_models_agree_beyond_enumeration(seed: int) -> None:
         assert len(values) == 1
 
 
-def test_classes_of_maps() -> None:
-    """Tests that equal maps are one class of the compact model, and that `per_pair=True` keeps them apart."""
-    model = traffic.build_pyomo(EMPTY)
-    assert model.members["j0m0"] == ("j0m0", "j0m1", "j0m2")
-    assert (len(model.CLASSES), len(traffic.build_pyomo(EMPTY, per_pair=True).CLASSES)) == (2, 6)
-
-
 def test_completions_are_those_of_the_schedule() -> None:
     """Tests that the completion of each job in the model is when it ends in the schedule that it stands for."""
     for problem, _ in proved(JobTimes, range(12)):
@@ -394,11 +347,12 @@ def test_area_rows_are_kept_by_optima() -> None:
         assert pyo.value(model.makespan) == pytest.approx(found)
 
 
-def test_classes_of_tasks() -> None:
+def test_classes_of_equal_tasks() -> None:
     """Tests that equal tasks are one class of the compact model, and that `per_pair=True` keeps them apart."""
-    model = generalized_assignment.build_pyomo(ODD)
-    assert dict(model.members.items()) == {"t0": ("t0", "t1", "t2")}
-    assert len(generalized_assignment.build_pyomo(ODD, per_pair=True).CLASSES) == 3
+    for module, problem, first in ((traffic, EMPTY, "j0m0 j0m1 j0m2"), (generalized_assignment, ODD, "t0 t1 t2")):
+        compact, pairs = module.build_pyomo(problem), module.build_pyomo(problem, per_pair=True)
+        assert compact.members[first.split()[0]] == tuple(first.split())
+        assert [len(kept) for _, kept in pairs.members.items()] == [1] * len(pairs.CLASSES)
 
 
 def test_only_what_is_left_to_decide_is_in_a_model_of_flows() -> None:

@@ -150,10 +150,10 @@ def test_models_over_time_refuse_every_row(literal: bool) -> None:
 def test_aggregate_is_deprecated() -> None:
     """Tests that the older argument is taken, with a warning that names the new one."""
     with pytest.warns(DeprecationWarning, match="use per_pair=True in place of aggregate=False"):
-        model = lsap.build_pyomo(ALIKE, aggregate=False)  # type: ignore[call-arg]
+        model = lsap.build_pyomo(ALIKE, aggregate=False)
     assert ("t1", "n2") in model.place
     with pytest.warns(DeprecationWarning, match="aggregate is deprecated"):
-        assert len(lsap.build_pyomo(ALIKE, aggregate=True).CLASSES) == 2  # type: ignore[call-arg]
+        assert len(lsap.build_pyomo(ALIKE, aggregate=True).CLASSES) == 2
 
 
 def test_too_many_pairs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,13 +56,13 @@ def test_running_reduce_holds_its_slot_until_its_maps_have_ended(build: Any) -> 
     """Tests that the only slot is free for another job's reduce after the map of 10 s, not after 3 s."""
     from optsched.solvers.algebraic import solve_pyomo
 
-    problem = Makespan(from_document(WAITING))  # type: ignore[arg-type]
+    problem = Makespan(from_document(WAITING))
     solver = solve_pulp if build is makespan.build_pulp else solve_pyomo
     assert solver(build(problem), Profile("exact")).objective == pytest.approx(14)
 
 
 def test_names_of_literal_models() -> None:
     """Tests the rows of the literal model of a running reduce that waits, by name."""
-    model = makespan.build_pulp(Makespan(from_document(WAITING)))  # type: ignore[arg-type]
+    model = makespan.build_pulp(Makespan(from_document(WAITING)))
     rows = {row.name.split(".")[0] for row in model.constraints()}
     assert rows == {"task", "ends", "ends_after_start", "ends_after_map", "held", "slots", "completed", "whole"}

@@ -20,7 +20,6 @@ from optsched.certificates import certify
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime, SolverDisagreement, TooLarge
 from optsched.core.instance import Cluster, Instance, Pairs, Workload
-from optsched.core.placement import Placement
 from optsched.core.results import Certificate, Limit, Proof, Solution, Termination
 from optsched.instances.generate import generate
 from optsched.problems import Lsap, problem
@@ -39,7 +38,6 @@ def test_interrupt_while_a_model_is_built_is_a_result(name: str, route: str, mon
     """Tests that Ctrl-C where HiGHS does not see it ends `solve` with what is held, never with an exception."""
     posed = problem(name, generate("mixed", seed=1, nodes=5, tasks=4))
     best = solve(posed).decision
-    assert isinstance(best, Placement)
     for build in ("build_pyomo", "build_pulp"):
         monkeypatch.setattr(f"optsched.models.{name.replace('-', '_')}.{build}", interrupted)
     solution = solve(posed, route=route)

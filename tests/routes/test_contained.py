@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import pytest
+from small_problems import NAMES, small_problem
 
 import optsched
 from optsched.certificates import certify
@@ -19,7 +20,7 @@ from optsched.models import lsap
 from optsched.problems import AnyProblem, Lsap
 from optsched.processes import Limits, contained, containing, limits
 from optsched.processes.containing import RunFailed
-from optsched.routes import _module, assignment, routes_of, solve
+from optsched.routes import _module, routes_of, solve
 from optsched.routes import contained as contained_routes
 from optsched.routes.call import Call
 from optsched.routes.contained import may_overrun, model_sizes, refuse_beyond_memory, route_sizes
@@ -27,6 +28,9 @@ from optsched.searches import assignment as networks
 from optsched.searches.generalized_assignment import greedy_packing
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.testing.neighbours import emptied
+
+#: Guo et al. 2012, Figure 2.
+FIGURE: Any = optsched.problem("lsap", "papers/guo-fig2")
 
 
 def slowly(*_given: Any) -> Any:
@@ -47,6 +51,11 @@ def fail(*_given: Any) -> Any:
 def run_out(*_given: Any) -> Any:
     """Takes what is not there."""
     raise MemoryError
+
+
+def drawn(name: str, seed: int = 0, **sizes: int) -> AnyProblem:
+    """A problem on an instance of its family."""
+    return optsched.problem(name, generate(records()[name].family, seed=seed, **sizes))
 
 
 @pytest.fixture
@@ -80,22 +89,18 @@ def test_same_as_without(name: str) -> None:
     assert contained_routes.end_reason(there) is None
 
 
+#: What is said of `crash`.
+CRASHED = "crashed: ended with exit code 5 before it answered"
+
+
 @pytest.mark.parametrize(
     ("function", "termination", "limit", "told"),
     [
         (run_out, Termination.NO_SOLUTION, Limit.MEMORY, "out-of-memory: memory was refused: MemoryError"),
-        pytest.param(
-            crash,
-            Termination.ERROR,
-            None,
-            "crashed: ended with exit code 5 before it answered",
-            marks=pytest.mark.thorough,
-        ),
+        pytest.param(crash, Termination.ERROR, None, CRASHED, marks=pytest.mark.thorough),
     ],
 )
-def test_process_that_ended(
-    doing: Any, function: Any, termination: Termination, limit: Limit | None, told: str
-) -> None:
+def test_process_that_ended(doing: Any, function: Any, termination: Any, limit: Limit | None, told: str) -> None:
     """Tests that a solver without memory or that crashed is a solution without a value that says so, beside too."""
     doing(function)
     with contained(Limits(60)):
@@ -138,12 +143,10 @@ def never_answers(*_given: Any) -> Any:
     raise OutOfTime("out of time")
 
 
-@pytest.mark.parametrize("name", records())
+@pytest.mark.parametrize("name", NAMES)
 def test_process_that_never_answers_leaves_what_needs_no_search(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that such a solve ends with the cheap bounds, and with a placement where one is quickly had."""
-    entry = records()[name]
-    assert entry.family is not None
-    problem: Any = optsched.problem(name, optsched.generate(entry.family, seed=0, **entry.sizes))
+    problem = small_problem(name, 0)
     monkeypatch.setattr(contained_routes, "call", never_answers)
     monkeypatch.setattr("optsched.routes.contained.may_overrun", lambda *given: True)
     for route in routes_of(problem):
@@ -152,20 +155,16 @@ def test_process_that_never_answers_leaves_what_needs_no_search(name: str, monke
         cheap = [bound.value for bound in problem.cheap_bounds() if bound.component == first.name]
         best = max(cheap) if first.sense is Sense.MIN else min(cheap)
         bound = solution.bound[0]
-        assert bound is not None
         assert bound >= best if first.sense is Sense.MIN else bound <= best
         assert (solution.objective is None) == (name in NO_PLACEMENT)
         assert solution.limit in (None, Limit.TIME)
         assert certify(problem, solution).valid
 
 
-@pytest.mark.parametrize("name", records())
+@pytest.mark.parametrize("name", NAMES)
 def test_what_needs_no_search_is_had_of_nothing(name: str) -> None:
     """Tests that it is made of an instance without tasks or arcs as well, and is proved."""
-    entry = records()[name]
-    assert entry.family is not None
-    whole: Any = optsched.problem(name, optsched.generate(entry.family, seed=0, **entry.sizes))
-    for problem in emptied(whole):
+    for problem in emptied(small_problem(name, 0)):
         held, proofs = Call(problem, "").plain()
         assert held is None or not list(problem.violations(held))
         assert proofs
@@ -174,23 +173,21 @@ def test_what_needs_no_search_is_had_of_nothing(name: str) -> None:
 
 def test_start_is_held(doing: Any) -> None:
     """Tests that a start is not lost where the solver was killed, and is checked before."""
-    problem: Any = optsched.problem("lsap", "papers/guo-fig2")
-    start = optsched.solve(problem).decision
+    start = optsched.solve(FIGURE).decision
     doing(slowly)
     with contained(Limits(0.2)):
-        solution = optsched.solve(problem, start=start)
-        assert solution.objective == problem.evaluate(start)
+        solution = optsched.solve(FIGURE, start=start)
+        assert solution.objective == FIGURE.evaluate(start)
         assert contained_routes.end_reason(solution) is not None
         with pytest.raises(UsageError, match="start"):
-            optsched.solve(problem, start=[None] * len(problem.tasks))
+            optsched.solve(FIGURE, start=[None] * len(FIGURE.tasks))
 
 
 def hold_and_run_out(job: Any) -> Any:
     """Hands over an optimum with its proof, and takes what is not there."""
     problem, _, _, route = job
-    call: Any = Call(problem, route)
     whole = optsched.solve(problem)
-    call.hold(lambda: (whole.decision, whole.certificates))
+    Call(problem, route).hold(lambda: (whole.decision, whole.certificates))
     raise MemoryError
 
 
@@ -224,10 +221,9 @@ def test_bug_less_was_held_than_needs_no_search(doing: Any) -> None:
 
 def test_what_was_handed_over_is_held(doing: Any) -> None:
     """Tests that what a process handed over before it ended is the solution, and its proof a proof."""
-    problem: Any = optsched.problem("lsap", "papers/guo-fig2")
     doing(hold_and_run_out)
     with contained(Limits(60)):
-        solution = optsched.solve(problem)
+        solution = optsched.solve(FIGURE)
     assert (solution.termination, solution.limit) == (Termination.OPTIMAL, None), "its proof closes it"
     assert str(contained_routes.end_reason(solution)).startswith("out-of-memory: ")
 
@@ -235,12 +231,11 @@ def test_what_was_handed_over_is_held(doing: Any) -> None:
 @pytest.mark.thorough
 def test_time_limit_leaves_what_was_held(doing: Any) -> None:
     """Tests that a process that does not see its time limit is killed, and leaves a result like any other's."""
-    problem: Any = optsched.problem("lsap", "papers/guo-fig2")
     doing(hold_and_sleep)
     with contained(Limits(60)):
-        solution = optsched.solve(problem, time_limit=6)
-    assert solution.objective == optsched.solve(problem).objective
-    assert solution.bound == tuple(bound.value for bound in problem.cheap_bounds()), "no proof was handed over"
+        solution = optsched.solve(FIGURE, time_limit=6)
+    assert solution.objective == optsched.solve(FIGURE).objective
+    assert solution.bound == tuple(bound.value for bound in FIGURE.cheap_bounds()), "no proof was handed over"
     assert contained_routes.end_reason(solution) is None
 
 
@@ -255,7 +250,7 @@ def find_better_and_crash(job: Any) -> Any:
         if call._handed is not before:
             os._exit(5)
 
-    Call.improve = improve_and_crash  # type: ignore[method-assign]  # of this process, which ends by it
+    Call.improve = improve_and_crash  # of this process, which ends by it
     return optsched.solve(problem, profile, start, route)
 
 
@@ -264,16 +259,11 @@ def find_better_and_crash(job: Any) -> Any:
 )
 def test_bug_incumbent_of_a_program_was_lost(route: str, doing: Any) -> None:
     """Tests that a placement which HiGHS had found when its process was killed is held, with the bounds by then."""
-    problem: Any = optsched.problem(
-        "generalized-assignment", optsched.generate("generalized-assignment", nodes=4, tasks=20, seed=2)
-    )
+    problem: Any = drawn("generalized-assignment", 2, nodes=4, tasks=20)
     doing(find_better_and_crash)
     with contained(Limits(600)):
         cut = optsched.solve(problem, route=route)
-    assert (cut.termination, cut.raw_status) == (
-        Termination.ERROR,
-        "crashed: ended with exit code 5 before it answered",
-    )
+    assert (cut.termination, cut.raw_status) == (Termination.ERROR, CRASHED)
     assert greedy_packing(problem) is None, "what needs no search has no placement"
     assert cut.objective is not None
     assert cut.bound[0] is not None
@@ -312,27 +302,13 @@ def test_bug_of_a_solver_is_raised(doing: Any) -> None:
             _ = Reference(problem).solution
 
 
-def test_routes_are_not_asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that nothing is solved in this process where limits are in force."""
-    monkeypatch.setattr(assignment, "by_route", fail)
-    with contained(Limits(60)):
-        assert optsched.solve(optsched.problem("lsap", "papers/guo-fig2")).optimal
-
-
 # Which solves get a process -------------------------------------------------------------------------------------------
 
 
-def drawn(name: str, **sizes: int) -> AnyProblem:
-    """A problem on an instance of its family."""
-    entry = records()[name]
-    assert entry.family is not None
-    return optsched.problem(name, generate(entry.family, seed=0, **(sizes or entry.sizes)))
-
-
-@pytest.mark.parametrize("name", records())
+@pytest.mark.parametrize("name", NAMES)
 def test_small_instances_start_no_process(name: str) -> None:
     """Tests that no route of a small instance pays for a process, and that its own routes are those it names."""
-    problem = drawn(name)
+    problem = small_problem(name, 0)
     own = getattr(_module(problem), "OVERRUNS", {})
     assert set(own) <= set(routes_of(problem))
     assert not any(may_overrun(problem, route, own) for route in routes_of(problem))
@@ -361,15 +337,14 @@ def test_process_is_for_a_deadline_alone(monkeypatch: pytest.MonkeyPatch) -> Non
     asked: list[str] = []
     monkeypatch.setattr(contained_routes, "solved", lambda call, profile: asked.append(call.route))
     monkeypatch.setattr("optsched.routes.contained.may_overrun", lambda *given: True)
-    problem = optsched.problem("lsap", "papers/guo-fig2")
-    assert solve(problem).optimal
+    assert solve(FIGURE).optimal
     assert not asked
-    solve(problem, time_limit=60)
+    solve(FIGURE, time_limit=60)
     with optsched.core.deadline.deadline(60):
-        solve(problem)
+        solve(FIGURE)
     assert asked == ["network", "network"]
     token = containing._called.set(True)
-    assert solve(problem, time_limit=60).optimal
+    assert solve(FIGURE, time_limit=60).optimal
     containing._called.reset(token)
     assert len(asked) == 2
 
@@ -377,7 +352,7 @@ def test_process_is_for_a_deadline_alone(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.fixture(scope="module")
 def large() -> AnyProblem:
     """A problem whose literal model takes some 600 MB."""
-    return optsched.problem("lsap", optsched.generate("lsap", nodes=500, tasks=500))
+    return drawn("lsap", nodes=500, tasks=500)
 
 
 def test_model_beyond_the_memory_is_refused(large: AnyProblem, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -407,23 +382,14 @@ def test_default_route_has_no_other(monkeypatch: pytest.MonkeyPatch, large: AnyP
         refuse_beyond_memory(large, "pulp")
     monkeypatch.delattr(lsap, "literal_size")
     assert list(model_sizes(large)) == ["pyomo"]
+    assert model_sizes(type("Own", (Lsap,), {})(FIGURE.instance)) == {}, "no record names it"
     refuse_beyond_memory(large, "pulp")
 
 
-def test_problem_without_models() -> None:
-    """Tests that a class that no record names has no sizes."""
-
-    class Own(Lsap):
-        """A problem of one's own."""
-
-    assert model_sizes(Own(optsched.load("papers/guo-fig2"))) == {}
-
-
-@pytest.mark.parametrize("name", list(records()))
+@pytest.mark.parametrize("name", NAMES)
 def test_every_program_has_its_size(name: str) -> None:
     """Tests that models, arrays and networks of every problem are shown, and nothing of what builds as it searches."""
-    entry = records()[name]
-    posed = entry.problem_class(generate(entry.family, seed=0, **entry.sizes))
+    posed = small_problem(name, 0)
     sizes = route_sizes(posed)
     engines = {"network", "arrays", "network-simplex", "cost-scaling", "dense", "pyomo", "pulp"}
     assert list(sizes) == [route for route in routes_of(posed) if route in engines]
@@ -444,12 +410,9 @@ def test_size_of_a_network(
     """Tests the size of the compact network against the program that HiGHS gets."""
     posed = optsched.problem(name, generate(name, seed=1, **drawn), **parameters)
     seen: list[LinearProgram] = []
-
-    def solved(program: LinearProgram, *given: Any) -> Any:
-        seen.append(program)
-        return solve_arrays(program, *given)
-
-    monkeypatch.setattr("optsched.solvers.highs.solve_arrays", solved)
+    monkeypatch.setattr(
+        "optsched.solvers.highs.solve_arrays", lambda program, *_: seen.append(program) or solve_arrays(program, *_)
+    )
     assert solve(posed, route="arrays").optimal
     (program,) = seen
     assert route_sizes(posed)["arrays"][:3] == (program.matrix.shape[1], program.matrix.shape[0], program.matrix.nnz)
@@ -457,9 +420,8 @@ def test_size_of_a_network(
 
 def test_ways_of_the_network_route(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests what the route `network` is said to build: pairs of a matching, a table, a matrix, or the network."""
-    matched = optsched.problem("lsap", "papers/guo-fig2")
-    assert route_sizes(matched)["network"].variables == len(matched.idle_replicas.values)
-    table = optsched.problem("flow", generate("flow", nodes=12, tasks=30))
+    assert route_sizes(FIGURE)["network"].variables == len(FIGURE.idle_replicas.values)
+    table = drawn("flow", nodes=12, tasks=30)
     assert route_sizes(table)["network"] == route_sizes(table)["dense"]
     monkeypatch.setattr(networks, "is_transported", lambda problem: problem is table)
     assert route_sizes(table)["network"].variables == table.pairs

@@ -28,7 +28,6 @@ from optsched.solvers.profiles import Profile
 def posed(seed: int, **sizes: float) -> Gathering:
     """A drawn problem of few tasks and nodes."""
     instance = optsched.generate("lsap", seed, **{"nodes": 3, "tasks": 4, "slots": 2, "idle_ratio": 1.0, **sizes})
-    assert isinstance(instance, Instance)
     return Gathering(instance)
 
 
@@ -89,7 +88,6 @@ def test_stopped() -> None:
     """Tests that a limit leaves the start and a cheap bound, and that a tree that grows too large leaves a word."""
     problem = posed(2, nodes=12, tasks=20, slots=3, idle_ratio=0.9)
     best = solve(problem)
-    assert best.decision is not None
     none = Profile("exact").with_limits(time_limit=0)
     held = solve(problem, none, start=best.decision)
     assert (held.objective, held.limit, held.bound[0]) == (best.objective, Limit.TIME, 1)

@@ -30,7 +30,6 @@ def test_utilities_a_step_apart(route: str) -> None:
     problem = posed({"cpu": [12 * 5 + 42 * 7]}, jobs)
     assert problem.map_utility[0][12] - problem.map_utility[1][41] == 1
     solution = solve(problem, route=route)
-    assert solution.objective is not None
     assert solution.objective[0] == solution.bound[0] == Fraction(int(problem.map_utility[0][12]), GRID)
 
 
@@ -57,15 +56,12 @@ def test_laws(problem: Utility, data: st.DataObject) -> None:
     """Tests that more capacity never lowers the highest lowest utility, and fixed reduces never raise the optimum."""
     instance = problem.instance
     best = solve(problem).objective
-    assert best is not None
     node = data.draw(st.integers(0, len(instance.cluster) - 1))
     more = {name: column + 2.0 * (np.arange(len(column)) == node) for name, column in instance.cluster.capacity.items()}
     roomier = Utility(replace(instance, cluster=replace(instance.cluster, capacity=more)), **problem.parameters)
     larger = solve(roomier).objective
-    assert larger is not None
     assert larger[0] >= best[0]
     fixed = solve(Utility(instance, **{**problem.parameters, "reduces": "fixed"})).objective
-    assert fixed is not None
     assert fixed <= best
 
 

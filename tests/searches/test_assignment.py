@@ -90,13 +90,11 @@ def test_engines_agree_and_their_prices_close(name: str, parameters: dict[str, o
     """Tests that every engine finds the same value, that its own prices prove it, and so do those of its placement."""
     for seed in range(20):
         posed = problem(name, random_instance(seed), **parameters)
-        assert isinstance(posed, AssignmentProblem)
         values = set()
         for engine in ENGINES:
             if engine == "dense" and parameters.get("selection") == "free":
                 continue
             solution = solve_assignment(posed, engine=engine)
-            assert solution.nodes is not None
             placement = posed.placement(solution.nodes)
             assert not posed.violations(placement)
             values.add(posed.units(placement))
@@ -267,10 +265,8 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 def test_fewest_moves(name: str, sizes: dict[str, Any], parameters: dict[str, Any], seed: int) -> None:
     """Tests that it is an optimum, and that none moves fewer tasks."""
     instance = optsched.generate(name, seed, **sizes)
-    assert isinstance(instance, Instance)
     problem = PROBLEMS[name](instance, **parameters)
     solution = solve(problem)
-    assert solution.decision is not None
     there = problem.nodes_of(solution.decision)
     every = [
         nodes
@@ -280,7 +276,6 @@ def test_fewest_moves(name: str, sizes: dict[str, Any], parameters: dict[str, An
     optima = [nodes for nodes in every if problem.evaluate(problem.placement(nodes)) == solution.objective]
     here = np.array(every[np.random.default_rng(seed).integers(len(every))])
     found = nearest_optimum(problem, here, there)
-    assert found is not None
     assert problem.evaluate(problem.placement(found)) == solution.objective
     classes = problem.classes().of_task
 

@@ -45,13 +45,11 @@ def test_what_is_found_is_the_optimum(resources: int, size: int, monkeypatch: py
         assert search.tree is None
         assert search.bound == search.limit
         assert search.search()
-        assert search.tree is not None
         assert search.tree.bound(CapacityKnapsacks(problem), search.limit) == search.limit == search.bound
         proved += len(search.tree.steps) > 1
         if best is None:
             assert search.nodes is None
             continue
-        assert search.nodes is not None
         assert problem.evaluate(problem.placement(search.nodes)) == best
     assert proved
 
@@ -65,11 +63,9 @@ def test_any_placement_or_a_proof_that_there_is_none() -> None:
         search = CapacityTree(problem, np.zeros((1, 2)), costless=True)
         assert search.search()
         if enumerated(problem) is not None:
-            assert search.nodes is not None
             assert not problem.violations(problem.placement(search.nodes))
             continue
         assert search.nodes is None
-        assert search.tree is not None
         assert not any(multipliers[0] for multipliers in search.tree.multipliers)
         knapsacks = CapacityKnapsacks(problem)
         assert search.tree.bound(knapsacks, knapsacks.beyond) == knapsacks.beyond
@@ -86,8 +82,6 @@ def test_compiled_loops_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capacity_tree, "compiles", lambda: True)
     other = tree_of(problem)
     assert (one.knapsacks.fill is fill_compiled, one.search(), other.search()) == (False, True, True)
-    assert one.tree is not None
-    assert other.tree is not None
     assert one.tree.steps == other.tree.steps
     assert [some.tolist() for some in one.tree.multipliers] == [some.tolist() for some in other.tree.multipliers]
     objects = problem.units.astype(object), CapacityKnapsacks(problem)
@@ -102,7 +96,6 @@ def test_what_is_held_when_it_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = drawn(6, 6, 3)
     assert len(_grown(problem)) > 3
     best = enumerated(problem)
-    assert best is not None
     search = tree_of(problem)
     with deadline(0), pytest.raises(OutOfTime):
         search.search()
@@ -119,7 +112,6 @@ def test_what_is_held_when_it_stops(monkeypatch: pytest.MonkeyPatch) -> None:
 def _grown(problem: GeneralizedAssignment) -> list[object]:
     search = tree_of(problem)
     search.search()
-    assert search.tree is not None
     return list(search.tree.steps)
 
 
@@ -130,10 +122,8 @@ def test_placements_of_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
         problem = drawn(seed, 5, 3)
         search = tree_of(problem)
         assert search.search()
-        assert search.tree is not None
         assert search.tree.bound(CapacityKnapsacks(problem), search.limit) == search.limit
         best = enumerated(problem)
-        assert best is not None
         assert search.limit == problem.sign * best[0]
 
 

@@ -63,7 +63,6 @@ def test_all_tasks_and_all_places_that_may_be_better(
         if search is None:
             assert best is None
             continue
-        assert best is not None
         before = search.limit
         search.search(20)
         assert search.done
@@ -92,7 +91,6 @@ def test_small_neighbourhoods_never_worsen_and_grow(monkeypatch: pytest.MonkeyPa
             held.append(search.limit)
         assert held == sorted(held, reverse=True)
         best = enumerated(problem)
-        assert best is not None
         assert held[-1] >= problem.sign * best[0]
         better += len(set(held)) > 2
     assert better
@@ -103,8 +101,6 @@ def test_the_same_each_time_and_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(capacity_tree, "_TASKS", 4)
     problem = drawn(4, tasks=9)
     searches = [begun(problem) for _ in range(2)]
-    assert searches[0] is not None
-    assert searches[1] is not None
     searches[0].search(7)
     for trees in (3, 4):
         searches[1].search(trees)
@@ -123,11 +119,9 @@ def test_costs_times_a_number_and_other_orders(monkeypatch: pytest.MonkeyPatch) 
         1: posed(problem.units[order].tolist(), {"r0": demand[order].tolist()}, {"r0": capacity.tolist()}, **same),
     }
     first = begun(problem)
-    assert first is not None
     first.search(20)
     for times, other in others.items():
         search = begun(other)
-        assert search is not None
         search.search(20)
         assert search.limit == times * first.limit
 
@@ -137,7 +131,6 @@ def test_trees_that_are_not_settled_make_neighbourhoods_smaller(monkeypatch: pyt
     for name, value in {"_TASKS": 9, "_FEWEST": 6, "_FEWER": 1, "_CASES": -1}.items():
         monkeypatch.setattr(capacity_tree, name, value)
     search = begun(drawn(4, tasks=9))
-    assert search is not None
     before = search.limit
     sizes = []
     for _ in range(4):
@@ -151,7 +144,6 @@ def test_what_is_held_when_it_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that at a deadline, even in the middle of a tree, what was found stays; and that a better one is taken."""
     problem = drawn(2, tasks=8)
     search = begun(problem)
-    assert search is not None
     before, nodes = search.limit, search.nodes
     with deadline(0), pytest.raises(OutOfTime):
         search.search(1)

@@ -37,7 +37,6 @@ def test_prices_and_parts_of_a_box() -> None:
     """Tests that the prices prove what the program costs, and what parts of jobs end later than at the earliest."""
     ends = two(9)
     found = StartProgram(ends.priced, ends.box, 10).solve(ends.box)
-    assert found is not None
     assert ends.settle(ends.box, found.prices, 9) == 6
     assert sum(float(late.sum()) for late in found.late) == pytest.approx(2)
     assert not found.outside
@@ -51,9 +50,7 @@ def test_a_ray_where_nothing_is_in_a_box() -> None:
     assert program.size == 2 * (int(box.upper[0]) - 1)
     box.upper[:] = 3
     found, ray = program.solve(box), program.solve(box, ray=True)
-    assert found is not None
     assert found.outside
-    assert ray is not None
     assert ray.prices.scale == 0
     assert ends.settle(box, ray.prices, 9) == 9
 
@@ -72,7 +69,6 @@ def test_running_tasks_hold_slots() -> None:
     )
     ends = JobEnds(JobTimes(instance), SECOND, 20)
     found = StartProgram(ends.priced, ends.box, 10).solve(ends.box)
-    assert found is not None
     assert float(sum(late.sum() for late in found.late)) == pytest.approx(5)
 
 
@@ -85,10 +81,8 @@ def test_prices_of_drawn_instances_prove_no_more_than_the_optimum() -> None:
         if program is None or not program.size:
             continue
         found = program.solve(ends.box)
-        assert found is not None
         assert ends.too_large(found.prices) is None
         units = ends.settle(ends.box, found.prices, limit)
-        assert units is not None
         assert ends.value(units) <= optimum
 
 
@@ -119,7 +113,6 @@ def test_tasks_that_do_not_divide(length: float) -> None:
     """Tests that three tasks of 10 s on two slots end at 20 s, where their area is 15 s; in microseconds as well."""
     problem = Makespan(Instance(Cluster(["a", "b"]), Workload(["t1", "t2", "t3"], duration=[length] * 3)))
     found = latest_priced(problem, problem.now, best_placed(problem))
-    assert found is not None
     assert end_certificate(problem, *found).claim * SECOND == round(2 * length * SECOND)
 
 
@@ -171,7 +164,6 @@ def test_cases_are_parted() -> None:
         if name == "cases of ends":
             break
         step()
-    assert search.value is not None
     assert not search.closed
     limit = JobEnds.limit_of(problem, problem.lattice, search.value)
     bounds = []

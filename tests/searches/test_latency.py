@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from replica_instances import small
 from small_problems import pareto_front
 
 from optsched.certificates import proved_bound
@@ -52,30 +53,27 @@ def test_what_is_packed_keeps_its_promise(weights: tuple[int, int]) -> None:
     assert failed <= 10
 
 
-def test_scattered_room_is_gathered_along_replicas() -> None:
-    """Tests two servers with room for two each beside one local task, where one of the tasks has to move."""
-    # Limit 3, weights 1 and 3: t1 and t2 are matched apart, which leaves 2 and 2; together they leave 1 and 3.
-    cluster = Cluster(["s1", "s2"])
-    workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0, 1], [1], []]))
-    problem = Latency(Instance(cluster, workload))
-    apart = np.array([0, 1, -1])
-    assert with_remote(problem, 3, apart) is None
-    nodes = with_remote(problem, 3, shifted(problem, 3, apart))
-    assert nodes is not None
-    assert problem.evaluate(problem.placement(nodes)) == (3, 5)
-
-
-def test_chains_of_replicas_are_followed() -> None:
-    """Tests that room is gathered over servers in between, whose number of tasks stays what it is."""
-    # s1 lacks one unit for a remote task; s3 has one to spare; only by way of s2 can a task get there.
-    cluster = Cluster(["s1", "s2", "s3"])
-    rows = [[0, 1], [1, 2], [2], []]
-    workload = Workload([f"t{task}" for task in range(4)], replicas=Ragged.from_rows(rows))
-    state = State.initial(cluster, workload, load=[0, 2, 1])
-    problem = Latency(Instance(cluster, workload, state))
-    nodes = with_remote(problem, 3, shifted(problem, 3, np.array([0, 1, 2, -1])))
-    assert nodes is not None
-    assert problem.evaluate(problem.placement(nodes)) == (3, 6)
+@pytest.mark.parametrize(
+    ("weights", "limit", "load", "rows", "apart", "value"),
+    [
+        # Two servers with room for two each beside one local task; together they leave 1 and 3.
+        ((1, 3), 3, [0, 0], [[0, 1], [1], []], [0, 1, NONE], (3, 5)),
+        # s0 lacks one unit for a remote task, s2 has one to spare; only by way of s1 can a task get there.
+        ((1, 3), 3, [0, 2, 1], [[0, 1], [1, 2], [2], []], [0, 1, 2, NONE], (3, 6)),
+        # s0 lacks 3 units, which are all its tasks.
+        ((2, 5), 6, [0, 2], [[0, 1], [0, 1], []], [0, 0, NONE], (6, 9)),
+        # s0 lacks 1 unit, which is one of its tasks: s1 has no room for the other.
+        ((2, 5), 8, [0, 6], [[0, 1], [0, 1], []], [0, 0, NONE], (8, 9)),
+    ],
+)
+def test_scattered_room_is_gathered_along_replicas(
+    weights: tuple[int, int], limit: int, load: list[int], rows: list[list[int]], apart: list[int], value: Value
+) -> None:
+    """Tests that as many local tasks move, along shortest paths of replicas, as a remote one needs room."""
+    problem = Latency(small(rows, [1] * len(load), load), w_loc=weights[0], w_rem=weights[1])
+    assert with_remote(problem, limit, np.array(apart)) is None
+    nodes = with_remote(problem, limit, shifted(problem, limit, np.array(apart)))
+    assert problem.evaluate(problem.placement(nodes)) == value
 
 
 @pytest.mark.parametrize("seed", [3, 5, 11, 13, 21])
@@ -189,7 +187,6 @@ def test_planted_optima_are_found(family: str) -> None:
         instance = generate(family, seed=seed)
         posed = Latency(instance)
         known = LatencySearch(posed, EXACT).first_feasible()
-        assert known.nodes is not None
         assert posed.evaluate(posed.placement(known.nodes)) == known_optimum(instance)["latency"]
 
 
@@ -212,7 +209,6 @@ def test_fallback_is_the_best_held() -> None:
     search = LatencySearch(posed, EXACT)
     best = search.first_feasible()
     looser = search.at(best.limit + 5)
-    assert best.nodes is not None
     assert looser.nodes is not None
     assert search.fallback(best.limit + 9).tolist() == best.nodes.tolist()
 
@@ -254,7 +250,6 @@ def test_start_is_handed_to_the_program(weights: tuple[int, int]) -> None:
     limit = int(best.objective[0])
     search = LatencySearch(posed, Profile("stopped", node_limit=0), start=best.placement, shortcuts=False)
     known = search.at(limit)
-    assert known.remote is not None
     assert search.work(known.remote) == best.objective[1]
     assert search.hint(limit - 1) is None
 

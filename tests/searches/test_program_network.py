@@ -34,7 +34,6 @@ def test_flows_are_values(name: str, family: str, sizes: dict[str, Any], paramet
     """Tests that an optimum is a flow of its cost, that shortest paths prove it, and that it comes back."""
     posed: Any = problem(name, generate(family, seed, **sizes), **parameters)
     best = solve(posed).decision
-    assert best is not None
     if name == "transmission-reduces":
         view, network = posed_network(posed)
         assert network.solved(Profile("exact")).flow is not None
@@ -57,5 +56,4 @@ def test_flows_are_values(name: str, family: str, sizes: dict[str, Any], paramet
     assert network.proved(values) is not None
     assert int(network.cheapened(values) @ network.program.numbers.objective) == posed.units(best)
     found = network.solved(Profile("exact"), "arrays")
-    assert found.flow is not None
     assert int(found.flow @ network.cost) == posed.units(best)

@@ -52,7 +52,6 @@ def test_trees(seed: int) -> None:
     best = least(program)
     limit = 50 if best is None else best
     tree = settling_tree(program, limit, EXACT, 500)
-    assert tree is not None
     assert tree.bound(program, limit) == limit
     if best is not None:
         assert settling_tree(program, best + 1, EXACT, 500) is None
@@ -88,5 +87,4 @@ def tree_of(seed: int) -> list[object]:
     """The steps of a drawn program's tree."""
     best = least(drawn(seed))
     tree = settling_tree(drawn(seed), 50 if best is None else best, EXACT, 500)
-    assert tree is not None
     return list(tree.steps)

@@ -36,8 +36,6 @@ def test_bound_and_value_embrace_the_optimum() -> None:
     for problem, optimum in both(range(12)):
         search = ScheduleSearch(problem)
         search.run()
-        assert search.value is not None
-        assert search.best is not None
         assert search.proof.claim <= optimum <= search.value == problem.evaluate(search.best)[0]
         closed, count = closed + search.closed, count + 1
     assert closed > 0.75 * count
@@ -51,7 +49,6 @@ def test_larger_ones(kind: type[Makespan | JobTimes]) -> None:
     first.run()
     again.run()
     assert (first.best, first.proof) == (again.best, again.proof)
-    assert first.value is not None
     assert first.proof.claim <= first.value <= 1.25 * first.proof.claim
     assert proved_bound(problem, first.proof) == first.proof.claim >= cheap_proof(problem).claim
     begun = ScheduleSearch(problem, first.best)
@@ -80,8 +77,6 @@ def test_schedules_of_large_problems_are_looked_for_by_orders(monkeypatch: pytes
         step()
         if name == "cases of ends":
             break
-    assert search.value is not None
-    assert before[0] is not None
     assert before[1] < search.proof.claim <= search.value <= before[0]
 
 
@@ -146,7 +141,6 @@ def test_prices_of_crowded_nodes_prove_more() -> None:
         value = problem.evaluate(placed)[0]
         assert not ruled_out(problem, Window(MAP, 0, 40 * 10**6))
         found = latest_window(problem, MAP, 40 * 10**6, int(value * 10**6))
-        assert found is not None
         assert ruled_out(problem, found)
         certificate = makespan_certificate(problem, found)
         assert 40 < certificate.claim <= value
@@ -189,7 +183,6 @@ def test_windows_see_that_tasks_do_not_divide() -> None:
         workload = Workload(["t1", "t2", "t3"], duration=[length] * 3)
         problem = Makespan(Instance(Cluster(["a", "b"]), workload))
         window = latest_window(problem, MAP, 0, round(2 * length * 10**6))
-        assert window is not None
         assert makespan_certificate(problem, window).claim * 10**6 == round(2 * length * 10**6)
 
 
@@ -287,7 +280,7 @@ def test_jobs_without_weight_are_left_out() -> None:
     """Tests that a job that does not count is not looked at."""
     instance = one_job(3)[0]
     given = {"job_group": [0], "group_ids": ["g"], "group_weight": [0.0]}
-    weightless = replace(instance.workload, **given)  # type: ignore[arg-type]
+    weightless = replace(instance.workload, **given)
     search = AloneSearch(JobTimes(Instance(instance.cluster, weightless), weights="group"))
     search.by_covers()
     assert not len(search.looked_at)
@@ -315,7 +308,6 @@ def test_jobs_that_fetch_over_distances() -> None:
             instance = replace(drawn, workload=replace(drawn.workload, replicas=near, size=drawn.workload.size + 1))
             problem = Makespan(instance, service="transfer", scale=2)
             search, found = AloneSearch(problem), best_decision(problem)
-            assert found is not None
             search.by_covers()
             search.exactly()
             certificate = makespan_certificate(problem, None, search.proofs)

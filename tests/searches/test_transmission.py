@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from agreement import check_routes
 from stopping import clock_of_looks
-from transmission_instances import drawn, enlarged, example
+from transmission_instances import drawn, enlarged, example, rich
 
 from optsched.certificates import certify
 from optsched.core.deadline import deadline
@@ -21,11 +21,13 @@ from optsched.core.results import Limit, Termination
 from optsched.instances.files import parse
 from optsched.problems import transmission_bounds
 from optsched.problems.transmission import Transmission
+from optsched.problems.transmission_bounds import ReduceBounds
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.routes import solve
 from optsched.searches import transmission, transmission_stages
-from optsched.searches.transmission import Searched, TransmissionSearch
+from optsched.searches.transmission import FirstPlacements, Incumbent, Searched, TransmissionSearch
 from optsched.solvers.profiles import Profile
+from optsched.testing.contract import every_decision
 
 
 def branching() -> TransmissionSearch:
@@ -36,11 +38,26 @@ def branching() -> TransmissionSearch:
 def check_honest(search: TransmissionSearch, found: Searched, optimum: int) -> None:
     """A feasible placement, and a bound that the tree proves and that is no more than the optimum."""
     problem = search.problem
-    assert found.nodes is not None
     assert problem.violations(problem.placement(found.nodes)) == []
     assert found.bound <= optimum <= problem.evaluate(problem.placement(found.nodes))[0]
-    assert found.tree is not None
     assert search.bounds.proved(found.tree) >= found.bound
+
+
+@pytest.mark.parametrize("seed", [5, 16, 19, 26, 33])
+def test_the_first_of_the_best_placements_is_kept(seed: int) -> None:
+    """Tests that the incumbent gives way to a better placement alone, with maps and reduces that wait."""
+    problem = rich(seed)
+    bounds = ReduceBounds(problem)
+    incumbent = Incumbent(bounds)
+    first, best = FirstPlacements(bounds, incumbent, Profile("exact")), None
+    assert incumbent.nodes is None
+    for placement in every_decision(problem):
+        if problem.violations(placement):
+            continue
+        first._from_start(placement)
+        if best is None or problem.evaluate(placement) < problem.evaluate(best):
+            best = placement
+        assert incumbent.nodes.tolist() == problem.nodes_of(best).tolist()
 
 
 def test_a_limit_leaves_an_honest_bound() -> None:
@@ -66,7 +83,6 @@ def test_a_gap_is_a_limit(gap: dict[str, float]) -> None:
     search = TransmissionSearch(branching().problem, Profile("gap", **gap))
     found = search.run()
     check_honest(search, found, 263)
-    assert found.nodes is not None
     value = search.problem.evaluate(search.problem.placement(found.nodes))[0]
     assert value - found.bound <= max(gap.get("absolute_gap", 0), gap.get("relative_gap", 0) * value)
     assert (found.limit is None) == (value == found.bound)
@@ -181,7 +197,6 @@ def test_bug_first_placement_did_not_look_at_the_clock(held: bool, monkeypatch: 
     for looks in (0, 1, 2, 3, 5, 8, 13, 20, 30, 45, 70):
         with clock_of_looks(), deadline(looks):
             solution = solve(problem)
-        assert solution.objective is not None
         assert solution.objective >= (263,) >= solution.bound
         assert certify(problem, solution).proved
         cut.append(solution.limit is Limit.TIME)

@@ -73,7 +73,6 @@ def test_reduces_cost_the_least(seed: int) -> None:
     every = np.arange(len(problem.reduces))
     costs = (table[every, on][on != NONE].sum() for on in nodes if not list(problem.slots.violations(on)))
     found, prices = cheapest_reduces(bounds, table, Profile("exact"))
-    assert found is not None
     placed = found != bounds.nowhere
     assert not list(problem.slots.violations(np.where(placed, found, NONE)))
     assert table[every, found][placed].sum() == min(costs)
@@ -102,14 +101,12 @@ def test_cheapest_nodes_are_enough(spread: int, monkeypatch: pytest.MonkeyPatch)
             patch.setattr(module, "cheapest_nodes", lambda posed: posed.usable[posed.classes().first])
             every = by_arrays(problem, Profile("exact"))[1:]
         for nodes, prices in (few, every):
-            assert nodes is not None
-            assert prices is not None
             assert problem.price_bound(*prices) == problem.cost_units(nodes)
         assert problem.cost_units(few[0]) == problem.cost_units(every[0])
     assert fewer >= 4
 
 
-def reduces(slots: list[int], jobs: list[int], running: list[tuple[int, int]] = ()) -> Instance:  # type: ignore[assignment]
+def reduces(slots: list[int], jobs: list[int], running: list[tuple[int, int]] = ()) -> Instance:
     """Pending reduces of these jobs on nodes with so many reduce slots; of `running` ones the job and node."""
     kind = [REDUCE] * (len(jobs) + len(running))
     workload = Workload(

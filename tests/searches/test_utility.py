@@ -18,7 +18,6 @@ def test_identical_trackers_at_size() -> None:
     """Tests that 300 identical trackers are closed by prices and packing alone, and certified."""
     problem = Utility(generate("utility", seed=0, jobs=5, nodes=300, maps=300, reduces=20))
     solution = solve(problem)
-    assert solution.objective is not None
     assert solution.bound[0] == solution.objective[0]
     assert solution.certificates[0].kind is Proof.DUAL
     assert certify(problem, solution).valid

@@ -11,7 +11,6 @@ from utility_instances import SWAPS, posed, problems
 
 from optsched.certificates import certify
 from optsched.core.errors import OutOfTime, SolverDisagreement
-from optsched.core.placement import Placement
 from optsched.core.results import Limit, Proof
 from optsched.instances.generate import generate
 from optsched.problems import Utility
@@ -37,7 +36,6 @@ def test_patterns(problem: Utility) -> None:
     assert (patterns <= items.limit).all()
     for room in problem.type_room:
         listed = maximal_patterns(room, items, 5_000)
-        assert listed is not None
         ranges = (range(most + 1) for most in items.limit.tolist())
         fitting = [counts for counts in itertools.product(*ranges) if (np.array(counts) @ items.demand <= room).all()]
         held = set(fitting)
@@ -73,12 +71,9 @@ EXACT = load_profile("exact")
 def test_most_utilisation() -> None:
     """Tests that from any placement the best is found, and proved, where prices say nothing; against enumeration."""
     best = best_placement(SWAPS)
-    assert best is not None
     lowest, used = (int(value * GRID) for value in best[0])
     for held in (0, used - 1, used):
         found = most_utilisation(SWAPS, lowest, TaskPrices.none(SWAPS), held, EXACT)
-        assert found is not None
-        assert found.proof is not None
         assert (found.proof.claim, found.proof.kind) == (best[0][1], Proof.COMBINATORIAL)
         assert (found.counts is None) == (held == used)
 
@@ -111,7 +106,6 @@ def test_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(utility_patterns, "_MOST_SOLVED", 1)
         found = most_utilisation(SWAPS, half, none, 0, EXACT)
-        assert found is not None
         assert (found.proof, found.counts is None) == (None, False)
 
     def late(*_: object) -> None:
@@ -120,7 +114,6 @@ def test_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(utility_patterns, "settling_tree", late)
         found = most_utilisation(SWAPS, half, none, 0, EXACT)
-        assert found is not None
         assert found.proof is None
 
 
@@ -164,7 +157,6 @@ def test_counts_are_those_of_the_placement(reduces: str) -> None:
     job = {"maps": 2, "reduces": 1, "map": {"cpu": 1}, "reduce": {"cpu": 2}}
     problem = posed({"cpu": [4, 2]}, [job, {"maps": 1, "map": {"cpu": 1}}], reduces=reduces)
     best = solve(problem).decision
-    assert isinstance(best, Placement)
     counts = problem.items_on(best)
     assert counts[:2].sum(axis=1).tolist() == [2, 1]
     assert counts[2:].sum() == (reduces == "free")
@@ -179,7 +171,6 @@ def test_utilisation_against_enumeration(problem: Utility) -> None:
     hosts = problem.posing.hosts
     outcome, counts = utility_patterns.solve_packing(problem, hosts, problem.lowest_units, Profile("exact"), True)
     values = [value for value, _ in judged(problem)]
-    assert counts is not None
     assert outcome.objective == pytest.approx(min(float(use) for _, use in values) * GRID, abs=1e-3)
     found = problem.placed(counts)
     assert problem.minimised(problem.evaluate(found))[1] == min(use for _, use in values)

@@ -56,7 +56,7 @@ def program(costs: list[float], matrix: list[list[float]], row_lower: list[float
         "row_upper": np.full(len(row_lower), INF),
         "matrix": sp.csr_array(np.array(matrix, dtype=float).reshape(len(row_lower), columns)),
     }
-    return LinearProgram(**(fields | changes))  # type: ignore[arg-type]
+    return LinearProgram(**(fields | changes))
 
 
 def transportation(rows: int, columns: int) -> LinearProgram:
@@ -82,9 +82,6 @@ def test_duals_prove_the_optimum(profile: str) -> None:
     lp = transportation(8, 12)
     solution = solve_arrays(lp, load_profile(profile))
     x, y, reduced = solution.x, solution.row_duals, solution.col_duals
-    assert x is not None
-    assert y is not None
-    assert reduced is not None
     assert np.allclose(reduced, lp.objective - lp.matrix.T @ y)
     assert np.array_equal(y, y.round())  # basic duals of a network with integer costs
     assert reduced.min() >= 0.0
@@ -93,13 +90,6 @@ def test_duals_prove_the_optimum(profile: str) -> None:
     assert np.all((y >= 0.0) | np.isclose(activity, lp.row_upper))
     value = np.where(y > 0.0, y * lp.row_lower, y * lp.row_upper).sum()
     assert value == pytest.approx(solution.outcome.objective)
-
-
-def test_same_matrix_by_rows_and_columns() -> None:
-    """Tests that CSR and CSC forms of a program have the same optimum."""
-    lp = transportation(5, 7)
-    by_rows = dataclasses.replace(lp, matrix=sp.csr_array(lp.matrix))
-    assert solve_arrays(lp, EXACT).outcome.objective == solve_arrays(by_rows, EXACT).outcome.objective
 
 
 def test_the_same_rows_within_other_bounds() -> None:
@@ -118,10 +108,8 @@ def test_other_costs_are_of_one_run() -> None:
     """Tests that a program that is solved again with other costs is that program, and has its own again."""
     posed = program([1.0, 2.0], [[1.0, 1.0]], [3.0])
     warm = WarmProgram(posed)
-    bounds = posed.col_lower, posed.col_upper
-    found = [warm.solve(*bounds, EXACT, np.array(costs) if costs else None) for costs in ([], [3.0, 1.0], [])]
-    assert [each.outcome.objective for each in found] == [3.0, 3.0, 3.0]
-    assert [each.x.tolist() for each in found if each.x is not None] == [[3.0, 0.0], [0.0, 3.0], [3.0, 0.0]]
+    for costs, expected in ((None, [3.0, 0.0]), (np.array([3.0, 1.0]), [0.0, 3.0]), (None, [3.0, 0.0])):
+        assert warm.solve(posed.col_lower, posed.col_upper, EXACT, costs).x.tolist() == expected
 
 
 def test_bug_time_limit_counted_earlier_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,16 +125,9 @@ def test_bug_time_limit_counted_earlier_runs(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_no_columns() -> None:
     """Tests that a program without columns is optimal at its constant, or infeasible by its rows."""
-    empty = program([], [], [], offset=3.0)
-    assert solve_arrays(empty, EXACT).outcome.objective == 3.0
+    assert solve_arrays(program([], [], [], offset=3.0), EXACT).outcome.objective == 3.0
     assert solve_arrays(program([], [[]], [0.0]), EXACT).outcome.status is Termination.OPTIMAL
     assert solve_arrays(program([], [[]], [1.0]), EXACT).outcome.status is Termination.INFEASIBLE
-
-
-def test_no_rows() -> None:
-    """Tests that a program of bounds alone is solved."""
-    outcome = solve_arrays(program([1.0, -1.0], [], []), EXACT).outcome
-    assert (outcome.objective, outcome.bound) == (-10.0, -10.0)
 
 
 @pytest.fixture
@@ -185,27 +166,18 @@ def test_interrupt_of_linear_program(press: Callable[[str], None], solver: str) 
     assert outcome.raw_status == "Interrupted by user"
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"col_lower": np.zeros(3)}, r"col_lower: has shape \(3,\)"),
-        ({"row_upper": np.zeros((1, 1))}, "row_upper: has shape"),
-        ({"objective": np.array([1.0, np.nan])}, "objective: is NaN at 1"),
-        ({"matrix": sp.coo_array([[1.0, 1.0]])}, "matrix: must be CSR or CSC"),
-        ({"matrix": sp.csr_array([[1.0, np.nan]])}, "matrix: has an entry that is NaN"),
-    ],
-)
-def test_wrong_arrays(changes: dict[str, object], message: str) -> None:
-    """Tests that arrays that do not fit are refused by name, before HiGHS sees them."""
-    with pytest.raises(InputError, match=message):
-        dataclasses.replace(program([1.0, 1.0], [[1.0, 1.0]], [1.0]), **changes)  # type: ignore[arg-type]
-
-
-def test_all_faults_of_arrays() -> None:
-    """Tests that every array that does not fit is named, not only the first."""
+def test_wrong_arrays() -> None:
+    """Tests that every array that does not fit is refused by name, before HiGHS sees them."""
+    arrays = {"objective": np.array([1.0, np.nan]), "integer": np.zeros(5, dtype=bool), "row_upper": np.zeros((1, 1))}
     with pytest.raises(InputError) as caught:
-        program([1.0, 1.0], [[1.0, 1.0]], [1.0], col_lower=np.zeros(1), integer=np.zeros(5, dtype=bool))
-    assert [fault.place for fault in caught.value.faults] == ["col_lower", "integer"]
+        dataclasses.replace(program([1.0, 1.0], [[1.0, 1.0]], [1.0]), matrix=sp.coo_array([[1.0, np.nan]]), **arrays)
+    assert [str(fault).partition(",")[0] for fault in caught.value.faults] == [
+        "matrix: must be CSR or CSC with fewer than 2^31 entries",
+        "objective: is NaN at 1",
+        "integer: has shape (5",
+        "row_upper: has shape (1",
+        "matrix: has an entry that is NaN",
+    ]
 
 
 @pytest.mark.parametrize("start", [np.zeros(3), np.array([0.0, np.inf])])
@@ -221,25 +193,11 @@ def test_program_that_highs_refuses() -> None:
         solve_arrays(program([1.0], [[1.0]], [1.0], col_lower=np.array([INF])), EXACT)
 
 
-def test_iteration_limit_is_a_limit() -> None:
-    """Tests that a limit on iterations, which a profile can set through HiGHS, is reported as a limit on effort."""
-    profile = Profile("few", highs={"simplex_iteration_limit": 1, "presolve": "off"})
-    outcome = solve_arrays(transportation(8, 12), profile).outcome
-    assert (outcome.limit, outcome.bound) == (Limit.NODES, None)
-
-
 @pytest.mark.parametrize("name", ["exact", "large", "ci"])
 def test_integers_stay_integers(name: str) -> None:
     """Tests that naming an algorithm for linear programs does not make HiGHS drop integrality."""
     lp = program([3.0, 2.0], [[2.0, 2.0]], [7.0], integer=np.ones(2, dtype=bool))
     assert solve_arrays(lp, load_profile(name)).outcome.objective == 8.0
-
-
-def test_log_file(tmp_path: Path) -> None:
-    """Tests that a profile can have HiGHS write its log to a file."""
-    path = tmp_path / "highs.log"
-    solve_arrays(program([1.0], [[1.0]], [2.0]), Profile("logged", highs={"log_file": str(path)}))
-    assert "Objective value" in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("seed", "nodes", "tasks"), [(109662, 4, 4), (725408, 3, 4), (561618, 2, 6), (96292, 3, 6)])
@@ -261,8 +219,7 @@ def test_bug_interior_point_that_never_ends(seed: int, nodes: int, tasks: int) -
 def test_simplex_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that where interior point is not done after the iterations that it may take, simplex finds the optimum."""
     monkeypatch.setattr(engine, "_IPM_ITERATIONS", 1)
-    made = generate("fair-lsap", nodes=40, tasks=60, seed=1)
-    problem = FairLsap(made, selection="free")
+    problem = FairLsap(generate("fair-lsap", nodes=40, tasks=60, seed=1), selection="free")
     solution = solve(problem, load_profile("large"), route="network")
     assert solution.raw_status == "interior point: Iteration limit reached; simplex: Optimal"
     assert solution.objective == solve(problem, route="network").objective
@@ -280,9 +237,7 @@ def test_program_that_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that HiGHS does not get a program for which there is no memory, and that its size is reported."""
     monkeypatch.setattr("optsched.solvers.highs.has_room", lambda size: size < 300)
     monkeypatch.setattr("optsched.solvers.highs.available_mb", lambda: 7)
-    one = np.ones(1)
-    program = LinearProgram(one, 0 * one, one, one > 0, one, one, sp.csr_array([[1.0]]))
-    found = solve_arrays(program, "exact")
+    found = solve_arrays(program([1.0], [[1.0]], [1.0]), "exact")
     text = "a program of 1 variables, 1 constraints and 1 coefficients would take 0 MB or more where there are 7"
     assert (found.outcome.limit, found.outcome.raw_status, found.x) == (Limit.MEMORY, text, None)
 
@@ -294,15 +249,8 @@ class TestOnTheWay:
         """Some 40 binaries in three knapsacks, of which HiGHS finds better fillings one after another."""
         rng = np.random.default_rng(4)
         value, size = rng.integers(10, 99, 40), rng.integers(10, 99, (3, 40))
-        return LinearProgram(
-            objective=-value.astype(float),
-            col_lower=np.zeros(40),
-            col_upper=np.ones(40),
-            integer=np.ones(40, dtype=bool),
-            row_lower=np.full(3, -INF),
-            row_upper=size.sum(axis=1) / 3.0,
-            matrix=sp.csr_array(size.astype(float)),
-        )
+        binary = {"col_upper": np.ones(40), "integer": np.ones(40, dtype=bool)}
+        return program(-value, size, [-INF] * 3, row_upper=size.sum(axis=1) / 3.0, **binary)
 
     def test_each_is_feasible_and_better(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Tests that each is a solution, better than the one before, and the last one the optimum."""
@@ -333,6 +281,13 @@ class TestOnTheWay:
                 assert solve_arrays(self.knapsacks(), EXACT).outcome.status is Termination.OPTIMAL
                 linear = dataclasses.replace(self.knapsacks(), integer=np.zeros(40, dtype=bool))
                 assert solve_arrays(linear, EXACT, decode=refuse).outcome.status is Termination.OPTIMAL
+
+    def test_limit_of_a_linear_program_leaves_no_bound(self) -> None:
+        """Tests that what primal simplex holds when it is stopped is worth something, and bounds nothing."""
+        linear = dataclasses.replace(self.knapsacks(), integer=np.zeros(40, dtype=bool))
+        few = Profile("few", highs={"simplex_iteration_limit": 2, "simplex_strategy": 4, "presolve": "off"})
+        outcome = solve_arrays(linear, few).outcome
+        assert (outcome.status, outcome.limit, outcome.bound) == (Termination.FEASIBLE, Limit.NODES, None)
 
     def test_mistake_is_raised_after_the_run(self) -> None:
         """Tests that what decoding raises by mistake is raised by who runs HiGHS, which runs on as before after it."""
@@ -413,10 +368,7 @@ def test_claim_from_a_start_is_held_to_its_solution() -> None:
     [
         ("presolv", "off", 'HiGHS has no such option: did you mean "presolve"?'),
         ("mip_rel_gap", math.nan, "HiGHS refuses nan: wrong type (it wants double)"),
-        ("mip_rel_gap", [0.1], "HiGHS refuses [0.1]: wrong type (it wants double)"),
         ("mip_rel_gap", -1.0, "HiGHS refuses -1.0: wrong type (it wants double) or not available"),
-        ("solver", "hipo", "HiGHS refuses 'hipo'"),
-        ("simplex_strategy", 1.0, "HiGHS refuses 1.0: wrong type (it wants int)"),
         ("presolve", "sometimes", "HiGHS refuses 'sometimes': wrong type (it wants string) or not available"),
         ("mip_max_nodes", 1.5, "HiGHS refuses 1.5: wrong type (it wants int)"),
     ],
@@ -428,8 +380,7 @@ def test_option_that_is_refused(name: str, value: Any, message: str) -> None:
     before = highs.getOptions()
     (fault,) = set_options(highs, {name: value})
     assert str(fault).startswith(f"{name}: {message}")
-    if hasattr(before, name):
-        assert getattr(highs.getOptions(), name) == getattr(before, name)
+    assert getattr(highs.getOptions(), name, None) == getattr(before, name, None)
 
 
 # Better solutions on the way ------------------------------------------------------------------------------------------
@@ -453,13 +404,11 @@ def test_telling_takes_a_small_part_of_the_time() -> None:
         seen.append(values.tolist())
         clock.now += 1.0
 
-    improving, values = Improving(tell, clock), np.array([1.0])
+    improving, values = Improving(tell, clock), np.zeros(1)
     improving.look()
-    improving.take(values)
-    values[0] = 2.0
-    improving.take(values)
-    values[0] = 3.0
-    improving.take(values)
+    for value in (1.0, 2.0, 3.0):
+        values[0] = value
+        improving.take(values)
     values[0] = -1.0
     clock.now = 9.0
     improving.look()
@@ -520,18 +469,15 @@ def test_any_thread_may_tell() -> None:
 # No banner ------------------------------------------------------------------------------------------------------------
 
 
-FIRST = {
-    "arrays": "solve(problem, route='arrays')",
-    "Pyomo": "solve(problem, route='pyomo')",
-    "PuLP": "solve(problem, route='pulp')",
-    "options": "load_profile('solvers/large.toml')",
-    "export": "write_mps(build_pyomo(problem), sys.argv[1])",
-}
-
-
 @pytest.mark.parametrize(
     "first",
-    ["arrays", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("Pyomo", "PuLP", "options", "export"))],
+    [
+        "solve(problem, route='arrays')",
+        pytest.param("solve(problem, route='pyomo')", marks=pytest.mark.thorough),
+        pytest.param("solve(problem, route='pulp')", marks=pytest.mark.thorough),
+        pytest.param("load_profile('solvers/large.toml')", marks=pytest.mark.thorough),
+        pytest.param("write_mps(build_pyomo(problem), sys.argv[1])", marks=pytest.mark.thorough),
+    ],
 )
 def test_nothing_is_printed(first: str, tmp_path: Path) -> None:
     """Tests each way in a process of its own, by the file descriptor, which is what HiGHS prints to."""
@@ -543,7 +489,7 @@ from optsched.models.lsap import build_pyomo
 from optsched.routes import solve
 from optsched.solvers.profiles import load_profile
 problem = optsched.problem("lsap", optsched.generate("lsap", seed=1))
-{FIRST[first]}
+{first}
 print("highspy" in sys.modules)
 """
     command = [sys.executable, "-c", program, f"{tmp_path}/model.mps"]
