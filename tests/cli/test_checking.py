@@ -9,11 +9,13 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import Result
-from command_line import ENVIRONMENT, PROGRAM, answer, interrupted, run
+from command_line import ENVIRONMENT, PROGRAM, answer, interrupted, run, stderr, stdout
+from stopping import interrupted as press
+
+from optsched.measuring.mining import BUDGET, MOST
 
 PROJECT = Path(__file__).resolve().parents[1] / "data" / "scheduler_project"
 
@@ -30,6 +32,7 @@ max_gap = "5%"
 [[check]]
 name = "as recorded"
 heuristic = "dl"
+seeds = 2
 instances = ["papers/guo-fig2", "generated/lsap-n20-t15-seed0"]
 baseline = "gaps/both.json"
 """
@@ -90,38 +93,23 @@ def test_from_green_to_red(folder: Path) -> None:
     """Tests that a project's checks pass from any folder, and that its heuristic made worse fails them all."""
     project = Path(shutil.copytree(PROJECT, folder / "project", ignore=shutil.ignore_patterns("__pycache__")))
     recorded = afresh(project, "check", "--update")
-    assert (recorded.exit_code, recorded.stderr) == (
-        0,
-        "optsched: note: 2 runs recorded in gaps/not-worse-than-recorded.json\n",
-    )
+    assert recorded.stderr == "optsched: note: 2 runs recorded in gaps/not-worse-than-recorded.json\n"
     green = afresh(folder, "check", "project/optsched-check.toml")
     assert (green.exit_code, green.stderr) == (0, "")
-    assert {name: cells[4] for name, cells in table(green.stdout).items()} == {
-        "near the optimum": "passed",
-        "generated": "passed",
-        "not worse than recorded": "passed",
-    }
+    assert [cells[4] for cells in table(green.stdout).values()] == ["passed"] * 3
     module = project / "scheduler" / "placing.py"
     text = module.read_text()
-    assert "local = [node for node in holders[task] if free[node]]" in text
-    module.write_text(text.replace("local = [node for node in holders[task] if free[node]]", "local = []"))
+    worse = text.replace("local = [node for node in holders[task] if free[node]]", "local = []")
+    assert worse != text
+    module.write_text(worse)
     red = afresh(folder, "check", "project/optsched-check.toml")
     assert red.exit_code == 4
-    assert table(red.stdout)["near the optimum"] == [
-        "1",
-        "1",
-        "200 %",
-        "200 %",
-        "FAILED",
-        "worst gap at most 5 %, proved",
-    ]
-    assert red.stderr == (
-        "optsched: error: 3 of 3 checks failed: near the optimum, generated, not worse than recorded\n"
-    )
-    again = (
-        "optsched gap traces/small.json --problem lsap --heuristic scheduler.placing:place --seed 0 --time-limit none"
-        " --run-limit 600"
-    )
+    expected = ["1", "1", "200 %", "200 %", "FAILED", "worst gap at most 5 %, proved"]
+    assert table(red.stdout)["near the optimum"] == expected
+    failed = "3 of 3 checks failed: near the optimum, generated, not worse than recorded"
+    assert red.stderr == f"optsched: error: {failed}\n"
+    again = "optsched gap traces/small.json --problem lsap --heuristic scheduler.placing:place --seed 0"
+    again += " --time-limit none --run-limit 600"
     assert f"  reproduce it: cd project && {again}\n" in red.stdout
     assert "the value is 6, 200 % from the optimum; recorded is 2 (0 %)" in red.stdout
     assert "tasks run elsewhere than in the nearest optimal placement" in red.stdout
@@ -132,8 +120,9 @@ def test_a_heuristic_that_raises(folder: Path) -> None:
     """Tests that its own traceback is on stdout and in JUnit XML, what it prints is not, and where GitHub shows it."""
     (folder / "own.py").write_text(OWN)
     (folder / "checks.toml").write_text(
-        '[[check]]\nheuristic = "own:broken"\nproblem = "lsap"\ninstances = "papers/guo-fig2"\nmax_gap = "100%"\n'
-        '[[check]]\nheuristic = "own:third"\nproblem = "lsap"\ninstances = "papers/guo-fig2"\nmax_absolute = 9\n'
+        'problem = "lsap"\ninstances = "papers/guo-fig2"\n'
+        '[[check]]\nheuristic = "own:broken"\nmax_gap = "100%"\n'
+        '[[check]]\nheuristic = "own:third"\nmax_absolute = 9\n'
     )
     summary = folder / "summary.md"
     summary.write_text("before\n")
@@ -143,17 +132,14 @@ def test_a_heuristic_that_raises(folder: Path) -> None:
     assert found.returncode == 4
     assert "called" in found.stderr
     assert "called\n" not in found.stdout
-    assert 'return {}["lost"]' in found.stdout
     (failure,) = ET.parse(folder / "found.xml").iter("failure")
-    assert failure.get("type") == "KeyError"
-    assert 'return {}["lost"]' in str(failure.text)
+    assert (failure.get("type"), 'return {}["lost"]' in str(failure.text)) == ("KeyError", True)
     lines = found.stdout.splitlines()
     stop = next(line for line in lines if line.startswith("::stop-commands::")).removeprefix("::stop-commands::")
     within = lines[lines.index(f"::stop-commands::{stop}") : lines.index(f"::{stop}::")]
     assert 'return {}["lost"]' in "\n".join(within)
-    errors = [line for line in lines if line.startswith("::error ")]
-    assert len(errors) == 1
-    assert errors[0].startswith("::error file=own.py,line=12,title=optsched%3A own%3Abroken in lsap::")
+    (error,) = (line for line in lines if line.startswith("::error "))
+    assert error.startswith("::error file=own.py,line=12,title=optsched%3A own%3Abroken in lsap::")
     text = summary.read_text()
     assert text.startswith("before\n## optsched check: 1 of 2 failed\n")
     assert "Traceback (most recent call last):" in text
@@ -172,10 +158,9 @@ def test_each_output(folder: Path) -> None:
 
 def test_github_is_asked_for_and_not(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that --github and --no-github go before what the environment says."""
-    failing = TWO.replace('heuristic = "lsap-sched"', 'heuristic = "rand"').replace(
-        'max_gap = "5%"', "max_absolute = 0"
-    )
-    assert "::error file=optsched-check.toml,line=4,title=" in check(failing, "--only", "near", "--github").stdout
+    failing = TWO.replace('"lsap-sched"', '"rand"').replace('max_gap = "5%"', "max_absolute = 0")
+    shown = check(failing, "--only", "near", "--github").stdout
+    assert "::error file=optsched-check.toml,line=4,title=" in shown
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
     assert "::" not in check(failing, "--only", "near", "--no-github").stdout
@@ -186,30 +171,24 @@ def test_github_is_asked_for_and_not(folder: Path, monkeypatch: pytest.MonkeyPat
     assert "warning: the summary of the step cannot be written: No such file or directory" in found.stderr
 
 
-def test_baselines(folder: Path) -> None:
+def test_baselines() -> None:
     """Tests that a baseline is asked for, recorded, kept, compared with, and that nothing else in its file is lost."""
     missing = check(TWO)
     assert missing.exit_code == 4
     assert "there is no baseline gaps/both.json; optsched check --update records it" in missing.stdout
     recorded = check(TWO, "--update")
-    assert recorded.exit_code == 0
-    assert table(recorded.stdout)["as recorded"][4] == "recorded"
+    assert (recorded.exit_code, table(recorded.stdout)["as recorded"][4]) == (0, "recorded")
     path = Path("gaps/both.json")
     before = path.read_bytes()
     assert check(TWO).exit_code == 0
-    worse = TWO.replace('heuristic = "dl"', 'heuristic = "rand"')
-    found = check(worse)
+    found = check(TWO.replace('heuristic = "dl"', 'heuristic = "rand"'))
     assert found.exit_code == 4
     assert "nothing is recorded of this run; if this is meant, optsched check --update records it" in found.stdout
     assert path.read_bytes() == before
-    more = (
-        TWO
-        + '[[check]]\nname = "more"\nheuristic = "rand"\ninstances = "papers/guo-fig2"\nbaseline = "gaps/both.json"\n'
-        + "seeds = 1\n"
-    )
-    assert check(more, "--update", "--only", "more").stderr == "optsched: note: 1 run recorded in gaps/both.json\n"
-    assert len(json.loads(path.read_text())["runs"]) == 21
-    assert check(more).exit_code == 0
+    more = '[[check]]\nname = "more"\nheuristic = "rand"\nseeds = 2\n'
+    more += 'instances = "papers/guo-fig2"\nbaseline = "gaps/both.json"\n'
+    assert "2 runs recorded in gaps/both.json\n" in check(TWO + more, "--update", "--only", "more").stderr
+    assert len(json.loads(path.read_text())["runs"]) == 6
     with_more = path.read_bytes()
     assert check(TWO, "--update").exit_code == 0
     assert path.read_bytes() == with_more, "another file of checks, or a test, may have recorded the rest"
@@ -226,23 +205,17 @@ def test_nothing_is_recorded_that_has_no_baseline() -> None:
     ("text", "args", "code", "message"),
     [
         (TWO, ["--only", "nera"], 2, 'optsched-check.toml has no check "nera"; did you mean "near"?'),
-        (
-            TWO,
-            ["--junit", "no/such.xml"],
-            3,
-            'no/such.xml: cannot be written: there is no folder "no"; create it first',
-        ),
+        (TWO, ["--junit", "no/a.xml"], 3, 'no/a.xml: cannot be written: there is no folder "no"; create it first'),
         (TWO, ["--markdown", "/"], 3, "cannot be written"),
         ("x = 1\n" + TWO, [], 3, "optsched-check.toml: x: there is no such key"),
     ],
 )
-def test_wrong_use(text: str | None, args: list[str], code: int, message: str, folder: Path) -> None:
+def test_wrong_use(text: str, args: list[str], code: int, message: str, folder: Path) -> None:
     """Tests that what is wrong is told before anything runs, and that nothing is written."""
-    found = run("check", *args) if text is None else check(text, *args)
-    assert found.exit_code == code
+    found = check(text, *args)
+    assert (found.exit_code, "passed" in found.stdout) == (code, False)
     assert message in found.stderr
-    assert "passed" not in found.stdout
-    assert {path.name for path in folder.iterdir()} <= {"optsched-check.toml"}
+    assert [path.name for path in folder.iterdir()] == ["optsched-check.toml"]
 
 
 @pytest.mark.parametrize("limit", ["", pytest.param("run_limit = 60\n", marks=pytest.mark.thorough)])
@@ -268,13 +241,10 @@ def test_ctrl_c_tells_what_was_finished(folder: Path) -> None:
     )
     (folder / "found.xml").write_text("older")
     code, out, output = interrupted(folder, "check", "checks.toml", "--update", "--junit", "found.xml")
-    assert code == 130, output
-    cells: dict[str, Any] = table(out)
-    assert cells["first"][4] == "recorded"
+    assert (code, "interrupted" in output) == (130, True), output
+    cells = table(out)
+    assert [cells[name][4] for name in cells] == ["recorded", "not finished", "not run"]
     assert cells["second"][0] == "2 of 5"
-    assert cells["second"][4] == "not finished"
-    assert cells["third"][4] == "not run"
-    assert "interrupted" in output
     assert (folder / "found.xml").read_text() == "older"
     assert ET.parse(folder / "found.xml.partial").getroot().get("tests") == "3"
     assert not (folder / "gaps").exists()
@@ -285,7 +255,8 @@ MINE = ("mine", "--problem", "lsap", "--heuristic", "dl,reading=heartbeat", "--b
 
 def test_words_and_files(tmp_path: Path) -> None:
     """Tests the report, the notes on what was written, and that the same name is refused before the search."""
-    result = run(*MINE, "--to", str(tmp_path / "mined"), "--name", "worst")
+    asked = (*MINE, "--to", str(tmp_path / "mined"), "--name", "worst")
+    result = run(*asked)
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
     assert lines[0].startswith("dl,reading=heartbeat on lsap: ")
@@ -293,44 +264,37 @@ def test_words_and_files(tmp_path: Path) -> None:
     assert lines[-1].endswith(" ".join(("optsched", *MINE, "--seed", "0")))
     assert sorted(path.name for path in (tmp_path / "mined").iterdir()) == ["test_worst.py", "worst.json"]
     assert result.stderr.count("written: ") == 2
-    again = run(*MINE, "--to", str(tmp_path / "mined"), "--name", "worst")
-    assert again.exit_code == 2
-    assert "is there already" in again.stderr
+    assert "is there already" in stderr(*asked, code=2)
 
 
 def test_help_tells_the_defaults() -> None:
     """Tests that the help, which does not load the search, has the budget and the sizes that hold."""
-    from optsched.measuring.mining import BUDGET, MOST
-
-    done = " ".join(run("mine", "--help").stdout.split())
+    done = " ".join(stdout("mine", "--help").split())
     assert f"by default {BUDGET}, or all that --time-limit allows" in done
-    for option, number in (("tasks", MOST["tasks"]), ("nodes", MOST["nodes"])):
-        assert f"--most-{option} INTEGER RANGE [default: {number}; x>=1]" in done
+    for option in ("tasks", "nodes"):
+        assert f"--most-{option} INTEGER RANGE [default: {MOST[option]}; x>=1]" in done
 
 
 def test_several_runs_and_seconds() -> None:
-    """Tests that runs, their mean, and seconds in place of a budget reach the search."""
-    found = answer(*MINE[:3], "--heuristic", "rand", "--run-seeds", "0-2", "--over", "mean", "--budget", "20")
-    assert (found["seeds"], found["over"]) == ([0, 1, 2], "mean")
-    timed = run(*MINE[:-2], "--time-limit", "0.000001")
-    assert timed.exit_code == 5
-
-
-def test_json() -> None:
-    """Tests that JSON holds the gap's record and the instance."""
-    found = answer(*MINE)
-    assert found["found"] is True
-    assert found["report"]["problem"] == "lsap"
+    """Tests that runs, their mean, and seconds for a budget reach the search; JSON holds record and instance."""
+    found = answer(*MINE[:3], "--heuristic", "rand", "--run-seeds", "0-2", "--over", "mean", "--budget", "10")
+    assert (found["found"], found["seeds"], found["over"], found["report"]["problem"]) == (
+        True,
+        [0, 1, 2],
+        "mean",
+        "lsap",
+    )
     assert found["instance"]["labels"]["optimum.lsap"] == str(found["report"]["reference"])
+    stdout(*MINE[:-2], "--time-limit", "0.000001", code=5)
 
 
 def test_nothing_found() -> None:
     """Tests exit code 5 where the heuristic is optimal on all that was tried."""
-    for form in ("words", "json"):
-        result = run(*MINE[:3], "--heuristic", "lsap-sched", "--budget", "15", "--format", form)
-        assert result.exit_code == 5
-        assert "no instance on which a gap was found" in result.stderr
-        assert (result.stdout == "") if form == "words" else json.loads(result.stdout)["found"] is False
+    asked = (*MINE[:3], "--heuristic", "lsap-sched", "--budget", "5")
+    result = run(*asked)
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert "no instance on which a gap was found" in result.stderr
+    assert answer(*asked, code=5)["found"] is False
 
 
 def test_a_claim_of_a_paper() -> None:
@@ -343,13 +307,6 @@ def test_a_claim_of_a_paper() -> None:
 
 def test_an_interrupt_keeps_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C writes what was found so far, says that it is not shrunk, and ends with 130."""
-    from optsched.measuring.mining.walking import Search
-
-    def interrupted(*args: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Search, "shrink", interrupted)
-    result = run(*MINE, "--to", str(tmp_path), "--name", "cut")
-    assert result.exit_code == 130
-    assert "not minimal" in result.stdout
+    monkeypatch.setattr("optsched.measuring.mining.walking.Search.shrink", press)
+    assert "not minimal" in stdout(*MINE, "--to", str(tmp_path), "--name", "cut", code=130)
     assert (tmp_path / "cut.json").exists()
