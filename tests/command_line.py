@@ -8,9 +8,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import psutil
 from click.testing import CliRunner, Result
 
@@ -47,6 +49,21 @@ def stderr(*args: str, code: int = 0) -> str:
 def answer(*args: str, code: int = 0) -> Any:
     """The JSON that a command prints, which must end with this exit code."""
     return json.loads(stdout(*args, "--format", "json", code=code))
+
+
+def commands(command: click.Command = cli, path: str = "optsched") -> Iterator[tuple[str, click.Command]]:
+    """A command and those below it, by what is typed."""
+    yield path, command
+    for name, below in within(command).items():
+        yield from commands(below, f"{path} {name}")
+
+
+def within(command: click.Command) -> dict[str, click.Command]:
+    """The commands of a group, by their names; none of a command that is no group."""
+    if not isinstance(command, click.Group):
+        return {}
+    context = click.Context(command)
+    return {name: command.get_command(context, name) for name in command.list_commands(context)}
 
 
 def small(path: Path, **changes: Any) -> str:

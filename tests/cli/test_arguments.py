@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -14,17 +13,18 @@ from typing import Any
 import click
 import pytest
 from click.shell_completion import CompletionItem, ShellComplete
-from command_line import run
+from command_line import ENVIRONMENT, PROGRAM, answer, commands, run, stderr, stdout
 
 from optsched.cli import arguments, cli
-from optsched.cli.output import pose
-from optsched.core.errors import InputError, UsageError
-from optsched.core.network import FlowNetwork
+from optsched.core.errors import UsageError
 from optsched.core.registry import SHIPPED
 from optsched.core.resources import FAMILIES as FAMILY_NAMES
 from optsched.core.resources import HEURISTICS as HEURISTIC_NAMES
 from optsched.core.resources import folder
-from optsched.measuring.studies.choices import load_instance
+from optsched.measuring import gaps
+from optsched.measuring.studies import runs
+
+FIGURE = "papers/guo-fig2"
 
 
 def test_parameters_of() -> None:
@@ -37,73 +37,33 @@ def test_parameters_of() -> None:
         arguments.parameters_of(["lsap", "flow"], ["lsap.scale=1"])
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("=1", "write it as name=value"),
-        ("lsap.=1", "write it as name=value"),
-        ("flow.f_c=0,1,2", 'no problem "flow" is chosen; known: lsap'),
-        ("levels=0,x,1", "levels"),
-    ],
-)
-def test_parameters_that_are_none(text: str, message: str) -> None:
-    """Tests that what is no assignment, names no chosen problem or is no value of the parameter is wrong usage."""
-    with pytest.raises(UsageError, match=message):
-        arguments.parameters_of(["lsap"], [text])
-
-
-def test_wrong_usage_is_found_before_the_file_is_read() -> None:
-    """Tests that a wrong parameter is told of a file that is not there."""
-    with pytest.raises(UsageError, match='has no parameter "level"'):
-        pose("no/such.json", "lsap", ["level=1"])
-    with pytest.raises(InputError, match=r"no/such\.json"):
-        pose("no/such.json", "lsap", ["levels=0,1,2"])
-
-
-def test_networks_have_no_heuristics() -> None:
-    """Tests that a flow network is loaded where any noun will do, and is bad input where an instance is wanted."""
-    assert isinstance(arguments.load_any("examples/negative-cycle"), FlowNetwork)
-    with pytest.raises(InputError, match="for which there are no heuristics"):
-        load_instance("examples/negative-cycle")
-
-
 def test_limit_is_told_by_option_profile_or_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Tests that reference and heuristic have 10 s by default, else the profile's, else what is asked, or none."""
-    from optsched.measuring import gaps
-    from optsched.measuring.studies import runs
-
-    seen: list[tuple[float | None, float | None]] = []
+    seen: list[float | None] = []
     real_run, real_solve = runs.run, gaps.solve
-    limits: list[float | None] = []
 
     def solving(problem: Any, profile: Any) -> Any:
-        limits.append(profile.time_limit)
+        seen.append(profile.time_limit)
         return real_solve(problem, profile)
 
     def running(*args: Any, time_limit: float | None, **more: Any) -> Any:
-        seen.append((limits[-1], time_limit))
+        seen.append(time_limit)
         return real_run(*args, time_limit=time_limit, **more)
 
     monkeypatch.setattr(gaps, "solve", solving)
     monkeypatch.setattr(runs, "run", running)
     own = tmp_path / "own.toml"
     own.write_text("time_limit = 33.0\n")
-    args = ["gap", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl", "--seed", "0"]
+    args = ["gap", FIGURE, "--problem", "lsap", "--heuristic", "dl", "--seed", "0"]
     for more in ([], ["--profile", str(own)], ["--profile", str(own), "--time-limit", "44"], ["--time-limit", "none"]):
-        assert run(*args, *more).exit_code == 0
-    assert seen == [(10, 10), (33, 33), (44, 44), (None, None)]
-
-
-# Hard limits ------------------------------------------------------------------------------------------------------
-
-FIGURE = "papers/guo-fig2"
+        stdout(*args, *more)
+    assert seen == [10, 10, 33, 33, 44, 44, None, None]
 
 
 def test_hard_limits_of_gap() -> None:
     """Tests that a heuristic that ends its process is a record with status and reason, and exit code 4."""
     command = ["gap", FIGURE, "--problem", "lsap", "--heuristic", "dl", "--heuristic", "hostile_heuristics:leaves"]
-    command += ["--seed", "0"]
-    result = run(*command, "--format", "json", "--run-limit", "60")
+    result = run(*command, "--seed", "0", "--format", "json", "--run-limit", "60")
     assert result.exit_code == 4
     good, bad = json.loads(result.stdout)
     assert (good["status"], good["reference_kind"]) == ("done", "optimum")
@@ -115,36 +75,28 @@ def test_hard_limits_of_gap() -> None:
 @pytest.mark.thorough
 def test_hard_limits_of_other_commands(tmp_path: Path) -> None:
     """Tests that each command with hard limits goes on, and tells of what was killed in its own way."""
-    hangs = ["--heuristic", "hostile_heuristics:hangs", "--run-limit", "0.7"]
-    matrix = run("matrix", FIGURE, "--problem", "lsap", "--heuristic", "dl", *hangs)
-    assert matrix.exit_code == 4
-    assert ["hostile_heuristics:hangs", "out-of-time"] in [line.split() for line in matrix.stdout.splitlines()]
-    explain = run("explain", FIGURE, "--problem", "lsap", *hangs)
-    assert explain.exit_code == 4
-    assert "was out of time: killed after 0.7 s" in explain.stderr
-    summed = run("gap", "--family", "lsap", "--seeds", "0-1", "--problem", "lsap", *hangs)
-    assert summed.exit_code == 4
-    assert "2 out of time" in summed.stdout
-    mined = run("mine", "--problem", "lsap", *hangs, "--budget", "3", "--most-tasks", "2")
-    assert mined.exit_code == 0
-    assert "was out of time: killed after 0.7 s" in mined.stdout
-    assert "--run-limit 0.7" in mined.stdout.splitlines()[-1], "the command does not hang either"
-    killed = run("gap", FIGURE, "--problem", "lsap", "--heuristic", "dl", "--run-limit", "0.001", "--max-gap", "inf")
-    assert killed.exit_code == 4
-    assert "warning: reference cut short: timed-out: killed after 0.001 s; it is what was held by then" in killed.stderr
-    frontier = run("frontier", FIGURE, "--problem", "latency", "--run-limit", "0.001", "--format", "json")
-    assert frontier.exit_code == 5
-    assert json.loads(frontier.stdout)["limit"] == "TIME"
-    checks = tmp_path / "checks.toml"
+    lsap, killed = ("--problem", "lsap"), "was out of time: killed after 0.7 s"
+    hangs = [*lsap, "--heuristic", "hostile_heuristics:hangs", "--run-limit", "0.7"]
+    matrix = stdout("matrix", FIGURE, "--heuristic", "dl", *hangs, code=4)
+    assert ["hostile_heuristics:hangs", "out-of-time"] in [line.split() for line in matrix.splitlines()]
+    assert killed in stderr("explain", FIGURE, *hangs, code=4)
+    assert "2 out of time" in stdout("gap", "--family", "lsap", "--seeds", "0-1", *hangs, code=4)
+    mined = stdout("mine", *hangs, "--budget", "3", "--most-tasks", "2")
+    assert killed in mined
+    assert "--run-limit 0.7" in mined.splitlines()[-1], "the command does not hang either"
+    short = ("--run-limit", "0.001")
+    said = stderr("gap", FIGURE, *lsap, "--heuristic", "dl", *short, "--max-gap", "inf", code=4)
+    assert "warning: reference cut short: timed-out: killed after 0.001 s; it is what was held by then" in said
+    assert answer("frontier", FIGURE, "--problem", "latency", *short, code=5)["limit"] == "TIME"
+    checks, found = tmp_path / "checks.toml", tmp_path / "found.xml"
     checks.write_text(
         f'run_limit = 0.7\n[[check]]\nname = "hangs"\ninstances = "{FIGURE}"\nproblem = "lsap"\n'
         'heuristic = ["dl", "hostile_heuristics:hangs"]\n'
     )
-    checked = run("check", str(checks), "--junit", str(tmp_path / "found.xml"))
-    assert checked.exit_code == 4
-    assert "was out of time: killed after 0.7 s" in checked.stdout
-    assert "--heuristic hostile_heuristics:hangs --seed 0 --time-limit none --run-limit 0.7" in checked.stdout
-    assert "was out of time: killed after 0.7 s" in (tmp_path / "found.xml").read_text()
+    checked = stdout("check", str(checks), "--junit", str(found), code=4)
+    assert "--heuristic hostile_heuristics:hangs --seed 0 --time-limit none --run-limit 0.7" in checked
+    assert killed in checked
+    assert killed in found.read_text()
 
 
 LIBRARY = json.loads((folder("instances") / "optima.json").read_text(encoding="utf-8"))["instances"]
@@ -188,17 +140,13 @@ def test_names(words: tuple[str, ...], expected: list[str]) -> None:
 def test_instances_of_the_library_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that an instance may be a name of the library, a file of an instance, or in a folder, as they begin."""
     monkeypatch.chdir(tmp_path)
-    Path("papers.json").touch()
-    Path("mine.npz").touch()
-    Path("mine.txt").touch()
-    Path(".hidden.json").touch()
     Path("mined").mkdir()
-    Path("mined/packed.json.gz").touch()
+    for name in ("papers.json", "mine.npz", "mine.txt", ".hidden.json", "mined/packed.json.gz"):
+        Path(name).touch()
     assert values("gap", "") == [*LIBRARY, "mine.npz", "mined/", "papers.json"]
     assert values("gap", "papers") == [*(name for name in LIBRARY if name.startswith("papers")), "papers.json"]
     assert values("gap", "guo-fig2") == ["guo-fig2"], "the last part, where nothing else begins so"
     assert values("gap", "papers/guo-fig2", "min") == ["mine.npz", "mined/"]
-    assert values("describe", "mined/") == ["mined/packed.json.gz"]
     assert values("describe", "./mined/p") == ["./mined/packed.json.gz"]
     assert values("describe", f"{tmp_path}/mine.") == [f"{tmp_path}/mine.npz"]
 
@@ -221,40 +169,22 @@ def test_files_are_left_to_the_shell(words: tuple[str, ...], kind: str) -> None:
     assert (item.type, item.value) == (kind, words[-1])
 
 
-def told(instruction: str) -> str:
-    """What `optsched` prints that a shell's script has called."""
-    code = "from optsched.cli import main; main()"
+@pytest.mark.parametrize(
+    ("instruction", "expected"),
+    [("bash_complete", "plain,labl\n"), ("bash_source", "complete -o nosort -F _optsched_completion optsched")],
+)
+def test_completing_is_quick(instruction: str, expected: str) -> None:
+    """Tests that the program answers a shell's script, and prints it, without loading what computes."""
     asked = {"COMP_WORDS": "optsched gap --heuristic lab", "COMP_CWORD": "3", "_OPTSCHED_COMPLETE": instruction}
-    command = [sys.executable, "-X", "importtime", "-c", code]
-    run = subprocess.run(command, env=os.environ | asked, capture_output=True, text=True, check=True)
-    loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in run.stderr.splitlines()}
+    command = [sys.executable, "-X", "importtime", *PROGRAM[1:]]
+    done = subprocess.run(command, env=ENVIRONMENT | asked, capture_output=True, text=True, check=True)
+    assert expected in done.stdout
+    loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines()}
     assert "click" in loaded
     assert not {"numpy", "scipy", "pandas", "highspy", "pyomo", "pulp", "rich"} & loaded
-    return run.stdout
 
 
-def test_completing_is_quick() -> None:
-    """Tests that the program as a shell calls it answers without loading what computes."""
-    assert told("bash_complete") == "plain,labl\n"
-
-
-def test_scripts_are_reported() -> None:
-    """Tests that the program tells the script that a shell is to read."""
-    assert "complete -o nosort -F _optsched_completion optsched" in told("bash_source")
-
-
-def commands(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
-    """A command and those below it, by what is typed."""
-    yield path, command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            below = command.get_command(context, name)
-            assert below is not None
-            yield from commands(below, f"{path} {name}")
-
-
-COMMANDS = list(commands(cli, "optsched"))
+COMMANDS = list(commands())
 #: What stands for a value in the help where an option says it, and which value that is.
 BY_METAVAR = {
     "P": arguments.PROBLEM,
@@ -303,9 +233,8 @@ def test_packages_names_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_bug_each_seed_had_a_line_of_its_own() -> None:
     """Tests that an error of all seeds is shown once, with their number, and the class that takes other arguments."""
-    result = run("gap", FIGURE, "--problem", "lsap", "--heuristic", "hostile_heuristics:TakesOne")
-    assert result.exit_code == 4
-    (line,) = [line for line in result.stderr.splitlines() if line.startswith("optsched: error:")]
+    said = stderr("gap", FIGURE, "--problem", "lsap", "--heuristic", "hostile_heuristics:TakesOne", code=4)
+    (line,) = (line for line in said.splitlines() if line.startswith("optsched: error:"))
     assert "hostile_heuristics:TakesOne" in line
     assert "was called with arguments that it does not take (Offer, View): TakesOne.offer() takes 2 positional" in line
     assert re.search(r"\(\S*hostile_heuristics\.py, line \d+\) \(10 seeds\)$", line)

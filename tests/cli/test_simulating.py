@@ -354,14 +354,6 @@ def test_a_policy_that_fails(morning: str, own: str, tmp_path: Path) -> None:
     assert (stdout(*asked, "--to", str(target), code=4), target.exists()) == ("", False)
 
 
-@pytest.mark.parametrize("policy", ["lsap-sched,period=5", "solve,problem=lsap"])
-def test_rounds(morning: str, policy: str) -> None:
-    """Tests that a batch heuristic takes what rounds take, that `solve` is one, and that one seed is no plural."""
-    result = run("decompose", morning, "--problem", "makespan", "--heuristic", policy, "--repeats", "1")
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert "makespan, mean of 1 seed\n" in result.stdout
-
-
 def test_bug_the_limit_could_not_be_lifted(morning: str) -> None:
     """Tests that `--time-limit none` leaves the end to counts, and says what a long limit says."""
     words = ["decompose", morning, "--problem", "job-times", "--heuristic", "fifo", "--repeats", "1", "--time-limit"]
