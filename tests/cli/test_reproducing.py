@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from pathlib import Path
 
 import pytest
-from command_line import run
+from command_line import answer, run, stdout
 
 from optsched.core.errors import OutOfTime
 from optsched.measuring.reproducing import cells
@@ -16,24 +15,24 @@ from optsched.measuring.reproducing import cells
 
 def test_list() -> None:
     """Tests the list in each form, and by words and paper."""
-    assert "guo-2012/4b: " in run("figure").stdout
-    assert {one["id"].partition("/")[0] for one in json.loads(run("figure", "--format", "json").stdout)} >= {"guo-2012"}
-    assert "Figure 4(b)" in run("figure", "--paper", "guo-2012", "replicas", "--format", "markdown").stdout
+    assert "guo-2012/4b: " in stdout("figure")
+    assert "guo-2012/4b" in [one["id"] for one in answer("figure")]
+    assert "Figure 4(b)" in stdout("figure", "--paper", "guo-2012", "replicas", "--format", "markdown")
 
 
 def test_measure(tmp_path: Path) -> None:
     """Tests a table, CSV and JSON of the same numbers, and a picture."""
     words = ["figure", "guo-2012/4b", "--seeds", "2", "--store", str(tmp_path / "draws.sqlite")]
-    done = run(*words, "--plot", str(tmp_path / "b.svg")).stdout
-    assert done.splitlines()[0].split()[:4] == ["replicas", "of", "a", "block"]
-    assert "means of 2 draws" in " ".join(done.split())
-    assert (tmp_path / "b.svg").read_text().startswith("<?xml")
-    run(*words, "--plot", str(tmp_path / "b.pgf"))
-    assert "\\addlegendentry{optimum}" in (tmp_path / "b.pgf").read_text()
-    rows = list(csv.DictReader(io.StringIO(run(*words, "--format", "csv").stdout)))
-    points = json.loads(run(*words, "--format", "json").stdout)["points"]
-    assert [float(row["mean"]) for row in rows] == [point["mean"] for point in points]
-    assert "\\begin{tabular}" in run(*words, "--format", "latex").stdout
+    svg, pgf = tmp_path / "b.svg", tmp_path / "b.pgf"
+    shown = stdout(*words, "--plot", str(svg))
+    assert shown.splitlines()[0].split()[:4] == ["replicas", "of", "a", "block"]
+    assert "means of 2 draws" in " ".join(shown.split())
+    assert svg.read_text().startswith("<?xml")
+    stdout(*words, "--plot", str(pgf))
+    assert "\\addlegendentry{optimum}" in pgf.read_text()
+    rows = list(csv.DictReader(io.StringIO(stdout(*words, "--format", "csv"))))
+    assert [float(row["mean"]) for row in rows] == [point["mean"] for point in answer(*words)["points"]]
+    assert "\\begin{tabular}" in stdout(*words, "--format", "latex")
 
 
 def test_partial_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -57,5 +56,4 @@ def test_partial_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 def test_stored() -> None:
     """Tests that what is kept is shown with its version."""
-    done = " ".join(run("figure", "guo-2012/4b", "--stored").stdout.split())
-    assert "by optsched 0.2" in done
+    assert "by optsched 0.2" in " ".join(stdout("figure", "guo-2012/4b", "--stored").split())

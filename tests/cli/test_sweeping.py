@@ -7,12 +7,14 @@ import re
 import sqlite3
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from click.testing import Result
-from command_line import ENVIRONMENT, PROGRAM, interrupted, run
+from command_line import ENVIRONMENT, PROGRAM, answer, interrupted, run, stderr, stdout
+from stopping import interrupted as press
 from sweeps import InProcess, count
 
 from optsched.measuring import sweeping as executing
@@ -50,45 +52,43 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def sweep(*args: str) -> Result:
-    """The command with a store."""
-    return run("sweep", "--store", "a.sqlite", *args)
+def sweep(*args: str, code: int = 0) -> Result:
+    """The command with a store, which must end with this exit code."""
+    done = run("sweep", "--store", "a.sqlite", *args)
+    assert done.exit_code == code, done.stderr
+    return done
+
+
+def rows(query: str, store: str = "a.sqlite") -> list[Any]:
+    """What a store has."""
+    with closing(sqlite3.connect(store)) as connection:
+        return connection.execute(query).fetchall()
 
 
 def test_summary_and_records() -> None:
     """Tests that the summary is that of `gap`, and that JSON and CSV hold what `gap` writes, run for run."""
     args = [*SMALL, "--heuristic", "lsap-sched", "--heuristic", "rand", "--repeats", "3"]
     done = sweep(*args)
-    assert done.exit_code == 0
-    expected = run("gap", *args)
-    shown = done.stdout.splitlines()
-    assert shown[:4] == expected.stdout.splitlines()[:4]
-    assert "8 runs" not in done.stderr
+    assert done.stdout.splitlines()[:4] == stdout("gap", *args).splitlines()[:4]
     assert "12 runs: 0 done, 12 to compute, with 2 optima to solve" in done.stderr
-    records, gaps = (
-        json.loads(command(*args, "--format", "json").stdout) for command in (sweep, lambda *a: run("gap", *a))
-    )
-    for record, other in zip(records, sorted(gaps, key=lambda entry: 0), strict=True):
-        assert {key: value for key, value in record.items() if "seconds" not in key} == {
-            key: value for key, value in other.items() if "seconds" not in key
-        }
-    table = sweep(*args, "--format", "csv", "--output", "a.csv")
-    assert table.exit_code == 0
+    swept, measured = answer("sweep", "--store", "a.sqlite", *args), answer("gap", *args)
+    for record in (*swept, *measured):
+        for name in [name for name in record if "seconds" in name]:
+            del record[name]
+    assert swept == measured
+    sweep(*args, "--format", "csv", "--output", "a.csv")
     assert len(Path("a.csv").read_text().splitlines()) == 13
     assert count(Path("a.sqlite").resolve()) == 12, "nothing was computed twice"
 
 
 def test_limits_are_handed_on() -> None:
     """Tests that what kills processes reaches the executor, and what stops runs reaches each job and the store."""
-    args = [*SMALL, "--heuristic", "rand", "--run-limit", "5", "--memory-limit", "900", "-j", "3", "--time-limit", "7"]
-    assert sweep(*args).exit_code == 0
-    ((workers, limits, dask),) = Executor.made
-    assert (workers, limits.seconds, limits.memory_mb, dask) == (3, 5, 900, None)
-    connection = sqlite3.connect("a.sqlite")
-    rows = set(connection.execute("SELECT time_limit, run_limit, memory_limit FROM runs"))
-    assert rows == {(7, 5, 900)}
-    (options,) = connection.execute("SELECT options FROM sweeps").fetchone()
-    connection.close()
+    limits = ["--run-limit", "5", "--memory-limit", "900", "-j", "3", "--time-limit", "7"]
+    sweep(*SMALL, "--heuristic", "rand", *limits)
+    ((workers, given, dask),) = Executor.made
+    assert (workers, given.seconds, given.memory_mb, dask) == (3, 5, 900, None)
+    assert set(rows("SELECT time_limit, run_limit, memory_limit FROM runs")) == {(7, 5, 900)}
+    ((options,),) = rows("SELECT options FROM sweeps")
     assert json.loads(options)["time_limit"] == 7
 
 
@@ -98,29 +98,15 @@ def test_dry_run(folder: Path) -> None:
     assert sweep(*args, "--dry-run").stdout == "2 runs: 0 done, 2 to compute, with 2 optima to solve\n"
     assert not (folder / "a.sqlite").exists()
     sweep(*args)
-    done = sweep(*args, "--repeats", "2", "--dry-run").stdout
-    assert done == "4 runs: 2 done, 2 to compute\n"
+    assert sweep(*args, "--repeats", "2", "--dry-run").stdout == "4 runs: 2 done, 2 to compute\n"
 
 
 def test_each_value_of_a_parameter() -> None:
     """Tests that a parameter that is given twice is tried with both values, each with the values of the others."""
-    args = [
-        "papers/guo-fig2",
-        "--problem",
-        "latency",
-        "--heuristic",
-        "labl",
-        "--param",
-        "w_rem=3",
-        "--param",
-        "w_rem=5",
-    ]
-    done = sweep(*args, "--param", "latency.w_loc=1")
-    assert done.exit_code == 0
-    assert [line.partition(":")[0] for line in done.stdout.splitlines() if line.startswith("latency")] == [
-        "latency w_rem=3 w_loc=1",
-        "latency w_rem=5 w_loc=1",
-    ]
+    params = [part for text in ("w_rem=3", "w_rem=5", "latency.w_loc=1") for part in ("--param", text)]
+    shown = sweep("papers/guo-fig2", "--problem", "latency", "--heuristic", "labl", *params).stdout
+    heads = [line.partition(":")[0] for line in shown.splitlines() if line.startswith("latency")]
+    assert heads == ["latency w_rem=3 w_loc=1", "latency w_rem=5 w_loc=1"]
 
 
 def test_failures_are_told() -> None:
@@ -129,31 +115,24 @@ def test_failures_are_told() -> None:
         "rand": Outcome(Status.CRASHED, message="ended with exit code 3 before it answered"),
         "dl": Outcome(Status.TIMED_OUT, message="killed after 5 s"),
     }
-    names = ("rand", "dl", "lsap-sched")
-    args = [*SMALL, *(part for name in names for part in ("--heuristic", name))]
-    done = sweep(*args)
-    assert done.exit_code == 4
-    assert (
-        'rand crashed in 2 runs, first on lsap-n4-t5-seed0, lsap, seed 0: heuristic "rand" crashed: ended with exit'
-        in done.stderr
-    )
+    args = [*SMALL, *(part for name in ("rand", "dl", "lsap-sched") for part in ("--heuristic", name))]
+    done = sweep(*args, code=4)
+    crashed = 'heuristic "rand" crashed: ended with exit'
+    assert f"rand crashed in 2 runs, first on lsap-n4-t5-seed0, lsap, seed 0: {crashed}" in done.stderr
     assert "2 runs had too little time" in done.stderr
     assert "crashed" in done.stdout
-    again = sweep(*args)
-    assert again.exit_code == 4, "also where nothing is computed now"
-    assert "2 runs in the store had too little time; --retry timed-out computes them again" in again.stderr
+    again = sweep(*args, code=4).stderr  # also where nothing is computed now
+    assert "2 runs in the store had too little time; --retry timed-out computes them again" in again
     Executor.ends = {}
-    done = sweep(*args, "--retry", "timed-out")
-    assert "6 runs: 4 done, 2 to compute" in done.stderr
-    assert sweep(*args, "--retry", "failed").exit_code == 0
+    assert "6 runs: 4 done, 2 to compute" in sweep(*args, "--retry", "timed-out", code=4).stderr
+    sweep(*args, "--retry", "failed")
 
 
 def test_a_solver_that_crashes_is_told() -> None:
     """Tests that runs without a reference are there, and that the solver's crash is exit code 4."""
     Executor.ends = {"optimum": Outcome(Status.CRASHED, message="ended by SIGSEGV")}
-    done = sweep(*SMALL, "--heuristic", "rand")
-    assert done.exit_code == 4
-    assert "the solver failed in 2 runs, first on lsap-n4-t5-seed0, lsap, seed 0" in done.stderr
+    said = sweep(*SMALL, "--heuristic", "rand", code=4).stderr
+    assert "the solver failed in 2 runs, first on lsap-n4-t5-seed0, lsap, seed 0" in said
     assert count(Path("a.sqlite").resolve()) == 2
 
 
@@ -166,55 +145,49 @@ time_limit = 3
 """
 
 
-def test_a_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file(folder: Path) -> None:
     """Tests that a file says all, that its paths are of its folder, and that options go before it."""
     (folder / "deep").mkdir()
     (folder / "deep/a.toml").write_text(FILE)
-    assert run("sweep", "deep/a.toml").exit_code == 0
+    stdout("sweep", "deep/a.toml")
     assert count(folder / "deep/out.sqlite") == 2
-    assert run("sweep", "deep/a.toml", "--store", "here.sqlite", "--time-limit", "none", "-j", "2").exit_code == 0
-    connection = sqlite3.connect("here.sqlite")
-    assert connection.execute("SELECT DISTINCT time_limit FROM runs").fetchall() == [(None,)]
-    connection.close()
-    done = run("sweep", "deep/a.toml", "--problem", "lsap", "papers/guo-fig2")
-    assert done.exit_code == 2
-    assert "the file says what is measured: leave papers/guo-fig2, --problem out, or the file" in done.stderr
+    stdout("sweep", "deep/a.toml", "--store", "here.sqlite", "--time-limit", "none", "-j", "2")
+    assert rows("SELECT DISTINCT time_limit FROM runs", "here.sqlite") == [(None,)]
+    said = stderr("sweep", "deep/a.toml", "--problem", "lsap", "papers/guo-fig2", code=2)
+    assert "the file says what is measured: leave papers/guo-fig2, --problem out, or the file" in said
 
 
 def test_a_cluster(folder: Path) -> None:
     """Tests that the address of a cluster is handed on, from the file too, where no processes of this machine are."""
     (folder / "a.toml").write_text(FILE + 'dask = "tcp://a:1"\njobs = 2\n')
     for args in (["a.toml"], ["a.toml", "--dask", "tcp://b:1"], ["a.toml", "-j", "3"]):
-        assert run("sweep", *args).exit_code == 0
+        stdout("sweep", *args)
     assert [(made[0], made[2]) for made in Executor.made] == [(2, "tcp://a:1"), (2, "tcp://b:1"), (3, None)]
 
 
-def test_check(folder: Path) -> None:
+def test_check() -> None:
     """Tests that the check of a sound store passes, and that a changed row is exit code 3."""
     sweep(*SMALL, "--heuristic", "rand")
-    done = sweep("--check")
-    assert (done.exit_code, done.stdout) == (0, "a.sqlite: 2 runs, 2 optima, 2 of them proved again, 2 instances\n")
-    connection = sqlite3.connect("a.sqlite")
-    ((key, text), *_) = connection.execute("SELECT key, solution FROM optima").fetchall()
+    shown = "a.sqlite: 2 runs, 2 optima, {} of them proved again, {}2 instances\n"
+    assert sweep("--check").stdout == shown.format(2, "")
+    (key, text), _ = rows("SELECT key, solution FROM optima")
     solution = {**json.loads(text), "certificates": [], "bound": [None], "termination": "FEASIBLE", "limit": "TIME"}
-    connection.execute("UPDATE optima SET solution = ? WHERE key = ?", (json.dumps(solution), key))
-    connection.commit()
-    assert sweep("--check").stdout == "a.sqlite: 2 runs, 2 optima, 1 of them proved again, 1 on nothing, 2 instances\n"
-    connection.execute("UPDATE runs SET seed = 9")
-    connection.commit()
-    connection.close()
-    done = sweep("--check")
-    assert done.exit_code == 3
-    assert re.search(r"a.sqlite: run \w{12}: its key is not that of what it says it ran", done.stderr)
+    with closing(sqlite3.connect("a.sqlite")) as connection, connection:
+        connection.execute("UPDATE optima SET solution = ? WHERE key = ?", (json.dumps(solution), key))
+    assert sweep("--check").stdout == shown.format(1, "1 on nothing, ")
+    with closing(sqlite3.connect("a.sqlite")) as connection, connection:
+        connection.execute("UPDATE runs SET seed = 9")
+    said = sweep("--check", code=3).stderr
+    assert re.search(r"a.sqlite: run \w{12}: its key is not that of what it says it ran", said)
 
 
 def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that where there is no terminal a line tells now and then how far it is and how long it takes."""
     monkeypatch.setattr("optsched.cli.sweeping.PAUSE", 0.0)
     Executor.ends = {"rand": Outcome(Status.CRASHED, message="gone", seconds=1)}
-    done = sweep(*SMALL, "--heuristic", "rand").stderr
-    assert re.search(r"0 of 2 runs, about \d+ s left", done)
-    assert "2 of 2 runs, 2 crashed, about 0 s left" in done
+    said = sweep(*SMALL, "--heuristic", "rand", code=4).stderr
+    assert re.search(r"0 of 2 runs, about \d+ s left", said)
+    assert "2 of 2 runs, 2 crashed, about 0 s left" in said
 
 
 def test_who_waits_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,17 +195,14 @@ def test_who_waits_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     looks = iter([True])
 
     def busy(error: Exception) -> bool:
-        if next(looks, None) is None:
-            raise KeyboardInterrupt
-        return True
+        return next(looks, None) or press()
 
     monkeypatch.setattr("optsched.measuring.sweeping.store._PAUSE", 0.01)
     monkeypatch.setattr("optsched.measuring.sweeping.store._busy", busy)
     with locked("a.sqlite"):
-        done = sweep(*SMALL, "--heuristic", "rand")
-    assert done.exit_code == 130
-    assert "a.sqlite: another process sweeps into it; waiting for its end (Ctrl-C gives up)" in done.stderr
-    assert "interrupted before anything was begun" in done.stderr
+        said = sweep(*SMALL, "--heuristic", "rand", code=130).stderr
+    assert "a.sqlite: another process sweeps into it; waiting for its end (Ctrl-C gives up)" in said
+    assert "interrupted before anything was begun" in said
 
 
 #: A scheduler that waits in its third run.
