@@ -173,6 +173,17 @@ def test_answers() -> None:
     assert answer(int, "x").message == "raised ValueError: invalid literal for int() with base 10: 'x'"
 
 
+def test_surroundings_are_entered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that folder, path and environment become those of who asked."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    here = supervisor.Surroundings.here()
+    monkeypatch.setenv("OPTSCHED_TEST_WORD", "set")
+    sys.path.append("/nowhere")
+    here.enter()
+    assert "OPTSCHED_TEST_WORD" not in os.environ
+    assert "/nowhere" not in sys.path
+
+
 def test_worker_ends_with_its_connection() -> None:
     """Tests that a worker says that it is there, ends when nobody can ask any more, and sends nothing from then on."""
     ours, theirs = Pipe()

@@ -275,6 +275,7 @@ UNITS = "flow: expected whole numbers, the units of each of 2 arcs, got"
             ],
         ),
         (moved, np.array([0, 1]), [f"{ROWS} int64 of shape (2,)"]),
+        (moved, np.array(3), [f"{ROWS} int64 of shape ()"]),
         (moved, np.zeros((3, 1), dtype=int), [f"{ROWS} int64 of shape (3, 1)"]),
         (
             moved,

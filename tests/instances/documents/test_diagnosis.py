@@ -104,6 +104,8 @@ def test_all_of_ten_faults() -> None:
         ('{"format": "optsched/1", "nodes": []}', ["tasks: is missing"]),
         (document(nodes="5"), ["nodes[1]: expected an object, got 5"]),
         (document(nodes='{"id": ""}'), ["nodes[1].id: must not be empty"]),
+        (document(nodes='{"id": "\\r"}'), ["nodes[1].id: '\\r' must be a non-empty string of printable characters"]),
+        (document(rest='"parameters": {"p": {"a": [NaN]}}'), ["parameters.p.a[0]: NaN is no number"]),
         (document(nodes=f'{{"id": "{"x" * 300}"}}'), ["nodes[1].id: has 300 characters; at most 256 are read"]),
         (document(nodes='{"id": "b", "slots": true}'), ["nodes[1].slots: expected an integer, 0 or more, got true"]),
         (
