@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from optsched.core.errors import printable
-
-if TYPE_CHECKING:
-    from optsched.core.instance import Instance
-    from optsched.core.network import FlowNetwork
 
 #: No `repr` is longer, even with long names in it.
 LONGEST = 199
@@ -66,12 +62,19 @@ _ASSUMED = re.compile(r"\b(assumed|inferred)\b")
 _DRAWN = "generated"
 
 
-def assumed(noun: Instance | FlowNetwork) -> list[str]:
+class Labelled(Protocol):
+    """What has labels: an instance or a network."""
+
+    @property
+    def labels(self) -> Mapping[str, str]: ...
+
+
+def assumed(noun: Labelled) -> list[str]:
     """The labels of an instance or network that say assumed or inferred."""
     return [name for name, text in noun.labels.items() if _ASSUMED.search(text)]
 
 
-def assumed_in_words(nouns: Iterable[Instance | FlowNetwork]) -> str:
+def assumed_in_words(nouns: Iterable[Labelled]) -> str:
     """What is labelled as assumed or inferred in some of them, each once; empty where nothing is.
 
     Generated instances are left out: their names say so, and a note was printed when they were drawn.

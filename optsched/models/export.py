@@ -39,7 +39,7 @@ from optsched.core.results import Component
 from optsched.problems import AnyProblem
 from optsched.problems.base import expect_problem
 from optsched.solvers.algebraic import has_sos, injective_names
-from optsched.solvers.highs import QuietHighs
+from optsched.solvers.options import QuietHighs
 
 __all__ = ["Meaning", "about", "write_lp", "write_mps"]
 

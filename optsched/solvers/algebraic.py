@@ -30,7 +30,8 @@ from optsched.core.errors import UsageError, expect
 from optsched.core.results import Termination
 from optsched.processes.handing import taken
 from optsched.solvers.answers import OUT_OF_MEMORY, SolverOutcome, negated
-from optsched.solvers.highs import program_of, quieten, read_solution, run
+from optsched.solvers.highs import program_of, read_solution, run
+from optsched.solvers.options import quieten
 from optsched.solvers.profiles import AnyProfile
 
 __all__ = ["injective_names", "solve_pulp", "solve_pyomo"]

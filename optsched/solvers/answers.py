@@ -1,4 +1,4 @@
-"""What a run of a solver came to, in the same terms for each way to reach it, and checks of the values that it holds.
+"""A program as arrays, the outcome of a solver on it in the same terms for every interface, and checks of its values.
 
 An outcome is a solver's claim in floating point. A `results.Solution`, whose objective is exact and evaluated again, is
 made from it further up.
@@ -18,14 +18,15 @@ import numpy as np
 import numpy.typing as npt
 
 from optsched.core.arrays import LARGEST
-from optsched.core.errors import OutOfTime, SolverDisagreement, UsageError
+from optsched.core.errors import Fault, InputError, OutOfTime, SolverDisagreement, UsageError
 from optsched.core.results import Limit, Number, Termination
 
 if TYPE_CHECKING:
-    from optsched.solvers.highs import LinearProgram
+    import scipy.sparse as sp
 
 __all__ = [
     "INTERRUPTED",
+    "LinearProgram",
     "OUT_OF_MEMORY",
     "SCALES",
     "STOPPED",
@@ -56,6 +57,43 @@ def stopped(error: BaseException) -> tuple[Limit, str]:
     if isinstance(error, KeyboardInterrupt):
         return Limit.INTERRUPTED, "interrupted"
     return (Limit.MEMORY, "out of memory") if isinstance(error, MemoryError) else (Limit.TIME, "out of time")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LinearProgram:
+    """Minimise `objective @ x + offset` with `row_lower <= matrix @ x <= row_upper`, `col_lower <= x <= col_upper`.
+
+    The matrix is scipy.sparse CSR or CSC, shape (rows, columns), with fewer than 2^31 entries. All else are float64 of
+    shape (columns,) or (rows,); `integer` is bool. Limits may be infinite. InputError names each array of another
+    shape, or with NaN.
+    """
+
+    objective: Floats
+    col_lower: Floats
+    col_upper: Floats
+    integer: npt.NDArray[np.bool_]
+    row_lower: Floats
+    row_upper: Floats
+    matrix: sp.csr_array | sp.csc_array | sp.csr_matrix | sp.csc_matrix
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        rows, columns = self.matrix.shape
+        faults = []
+        if self.matrix.format not in ("csr", "csc") or self.matrix.nnz >= 2**31:
+            faults.append(Fault("matrix", "must be CSR or CSC with fewer than 2^31 entries"))
+        lengths = dict.fromkeys(("objective", "col_lower", "col_upper", "integer"), columns)
+        lengths |= dict.fromkeys(("row_lower", "row_upper"), rows)
+        for name, length in lengths.items():
+            array = getattr(self, name)
+            if array.shape != (length,):
+                faults.append(Fault(name, f"has shape {array.shape}, but the matrix needs {(length,)}"))
+            elif np.isnan(array).any():
+                faults.append(Fault(name, f"is NaN at {int(np.isnan(array).argmax())}"))
+        if np.isnan(self.matrix.data).any():
+            faults.append(Fault("matrix", "has an entry that is NaN"))
+        if faults:
+            raise InputError(faults, "linear program")
 
 
 @dataclass(frozen=True, slots=True)

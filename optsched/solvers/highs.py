@@ -5,11 +5,11 @@ mean the same through arrays, Pyomo and PuLP (the last two are in `algebraic`). 
 are met here:
 
 - "Optimal" is said at any tolerated gap: only objective and bound together tell;
-- options of a wrong name or type are refused by a return value, not by an exception;
+- options of a wrong name or type are refused by a return value (`options`);
 - Ctrl-C is not seen before the end, or loses the incumbent: here a callback stops the solver and keeps both;
 - interior point may go round for ever, on programs of some twenty columns (highspy 1.15): after 300 iterations simplex
   takes over;
-- the first object of a process prints a banner before any option can be set (highspy 1.16): see `QuietHighs`;
+- the first object of a process prints a banner before any option can be set (highspy 1.16): see `options.QuietHighs`;
 - "infeasible or unbounded" is settled by a second run without the objective;
 - a model without columns is "empty", even if its rows cannot hold;
 - solving with another number of threads than before in the same process fails once.
@@ -24,10 +24,9 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import highspy
@@ -36,11 +35,19 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from optsched.core.deadline import remaining
-from optsched.core.errors import Fault, InputError, OutOfTime, SolverDisagreement, UsageError, nearest
+from optsched.core.errors import OutOfTime, SolverDisagreement, UsageError
 from optsched.core.results import Limit, Termination
 from optsched.processes.handing import taken
 from optsched.processes.limits import available_mb, has_room
-from optsched.solvers.answers import OUT_OF_MEMORY, SolverOutcome, check_duals, check_objective, check_values
+from optsched.solvers.answers import (
+    OUT_OF_MEMORY,
+    LinearProgram,
+    SolverOutcome,
+    check_duals,
+    check_objective,
+    check_values,
+)
+from optsched.solvers.options import QuietHighs, set_options
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
 __all__ = [
@@ -48,15 +55,11 @@ __all__ = [
     "Improving",
     "LinearProgram",
     "MOST_COEFFICIENT",
-    "QuietHighs",
     "SMALL_MODELS",
     "WarmProgram",
-    "option_faults",
     "program_of",
-    "quieten",
     "read_solution",
     "run",
-    "set_options",
     "solve_arrays",
     "solve_uninterrupted",
     "wrong_answers",
@@ -99,52 +102,6 @@ _SHARE = 0.1
 _one_at_a_time = threading.Lock()
 
 Floats = npt.NDArray[np.float64]
-
-
-class QuietHighs(highspy.Highs):  # type: ignore[misc]
-    """HiGHS without output on the console, from its construction on.
-
-    highspy 1.16 prints its name and copyright once a process, when the first object is made: its constructor sets up
-    the callbacks, before anybody can set an option. What a command writes to stdout would begin with these lines.
-    """
-
-    def enableCallbacks(self) -> None:  # noqa: N802
-        """What the constructor calls first: output is off by then."""
-        self.setOptionValue("log_to_console", False)
-        super().enableCallbacks()
-
-
-@cache
-def quieten() -> None:
-    """Keep objects that others make, as Pyomo and PuLP do, from printing that: the first of the process is ours."""
-    QuietHighs()
-
-
-def option_faults(options: Mapping[str, Any]) -> list[Fault]:
-    """Which of these HiGHS options have an unknown name, a wrong type or a wrong value.
-
-    >>> [str(fault) for fault in option_faults({"mip_rel_gpa": 0.1})]
-    ['mip_rel_gpa: HiGHS has no such option: did you mean "mip_rel_gap"?']
-    """
-    return set_options(QuietHighs(), options)
-
-
-def set_options(highs: Any, options: Mapping[str, Any]) -> list[Fault]:
-    """Set options and list those that HiGHS refuses: it tells by a return value alone."""
-    known = [name for name in dir(highs.getOptions()) if not name.startswith("_")]
-    faults = []
-    for name, value in options.items():
-        if name not in known:
-            faults.append(Fault(name, f"HiGHS has no such option: {nearest(name, known)}"))
-        elif not _is_scalar(value) or highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
-            kind = highs.getOptionType(name)[1].name.removeprefix("k").lower()
-            faults.append(Fault(name, f"HiGHS refuses {value!r}: wrong type (it wants {kind}) or not available"))
-    return faults
-
-
-def _is_scalar(value: Any) -> bool:
-    """Whether a value is of a type that an option can have; NaN, which HiGHS takes, is no value of any."""
-    return isinstance(value, bool | int | float | str) and value == value
 
 
 def run(
@@ -408,43 +365,6 @@ def _read(highs: Any, closed: float, interrupted: bool) -> tuple[Termination, Li
 def _empty_rows_hold(highs: Any) -> bool:
     lp = highs.getLp()
     return bool(np.all(np.asarray(lp.row_lower_) <= 0.0) and np.all(np.asarray(lp.row_upper_) >= 0.0))
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class LinearProgram:
-    """Minimise `objective @ x + offset` with `row_lower <= matrix @ x <= row_upper`, `col_lower <= x <= col_upper`.
-
-    The matrix is scipy.sparse CSR or CSC, shape (rows, columns), with fewer than 2^31 entries. All else are float64 of
-    shape (columns,) or (rows,); `integer` is bool. Limits may be infinite. InputError names each array of another
-    shape, or with NaN.
-    """
-
-    objective: Floats
-    col_lower: Floats
-    col_upper: Floats
-    integer: npt.NDArray[np.bool_]
-    row_lower: Floats
-    row_upper: Floats
-    matrix: sp.csr_array | sp.csc_array | sp.csr_matrix | sp.csc_matrix
-    offset: float = 0.0
-
-    def __post_init__(self) -> None:
-        rows, columns = self.matrix.shape
-        faults = []
-        if self.matrix.format not in ("csr", "csc") or self.matrix.nnz >= 2**31:
-            faults.append(Fault("matrix", "must be CSR or CSC with fewer than 2^31 entries"))
-        lengths = dict.fromkeys(("objective", "col_lower", "col_upper", "integer"), columns)
-        lengths |= dict.fromkeys(("row_lower", "row_upper"), rows)
-        for name, length in lengths.items():
-            array = getattr(self, name)
-            if array.shape != (length,):
-                faults.append(Fault(name, f"has shape {array.shape}, but the matrix needs {(length,)}"))
-            elif np.isnan(array).any():
-                faults.append(Fault(name, f"is NaN at {int(np.isnan(array).argmax())}"))
-        if np.isnan(self.matrix.data).any():
-            faults.append(Fault("matrix", "has an entry that is NaN"))
-        if faults:
-            raise InputError(faults, "linear program")
 
 
 @dataclass(frozen=True, eq=False, slots=True)

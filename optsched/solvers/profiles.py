@@ -220,7 +220,7 @@ def _read(path: Path) -> Profile:
     keys = [key for key in _RULES if key != "name"]
     faults = [Fault(key, f"unknown key: {nearest(key, keys)}") for key in values if key not in keys] + _faults(values)
     if not faults and values.get("highs"):
-        from optsched.solvers.highs import option_faults  # HiGHS takes a tenth of a second to import
+        from optsched.solvers.options import option_faults  # HiGHS takes a tenth of a second to import
 
         faults = [Fault(f"highs.{fault.place}", fault.message) for fault in option_faults(values["highs"])]
     if faults:

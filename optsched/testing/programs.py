@@ -381,7 +381,7 @@ def _read_by_highs(path: Path) -> float | None:
     """The optimum of a file as HiGHS reads it; None where it is infeasible."""
     import highspy
 
-    from optsched.solvers.highs import QuietHighs
+    from optsched.solvers.options import QuietHighs
 
     highs = QuietHighs()
     highs.setOptionValue("mip_rel_gap", 0.0)
