@@ -113,7 +113,7 @@ def _show_routes(problem: AnyProblem, route: str | None, form: str) -> None:
     from optsched.measuring.printing import Table
     from optsched.processes.limits import available_mb
     from optsched.routes import chosen_route, routes_of
-    from optsched.routes.contained import route_sizes
+    from optsched.routes.listing import route_sizes
 
     names = routes_of(problem) if route is None else (chosen_route(problem, route),)
     sizes = route_sizes(problem)
@@ -409,7 +409,7 @@ def _write_program(problem: AnyProblem, target: str, kind: str, limit: str | Non
     from optsched.core.results import Sense
     from optsched.instances.documents.storing import write_whole
     from optsched.models.export import about, write_lp, write_mps
-    from optsched.routes.contained import refuse_beyond_memory
+    from optsched.routes.listing import refuse_beyond_memory
 
     module = models.module(problem.name)
     options: dict[str, Any] = {}

@@ -14,11 +14,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from optsched.core.deadline import deadline, remaining
-from optsched.core.errors import HeuristicFailed, OptschedError, ProblemFailed, UsageError, described, nearest
+from optsched.core.errors import HeuristicFailed, OptschedError, ProblemFailed, UsageError
 from optsched.core.outside import blamed
 from optsched.core.placement import NetworkFlow
 from optsched.core.registry import record_of, records
@@ -28,8 +27,9 @@ from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import expect_problem, stated
 from optsched.processes.containing import in_force, within_a_call
 from optsched.processes.handing import taking
-from optsched.routes.base import MODELS, Frontier, cut_short
+from optsched.routes.base import Frontier, cut_short
 from optsched.routes.call import Call, proved
+from optsched.routes.listing import OF_ALL, chosen_route, may_overrun, module_of, routes_of
 from optsched.solvers.answers import STOPPED, stopped
 from optsched.solvers.profiles import Profile, load_profile
 
@@ -69,32 +69,10 @@ __all__ = [
 ]
 
 
-#: Routes of a problem whose record names none (its models, and `brute-force`), and the route `brute-force` of all.
-_OF_ALL = "optsched.routes.base"
-
-
 def __getattr__(name: str) -> object:
     if name not in ("latency_search", "solve_by"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("optsched.routes.latency"), name)
-
-
-def _module(problem: AnyProblem) -> ModuleType:
-    """The module that solves a problem. Without routes of its own: its models, and enumeration."""
-    return import_module(record_of(type(problem)).routes or _OF_ALL)
-
-
-def routes_of(problem: AnyProblem) -> tuple[str, ...]:
-    """Names of the routes that solve a problem, the default first."""
-    expect_problem(problem, "routes_of")
-    module = _module(problem)
-    return _modelled(problem, module.routes(problem) if hasattr(module, "routes") else module.ROUTES)
-
-
-def _modelled(problem: AnyProblem, routes: tuple[str, ...]) -> tuple[str, ...]:
-    """The routes without those by a model, where the problem has none."""
-    without = MODELS if record_of(type(problem)).models is None else ()
-    return tuple(route for route in routes if route not in without)
 
 
 def solve(
@@ -175,13 +153,13 @@ def solve(
     plain = stated(problem, "plainly_infeasible", None)
     if plain is not None:
         return call.infeasible(plain)
-    module = import_module(_OF_ALL) if route == "brute-force" else _module(problem)
+    module = import_module(OF_ALL) if route == "brute-force" else module_of(problem)
     with deadline(profile.time_limit):
         with call.until_stopped():
             if in_force() is not None or _may_overrun(problem, route):
                 from optsched.routes.contained import solved
 
-                return solved(call, profile)
+                return solved(call, profile, _solve)
             call.hold_plain()
             with taking(call.improve), _blaming(problem):
                 solution: Solution = module.by_route(call, profile)
@@ -190,6 +168,12 @@ def solve(
                 return solution
             return proved(call, solution, profile, module, default)
         return call.solution(*(call.rescued or (None, ())))  # it was stopped where no route looks for that
+
+
+def _solve(job: tuple[AnyProblem, Profile, Any, str]) -> Solution:
+    """What a process of its own does for `solve`."""
+    problem, profile, start, route = job
+    return solve(problem, profile, start, route)
 
 
 @contextmanager
@@ -210,24 +194,7 @@ def _may_overrun(problem: AnyProblem, route: str) -> bool:
     """Whether a step of a route may take so long that a deadline needs a process that can be killed."""
     if remaining() is None or within_a_call():
         return False
-    from optsched.routes.contained import may_overrun
-
-    return may_overrun(problem, route, getattr(_module(problem), "OVERRUNS", {}))
-
-
-def chosen_route(problem: AnyProblem, route: str | None) -> str:
-    """The route that was asked for, or the default; UsageError where there is none of the name.
-
-    A route that does not pose this instance says why itself.
-    """
-    known = routes_of(problem)
-    if route is not None and route not in _modelled(problem, _module(problem).ROUTES):
-        asked = f'"{route}"' if isinstance(route, str) else described(route)
-        why = (
-            "" if record_of(type(problem)).routes else ": no record names routes of its class (optsched.core.registry)"
-        )
-        raise UsageError(f"{problem.name} has no route {asked}{why}; {nearest(route, known)}")
-    return known[0] if route is None else route
+    return may_overrun(problem, route, getattr(module_of(problem), "OVERRUNS", {}))
 
 
 def _start(problem: AnyProblem, start_from: Decision | Sequence[Any]) -> Decision:
@@ -264,7 +231,7 @@ def bounds(problem: AnyProblem) -> tuple[Bound, ...]:
     ['l*', 'l**', 'l_flow', 'least-work']
     """
     expect_problem(problem, "bounds")
-    module = _module(problem)
+    module = module_of(problem)
     cheap = stated(problem, "cheap_bounds", tuple)
     found: tuple[Bound, ...] = module.bounds(problem) if hasattr(module, "bounds") else cheap()
     return found
@@ -301,7 +268,7 @@ def frontier(
       4, 4  combinatorial
     """
     expect_problem(problem, "frontier")
-    module = _module(problem)
+    module = module_of(problem)
     if not has_frontier(problem):
         known = ", ".join(name for name, entry in records().items() if entry.frontier)
         why = "it has one component" if len(problem.components) == 1 else "no route finds it"
@@ -314,9 +281,15 @@ def frontier(
             if in_force() is not None or _may_overrun(problem, route):
                 from optsched.routes.contained import contained_frontier
 
-                found = contained_frontier(problem, profile, route)
+                found = contained_frontier(problem, profile, route, _frontier)
             else:
                 found = module.frontier(problem, profile, route)
     except STOPPED as error:  # before there was a point
         found = cut_short(problem, (), stopped(error)[0])
     return replace(found, parameters=dict(problem.parameters), instance_sha256=digest_of(problem.instance))
+
+
+def _frontier(job: tuple[AnyProblem, Profile, str]) -> Frontier:
+    """What a process of its own does for `frontier`."""
+    problem, profile, route = job
+    return frontier(problem, profile, route=route)

@@ -9,8 +9,8 @@ from optsched.core.instance import Ints
 from optsched.core.placement import Placement
 from optsched.core.results import Certificate, Solution
 from optsched.problems.assignment import AssignmentProblem
-from optsched.routes.base import MODELS, RouteSize
 from optsched.routes.call import Call, Ending, Found, Held
+from optsched.routes.listing import MODELS, RouteSize
 from optsched.searches.assignment import (
     Prices,
     cheapest_from,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from optsched.core.errors import UsageError
 from optsched.core.registry import record_of
@@ -16,6 +16,7 @@ from optsched.core.results import FEASIBLE, Certificate, Frontier, FrontierPoint
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import GRID
 from optsched.routes.call import Call, Found, Held, word_of
+from optsched.routes.listing import MODELS, RouteSize
 from optsched.solvers.profiles import Profile
 
 __all__ = [
@@ -30,23 +31,6 @@ __all__ = [
     "cut_short",
     "routes",
 ]
-
-#: Routes that use a declarative model.
-MODELS = ("pyomo", "pulp")
-
-
-class RouteSize(NamedTuple):
-    """The size of what a route builds: variables, constraints, coefficients, and megabytes (MiB), about."""
-
-    variables: int
-    constraints: int
-    terms: int
-    megabytes: int
-
-    @classmethod
-    def of_network(cls, arcs: int, vertices: int, bytes_an_arc: int) -> RouteSize:
-        """The size of a network, whose arcs are variables and whose vertices are constraints."""
-        return cls(arcs, vertices, 2 * arcs, round(arcs * bytes_an_arc / 2**20))
 
 
 class RouteModule(Protocol):

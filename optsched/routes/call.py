@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from types import ModuleType
+from typing import Any, Generic, Protocol, TypeVar
 
 from optsched.core.arrays import LARGEST
 from optsched.core.deadline import deadline, late, unhurried
@@ -38,9 +39,6 @@ from optsched.problems.base import exact, stated
 from optsched.processes.handing import hand_over, unheard
 from optsched.solvers.answers import INTERRUPTED, STOPPED, SolverOutcome, check_claim, decoding, stopped, whole_bound
 from optsched.solvers.profiles import Profile
-
-if TYPE_CHECKING:
-    from optsched.routes.base import RouteModule
 
 __all__ = ["Call", "Found", "Held", "Ending", "modelled", "proof_of", "proved", "solver_of", "word_of"]
 
@@ -379,7 +377,7 @@ def modelled(
     no decision, or is not feasible.
     """
     from optsched.models.export import about
-    from optsched.routes.contained import may_overrun, refuse_beyond_memory
+    from optsched.routes.listing import may_overrun, refuse_beyond_memory
 
     if may_overrun(problem, route, {}):
         refuse_beyond_memory(problem, route, limit)
@@ -466,7 +464,7 @@ def solver_of(route: str) -> Callable[..., SolverOutcome]:
 # nodes, and in the time that is left. What it does not give stays a word.
 
 
-def proved(call: Call[Any], solution: Solution, profile: Profile, module: RouteModule, default: str) -> Solution:
+def proved(call: Call[Any], solution: Solution, profile: Profile, module: ModuleType, default: str) -> Solution:
     """A solution with the default route's proofs in the place of words, as far as there are any.
 
     The call is of another route (not `brute-force`), which gave the solution within the same limits; `module` has the

@@ -17,8 +17,8 @@ from optsched.core.instance import Floats, Ints
 from optsched.core.placement import Placement
 from optsched.core.results import Certificate, Limit, Number, Proof, Solution, Termination
 from optsched.problems import GeneralizedAssignment
-from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of
+from optsched.routes.listing import MODELS
 from optsched.searches.capacity_tree import MOST_ENTRIES, CapacityClimb, CapacityNeighbourhoods, CapacityTree
 from optsched.searches.generalized_assignment import (
     Assigned,

@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from optsched.core.placement import Placement
-from optsched.core.results import Bound, Certificate, FrontierPoint, Proof, Solution, Termination
+from optsched.core.results import Bound, Certificate, Frontier, FrontierPoint, Proof, Solution, Termination
 from optsched.problems import Latency
 from optsched.problems.base import expect_recorded
-from optsched.routes.base import MODELS, Frontier, by_model
+from optsched.routes.base import by_model
 from optsched.routes.call import Call, Held, modelled
+from optsched.routes.listing import MODELS
 from optsched.searches.latency import FixedLimit, GrowingMatchings, LatencySearch, settled, with_claimed_bound
 from optsched.solvers.answers import whole_bound
 from optsched.solvers.profiles import Profile, load_profile

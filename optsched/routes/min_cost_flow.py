@@ -12,8 +12,8 @@ from optsched.core.instance import Ints
 from optsched.core.placement import NetworkFlow
 from optsched.core.results import Certificate, Solution, Termination
 from optsched.problems import MinCostFlow
-from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, modelled
+from optsched.routes.listing import MODELS
 from optsched.searches.min_cost_flow import by_arrays, cheapest_of, cut_potentials, in_integers, potentials_of
 from optsched.solvers.compiled import compiles
 from optsched.solvers.networks import simplex_compiled

@@ -26,8 +26,8 @@ from optsched.core.results import Certificate, Number, Proof, Sense, Solution, T
 from optsched.problems.base import exact
 from optsched.problems.programs import Limited, Program, limit_unit
 from optsched.problems.relaxations import IntegerProgram
-from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of
+from optsched.routes.listing import MODELS
 from optsched.searches.program_tree import Root, as_arrays, root, settling_tree
 from optsched.solvers.answers import whole_numbers
 from optsched.solvers.highs import solve_arrays

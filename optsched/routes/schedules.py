@@ -15,8 +15,8 @@ from optsched.core.errors import TooLarge
 from optsched.core.placement import MICRO, Schedule
 from optsched.core.results import Bound, Certificate, Number, Proof, Solution
 from optsched.problems.schedule_program import TimedProblem
-from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of
+from optsched.routes.listing import MODELS
 from optsched.searches.enumeration import semi_active
 from optsched.searches.job_placing import JobPlacing, best_placed
 from optsched.searches.program_tree import as_arrays, settling_tree

@@ -14,10 +14,10 @@ from optsched.certificates.traffic import (
 )
 from optsched.core.errors import OutOfTime
 from optsched.core.placement import Placement
-from optsched.core.results import Certificate, FrontierPoint, Solution
+from optsched.core.results import Certificate, Frontier, FrontierPoint, Solution
 from optsched.problems.traffic import Traffic
-from optsched.routes.base import MODELS, Frontier
 from optsched.routes.call import Call, Held, modelled
+from optsched.routes.listing import MODELS
 from optsched.searches.traffic import TrafficSearch, best_apart, scaled
 from optsched.solvers.answers import SolverOutcome
 from optsched.solvers.profiles import Profile

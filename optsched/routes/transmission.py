@@ -15,8 +15,8 @@ from optsched.core.results import Certificate, Proof, Solution
 from optsched.problems.base import exact
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import Branching, ReduceBounds
-from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of
+from optsched.routes.listing import MODELS
 from optsched.searches.transmission import TransmissionSearch
 from optsched.searches.transmission_stages import first_fit
 from optsched.solvers.profiles import Profile
