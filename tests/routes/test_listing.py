@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from small_problems import NAMES, small_problem
 
 import optsched
 from optsched.core.errors import TooLarge
@@ -18,18 +19,19 @@ from optsched.routes.listing import may_overrun, model_sizes, module_of, refuse_
 from optsched.searches import assignment as networks
 from optsched.solvers.highs import LinearProgram, solve_arrays
 
+#: Guo et al. 2012, Figure 2.
+FIGURE: Any = optsched.problem("lsap", "papers/guo-fig2")
 
-def drawn(name: str, **sizes: int) -> AnyProblem:
+
+def drawn(name: str, seed: int = 0, **sizes: int) -> AnyProblem:
     """A problem on an instance of its family."""
-    entry = records()[name]
-    assert entry.family is not None
-    return optsched.problem(name, generate(entry.family, seed=0, **(sizes or entry.sizes)))
+    return optsched.problem(name, generate(records()[name].family, seed=seed, **sizes))
 
 
-@pytest.mark.parametrize("name", records())
+@pytest.mark.parametrize("name", NAMES)
 def test_small_instances_start_no_process(name: str) -> None:
     """Tests that no route of a small instance pays for a process, and that its own routes are those it names."""
-    problem = drawn(name)
+    problem = small_problem(name, 0)
     own = getattr(module_of(problem), "OVERRUNS", {})
     assert set(own) <= set(routes_of(problem))
     assert not any(may_overrun(problem, route, own) for route in routes_of(problem))
@@ -56,7 +58,7 @@ def test_large_assignment_may_overrun(name: str) -> None:
 @pytest.fixture(scope="module")
 def large() -> AnyProblem:
     """A problem whose literal model takes some 600 MB."""
-    return optsched.problem("lsap", optsched.generate("lsap", nodes=500, tasks=500))
+    return drawn("lsap", nodes=500, tasks=500)
 
 
 def test_model_beyond_the_memory_is_refused(large: AnyProblem, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,23 +88,14 @@ def test_default_route_has_no_other(monkeypatch: pytest.MonkeyPatch, large: AnyP
         refuse_beyond_memory(large, "pulp")
     monkeypatch.delattr(lsap, "literal_size")
     assert list(model_sizes(large)) == ["pyomo"]
+    assert model_sizes(type("Own", (Lsap,), {})(FIGURE.instance)) == {}, "no record names it"
     refuse_beyond_memory(large, "pulp")
 
 
-def test_problem_without_models() -> None:
-    """Tests that a class that no record names has no sizes."""
-
-    class Own(Lsap):
-        """A problem of one's own."""
-
-    assert model_sizes(Own(optsched.load("papers/guo-fig2"))) == {}
-
-
-@pytest.mark.parametrize("name", list(records()))
+@pytest.mark.parametrize("name", NAMES)
 def test_every_program_has_its_size(name: str) -> None:
     """Tests that models, arrays and networks of every problem are shown, and nothing of what builds as it searches."""
-    entry = records()[name]
-    posed = entry.problem_class(generate(entry.family, seed=0, **entry.sizes))
+    posed = small_problem(name, 0)
     sizes = route_sizes(posed)
     engines = {"network", "arrays", "network-simplex", "cost-scaling", "dense", "pyomo", "pulp"}
     assert list(sizes) == [route for route in routes_of(posed) if route in engines]
@@ -123,12 +116,9 @@ def test_size_of_a_network(
     """Tests the size of the compact network against the program that HiGHS gets."""
     posed = optsched.problem(name, generate(name, seed=1, **drawn), **parameters)
     seen: list[LinearProgram] = []
-
-    def solved(program: LinearProgram, *given: Any) -> Any:
-        seen.append(program)
-        return solve_arrays(program, *given)
-
-    monkeypatch.setattr("optsched.solvers.highs.solve_arrays", solved)
+    monkeypatch.setattr(
+        "optsched.solvers.highs.solve_arrays", lambda program, *_: seen.append(program) or solve_arrays(program, *_)
+    )
     assert solve(posed, route="arrays").optimal
     (program,) = seen
     assert route_sizes(posed)["arrays"][:3] == (program.matrix.shape[1], program.matrix.shape[0], program.matrix.nnz)
@@ -136,9 +126,8 @@ def test_size_of_a_network(
 
 def test_ways_of_the_network_route(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests what the route `network` is said to build: pairs of a matching, a table, a matrix, or the network."""
-    matched = optsched.problem("lsap", "papers/guo-fig2")
-    assert route_sizes(matched)["network"].variables == len(matched.idle_replicas.values)
-    table = optsched.problem("flow", generate("flow", nodes=12, tasks=30))
+    assert route_sizes(FIGURE)["network"].variables == len(FIGURE.idle_replicas.values)
+    table = drawn("flow", nodes=12, tasks=30)
     assert route_sizes(table)["network"] == route_sizes(table)["dense"]
     monkeypatch.setattr(networks, "is_transported", lambda problem: problem is table)
     assert route_sizes(table)["network"].variables == table.pairs

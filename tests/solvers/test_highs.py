@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
 import signal
 import subprocess
 import sys
@@ -34,7 +33,6 @@ from optsched.solvers.highs import (
     Improving,
     LinearProgram,
     WarmProgram,
-    set_options,
     solve_arrays,
     wrong_answers,
 )
@@ -358,29 +356,6 @@ def test_claim_from_a_start_is_held_to_its_solution() -> None:
     outcome = engine.run(ClaimsLess(highs), EXACT, "test", (np.array([0], dtype=np.int32), np.array([3.0])))
     assert (outcome.status, outcome.objective) == (Termination.OPTIMAL, 3.0)
     assert outcome.raw_status == "from the start: Optimal, whose value is not the one it reports; without: Optimal"
-
-
-# Options --------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("presolv", "off", 'HiGHS has no such option: did you mean "presolve"?'),
-        ("mip_rel_gap", math.nan, "HiGHS refuses nan: wrong type (it wants double)"),
-        ("mip_rel_gap", -1.0, "HiGHS refuses -1.0: wrong type (it wants double) or not available"),
-        ("presolve", "sometimes", "HiGHS refuses 'sometimes': wrong type (it wants string) or not available"),
-        ("mip_max_nodes", 1.5, "HiGHS refuses 1.5: wrong type (it wants int)"),
-    ],
-)
-def test_option_that_is_refused(name: str, value: Any, message: str) -> None:
-    """Tests names, types and values, NaN among them, which HiGHS itself takes: the option keeps what it had."""
-    highs = highspy.Highs()
-    highs.silent()
-    before = highs.getOptions()
-    (fault,) = set_options(highs, {name: value})
-    assert str(fault).startswith(f"{name}: {message}")
-    assert getattr(highs.getOptions(), name, None) == getattr(before, name, None)
 
 
 # Better solutions on the way ------------------------------------------------------------------------------------------

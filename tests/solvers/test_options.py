@@ -16,10 +16,7 @@ from optsched.solvers.options import set_options
     [
         ("presolv", "off", 'HiGHS has no such option: did you mean "presolve"?'),
         ("mip_rel_gap", math.nan, "HiGHS refuses nan: wrong type (it wants double)"),
-        ("mip_rel_gap", [0.1], "HiGHS refuses [0.1]: wrong type (it wants double)"),
         ("mip_rel_gap", -1.0, "HiGHS refuses -1.0: wrong type (it wants double) or not available"),
-        ("solver", "hipo", "HiGHS refuses 'hipo'"),
-        ("simplex_strategy", 1.0, "HiGHS refuses 1.0: wrong type (it wants int)"),
         ("presolve", "sometimes", "HiGHS refuses 'sometimes': wrong type (it wants string) or not available"),
         ("mip_max_nodes", 1.5, "HiGHS refuses 1.5: wrong type (it wants int)"),
     ],
@@ -31,5 +28,4 @@ def test_option_that_is_refused(name: str, value: Any, message: str) -> None:
     before = highs.getOptions()
     (fault,) = set_options(highs, {name: value})
     assert str(fault).startswith(f"{name}: {message}")
-    if hasattr(before, name):
-        assert getattr(highs.getOptions(), name) == getattr(before, name)
+    assert getattr(highs.getOptions(), name, None) == getattr(before, name, None)
