@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import product
 from typing import Any
 
 import highspy
 import numpy as np
 import pytest
+from small_problems import NAMES, small_problem
 from stopping import clock_of_looks
 
 from optsched.certificates import certify
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime
 from optsched.core.placement import NONE
-from optsched.core.registry import records
 from optsched.core.results import Limit, Proof, Sense, Termination
 from optsched.heuristics import applicable
 from optsched.instances.generate import generate
 from optsched.measuring.explaining import explain
 from optsched.measuring.gaps import gap
 from optsched.measuring.matrix import gap_matrix
-from optsched.problems import AnyProblem, Latency, Problem, problem
-from optsched.problems.assignment import AssignmentProblem, TabledProblem
+from optsched.problems import Problem, problem
 from optsched.processes import handing
 from optsched.processes.handing import unpack
 from optsched.routes import frontier, has_frontier, routes_of, solve
@@ -34,7 +34,9 @@ from optsched.searches.tabled_assignment import table_prices
 from optsched.solvers import highs as engine
 from optsched.solvers.profiles import Profile
 
-#: A small instance of each problem whose route looks at the clock, by family and what differs from its defaults.
+WORST = {"nodes": 10, "tasks": 40, "groups": 6, "racks": 4, "replicas": 2, "slots": 4, "idle_ratio": 1.0, "seed": 17}
+
+#: Small instances whose default routes look at the clock: family, sizes and parameters.
 CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "lsap": ("lsap", {"nodes": 30, "tasks": 40, "racks": 4}, {"levels": (0, 1, 2)}),
     "fair-lsap": ("fair-lsap", {}, {"selection": "free"}),
@@ -42,57 +44,55 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "flow": ("flow", {}, {}),
     "transmission-maps": ("transmission", {"tasks": 40}, {}),
     "latency": ("latency", {"nodes": 20, "tasks": 50, "replicas": 2, "seed": 3}, {}),
+    "flow-congestion": ("flow", {"nodes": 9, "tasks": 12, "seed": 1}, {}),
+    "worst-group": ("worst-group", WORST, {"levels": (0, 3, 7)}),
 }
 
 
-def posed(name: str) -> Problem:
-    """The problem called `name` of `CASES`."""
+def posed(name: str, **sizes: Any) -> Any:
+    """The problem called `name` of `CASES`, posed anew: nothing is known of it yet."""
     family, drawn, parameters = CASES[name]
-    return problem(name, generate(family, **drawn), **parameters)
+    return problem(name, generate(family, **{**drawn, **sizes}), **parameters)
+
+
+def check_limits(pose: Callable[[], Any], routes: Iterable[str | None]) -> int:
+    """Deadlines at the first, second, ... look at the clock: what is held is proved. How often one cut a route short.
+
+    A frontier that is cut short is the beginning of the whole one.
+    """
+    whole = pose()
+    best, points = solve(whole), frontier(whole) if has_frontier(whole) else None
+    cut = 0
+    for looks, route in product((0, 1, 2, 3, 5, 8, 13, 25, 60), routes):
+        with clock_of_looks():
+            solution = solve(pose(), route=route, time_limit=looks)
+        assert solution.limit is Limit.TIME or solution.termination is Termination.OPTIMAL, (route, looks)
+        assert solution.objective is None or whole.beaten(solution.objective, best.bound) is None, (route, looks)
+        assert solution.bound[0] is not None or route is not None, looks
+        assert certify(whole, solution).valid, (route, looks)
+        cut += solution.limit is Limit.TIME
+    for looks in (0, 2, 5, 10, 20, 40) if points else ():
+        with clock_of_looks():
+            found = frontier(pose(), time_limit=looks)
+        assert found.values == points.values[: len(found)]
+        assert (found.limit is Limit.TIME) is not found.complete
+        assert certify(whole, found).valid, looks
+    return cut
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_bug_limit_was_not_looked_at(name: str) -> None:
-    """Tests a deadline at the first, second, ... look at the clock: always a placement, and a bound that is proved."""
-    whole = posed(name)
-    best = solve(whole).objective
-    assert best is not None
-    cut = 0
-    for looks in (0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 25, 40, 80, 300):
-        with clock_of_looks():
-            solution = solve(posed(name), time_limit=looks)
-        assert solution.termination in (Termination.OPTIMAL, Termination.FEASIBLE), looks
-        assert solution.objective is not None
-        assert solution.objective >= best
-        assert solution.bound[0] is not None
-        assert solution.bound[0] <= best[0]
-        assert certify(whole, solution).valid
-        cut += solution.limit is Limit.TIME
-    assert cut > 0
-
-
-@pytest.mark.parametrize("name", [name for name in CASES if has_frontier(posed(name))])
-def test_frontier_keeps_what_it_has(name: str) -> None:
-    """Tests that a frontier that is cut short is the beginning of the whole one, with its limit."""
-    whole = frontier(posed(name)).values
-    for looks in (0, 2, 5, 10, 20, 40):
-        with clock_of_looks():
-            found = frontier(posed(name), time_limit=looks)
-        assert found.values == whole[: len(found)]
-        assert (found.limit is Limit.TIME) is not found.complete
+    """Tests default routes and frontiers: always a placement, and a bound that is proved."""
+    assert check_limits(lambda: posed(name), [None]) > 0
 
 
 @pytest.mark.parametrize("part", ["matching", "packing, shifted", "prices", "placement"])
 def test_parts_look_at_the_clock(part: str) -> None:
     """Tests that each part of a search that may be long ends where a deadline is past, and not before."""
     latency, flow, lsap = posed("latency"), posed("flow"), posed("lsap")
-    assert isinstance(latency, Latency)
-    assert isinstance(flow, TabledProblem)
-    assert isinstance(lsap, AssignmentProblem)
     nodes = solve_assignment(flow).nodes
-    assert nodes is not None
     nobody = np.full(len(latency.tasks), NONE, dtype=np.int64)
-    parts: dict[str, Callable[[], Any]] = {
+    parts = {
         "matching": lambda: packing.GrowingMatchings(latency).at(5),
         "packing, shifted": lambda: packing.shifted(latency, 50, nobody),
         "prices": lambda: table_prices(flow, nodes),
@@ -111,14 +111,14 @@ def test_engines_stop_for_a_deadline_of_who_calls() -> None:
         assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.TIME)
 
 
-#: Small instances of the problems that programs with integers settle.
-PROGRAMS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
-    "utility": ("utility", {"jobs": 3, "nodes": 4, "types": 3, "maps": 8, "reduces": 2}, {}),
-    "utility, fixed": ("utility", {"jobs": 3, "nodes": 4, "types": 3, "maps": 6, "reduces": 2}, {"reduces": "fixed"}),
-    "latency": ("skewed-latency", {"nodes": 5, "tasks": 9}, {}),
-    "traffic": ("traffic", {"nodes": 8, "tasks": 12, "jobs": 2, "datacenters": 3}, {"capacity": "slots"}),
-    "generalized-assignment": ("generalized-assignment", {"nodes": 4, "tasks": 8}, {}),
-    "generalized-assignment, most": ("generalized-assignment", {"nodes": 4, "tasks": 8}, {"sense": "max"}),
+#: Parameters of problems that programs with integers settle.
+PROGRAMS: dict[str, dict[str, Any]] = {
+    "utility": {},
+    "utility, fixed": {"reduces": "fixed"},
+    "latency": {},
+    "traffic": {"capacity": "slots"},
+    "generalized-assignment": {},
+    "generalized-assignment, most": {"sense": "max"},
 }
 
 #: Cases with prices prove what is claimed of these, whatever a program says; and a program of these that is cut short
@@ -132,10 +132,8 @@ def test_bug_bound_of_a_program_cut_short_had_the_wrong_sign(
     name: str, slack: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tests that what is claimed of a program that time cuts short bounds its side, also where the solver rounds."""
-    family, drawn, parameters = PROGRAMS[name]
-    posed = problem(name.split(",")[0], generate(family, **drawn), **parameters)
+    posed = small_problem(name.split(",")[0], 3, PROGRAMS[name])
     best = solve(posed).objective
-    assert best is not None
     read = engine._read
 
     def cut_short(highs: Any, *others: Any) -> tuple[Termination, Limit | None, dict[str, Any]]:
@@ -151,7 +149,6 @@ def test_bug_bound_of_a_program_cut_short_had_the_wrong_sign(
     claimed = 0
     for route in routes_of(posed)[:-1]:
         solution = solve(posed, route=route)
-        assert solution.objective is not None
         assert posed.minimised(solution.objective) >= posed.minimised(best)
         for component, value, bound in zip(posed.components, best, solution.bound, strict=True):
             if bound is not None:
@@ -168,9 +165,7 @@ def test_proof_of_a_model_that_is_cut_short_keeps_its_placement(
     monkeypatch: pytest.MonkeyPatch, name: str, route: str
 ) -> None:
     """Tests that the shortest paths of a proof look at the clock, and the model's optimal placement is held then."""
-    family, _, parameters = CASES[name]
-    drawn = generate(family, nodes=8, tasks=10)
-    case = problem(name, drawn, **parameters)
+    case = posed(name, nodes=8, tasks=10)
     best = solve(case).objective
 
     def late() -> None:
@@ -196,49 +191,28 @@ def test_model_whose_building_is_cut_short_leaves_a_placement(monkeypatch: pytes
     assert certify(case, solution).valid
 
 
-#: Looks at the clock after which a limit is past: at once, in the first loops, and later.
-LOOKS = (0, 1, 4, 15, 60)
-
-
-def sample(name: str) -> AnyProblem:
-    """The sample of a problem's record, posed anew: nothing is known of it yet."""
-    entry = records()[name]
-    return entry.problem_class(generate(entry.family, seed=0, **entry.sizes))
-
-
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", list(records()))
+@pytest.mark.parametrize("name", NAMES)
 def test_every_route_keeps_its_limit(name: str) -> None:
-    """Tests every route and frontier within limits that fall anywhere: what is held is certified."""
-    whole = sample(name)
-    for looks in LOOKS:
-        for route in routes_of(whole):
-            with clock_of_looks():
-                solution = solve(sample(name), route=route, time_limit=looks)
-            assert solution.limit is Limit.TIME or solution.termination is Termination.OPTIMAL, (route, looks)
-            assert certify(whole, solution).valid, (route, looks)
-        if has_frontier(whole):
-            with clock_of_looks():
-                points = frontier(sample(name), time_limit=looks)
-            assert points.complete or points.limit is Limit.TIME, looks
-            assert certify(whole, points).valid, looks
+    """Tests every route and frontier of a problem."""
+    check_limits(lambda: small_problem(name, 0), routes_of(small_problem(name, 0)))
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", list(records()))
+@pytest.mark.parametrize("name", NAMES)
 def test_every_measure_keeps_its_limit(name: str) -> None:
     """Tests gaps, explanations and matrices within limits that fall anywhere: the rest is reported as out of time."""
-    whole = sample(name)
+    whole = small_problem(name, 0)
     if not isinstance(whole, Problem):
         return
     best = solve(whole)
     known = applicable(whole)
-    heuristic: Any = known[0] if known else lambda *_: best.decision
-    for looks in LOOKS:
+    heuristic = known[0] if known else lambda *_: best.decision
+    for looks in (0, 1, 4, 15, 60):
         with clock_of_looks():
-            report = gap(sample(name), heuristic, time_limit=looks)
-            cells = gap_matrix([sample(name)], {"it": (heuristic, {})}, time_limit=looks)
-            shown = explain(sample(name), best.decision, time_limit=looks, worth=1)
+            report = gap(small_problem(name, 0), heuristic, time_limit=looks)
+            cells = gap_matrix([small_problem(name, 0)], {"it": (heuristic, {})}, time_limit=looks)
+            shown = explain(small_problem(name, 0), best.decision, time_limit=looks, worth=1)
         for measured in (report, cells["it", name].report, shown.report):
             assert measured.status in ("done", "out-of-time"), (looks, measured.error)
             solution = measured.reference.solution
@@ -246,16 +220,16 @@ def test_every_measure_keeps_its_limit(name: str) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", list(records()))
+@pytest.mark.parametrize("name", NAMES)
 def test_what_is_handed_over_only_gets_better(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests by every route that each decision which is handed over is feasible and no worse than the one before."""
     monkeypatch.setattr(engine, "_SHARE", np.inf)
-    whole = sample(name)
+    whole = small_problem(name, 0)
     for route in routes_of(whole):
         handed: list[Any] = []
         monkeypatch.setattr(handing, "_send", [lambda packed, more, to=handed: to.append(unpack(packed))])
         with handing.handing():
-            best = solve(sample(name), route=route).objective
+            best = solve(small_problem(name, 0), route=route).objective
         assert best is not None
         held = [decision for decision, _ in handed if decision is not None]
         assert not any(whole.violations(decision) for decision in held), route
@@ -264,36 +238,18 @@ def test_what_is_handed_over_only_gets_better(name: str, monkeypatch: pytest.Mon
         assert values[-1:] >= [whole.minimised(best)] or not values, route
 
 
-def _most_use(posed: Any) -> None:
-    utility_patterns.solve_packing(posed, posed.posing.hosts, posed.lowest_units, EXACT, True)
+def most_use(posed: Any) -> None:
+    """The program of the most use, which the relaxation does not solve."""
+    utility_patterns.solve_packing(posed, posed.posing.hosts, posed.lowest_units, Profile("exact"), True)
 
 
-EXACT = Profile("exact")
-
-#: Programs with integers by arrays: the instance, and what runs one that its relaxation does not solve.
-TELLING: dict[str, tuple[str, dict[str, Any], dict[str, Any], Callable[[Any], Any]]] = {
-    "generalized-assignment": (*PROGRAMS["generalized-assignment"], lambda posed: solve(posed, route="arrays")),
-    "flow-congestion": ("flow", {"nodes": 9, "tasks": 12, "seed": 1}, {}, lambda posed: solve(posed, route="arrays")),
-    "utility": (*PROGRAMS["utility"], _most_use),
-    "traffic": (*PROGRAMS["traffic"], lambda posed: solve(posed, route="arrays")),
-    "latency": (*PROGRAMS["latency"], lambda posed: solve(posed, route="arrays")),
-    "worst-group": (
-        "worst-group",
-        {"nodes": 10, "tasks": 40, "groups": 6, "racks": 4, "replicas": 2, "slots": 4, "idle_ratio": 1.0, "seed": 17},
-        {"levels": (0, 3, 7)},
-        lambda posed: solve(posed, route="arrays"),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", TELLING)
+@pytest.mark.parametrize("name", ["flow-congestion", "worst-group", *PROGRAMS])
 def test_programs_tell_what_they_find(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that what HiGHS finds on its way by arrays is decoded, where somebody waits: each is feasible here."""
-    family, drawn, parameters, run = TELLING[name]
-    case = problem(name, generate(family, **drawn), **parameters)
-    found: list[Any] = []
+    case = small_problem(name.split(",")[0], 3, PROGRAMS[name]) if name in PROGRAMS else posed(name)
+    found = []
     monkeypatch.setattr(Call, "improve", lambda _, decision: found.append(decision))
     with handing.handing(), handing.taking(found.append):
-        run(case)
+        most_use(case) if "utility" in name else solve(case, route="arrays")
     assert found
     assert not any(case.violations(decision) for decision in found)
