@@ -19,7 +19,6 @@ NAMES = tuple(records())
 def small_problem(name: str, seed: int, parameters: dict[str, Any] | None = None) -> AnyProblem:
     """The problem on an instance that is small enough to try every decision."""
     entry = record(name)
-    assert entry.family is not None
     return problem(name, generate(entry.family, seed=seed, **entry.sizes), **(parameters or {}))
 
 
@@ -35,10 +34,15 @@ def wrong_way(problem: Problem, rng: np.random.Generator) -> list[str]:
 
 
 def pareto_front(problem: Problem) -> list[Value]:
-    """Every Pareto-optimal value, by the first component; of placements as the record's enumeration has them."""
+    """Every Pareto-optimal value, of the placements that the record's enumeration has."""
     enumeration = imported(record_of(type(problem)).enumeration or "optsched.searches.enumeration:judged")
+    return undominated({value for value, _ in enumeration(problem)})
+
+
+def undominated(values: set[Value]) -> list[Value]:
+    """The values of two components, less being better, of which none is as good in both and better in one."""
     front: list[Value] = []
-    for value in sorted({value for value, _ in enumeration(problem)}):
+    for value in sorted(values):
         if not front or value[1] < front[-1][1]:
             front.append(value)
     return front

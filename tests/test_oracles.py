@@ -6,12 +6,10 @@ fractions, without a tolerance. `oracles` has the oracles and the instances.
 
 from __future__ import annotations
 
-import ast
-import json
 import random
+import re
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +21,16 @@ from oracles.flow import FlowCongestion
 from oracles.latency import Latency
 from oracles.min_cost_flow import MinCostFlow
 from oracles.schedules import Makespan
+from small_problems import undominated
 
-from optsched.certificates import proved_bound
-from optsched.certificates.schedules import cases_certificate
 from optsched.core.decimals import decimal
-from optsched.core.errors import CertificateInvalid, MissingField
+from optsched.core.errors import MissingField
 from optsched.core.placement import NetworkFlow, Schedule
 from optsched.core.results import Solution, Termination
 from optsched.instances.files import parse
 from optsched.problems import PROBLEMS
 from optsched.problems.base import AnyProblem
-from optsched.problems.time_prices import JobEnds
 from optsched.routes import frontier, has_frontier, routes_of, solve
-from optsched.searches.job_ends import EndTree
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 
@@ -64,8 +59,8 @@ def decided(problem: AnyProblem, decision: tuple[Any, ...]) -> Any:
         return NetworkFlow(list(decision))
     if problem.decided is Schedule:
         nodes, starts = decision[: len(decision) // 2], decision[len(decision) // 2 :]
-        return problem.schedule([-1 if node is None else node for node in nodes], starts)  # type: ignore[attr-defined]
-    return problem.placement([-1 if node is None else node for node in decision])  # type: ignore[attr-defined]
+        return problem.schedule([-1 if node is None else node for node in nodes], starts)
+    return problem.placement([-1 if node is None else node for node in decision])
 
 
 def anything(oracle: Oracle, chance: random.Random) -> tuple[Any, ...]:
@@ -119,15 +114,6 @@ def check_answer(solution: Solution, oracle: Oracle, best: tuple[Any, ...] | Non
         assert solution.objective == best == solution.bound, solution.route
 
 
-def undominated(values: set[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """The values of two components, less being better, of which none is as good in both and better in one."""
-    front: list[tuple[Any, ...]] = []
-    for value in sorted(values):
-        if not front or value[1] < front[-1][1]:
-            front.append(value)
-    return front
-
-
 def compare(name: str, number: int) -> None:
     """The package and the oracle say the same of one instance."""
     posed = drawn(name, number)
@@ -170,14 +156,9 @@ def compare_all(name: str, numbers: Sequence[int]) -> None:
     assert not wrong, f"{name}: {len(wrong)} of {len(numbers)} instances differ{message}"
 
 
-def test_every_problem_has_an_oracle() -> None:
-    """Tests that no problem of the registry is without an oracle and a family of instances; says which one is."""
-    assert not sorted(set(PROBLEMS) - set(ORACLES)), "problems without an oracle in tests/oracles"
-    assert not sorted(set(PROBLEMS) - set(FAMILIES)), "problems without instances in tests/oracles/documents.py"
-
-
 def test_oracles_know_every_parameter() -> None:
-    """Tests that each parameter of each problem, with its default, is one of the oracle's; says which one is not."""
+    """Tests that each problem has an oracle and instances, which know each parameter with its default."""
+    assert set(ORACLES) >= set(PROBLEMS) <= set(FAMILIES), "problems without an oracle in tests/oracles"
     for name, problem in PROBLEMS.items():
         ours = {parameter.name: parameter.default for parameter in problem.parameter_table}
         theirs = ORACLES[name].defaults
@@ -192,14 +173,8 @@ def test_oracles_share_nothing() -> None:
     files = sorted((Path(__file__).parent / "oracles").glob("*.py"))
     assert len(files) > 10
     for file in files:
-        for node in ast.walk(ast.parse(file.read_text())):
-            names = []
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                names = [node.module or ""]
-            for imported in names:
-                assert imported.split(".")[0] in sys.stdlib_module_names, f"{file.name} imports {imported}"
+        for imported in re.findall(r"^\s*(?:import|from) (\w+)", file.read_text(), re.MULTILINE):
+            assert imported in sys.stdlib_module_names, f"{file.name} imports {imported}"
 
 
 def test_readers_of_frozen_storage_cost_no_less() -> None:
@@ -211,71 +186,17 @@ def test_readers_of_frozen_storage_cost_no_less() -> None:
         if any(task.get("kind") == "reduce" or not task["replicas"] for task in oracle.pending):
             continue
         problem = PROBLEMS["flow-congestion"](parse(posed.text), **posed.call)
-        (bound,) = solve(problem).bound or (None,)
-        assert bound is not None
+        (bound,) = solve(problem).bound
         counted = min(oracle.with_readers(decision) for decision in oracle.decisions())
         assert bound <= counted
         dearer += bound < counted
     assert dearer >= 5
 
 
-def changed(data: dict[str, Any], jobs: int, chance: random.Random) -> dict[str, Any]:
-    """A certificate of cases in which a limit, prices, scales, steps or branches are others, or left out."""
-    data = json.loads(json.dumps(data))
-    steps, multipliers = data["steps"], data["multipliers"]
-    for what in chance.choices(("limit", "step", "price", "scale", "less", "more", "branch", "leaf"), k=3):
-        step, some = chance.choice(steps), chance.choice(multipliers or [{"slot_prices": {}}])
-        if what in ("limit", "step"):
-            data[what] = max(1, data[what] + chance.choice([-1, 1, 2, 30]))
-        elif what == "price":
-            some["slot_prices"]["map"] = [chance.choice([0, price, 10 * price, 7]) for price in range(6)]
-        elif what == "scale":
-            some["scale"] = chance.choice([-5, 0, 1, 10**6])
-        elif what == "less" and len(steps) > 1:
-            steps.remove(step)
-        elif what == "more":
-            steps.insert(chance.randint(0, len(steps)), dict(step))
-        elif what == "branch":
-            step |= {"branch": chance.randrange(jobs), "at": chance.randint(-2, 12)}
-        else:
-            step.pop("branch", None)
-    return data
-
-
-def test_no_cases_prove_more_than_the_oracle_has() -> None:
-    """Tests that trees of cases by jobs' ends, within any limit and changed at random, prove no more than the best."""
-    chance, count, shown = random.Random(12), 0, 0
-    for number in range(40):
-        problem, oracle, _ = pose(drawn("job-times", number))
-        best = min((oracle.value(decision)[0] for decision in oracle.decisions()), default=None)
-        if best is None or not len(problem.tasks) or not any(problem.weights):
-            continue
-        step = problem.lattice * chance.choice([1, 1, 2])
-        limit = JobEnds.limit_of(problem, step, best) + chance.choice([0, 1, 5])
-        ends = JobEnds(problem, step, limit)
-        if ends.box.upper.max() > 200:
-            continue
-        tree = EndTree(ends, lambda _, limit=limit: limit)
-        tree.run(20)
-        claim = cases_certificate(problem, step, tree.proved, tree.tree())
-        assert claim.claim <= proved_bound(problem, claim) <= best, number
-        for _ in range(10 if claim.data["multipliers"] else 0):
-            forged = changed(dict(claim.data), len(problem.jobs), chance)
-            try:
-                found = proved_bound(problem, replace(claim, data=forged))
-            except CertificateInvalid:
-                continue
-            assert found <= best, (number, forged)
-            shown += 1
-        count += 1
-    assert count > 10
-    assert shown > 40
-
-
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_few_against_the_oracle(name: str) -> None:
     """Tests that value, feasibility, optimum and frontier are the oracle's, on few instances with decimal numbers."""
-    compare_all(name, [*range(6), *MORE.get(name, ())])
+    compare_all(name, [*range(6), *MORE.get(name, [])])
 
 
 @pytest.mark.thorough
