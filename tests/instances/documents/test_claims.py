@@ -172,12 +172,12 @@ def mutant(sound: dict[str, Any], rng: random.Random) -> dict[str, Any]:
 
 
 def test_mutants_prove_nothing_false(tmp_path: Path) -> None:
-    """Tests that 100 seeded mutants of a frontier's archive are refused, or read and nothing false is proved."""
+    """Tests that 50 seeded mutants of a frontier's archive are refused, or read and nothing false is proved."""
     write_claim(FRONT, LATENCY.instance, tmp_path / "a.npz")
     with np.load(tmp_path / "a.npz") as held:
         sound = dict(held)
     refused = proved = 0
-    for seed in range(100):
+    for seed in range(50):
         np.savez(tmp_path / "b.npz", **mutant(sound, random.Random(f"claim {seed}")))
         message = told_of(lambda: read_claim(tmp_path / "b.npz", LATENCY.instance))
         refused += bool(message)
@@ -187,8 +187,8 @@ def test_mutants_prove_nothing_false(tmp_path: Path) -> None:
             if optsched.certify(LATENCY, read).proved:
                 proved += 1
                 assert read.values == FRONT.values
-    assert refused > 40
-    assert 100 - refused - proved > 10
+    assert refused > 20
+    assert 50 - refused - proved > 5
 
 
 def test_rows_of_something_else() -> None:

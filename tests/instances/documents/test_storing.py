@@ -53,7 +53,7 @@ def changed_archive(rng: random.Random, document: dict[str, Any], path: Path) ->
 def test_mutants_of_archives(tmp_path: Path) -> None:
     """Tests that changed columns and changed bytes of archives load or are refused."""
     path = tmp_path / "mutant.npz"
-    for seed in range(60):
+    for seed in range(30):
         rng = random.Random(seed)
         document = rng.choice([FULL, FULL, NETWORK])
         changed_archive(rng, document, path)
@@ -175,14 +175,13 @@ def test_indices_past_the_end_in_archives(tmp_path: Path, name: str) -> None:
     """Tests that an index without a record, however large or negative, is a fault of its column and no IndexError."""
     path = tmp_path / "a.npz"
     arrays = arrays_of(NETWORK if name.startswith("arcs") else FULL, path)
-    for odd in (3, 7, -2, 2**31, 2**53 + 1, 2**62, -(2**63)):
-        for place in (0, -1):
-            values = arrays[name].astype(np.int64)
-            values[place] = odd
-            np.savez(path, **{**arrays, name: values})
-            message = told_of(lambda: load(path))
-            if not (name == "tasks.replicas.starts" and odd == 3):  # which is where its last row ends
-                assert name.partition(".")[0] in message
+    for odd, place in ((7, 0), (3, -1), (-2, -1), (2**31, 0), (2**62, -1), (-(2**63), 0)):
+        values = arrays[name].astype(np.int64)
+        values[place] = odd
+        np.savez(path, **{**arrays, name: values})
+        message = told_of(lambda: load(path))
+        if not (name == "tasks.replicas.starts" and odd == 3):  # which is where its last row ends
+            assert name.partition(".")[0] in message
 
 
 @pytest.mark.parametrize("shape", [(), (1, 1), (2,)])
