@@ -46,6 +46,10 @@ def frame(*rows: dict[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(list(rows))
 
 
+#: What the axis of shares, and that of differences, is called.
+SHARES, DIFFERENCES = "gap in locality-cost (% of the optimum)", "difference in locality-cost from the optimum (level)"
+
+
 #: A run of each sort.
 SORTS = frame(
     row("a", 10),
@@ -74,7 +78,7 @@ def test_box_plot_says_what_is_in_no_box() -> None:
     (beside,) = axes.child_axes
     labels = [label.get_text() for label in beside.get_yticklabels()]
     assert labels == ["8 runs, 2 at 0; not in the box: 1 infeasible, 1 starved, 1 failed, 1 over 0, 1 unknown"]
-    assert axes.get_xlabel() == "gap in locality-cost (% of the optimum)"
+    assert axes.get_xlabel() == SHARES
     assert axes.get_title() == "lsap"
     box = axes.patches[0].get_path().vertices[:, 0]
     assert (box.min(), box.max()) == (0, 25), "the quartiles of 0, 0 and 50 %"
@@ -92,7 +96,7 @@ def test_heads_say_what_is_found() -> None:
 def test_box_plot_of_differences() -> None:
     """Tests that differences are not in per cent, and that their axis has whole ticks."""
     axes = box_plot(SORTS, absolute=True).axes[0]
-    assert axes.get_xlabel() == "difference in locality-cost from the optimum (level)"
+    assert axes.get_xlabel() == DIFFERENCES
     assert axes.patches[0].get_path().vertices[:, 0].max() == 3.5
     assert all(tick == int(tick) for tick in axes.get_xticks())
 
@@ -113,21 +117,16 @@ def test_panel_above_an_optimum_of_0_is_of_differences(make: Callable[..., Figur
     axes = make(ABOVE_0).axes
     assert len(axes) == 2 * each
     for above, other in zip(axes[:each], axes[each:], strict=True):
-        assert above.get_xlabel() == "difference in locality-cost from the optimum (level)"
+        assert above.get_xlabel() == DIFFERENCES
         assert above.get_xlim()[1] > 5
-        assert other.get_xlabel() == "gap in locality-cost (% of the optimum)"
+        assert other.get_xlabel() == SHARES
 
 
-def test_panel_of_optima_alone_is_of_shares() -> None:
-    """Tests that nothing above an optimum of 0 leaves the axis in per cent: 0 is 0 % there, too."""
-    axes = box_plot(frame(row("a", 0, 0), row("a", 10))).axes[0]
-    assert axes.get_xlabel() == "gap in locality-cost (% of the optimum)"
-
-
-def test_a_bound_is_no_optimum() -> None:
-    """Tests that the axis does not speak of the optimum where some reference is only a bound."""
-    axes = box_plot(frame(row("a", 12), row("a", 11, termination="FEASIBLE"))).axes[0]
-    assert axes.get_xlabel().endswith("(% of the optimum, or of the bound where none is proved)")
+def test_axes_say_what_gaps_are_of() -> None:
+    """Tests that nothing above an optimum of 0 leaves the axis in per cent, and that a bound is called no optimum."""
+    assert box_plot(frame(row("a", 0, 0), row("a", 10))).axes[0].get_xlabel() == SHARES
+    of_bounds = box_plot(frame(row("a", 12), row("a", 11, termination="FEASIBLE"))).axes[0].get_xlabel()
+    assert of_bounds.endswith("(% of the optimum, or of the bound where none is proved)")
 
 
 def test_distribution_is_of_all_runs() -> None:
@@ -152,28 +151,20 @@ def test_distribution_has_a_panel_a_problem() -> None:
 
 def test_profile_by_hand() -> None:
     """Tests ratios of three heuristics on three instances: ties, the best of each, a failed run."""
-    rows = [
-        *(row(name, value, instance="one") for name, value in (("a", 10), ("b", 20), ("c", 10))),
-        *(row(name, value, instance="two") for name, value in (("a", 30), ("b", 15), ("c", None))),
-        *(row(name, value, instance="three") for name, value in (("a", 12), ("b", 12), ("c", 48))),
-    ]
-    assert ratios(frame(*rows)) == {
+    values = {"one": (10, 20, 10), "two": (30, 15, None), "three": (12, 12, 48)}
+    rows = frame(
+        *(row(h, v, instance=name) for name, given in values.items() for h, v in zip("abc", given, strict=True))
+    )
+    assert ratios(rows) == {
         "lsap": {"a": Runs((1, 2, 1), {}), "b": Runs((2, 1, 1), {}), "c": Runs((1, 4), {"infeasible": 1})}
     }
-    axes = performance_profile(frame(*rows)).axes[0]
-    assert [list(line.get_ydata()[:1]) for line in axes.lines] == [
-        [pytest.approx(200 / 3)],
-        [pytest.approx(200 / 3)],
-        [pytest.approx(100 / 3)],
-    ]
+    axes = performance_profile(rows).axes[0]
+    assert [line.get_ydata()[0] for line in axes.lines] == pytest.approx([200 / 3, 200 / 3, 100 / 3])
     assert axes.lines[2].get_xdata()[:2] == pytest.approx([1, 4])
     assert axes.lines[2].get_ydata()[-1] == pytest.approx(200 / 3)
     assert axes.get_legend().get_texts()[2].get_text() == "c (of 3: 1 infeasible)"
-
-
-def test_profile_over_zero() -> None:
-    """Tests that the best at 0 has the ratio 1, and what is worse has none and is counted."""
-    assert ratios(frame(row("a", 0, 0), row("b", 2, 0)))["lsap"] == {"a": Runs((1,), {}), "b": Runs((), {"over 0": 1})}
+    over_zero = ratios(frame(row("a", 0, 0), row("b", 2, 0)))["lsap"]
+    assert over_zero == {"a": Runs((1,), {}), "b": Runs((), {"over 0": 1})}
 
 
 def test_profile_of_a_maximum() -> None:
@@ -192,7 +183,7 @@ def test_profile_against_the_reference() -> None:
     rows = frame(row("a", 15), row("b", 20), row("a", 15, NAN, instance="two"))
     assert ratios(rows, against="reference")["lsap"] == {"a": Runs((1.5,), {"unknown": 1}), "b": Runs((2,), {})}
     with pytest.raises(UsageError, match='"best" or "reference"'):
-        performance_profile(rows, against="worst")  # type: ignore[arg-type]
+        performance_profile(rows, against="worst")
 
 
 def test_profile_pairs_runs_of_one_seed_and_instance() -> None:
@@ -209,11 +200,10 @@ def test_wrong_arguments(make: Any) -> None:
         ([1, 2], "not a list; measure first"),
         (frame({"problem": "lsap"}), "needs the columns heuristic, feasible, relative_gap_1"),
         (SORTS.iloc[:0], "no run to draw"),
-        (frame(row("a", 10)).drop(columns="absolute_gap_1"), "needs the columns absolute_gap_1"),
+        (SORTS.drop(columns="absolute_gap_1"), "needs the columns absolute_gap_1"),
     ):
-        with pytest.raises(UsageError, match=message) as caught:
+        with pytest.raises(UsageError, match=rf"\A.*{message}.*\Z"):
             make(given)
-        assert len(str(caught.value).splitlines()) == 1
     with pytest.raises(UsageError, match="relative_gap_2"):
         make(SORTS, component=2)
 

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import shlex
 import sqlite3
-import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import answer
 from report_records import Study, entries, record, written
 
 import optsched
 from optsched.core.errors import InputError, UsageError
 from optsched.core.resources import code_version
-from optsched.measuring.records import Record, frame_of
+from optsched.measuring.records import Record
 from optsched.showing.building import built
 from optsched.showing.sources import FrontierRecord, again, argument, chosen, entries_of, parsed, read, study
+
+FRONTIER = {"version": "0.1.0", "instance": "a", "problem": "latency", "parameters": {}, "components": ["x", "y"]}
+FRONTIER |= {"points": [{"objective": [1, 3], "certificate": "dual"}], "complete": True, "limit": None}
 
 
 def test_several_sources_are_one(tmp_path: Path) -> None:
     """Tests that runs, cells and frontiers of all sources are distinguished and kept in order."""
     first = written(tmp_path, [record(), record(ran_in="lsap", reason=None)])
-    points = {"components": ["x", "y"], "points": [], "complete": False, "limit": "TIME"}
-    frontier = {"version": "0.1.0", "instance": "a", "problem": "latency", "parameters": {}} | points
-    found = read([first, Path(written(tmp_path, frontier, "frontier.json"))])
+    found = read([first, Path(written(tmp_path, FRONTIER, "frontier.json"))])
     assert [len(part) for part in (found.runs, found.cells, found.frontiers)] == [1, 1, 1]
     assert [source.kind for source in found.sources] == ["records", "records"]
     assert [(source.runs, source.cells, source.frontiers) for source in found.sources] == [(1, 1, 0), (0, 0, 1)]
@@ -57,21 +57,23 @@ def test_a_store(tmp_path: Path) -> None:
     path = str(tmp_path / "sweep.db")
     optsched.sweep(path, ["papers/guo-fig2", "papers/guo-table2"], "lsap", ["dl", "fifo"])
     found = read(path)
-    assert (found.sources[0].kind, found.sources[0].name, found.sources[0].runs) == ("store", path, 4)
-    assert [run.heuristic for run in found.runs] == ["dl", "fifo"] * 2
-    assert {run.status for run in found.runs} == {"done"}
-    assert f"optsched {code_version()}, " in found.sources[0].computed_with
-    (measured,) = [part for part in built(found)[0].sections[-1].parts if str(part).startswith("The runs of ")]
+    (source,) = found.sources
+    assert (source.kind, source.name, source.runs) == ("store", path, 4)
+    assert [(run.heuristic, run.status) for run in found.runs] == [("dl", "done"), ("fifo", "done")] * 2
+    assert f"optsched {code_version()}, " in source.computed_with
+    (measured,) = (part for part in built(found)[0].sections[-1].parts if str(part).startswith("The runs of "))
     assert str(measured).endswith(", by this command:")
-    with closing(sqlite3.connect(path)) as store, store:
-        store.execute("UPDATE sweeps SET command = '/usr/bin/optsched sweep a.toml'")
+
+    def store(statement: str) -> None:
+        with closing(sqlite3.connect(path)) as held, held:
+            held.execute(statement)
+
+    store("UPDATE sweeps SET command = '/usr/bin/optsched sweep a.toml'")
     assert read(path).sources[0].command == "optsched sweep a.toml"
-    with closing(sqlite3.connect(path)) as store, store:
-        store.execute("DELETE FROM runs WHERE heuristic = 'fifo'")
+    store("DELETE FROM runs WHERE heuristic = 'fifo'")
     assert (read(path).sources[0].runs, read(path).sources[0].unfinished) == (2, 2)
     assert read(optsched.load_sweep(path, "all")).sources[0].unfinished == 2
-    with closing(sqlite3.connect(path)) as store, store:
-        store.execute("DELETE FROM runs")
+    store("DELETE FROM runs")
     with pytest.raises(InputError, match=r"holds no finished run \(4 planned\)"):
         read(path)
 
@@ -95,13 +97,8 @@ def test_stores_that_are_none(tmp_path: Path) -> None:
     [
         ("", "is empty: it holds no records"),
         ("[]", "holds no records"),
-        ("{", "is no JSON and no store of a sweep"),
         (b"\xff\xfe", "is no JSON and no store of a sweep"),
-        (
-            '[{"format": "optsched/1"}]',
-            "this is an instance, not a file of gap records; optsched describe",
-        ),
-        ('{"format": "optsched/1"}', "records.json: this is an instance"),
+        ('[{"format": "optsched/1"}]', "this is an instance, not a file of gap records; optsched describe"),
         ("[" * 100_000, "is no JSON"),
         ("[NaN]", "store of a sweep (JSON is malformed"),
     ],
@@ -152,20 +149,10 @@ def test_records_of_any_age() -> None:
 
 def test_a_frontier() -> None:
     """Tests that what has points is a frontier."""
-    document = {
-        "version": "0.1.0",
-        "instance": "a",
-        "problem": "latency",
-        "parameters": {},
-        "components": ["makespan", "work"],
-        "points": [{"objective": [1, 3], "certificate": "dual"}],
-        "complete": True,
-        "limit": None,
-    }
-    found = parsed(document, "")
+    found = parsed(FRONTIER, "")
     assert isinstance(found, FrontierRecord)
     assert found.values == [(1, 3)]
-    assert isinstance(parsed({**document, "components": ["makespan"]}, ""), list)
+    assert isinstance(parsed({**FRONTIER, "components": ["makespan"]}, ""), list)
 
 
 @pytest.mark.parametrize(
@@ -193,31 +180,28 @@ def test_what_is_no_record(document: Any, message: str) -> None:
 
 def test_names_tell_apart_what_is_compared() -> None:
     """Tests that parameters are part of a name where one instance or cell has several, and not where instances do."""
-    rows = [
-        record(instance="a", parameters={"levels": [0, 1, 1]}),
-        record(instance="b", parameters={"levels": [0, 1, 2]}),
-    ]
-    assert {entry.problem for entry in entries(rows)} == {"lsap"}
-    rows += [record(instance="a", parameters={"levels": [0, 1, 2]})]
-    assert {entry.problem for entry in entries(rows)} == {"lsap,levels=0:1:1", "lsap,levels=0:1:2"}
-    rows = [record(heuristic_parameters={"reading": text, "window": 0}) for text in ("sweep", "heartbeat")]
-    assert [entry.heuristic for entry in entries(rows)] == ["dl,reading=sweep", "dl,reading=heartbeat"]
-    rows = [
-        record(instance="a", heuristic_parameters={"alpha": 1}),
-        record(instance="b", heuristic_parameters={"alpha": 2}),
-    ]
-    assert {entry.heuristic for entry in entries(rows)} == {"dl"}
-    rows = [record(heuristic_parameters={}), record(heuristic_parameters={"shift": 1})]
-    assert [entry.heuristic for entry in entries(rows)] == ["dl", "dl,shift=1"]
+
+    def problems(*levels: tuple[str, list[int]]) -> set[str]:
+        return {entry.problem for entry in entries(record(instance=a, parameters={"levels": b}) for a, b in levels)}
+
+    def heuristics(*given: dict[str, Any], instances: str = "aa") -> list[str]:
+        rows = [record(instance=a, heuristic_parameters=b) for a, b in zip(instances, given, strict=True)]
+        return [entry.heuristic for entry in entries(rows)]
+
+    assert problems(("a", [0, 1, 1]), ("b", [0, 1, 2])) == {"lsap"}
+    apart = {"lsap,levels=0:1:1", "lsap,levels=0:1:2"}
+    assert problems(("a", [0, 1, 1]), ("b", [0, 1, 2]), ("a", [0, 1, 2])) == apart
+    both = [{"reading": text, "window": 0} for text in ("sweep", "heartbeat")]
+    assert heuristics(*both) == ["dl,reading=sweep", "dl,reading=heartbeat"]
+    assert heuristics({"alpha": 1}, {"alpha": 2}, instances="ab") == ["dl", "dl"]
+    assert heuristics({}, {"shift": 1}) == ["dl", "dl,shift=1"]
 
 
 def test_recorded_twice() -> None:
     """Tests that a run counts once, the last one, and that it is said whether it came to something else."""
-    found, shown = entries_of(read(Study([record(4), record(4), record(6), record(instance="b")])).runs)
+    found, (shown,) = entries_of(read(Study([record(4), record(4), record(6), record(instance="b")])).runs)
     assert [entry.objective for entry in found] == [6, 4]
-    assert shown == [
-        "2 runs are recorded more than once and count once, 1 of them with another result: the last counts"
-    ]
+    assert shown == "2 runs are recorded more than once and count once, 1 of them with another result: the last counts"
     same = [record(instance_sha256="x"), record(instance_sha256="y")]
     assert len(entries(same)) == 2, "two instances of one name"
     assert entries_of(read(Study([record()])).runs)[1] == []
@@ -239,18 +223,13 @@ def test_recorded_twice() -> None:
         ({"value": None, "status": None, "error": "lost"}, "failed", "failed"),
         ({"value": None, "status": None}, "infeasible", "infeasible"),
         ({"status": None}, "done", "above"),
-        (
-            {"value": None, "status": None, "error": 'heuristic "x" was out of time after 1 s'},
-            "out-of-time",
-            "out_of_time",
-        ),
+        ({"value": None, "status": None, "error": "x was out of time after 1 s"}, "out-of-time", "out_of_time"),
     ],
 )
 def test_what_came_of_a_run(changes: dict[str, object], status: str, outcome: str) -> None:
     """Tests the status, also of records that do not tell it, and how the run is counted."""
-    (entry,) = entries([record(**changes)])  # type: ignore[arg-type]
+    (entry,) = entries([record(**changes)])
     assert (entry.status, entry.outcome) == (status, outcome)
-    assert entry.relative == ({"above": 1.0, "optimal": 0.0}.get(outcome) if changes.get("value") != 2 else 0.0)
 
 
 def test_several_components() -> None:
@@ -280,17 +259,12 @@ def test_chosen() -> None:
         chosen(found, ["lsab"], [])
 
 
-def test_frame() -> None:
-    """Tests that pictures get numbers, NaN where there is none."""
-    table = frame_of(entries([record(), record(None, instance="b", status="starved")]))
-    assert table["relative_gap_1"].tolist()[0] == 1
-    assert math.isnan(table["relative_gap_1"].tolist()[1])
-    assert table["starved"].tolist() == [False, True]
-
-
 def kept(**changes: Any) -> Record:
     """A record that was read."""
     return read(Study([record(**changes)])).runs[0]
+
+
+LSAP = "--problem lsap --heuristic dl --seed 0"
 
 
 @pytest.mark.parametrize(
@@ -298,16 +272,15 @@ def kept(**changes: Any) -> Record:
     [
         (
             {"instance": "guo-fig2", "parameters": {"levels": [0, 1, 1]}, "heuristic_parameters": {"reading": "sweep"}},
-            "optsched gap papers/guo-fig2 --problem lsap --heuristic dl --seed 0",
+            f"optsched gap papers/guo-fig2 {LSAP}",
         ),
         (
             {"instance": "my jobs", "parameters": {"levels": [0, 1, 2]}, "seed": 4},
             "optsched gap 'my jobs.json' --problem lsap --param levels=0,1,2 --heuristic dl --seed 4",
         ),
         (
-            {"source": "generated by optsched generate lsap --seed 3", "heuristic": "my.mod:f"},
-            "optsched generate lsap --seed 3 --output a.json && "
-            "optsched gap a.json --problem lsap --heuristic my.mod:f --seed 0",
+            {"source": "generated by optsched generate lsap --seed 3"},
+            f"optsched generate lsap --seed 3 --output a.json && optsched gap a.json {LSAP}",
         ),
         (
             {"heuristic_parameters": {"reading": "heartbeat", "max_idle_rounds": 3}},
@@ -315,15 +288,17 @@ def kept(**changes: Any) -> Record:
         ),
         (
             {"profile": "quick", "time_limit": 2.5},
-            "optsched gap a.json --problem lsap --heuristic dl --seed 0 --profile quick --time-limit 2.5",
+            f"optsched gap a.json {LSAP} --profile quick --time-limit 2.5",
         ),
+        ({"profile": "exact", "time_limit": None}, f"optsched gap a.json {LSAP} --time-limit none"),
         (
-            {"profile": "exact", "time_limit": None},
-            "optsched gap a.json --problem lsap --heuristic dl --seed 0 --time-limit none",
+            {"problem": "elsewhere", "parameters": {"x": True}, "heuristic": "my.mod:f"},
+            "optsched gap a.json --problem elsewhere --param x=true --heuristic my.mod:f --seed 0",
         ),
+        # A list within a heuristic is written with colons, as commas part its parameters.
         (
-            {"problem": "elsewhere", "parameters": {"x": True}, "heuristic": "unheard-of"},
-            "optsched gap a.json --problem elsewhere --param x=true --heuristic unheard-of --seed 0",
+            {"problem": "flow", "parameters": {}, "heuristic": "flow-sched", "heuristic_parameters": {"f_c": [0, 0.5]}},
+            "optsched gap a.json --problem flow --heuristic flow-sched,f_c=0:0.5 --seed 0",
         ),
     ],
 )
@@ -333,24 +308,13 @@ def test_a_run_again(changes: dict[str, Any], command: str) -> None:
     assert (cell, cell.again) == (command, True)
 
 
-def test_lists_within_a_heuristic_have_colons() -> None:
-    """Tests that a list within a heuristic is written with colons, as commas part its parameters."""
-    record = kept(problem="flow", parameters={}, heuristic="flow-sched", heuristic_parameters={"f_c": [0, 0.5, 1]})
-    assert "--heuristic flow-sched,f_c=0:0.5:1 " in again(record)
-
-
 def test_the_command_gives_the_run_again() -> None:
     """Tests that the command of a record makes the same record, but for the seconds."""
     (run,) = optsched.study("papers/hsu-two-clusters", "lsap", "dl,reading=heartbeat", seeds=[2]).records()
-    command = again(read(Study([run])).runs[0])
-    words = [sys.executable, "-m", *shlex.split(command), "--format", "json"]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    (repeated,) = read(Study(json.loads(done.stdout))).runs
-    assert (repeated.objective, repeated.seed, repeated.heuristic_parameters) == (
-        run["objective"],
-        2,
-        {"reading": "heartbeat", "ties": "random"},
-    )
+    _, *words = shlex.split(again(read(Study([run])).runs[0]))
+    (repeated,) = read(Study(answer(*words))).runs
+    assert (repeated.objective, repeated.seed) == (run["objective"], 2)
+    assert repeated.heuristic_parameters == {"reading": "heartbeat", "ties": "random"}
 
 
 def test_a_study_again() -> None:
