@@ -12,10 +12,8 @@ from optsched.core.errors import UsageError
 from optsched.core.network import FlowNetwork
 from optsched.core.placement import NetworkFlow, Placement, Schedule
 from optsched.measuring.gaps import gap
-from optsched.measuring.timelines import Timeline
 from optsched.problems.schedules import ScheduleProblem
 from optsched.showing.choosing import draw, layers, network_picture, panel
-from optsched.showing.clusters import Scene
 from optsched.showing.figures import picture, short
 
 
@@ -48,13 +46,9 @@ def test_networks() -> None:
     """Tests a network, a problem on it, flows on both, with their values."""
     network = optsched.load("examples/negative-cycle")
     problem = optsched.problem("min-cost-flow", network)
-    solution = optsched.solve(problem)
-    assert isinstance(network, FlowNetwork)
     assert len(draw(network).axes) == 1
-    assert [axes.get_title() for axes in draw(problem, solution).axes] == [
-        "negative-cycle\nflow: 3",
-        "negative-cycle\noptimum: 3",
-    ]
+    titles = [axes.get_title() for axes in draw(problem, optsched.solve(problem)).axes]
+    assert titles == ["negative-cycle\nflow: 3", "negative-cycle\noptimum: 3"]
     nothing = NetworkFlow([0] * network.arcs)
     assert draw(problem, nothing).axes[0].get_title() == "negative-cycle\nflow, infeasible"
     assert draw(network, nothing).axes[0].get_title() == "negative-cycle\nflow"
@@ -70,7 +64,7 @@ def test_wrong_arguments() -> None:
     """Tests that what cannot be drawn is reported in one line with what to do."""
     instance, problem = racked(), optsched.problem("lsap", racked())
     other = optsched.problem("latency", "papers/fsy-not-optimal")
-    wrong: list[tuple[tuple[Any, ...], str]] = [
+    for given, message in (
         ((instance, "dl"), "pose a problem first"),
         ((None,), "not None"),
         ((3, "dl"), "not on an int"),
@@ -78,93 +72,74 @@ def test_wrong_arguments() -> None:
         ((problem, optsched.solve(other)), "another instance"),
         ((problem, optsched.gap(other, "labl")), "another instance"),
         ((optsched.load("examples/negative-cycle"), "dl"), "flows are drawn on a network"),
-    ]
-    for given, message in wrong:
-        with pytest.raises(UsageError, match=message) as caught:
+    ):
+        with pytest.raises(UsageError, match=rf"\A.*{message}.*\Z"):
             draw(*given)
-        assert len(str(caught.value).splitlines()) == 1
 
 
 def test_what_is_cut_short_is_drawn_without_an_optimum() -> None:
-    """Tests that without a known placement the others are drawn, and nothing at all is reported."""
+    """Tests that without a known placement or schedule the others are drawn, and nothing at all is reported."""
     problem = optsched.problem("lsap", racked())
     assert names(draw(problem, [0, 1, 1, 2, 3], time_limit=0))[0] == "placement"
-    empty = optsched.problem("generalized-assignment", _crowded())
-    with pytest.raises(UsageError, match="no placement is known to draw: INFEASIBLE"):
-        draw(empty)
-    assert "infeasible" in texts(draw(empty, [0, 0]))[1]
-
-
-def _crowded() -> Any:
-    nodes = [{"id": "n1", "capacity": {"c": 1}}]
     pairs = {"cost": [[1], [1]], "demand": {"c": [[1], [1]]}}
-    return optsched.load({"format": "optsched/1", "nodes": nodes, "tasks": [{"id": "a"}, {"id": "b"}], "pairs": pairs})
+    crowded = {"format": "optsched/1", "nodes": [{"id": "n1", "capacity": {"c": 1}, "slots": 0}], "pairs": pairs}
+    crowded["tasks"] = [{"id": "a", "duration": 1}, {"id": "b", "duration": 1}]
+    for name, noun in (("generalized-assignment", "placement"), ("makespan", "schedule")):
+        with pytest.raises(UsageError, match=f"no {noun} is known to draw: INFEASIBLE"):
+            draw(optsched.problem(name, crowded))
+    assert "infeasible" in texts(draw(optsched.problem("generalized-assignment", crowded), [0, 0]))[1]
 
 
 def test_values_and_gaps_of_placements() -> None:
     """Tests the words of a gap: above, at the optimum, beside 0, below a maximum, and of the optimum itself."""
+
+    def shown(name: str, instance: str, heuristic: Any) -> str:
+        problem = optsched.problem(name, instance)
+        return panel(problem, optsched.gap(problem, heuristic, seed=0)).lines[0]
+
     problem = optsched.problem("latency", "papers/fsy-not-optimal")
     report = optsched.gap(problem, "labl")
-    assert scene(problem, report, "LABL").lines[0] == "makespan 4, work 7, 33.33 % above the optimum"
+    assert panel(problem, report, "LABL").lines[0] == "makespan 4, work 7, 33.33 % above the optimum"
     best = [text.get_text() for text in draw(report).texts]
     assert best[-3:-1] == ["optimum (proved: combinatorial)", "makespan 3, work 9"]
     again = optsched.gap(problem, lambda posed, rng: report.reference.solution.decision)
-    assert scene(problem, again).lines[0] == "makespan 3, work 9, at the optimum"
-    zero = optsched.gap(optsched.problem("lsap", "papers/guo-fig2"), "dl", seed=0)
-    assert (
-        scene(optsched.problem("lsap", "papers/guo-fig2"), zero).lines[0]
-        == "locality-cost 1, 1 above the optimum (over 0)"
-    )
-    most = optsched.problem("utility", "papers/ras-endless-swap")
-    below = optsched.gap(most, "fair-sharing")
-    if below.deciding is not None and below.deciding[0]:
-        assert "below the optimum" in scene(most, below).lines[0]
+    assert panel(problem, again).lines[0] == "makespan 3, work 9, at the optimum"
+    assert shown("lsap", "papers/guo-fig2", "dl") == "locality-cost 1, 1 above the optimum (over 0)"
+    assert "below the optimum" in shown("utility", "papers/ras-endless-swap", "fair-sharing")
 
 
-def scene(problem: Any, given: Any, name: str = "") -> Scene:
-    """What is drawn of a placement."""
-    found = panel(problem, given, name)
-    assert isinstance(found, Scene)
-    return found
+class Never:
+    """A policy that takes nothing."""
+
+    def offer(self, offer: object, view: object) -> list[int]:
+        return []
 
 
 def test_infeasible_failed_and_starved_are_reported() -> None:
     """Tests that a placement with violations is drawn with them, and a failure says what failed."""
     problem = optsched.problem("lsap", racked())
     crowd = optsched.gap(problem, lambda posed, rng: [0, 0, 0, 0, 0])
-    assert scene(problem, crowd).lines[0].startswith("infeasible: slots")
-    broken = scene(problem, optsched.gap(problem, lambda posed, rng: 1 / 0))  # type: ignore[arg-type,return-value]
+    assert panel(problem, crowd).lines[0].startswith("infeasible: slots")
+    broken = panel(problem, optsched.gap(problem, lambda posed, rng: 1 / 0))
     assert broken.name.endswith(": failed")
-    assert "ZeroDivisionError" in broken.lines[0]
-    assert len(broken.lines) == 1, "nothing is counted where there is no placement"
-
-    class Never:
-        """Takes nothing."""
-
-        def offer(self, offer: object, view: object) -> list[int]:
-            return []
-
-    assert scene(problem, optsched.gap(problem, Never(), max_idle_rounds=1)).name.endswith(": starved")
+    (line,) = broken.lines  # nothing is counted where there is no placement
+    assert "ZeroDivisionError" in line
+    assert panel(problem, optsched.gap(problem, Never(), max_idle_rounds=1)).name.endswith(": starved")
 
 
 @pytest.fixture(scope="module")
 def problem() -> ScheduleProblem:
     """Two jobs, four maps and two reduces."""
-    posed = optsched.problem("job-times", "examples/order-of-jobs")
-    assert isinstance(posed, ScheduleProblem)
-    return posed
+    return optsched.problem("job-times", "examples/order-of-jobs")
 
 
 def test_values_and_gaps_are_reported(problem: ScheduleProblem) -> None:
     """Tests the names of a heuristic's schedule, a given one, and the optimum; and the picture of all of them."""
-    best = optsched.solve(problem)
-    assert best.objective is not None
+    best, report = optsched.solve(problem), gap(problem, "fair")
     empty = Schedule.empty(len(problem.instance.workload))
-    shown = (axes.get_title(loc="left") for axes in optsched.draw(problem, "fair", best, empty).axes)
-    titles = [title for title in shown if title]
+    figure = optsched.draw(problem, "fair", best, empty)
+    titles = [title for axes in figure.axes if (title := axes.get_title(loc="left"))]
     names = [title.partition("\n")[0] for title in titles]
-    report = gap(problem, "fair")
-    assert report.objective is not None
     assert names[0].startswith(f"fair: job time {float(report.objective[0]):g}, ")
     assert names[0].endswith("above the optimum")
     assert names[1] == f"schedule: job time {float(best.objective[0]):g}"
@@ -179,42 +154,22 @@ def test_values_and_gaps_are_reported(problem: ScheduleProblem) -> None:
 
 def test_what_fails_has_no_bars(problem: ScheduleProblem) -> None:
     """Tests that a heuristic that raises is named so, and a schedule of another instance is reported."""
-
-    def breaks(*_: object) -> None:
-        raise ZeroDivisionError
-
-    failed = panel(problem, gap(problem, breaks), "mine")
-    assert isinstance(failed, Timeline)
+    failed = panel(problem, gap(problem, lambda posed, rng: 1 / 0), "mine")
     assert (failed.name, len(failed.rows)) == ("mine: failed", 0)
     with pytest.raises(UsageError, match="of another instance"):
         panel(problem, Schedule.empty(1))
 
 
-def test_nothing_to_draw() -> None:
-    """Tests that an infeasible problem without schedules has no picture."""
-    document = {"format": "optsched/1", "nodes": [{"id": "a", "slots": 0}], "tasks": [{"id": "t", "duration": 1}]}
-    with pytest.raises(UsageError, match="no schedule is known to draw: INFEASIBLE"):
-        optsched.draw(optsched.problem("makespan", document))
-
-
 def test_arcs_and_their_flow() -> None:
     """Tests what stands on arcs with and without a flow: units, capacity, lower bound, cost; nodes and supplies."""
-    network = FlowNetwork(
-        ["s", "t"],
-        tail=[0, 0, 1],
-        head=[1, 1, 1],
-        capacity=[1, 2**63 - 1, 4],
-        lower=[0, 1, 0],
-        cost=[2, -5, 0],
-        supply=[3, -3],
-    )
+    arcs = {"capacity": [1, 2**63 - 1, 4], "lower": [0, 1, 0], "cost": [2, -5, 0]}
+    network = FlowNetwork(["s", "t"], tail=[0, 0, 1], head=[1, 1, 1], supply=[3, -3], **arcs)
     flows = [("", None), ("best", NetworkFlow([1, 2, 0]))]
     figure = network_picture(network, flows)
     plain, flowing = ([text.get_text() for text in axes.texts] for axes in figure.axes)
     assert {"1, 2", "1..∞, -5", "4, 0", "s\n+3", "t\n-3"} <= set(plain)
     assert {"1/1, 2", "2/1..∞, -5", "0/4, 0"} <= set(flowing)
-    widths = [patch.get_linewidth() for patch in figure.axes[1].patches]
-    assert widths == [2.2, 2.2, 0.8]
+    assert [patch.get_linewidth() for patch in figure.axes[1].patches] == [2.2, 2.2, 0.8]
     assert picture(figure) == picture(network_picture(network, flows))
 
 
