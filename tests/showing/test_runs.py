@@ -10,7 +10,6 @@ import pytest
 from over_time import arriving
 from pictured import outside, texts
 
-import optsched
 from optsched import showing
 from optsched.cli.simulating import PLOTS
 from optsched.core.errors import UsageError
@@ -31,6 +30,9 @@ from optsched.showing.runs import gantt_picture, locality_picture, reductions_pi
 from optsched.simulating import Simulation, simulate
 
 
+DAY = optsched.load("examples/order-of-jobs")
+
+
 @pytest.fixture(scope="module")
 def runs() -> list[Simulation]:
     """Three policies on a workload."""
@@ -39,7 +41,7 @@ def runs() -> list[Simulation]:
 
 def points(line: Any) -> list[tuple[float, float]]:
     """The points of a line."""
-    return [(float(x), float(y)) for x, y in zip(*line.get_data(), strict=True)]
+    return list(zip(*map(list, line.get_data()), strict=True))
 
 
 def test_distributions(runs: list[Simulation]) -> None:
@@ -51,13 +53,10 @@ def test_distributions(runs: list[Simulation]) -> None:
             own = frame[frame["run"] == run.policy]
             due = [*zip(own["seconds"], 100 * own["share"], strict=True)]
             assert points(line) == [(0, 0), *due, (frame["seconds"].max(), due[-1][1])]
-        assert (
-            len({line.get_linestyle() for line in axes.lines}) == len({line.get_marker() for line in axes.lines}) == 3
-        )
+        looks = {(line.get_linestyle(), line.get_marker()) for line in axes.lines}
+        assert len(dict(looks)) == len(looks) == 3
     assert texts(figure)[1:] == ["dl", "fair", "lsap-sched"]
-    thinned = time_distribution(simulate(arriving(2, tasks=4, reduces=0), "dl"), "map")
     assert len(times_picture(simulate(arriving(2, tasks=4, reduces=0), "dl")).axes) == 2
-    assert len(thinned) == 4
 
 
 def test_reductions(runs: list[Simulation]) -> None:
@@ -152,90 +151,78 @@ def row_of(tasks: int, jobs: int, nodes: int, slots: int = 1) -> Timeline:
 
 def test_bars_are_where_tasks_ran() -> None:
     """Tests rows, starts and ends of maps and reduces, names of nodes, tasks and jobs, and that looks are shared."""
-    instance = optsched.load("examples/order-of-jobs")
-    fifo, fair = (simulate(instance, policy, heartbeat=0) for policy in ("fifo", "fair"))
-    figure = gantt_picture([fifo, fair], "two $x$")
+    both = [simulate(DAY, policy, heartbeat=0) for policy in ("fifo", "fair")]
+    figure = gantt_picture(both, "two $x$")
     maps, reduces, other, _ = figure.axes
     assert bars(maps) == {(0, 0, 6), (1, 0, 7), (0, 6, 12), (1, 7, 13), (0, 12, 14.5), (1, 13, 15)}
     assert bars(reduces) == {(1, 6, 13), (0, 14.5, 15.5)}
     assert [label.get_text() for label in maps.get_yticklabels()] == ["a", "b"]
-    assert (maps.get_title(loc="left"), other.get_title(loc="left")) == (
-        "fifo\nlevels, no heartbeats",
-        "fair\nlevels, no heartbeats",
-    )
+    titles = [axes.get_title(loc="left") for axes in (maps, other)]
+    assert titles == ["fifo\nlevels, no heartbeats", "fair\nlevels, no heartbeats"]
     assert {"long-1", "short-1", "long", "short"} <= set(texts(figure))
     assert figure.get_suptitle() == "two $x$"
     assert [patch.get_hatch() for patch in maps.patches] == [patch.get_hatch() for patch in other.patches]
     assert maps.get_xlim() == other.get_xlim()
     assert not outside(figure)
-    first, again = (picture(gantt_picture([fifo, fair]), ".svg") for _ in range(2))
+    first, again = (picture(gantt_picture(both), ".svg") for _ in range(2))
     assert first == again
 
 
-def test_jobs_with_least_slot_time_share_a_look() -> None:
+@pytest.mark.parametrize(("jobs", "shown", "last"), [(12, 12, "j11"), (30, 11, "19 other jobs")])
+def test_jobs_with_least_slot_time_share_a_look(jobs: int, shown: int, last: str) -> None:
     """Tests that eleven jobs have looks of their own among many, twelve jobs all, and that no two look the same."""
-    for jobs, expected in ((12, "j11"), (30, "19 other jobs")):
-        figure = gantt_picture(row_of(60, jobs, 3))
-        names = texts(figure)
-        assert (len([name for name in names if name.startswith("j")]), names[-1]) == (
-            min(jobs, 12 - (jobs > 12)),
-            expected,
-        )
-        legend = figure.legends[0].get_patches()
-        assert len({(patch.get_facecolor(), patch.get_hatch()) for patch in legend}) == len(legend) == 12
+    figure = gantt_picture(row_of(60, jobs, 3))
+    names = texts(figure)
+    assert (len([name for name in names if name.startswith("j")]), names[-1]) == (shown, last)
+    legend = figure.legends[0].get_patches()
+    assert len({(patch.get_facecolor(), patch.get_hatch()) for patch in legend}) == len(legend) == 12
 
 
 def test_bars_that_follow_one_another_are_one() -> None:
     """Tests that thousands of bars of a job are merged on each slot, and the picture says so; a job between is seen."""
-    figure = gantt_picture(row_of(2000, 1, 4, 2))
-    assert bars(figure.axes[0]) == {(row, 0, 250) for row in range(8)}
-    assert "are one" in figure.axes[0].get_xlabel()
+    axes = gantt_picture(row_of(2000, 1, 4, 2)).axes[0]
+    assert bars(axes) == {(row, 0, 250) for row in range(8)}
+    assert "are one" in axes.get_xlabel()
     one = row_of(800, 1, 1)
     late = np.where(np.arange(800) < 400, 0, 5 * MICRO)
     pause = replace(one, starts=one.starts + late, ends=one.ends + late, last=one.last + 5 * MICRO)
     assert bars(gantt_picture(pause).axes[0]) == {(0, 0, 400), (0, 405, 805)}
-    apart = gantt_picture(row_of(800, 2, 1))
-    assert len(bars(apart.axes[0])) == 800
-    assert "are one" not in apart.axes[0].get_xlabel()
+    apart = gantt_picture(row_of(800, 2, 1)).axes[0]
+    assert (len(bars(apart)), "are one" in apart.get_xlabel()) == (800, False)
+    large = gantt_picture(row_of(7000, 10, 60, 4))
+    assert sum(len(axes.patches) for axes in large.axes) <= 2 * 12 * len(large.axes), "a shape a look, not a task"
 
 
 def test_nodes_are_left_out_where_there_are_many() -> None:
     """Tests that every k-th node is drawn of so many that their slots would not be seen, and the picture says so."""
-    figure = gantt_picture(row_of(1500, 3, 1000))
-    assert "one node in 3 is drawn" in figure.axes[0].get_xlabel()
-    assert figure.axes[0].get_ylim() == (334, 0)
-    assert len(figure.axes[0].get_yticklabels()) <= 40
-    assert {row for row, _, _ in bars(figure.axes[0])} == set(range(334))
-
-
-def test_sixty_nodes_and_thousands_of_tasks_are_few_shapes() -> None:
-    """Tests that the picture of a large run has a shape for each look, not for each task, and so is drawn at once."""
-    figure = gantt_picture(row_of(7000, 10, 60, 4))
-    assert sum(len(axes.patches) for axes in figure.axes) <= 2 * 12 * len(figure.axes)
+    axes = gantt_picture(row_of(1500, 3, 1000)).axes[0]
+    assert "one node in 3 is drawn" in axes.get_xlabel()
+    assert axes.get_ylim() == (334, 0)
+    assert len(axes.get_yticklabels()) <= 40
+    assert {row for row, _, _ in bars(axes)} == set(range(334))
 
 
 @pytest.mark.parametrize("tasks", [0, 1])
 def test_little(tasks: int) -> None:
     """Tests a run of nothing, and one of a task that takes no time."""
     workload = Workload(["t"][:tasks], duration=[0] * tasks)
-    run = simulate(Instance(Cluster(["a"]), workload), "dl", heartbeat=0)
-    figure = gantt_picture(run)
-    assert ("nothing ran" in [text.get_text() for text in figure.axes[0].texts]) == (tasks == 0)
-    assert figure.axes[0].get_xlim() == (-1, 1)
-    assert picture(figure, ".png")
+    axes = gantt_picture(simulate(Instance(Cluster(["a"]), workload), "dl", heartbeat=0)).axes[0]
+    assert ("nothing ran" in [text.get_text() for text in axes.texts]) == (tasks == 0)
+    assert axes.get_xlim() == (-1, 1)
 
 
 def test_what_a_picture_leaves_out_is_reported() -> None:
     """Tests a run that was stopped, one that lost a node, and runs on other nodes, which have no chart in common."""
-    instance = optsched.load("examples/order-of-jobs")
-    whole = simulate(instance, "fifo", heartbeat=0)
-    stopped = simulate(instance, "fifo", heartbeat=0, until=8)
-    lost = simulate(instance, "fifo", heartbeat=0, losses=[("b", 1, 2)])
+    whole = simulate(DAY, "fifo", heartbeat=0)
+    stopped = simulate(DAY, "fifo", heartbeat=0, until=8)
+    lost = simulate(DAY, "fifo", heartbeat=0, losses=[("b", 1, 2)])
     labels = [gantt_picture(run).axes[-1].get_xlabel() for run in (whole, stopped, lost)]
-    assert labels[0] == "time (s)"
-    assert labels[1] == "time (s)\ntasks that had not ended are cut off at the end"
+    assert labels == [
+        "time (s)",
+        "time (s)\ntasks that had not ended are cut off at the end",
+        "time (s)\n1 start in vain, on lost nodes, not drawn",
+    ]
     assert len(lost.attempts) == 1
-    assert labels[2] == "time (s)\n1 start in vain, on lost nodes, not drawn"
     assert max(end for _, _, end in bars(gantt_picture(stopped).axes[0])) == 8
     with pytest.raises(UsageError, match="the nodes of order-of-jobs and an instance are not the same"):
         gantt_picture([timeline(whole), row_of(2, 1, 1)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
@@ -25,37 +26,32 @@ def of_problem(records: list[dict[str, Any]]) -> Any:
 
 
 def test_every_run_is_counted() -> None:
-    """Tests that runs with a gap and runs of each reason without one add up to all runs."""
+    """Tests that runs with a gap and runs of each reason without one add up to all runs, called the same everywhere."""
     table = tables.gaps(of_problem(MIXED))
-    (row,) = table.rows
-    cells = dict(zip(table.columns, row, strict=True))
+    cells = dict(zip(table.columns, *table.rows, strict=True))
     assert (in_full(cells["instances"]), in_full(cells["runs"]), in_full(cells["with gap"])) == (10, 10, 2)
-    reasons = [in_full(cells[name]) for name in WITHOUT.values()]
-    assert reasons == [1] * 8
+    assert [in_full(cells[name]) for name in WITHOUT.values()] == [1] * 8
     assert cells["at optimum"] == "1/10"
     assert (cells["median"], cells["mean"], cells["worst"]) == ("50 %", "50 %", "100 %")
     assert cells["95 % interval"] == "-", "of two instances"
     assert "Runs under infeasible, starved, failed, out of time" in table.note
+    lacking = tables.distribution(entries(MIXED)).rows[0][-1]
+    assert sorted(lacking.split(", ")) == sorted(f"1 {reason}" for reason in WITHOUT.values())
 
 
 def test_intervals_are_those_of_studies() -> None:
     """Tests that every figure of a study's summary is the same in a report on its records."""
     found = optsched.study(optsched.Family("lsap", range(5), {"tasks": 30}), "lsap", ["dl", "rand"], seeds=2)
-    (ours,) = summaries(entries(found.records()))
-    (theirs,) = summaries(found.measured)
-    assert ours == theirs
-    columns = tables.gaps(ours).columns
-    assert "infeasible" not in columns, "columns of what did not happen are left out"
+    ours = summaries(entries(found.records()))
+    assert ours == summaries(found.measured)
+    assert "infeasible" not in tables.gaps(ours[0]).columns, "columns of what did not happen are left out"
 
 
 def test_overview_and_proofs() -> None:
     """Tests the denominators of the overview, and the share of each kind of proof."""
     rows = [*MIXED, record(None, instance="x", heuristic="fair"), record(3, problem="flow", reference_kind="bound")]
     parts = summaries(entries(rows))
-    assert shown(tables.overview(parts)) == [
-        ["dl", "50 % (2/11)", "50 %"],
-        ["fair", "infeasible", ""],
-    ]
+    assert shown(tables.overview(parts)) == [["dl", "50 % (2/11)", "50 %"], ["fair", "infeasible", ""]]
     proofs = tables.proofs(parts)
     assert proofs.columns == ("problem", "instances", "dual", "unknown", "bound only")
     assert shown(proofs) == [["lsap", "11", "10/11", "1/11", "0/11"], ["flow", "1", "0/1", "0/1", "1/1"]]
@@ -73,26 +69,18 @@ def test_distribution_and_profile() -> None:
     assert shown(beyond)[0][-2:] == ["1", ""]
 
 
-def test_reasons_are_the_same_everywhere() -> None:
-    """Tests that what is counted of runs without a gap is called the same in tables and pictures."""
-    lacking = tables.distribution(entries(MIXED)).rows[0][-1]
-    assert sorted(lacking.split(", ")) == sorted(f"1 {reason}" for reason in WITHOUT.values())
-
-
 def test_comparisons() -> None:
     """Tests the row of two heuristics; a single one is compared with none."""
-    table = tables.comparisons(entries(pair([3, 4, 5, 6, 7, 8], [2, 2, 2, 2, 2, 2])))
-    assert table is not None
-    assert shown(table) == [
-        ["dl", "fair", "6", "0", "0", "6", "0", "175 %", "6", "0.031", "0.031", "1.00"],
-    ]
+
+    def row(values: list[float]) -> list[str]:
+        (cells,) = shown(tables.comparisons(entries(pair(values, [2] * len(values)))))
+        return cells
+
+    expected = ["dl", "fair", "6", "0", "0", "6", "0", "175 %", "6", "0.031", "0.031", "1.00"]
+    assert row([3, 4, 5, 6, 7, 8]) == expected
+    assert row([2])[-3:] == ["-", "-", "-"]
+    assert row([3.0 + number for number in range(60)])[9] == "~ < 0.0001"
     assert tables.comparisons(entries([record()])) is None
-    equal = tables.comparisons(entries(pair([2], [2])))
-    assert equal is not None
-    assert shown(equal)[0][-3:] == ["-", "-", "-"]
-    many = tables.comparisons(entries(pair([3.0 + number for number in range(60)], [2] * 60)))
-    assert many is not None
-    assert many.rows[0][9] == "~ < 0.0001"
 
 
 def test_times() -> None:
@@ -120,17 +108,13 @@ def test_frontiers() -> None:
     document |= {"components": ["x", "y"], "points": points, "complete": False, "limit": "TIME"}
     both = {"sense": ["min"] * 2, "components": ["x", "y"], "reference": [1, 3.5], "relative_gap": [1, None]}
     run = record(**both, objective=[2, 4.25], absolute_gap=[1, None])
-    found = read(Study([document, run, {**run, "seed": 1}, {**run, "instance": "b"}]))
-    runs = entries([run, {**run, "seed": 1}, {**run, "instance": "b"}])
-    table = tables.frontier(1, found.frontiers[0], runs)
-    assert shown(table) == [
-        ["frontier", "1", "3.5", "dual"],
-        ["frontier", "2", "3", "solver"],
-        ["dl", "2", "4.25", ""],
-    ]
+    (found,) = read(Study([document])).frontiers
+    table = tables.frontier(1, found, entries([run, {**run, "seed": 1}, {**run, "instance": "b"}]))
+    stairs = [["frontier", "1", "3.5", "dual"], ["frontier", "2", "3", "solver"]]
+    assert shown(table) == [*stairs, ["dl", "2", "4.25", ""]]
     assert table.note == "Not complete: TIME cut it short."
     failed = {**run, "status": "failed", "error": "lost", "objective": None, "seed": 2}
-    table = tables.frontier(1, found.frontiers[0], entries([run, failed]))
+    table = tables.frontier(1, found, entries([run, failed]))
     assert shown(table)[2:] == [["dl, seed 0", "2", "4.25", ""], ["dl, seed 2", "-", "-", "failed"]]
 
 
@@ -153,13 +137,11 @@ def test_failures_and_runs() -> None:
     runs = entries(MIXED)
     failed = shown(tables.failures(runs))
     assert [row[4] for row in failed] == ["infeasible", "starved", "out of time", "out of memory", "crashed", "failed"]
-    assert failed[0][5] == "slots(n0) by 1"
-    assert failed[2][5] == "killed after 5 s"
-    everything = tables.all_runs(runs)
-    assert len(everything.rows) == len(MIXED)
-    assert [row[0] for row in shown(everything)] == list("defghicabj"), "failures, over 0, the largest gaps"
-    assert shown(everything)[7][5:11] == ["4", "2", "dual", "2", "100 %", "0.125"]
-    assert shown(everything)[7][-1] == "optsched gap a.json --problem lsap --heuristic dl --seed 0"
+    assert (failed[0][5], failed[2][5]) == ("slots(n0) by 1", "killed after 5 s")
+    everything = shown(tables.all_runs(runs))
+    assert [row[0] for row in everything] == list("defghicabj"), "failures, over 0, the largest gaps"
+    assert everything[7][5:11] == ["4", "2", "dual", "2", "100 %", "0.125"]
+    assert everything[7][-1] == "optsched gap a.json --problem lsap --heuristic dl --seed 0"
     plain = record(None, violations=[{"constraint": "cardinality", "ids": [], "amount": 3}])
     assert shown(tables.failures(entries([plain])))[0][5] == "cardinality by 3"
 
@@ -185,12 +167,12 @@ def test_matrices() -> None:
 def by_all_signs(differences: list[float]) -> float:
     """The two-sided p of the signed-rank test, from its definition: all changes of sign are as likely."""
     ranks = rankdata([abs(difference) for difference in differences])
-    middle = ranks.sum() / 2
-    seen = abs(sum(rank for rank, difference in zip(ranks, differences, strict=True) if difference > 0) - middle)
-    draws = [
-        abs(sum(rank for rank, up in zip(ranks, signs, strict=True) if up) - middle)
-        for signs in product((False, True), repeat=len(ranks))
-    ]
+
+    def off(ups: Iterable[bool]) -> float:
+        return abs(sum(rank for rank, up in zip(ranks, ups, strict=True) if up) - ranks.sum() / 2)
+
+    seen = off(difference > 0 for difference in differences)
+    draws = [off(ups) for ups in product((False, True), repeat=len(ranks))]
     return sum(draw >= seen - 1e-9 for draw in draws) / len(draws)
 
 
@@ -200,21 +182,16 @@ def by_all_signs(differences: list[float]) -> float:
 def test_signed_rank_is_exact(differences: list[float]) -> None:
     """Tests p of few differences, with ties and without, against all changes of sign."""
     p, _, by = signed_rank(differences)
-    assert p == pytest.approx(by_all_signs(differences))
-    assert by == "exact"
+    assert (p, by) == (pytest.approx(by_all_signs(differences)), "exact")
 
 
-def test_zeros_are_dropped() -> None:
-    """Tests that differences of 0 change nothing, and that of many tied ones p is an approximation."""
+def test_signed_rank_by_hand() -> None:
+    """Tests the rank-biserial correlation, that differences of 0 change nothing, and the approximation of many."""
     assert signed_rank([0.0, 1.0, 0.0, 2.0, -3.0]) == signed_rank([1.0, 2.0, -3.0])
+    assert signed_rank([1.0, 2.0, -3.0])[1] == 0, "ranks 1, 2 and 3, of which 3 is against"
+    assert signed_rank([-1.0, -2.0])[1] == -1
     assert signed_rank([1.0] * 14)[2] == "normal"
     assert signed_rank([]) == (None, None, None)
-
-
-def test_effect_by_hand() -> None:
-    """Tests the rank-biserial correlation: ranks 1, 2, 3 of which 3 is against."""
-    assert signed_rank([1.0, 2.0, -3.0])[1] == pytest.approx((1 + 2 - 3) / 6)
-    assert signed_rank([-1.0, -2.0])[1] == -1
 
 
 def test_a_comparison_by_hand() -> None:
@@ -223,32 +200,25 @@ def test_a_comparison_by_hand() -> None:
     rows += [record(3, 0, "z", "dl"), record(1, 0, "z", "fair"), record(9, 2, "alone", "dl")]
     (found,) = compared(entries(rows))
     assert (found.first, found.second) == ("dl", "fair")
-    assert (found.pairs, found.left_out) == (5, 1)
+    assert (found.pairs, found.left_out, found.tested) == (5, 1, 3)
     assert (found.first_better, found.equal, found.second_better) == (1, 1, 3)
-    assert found.tested == 3
     assert found.median == 0.5, "of 1, 0, 2 and -1"
     assert found.p == found.adjusted == pytest.approx(by_all_signs([1.0, 2.0, -1.0]))
+    assert compared(entries([record(instance="a"), record(instance="b", heuristic="fair")])) == []
 
 
-def test_means_over_seeds() -> None:
-    """Tests that an instance is one pair whatever the seeds, and that one infeasible seed leaves it out."""
+def test_seeds_and_maxima() -> None:
+    """Tests that an instance is one pair whatever the seeds, an infeasible one leaves it out, and maxima."""
     rows = [record(value, seed=seed, heuristic=name) for name in ("dl", "fair") for seed, value in enumerate((2, 6))]
     (found,) = compared(entries(rows))
     assert (found.pairs, found.equal, found.p) == (1, 1, None)
     (found,) = compared(entries([*rows, record(None, seed=2)]))
-    assert (found.pairs, found.left_out) == (0, 1)
-    assert found.median is None
-
-
-def test_maxima() -> None:
-    """Tests that of a maximum the higher value is better."""
-    rows = [
-        record(value, 10, heuristic=name, sense="max", absolute_gap=10 - value, relative_gap=(10 - value) / 10)
-        for name, value in (("dl", 9), ("fair", 5))
-    ]
+    assert (found.pairs, found.left_out, found.median) == (0, 1, None)
+    most = {"sense": "max", "best": 10}
+    rows = [record(9, **most, absolute_gap=1, relative_gap=0.1)]
+    rows += [record(5, **most, heuristic="fair", absolute_gap=5, relative_gap=0.5)]
     (found,) = compared(entries(rows))
-    assert (found.first_better, found.second_better) == (1, 0)
-    assert found.median == pytest.approx(-0.4)
+    assert (found.first_better, found.second_better, found.median) == (1, 0, pytest.approx(-0.4))
 
 
 def test_holm_by_hand() -> None:
@@ -263,14 +233,6 @@ def test_every_pair_is_corrected_together() -> None:
     values = {"dl": range(3, 9), "fair": range(4, 10), "rand": range(3, 9)}
     rows = [record(value, 2, str(number), name) for name, known in values.items() for number, value in enumerate(known)]
     found = {(entry.first, entry.second): entry for entry in compared(entries(rows))}
-    assert found["dl", "rand"].p is None
-    assert found["dl", "rand"].adjusted is None
-    first = found["dl", "fair"]
-    assert first.p is not None
-    assert first.adjusted == pytest.approx(2 * first.p)
-    assert first.effect == -1
-
-
-def test_nothing_in_common() -> None:
-    """Tests that heuristics on other instances are not compared."""
-    assert compared(entries([record(instance="a"), record(instance="b", heuristic="fair")])) == []
+    equal, first = found["dl", "rand"], found["dl", "fair"]
+    assert (equal.p, equal.adjusted) == (None, None)
+    assert (first.adjusted, first.effect) == (pytest.approx(2 * first.p), -1)
