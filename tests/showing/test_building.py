@@ -13,37 +13,30 @@ from report_records import Study, pair, record, written
 from optsched.core.errors import InputError, UsageError
 from optsched.showing import write_report
 from optsched.showing.building import built
-from optsched.showing.documents import Lines, Picture, Report, Section, latex, markdown, page
+from optsched.showing.documents import Lines, Picture, Report, latex, markdown, page
 from optsched.showing.sources import read
 
 FRONTIER = {"version": "0.1.0", "instance": "a", "problem": "latency", "parameters": {}, "components": ["x", "y"]}
-FRONTIER |= {"points": [{"objective": [1, 2], "certificate": "dual"}], "complete": True}  # type: ignore[dict-item]
+FRONTIER |= {"points": [{"objective": [1, 2], "certificate": "dual"}], "complete": True}
 
 
 def report(records: list[dict[str, Any]], **options: Any) -> tuple[Report, list[str]]:
-    """The report on these records."""
+    """The report on these records, and what is said of it."""
     return built(read(Study(records)), **options)
 
 
-def section(found: Report, title: str) -> Section:
-    """The section of this title."""
-    return next(one for one in found.sections if one.title == title)
+def parts_of(found: Report, title: str, kind: type = object) -> list[Any]:
+    """The parts of this kind in the section of this title."""
+    (section,) = (one for one in found.sections if one.title == title)
+    return [part for part in section.parts if isinstance(part, kind)]
 
 
 def test_sections() -> None:
     """Tests that each problem and each sort of source has a section, and failures and provenance always."""
     rows = [*pair([2, 4], [2, None]), record(problem="flow"), record(ran_in="lsap"), FRONTIER]
     found, shown = report(rows)
-    assert [one.title for one in found.sections] == [
-        "All problems",
-        "lsap",
-        "flow",
-        "Gap matrices",
-        "Frontiers",
-        "Failures",
-        "Runs",
-        "Provenance",
-    ]
+    measured, rest = ["All problems", "lsap", "flow"], ["Failures", "Runs", "Provenance"]
+    assert [one.title for one in found.sections] == [*measured, "Gap matrices", "Frontiers", *rest]
     assert found.summary == (
         "5 runs of 2 heuristics in 2 problems on 2 instances; 1 of the runs without a feasible placement; "
         "1 cell of gap matrices; 1 frontier."
@@ -51,15 +44,16 @@ def test_sections() -> None:
     assert shown == []
     keys = [table.key for table in found.tables]
     assert len(keys) == len(set(keys))
+    whole, _ = report([record()], title="Mine")
+    assert (parts_of(whole, "Failures"), whole.title) == (["Every run has a feasible placement."], "Mine")
 
 
 def test_findings() -> None:
     """Tests that the report says first which heuristic is best and worst in each problem, where means compare."""
     found, _ = report([*pair([2, 4], [3, 4]), record(problem="flow")])
     lsap, flow = found.findings
-    assert re.fullmatch(
-        r"lsap: dl has the smallest mean gap, .* % over 2 instances; fair has the largest, .* %\.", lsap
-    )
+    best = r"lsap: dl has the smallest mean gap, .* % over 2 instances; fair has the largest, .* %\."
+    assert re.fullmatch(best, lsap)
     assert re.fullmatch(r"flow: dl has a mean gap of .* % over 1 instance\.", flow)
     text = page(found)
     assert text.index(lsap) < text.index("<main")
@@ -73,19 +67,13 @@ def test_findings() -> None:
 def test_pictures_have_tables() -> None:
     """Tests that each picture says what it shows and names a table of the report, and is an SVG."""
     found, _ = report(pair([2, 4], [3, 4]))
-    pictures = [part for part in section(found, "lsap").parts if isinstance(part, Picture)]
-    assert len(pictures) == 3
-    keys = {table.key for table in found.tables}
-    lines = {part.key for part in section(found, "lsap").parts if isinstance(part, Lines)}
-    for picture in pictures:
-        assert picture.table in keys
-        assert picture.command in lines
-        assert re.search(r"dl .*, fair ", picture.alt)
+    pictures = parts_of(found, "lsap", Picture)
+    assert {picture.table for picture in pictures} <= {table.key for table in found.tables}
+    assert {picture.command for picture in pictures} <= {part.key for part in parts_of(found, "lsap", Lines)}
+    assert all(re.search(r"dl .*, fair ", picture.alt) for picture in pictures)
     assert len(pictures[0].draw().axes) == 1
-    alone, _ = report([record(None)])
-    assert not [part for part in section(alone, "lsap").parts if isinstance(part, Picture)], "there is nothing to draw"
-    single, _ = report([record()])
-    assert len([part for part in section(single, "lsap").parts if isinstance(part, Picture)]) == 2, "no one to compare"
+    for rows, drawn in ((pair([2, 4], [3, 4]), 3), ([record()], 2), ([record(None)], 0)):
+        assert len(parts_of(report(rows)[0], "lsap", Picture)) == drawn, "no one to compare, and nothing to draw"
 
 
 def test_frontier_or_matrix_alone() -> None:
@@ -93,23 +81,14 @@ def test_frontier_or_matrix_alone() -> None:
     found, _ = report([FRONTIER])
     assert [one.title for one in found.sections] == ["Frontiers", "Provenance"]
     assert found.summary == "1 frontier."
-    picture, _, lines = section(found, "Frontiers").parts
-    assert isinstance(picture, Picture)
+    picture, _, lines = parts_of(found, "Frontiers")
     assert picture.alt.endswith("on a: a staircase of points (x, y): 1, 2. Heuristics are drawn in.")
     assert len(picture.draw().axes) == 1
-    assert isinstance(lines, Lines)
     assert lines.lines[1] == "optsched frontier a.json --problem latency --format json"
     found, _ = report([record(), FRONTIER], problems=["latency"])
     assert "Frontiers" in [one.title for one in found.sections]
     with pytest.raises(UsageError, match="no record is of lsap"):
         report([FRONTIER], problems=["lsap"])
-
-
-def test_every_run_is_feasible() -> None:
-    """Tests that a report says so where nothing failed."""
-    found, _ = report([record()], title="Mine")
-    assert section(found, "Failures").parts == ("Every run has a feasible placement.",)
-    assert found.title == "Mine"
 
 
 def test_what_is_said_at_once(tmp_path: Path) -> None:
@@ -121,11 +100,10 @@ def test_what_is_said_at_once(tmp_path: Path) -> None:
         "1 runs are recorded more than once and count once",
         "the records are of several versions of optsched: 1 of 0.0.9, 2 of 0.1.0; figures may differ for that alone",
     ]
-    lines = [part for part in section(found, "Provenance").parts if isinstance(part, Lines)]
-    assert lines[0].lines == (f"optsched report {first} {second} --to report.html",)
-    assert lines[1].lines[0] == "1 runs are recorded more than once and count once."
-    shown = [cell for row in found.tables[-1].rows for cell in row]
-    assert first in shown
+    command, notes, *_ = parts_of(found, "Provenance", Lines)
+    assert command.lines == (f"optsched report {first} {second} --to report.html",)
+    assert notes.lines[0] == "1 runs are recorded more than once and count once."
+    assert first in [cell for row in found.tables[-1].rows for cell in row]
 
 
 def test_unfinished_sweeps() -> None:
@@ -141,24 +119,21 @@ def test_unfinished_sweeps() -> None:
 
 def test_commands_of_a_part() -> None:
     """Tests that a problem's section ends with what gives it again, by the name of the problem."""
-    rows = [record(instance=name, parameters={"levels": levels}) for name in "a" for levels in ([0, 1, 1], [0, 1, 2])]
+    rows = [record(parameters={"levels": levels}) for levels in ([0, 1, 1], [0, 1, 2])]
     found, _ = report(rows, heuristics=["dl"])
-    part = section(found, "lsap,levels=0:1:2").parts[-1]
-    assert isinstance(part, Lines)
+    part = parts_of(found, "lsap,levels=0:1:2")[-1]
     assert part.lines[0] == "optsched report RECORDS.json --problem lsap --heuristic dl --to lsap.html"
     found, _ = report(rows, problems=["lsap"])
-    whole = section(found, "Provenance").parts[1]
-    assert isinstance(whole, Lines)
+    whole = parts_of(found, "Provenance")[1]
     assert whole.lines == ("optsched report RECORDS.json --problem lsap --to report.html",)
 
 
 def test_notes() -> None:
     """Tests that what records assume is reported, with the number of runs."""
-    found, _ = report(
-        [record(notes=["racks are given", "racks are given"]), record(instance="b", notes=["racks are given"])]
-    )
+    given = ["racks are given"]
+    found, _ = report([record(notes=given * 2), record(instance="b", notes=given)])
     (row,) = found.tables[-1].rows
-    assert list(row) == ["racks are given", "2"]
+    assert list(row) == [*given, "2"]
     many, _ = report([record(instance=str(number), notes=[f"note {number}"]) for number in range(201)])
     assert len(many.tables[-1].rows) == 200
     assert many.tables[-1].note.endswith("1 more are in the records.")
@@ -169,14 +144,11 @@ def test_every_form(tmp_path: Path) -> None:
     source = written(tmp_path, pair([2, 4], [3, 2]))
     targets = [tmp_path / f"report{suffix}" for suffix in (".html", ".tex", ".md", ".CSV")]
     assert write_report(source, targets) == []
-    starts = [target.read_text(encoding="utf-8")[:12] for target in targets]
-    assert starts == ["<!DOCTYPE ht", "% Gaps to th", "# Gaps to th", "table,row,ke"]
     before = [target.read_bytes() for target in targets]
+    assert [text[:12] for text in before] == [b"<!DOCTYPE ht", b"% Gaps to th", b"# Gaps to th", b"table,row,ke"]
     write_report(source, targets)
     assert [target.read_bytes() for target in targets] == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
-        ["records.json", *(path.name for path in targets)]
-    )
+    assert {path.name for path in tmp_path.iterdir()} == {"records.json", *(path.name for path in targets)}
 
 
 @pytest.mark.parametrize(
@@ -198,23 +170,19 @@ def test_wrong_targets(to: list[str], expected: str, tmp_path: Path, monkeypatch
 
 
 def test_nothing_is_half_written(tmp_path: Path) -> None:
-    """Tests that a target that cannot be written, or a source that cannot be read, leaves all files as they were."""
-    old = tmp_path / "old.md"
+    """Tests that what cannot be written, a source that cannot be read, and a full disk leave all files as they were."""
+    old, full = tmp_path / "old.md", tmp_path / "full.md"
     old.write_text("old")
-    with pytest.raises(InputError, match="cannot be written: there is no folder"):
-        write_report(Study([record()]), [old, tmp_path / "no" / "new.html"])
-    with pytest.raises(InputError, match="cannot be read"):
-        write_report(tmp_path / "none.json", [old, tmp_path / "new.html"])
-    assert [path.name for path in tmp_path.iterdir()] == ["old.md"]
+    full.symlink_to("/dev/full")
+    for source, to, message in (
+        (Study([record()]), [old, tmp_path / "no" / "new.html"], "cannot be written: there is no folder"),
+        (tmp_path / "none.json", [old, tmp_path / "new.html"], "cannot be read"),
+        (Study([record()]), [tmp_path / "whole.csv", full], "No space left on device"),
+    ):
+        with pytest.raises(InputError, match=message):
+            write_report(source, to)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["full.md", "old.md"]
     assert old.read_text() == "old"
-
-
-def test_a_full_disk(tmp_path: Path) -> None:
-    """Tests that where one file cannot be written to its end, no other is there either, and no part of one."""
-    (tmp_path / "full.md").symlink_to("/dev/full")
-    with pytest.raises(InputError, match="No space left on device"):
-        write_report(Study([record()]), [tmp_path / "whole.csv", tmp_path / "full.md"])
-    assert [path.name for path in tmp_path.iterdir()] == ["full.md"]
 
 
 def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

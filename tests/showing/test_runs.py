@@ -10,6 +10,7 @@ import pytest
 from over_time import arriving
 from pictured import outside, texts
 
+import optsched
 from optsched import showing
 from optsched.cli.simulating import PLOTS
 from optsched.core.errors import UsageError
@@ -28,7 +29,6 @@ from optsched.showing import runs as drawing_runs
 from optsched.showing.figures import picture
 from optsched.showing.runs import gantt_picture, locality_picture, reductions_picture, running_picture, times_picture
 from optsched.simulating import Simulation, simulate
-
 
 DAY = optsched.load("examples/order-of-jobs")
 
