@@ -11,7 +11,7 @@ from pictured import outside, texts
 
 import optsched
 from optsched.core.errors import UsageError
-from optsched.core.results import Certificate, FrontierPoint, Limit, Proof
+from optsched.core.results import Limit, Proof
 from optsched.measuring.matrix import GapMatrix, gap_matrix, posable
 from optsched.routes import Frontier
 from optsched.showing.figures import WIDEST, begun, picture, settings
@@ -52,12 +52,8 @@ def test_legend_names_every_heuristic(found: Frontier) -> None:
 def test_what_a_solver_says_is_hollow(found: Frontier) -> None:
     """Tests that points on a solver's word are reported from proved ones, and a frontier cut short is named so."""
     first, second = found.points
-    word = tuple(replace(certificate, kind=Proof.SOLVER) for certificate in second.certificates)
-    assert isinstance(word[0], Certificate)
-    cut = replace(
-        found, points=(first, FrontierPoint(second.objective, second.placement, word)), complete=False, limit=Limit.TIME
-    )
-    figure = frontier_picture(cut)
+    word = replace(second, certificates=tuple(replace(proof, kind=Proof.SOLVER) for proof in second.certificates))
+    figure = frontier_picture(replace(found, points=(first, word), complete=False, limit=Limit.TIME))
     shown = {line.get_label(): line for line in figure.axes[0].lines}
     assert shown["frontier, proved"].get_xdata().tolist() == [3]
     assert shown["frontier, a solver's word"].get_xdata().tolist() == [4]
@@ -84,7 +80,7 @@ def test_fractions_have_their_own_ticks() -> None:
 
 def test_reports_and_own_axes(found: Frontier) -> None:
     """Tests that reports are taken, and that stairs can be drawn into axes of one's own."""
-    reports = [optsched.gap(PROBLEM, "labl"), optsched.gap(PROBLEM, lambda problem, rng: None)]  # type: ignore[arg-type,return-value]
+    reports = [optsched.gap(PROBLEM, "labl"), optsched.gap(PROBLEM, lambda problem, rng: None)]
     _, _, labl, failed = texts(frontier_picture(found, reports))
     assert (labl, failed.rpartition(": ")[2]) == ("labl (4, 7)", "failed")
     with settings():
@@ -97,7 +93,7 @@ def test_reports_and_own_axes(found: Frontier) -> None:
 @pytest.fixture(scope="module")
 def matrix() -> GapMatrix:
     """Two problems on a tiny instance."""
-    return gap_matrix(posable(optsched.load("papers/guo-fig2"), ["lsap", "latency"]))  # type: ignore[arg-type]
+    return gap_matrix(posable(optsched.load("papers/guo-fig2"), ["lsap", "latency"]))
 
 
 def test_every_cell_is_reported(matrix: GapMatrix) -> None:
