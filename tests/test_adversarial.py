@@ -157,7 +157,7 @@ def test_a_word_is_not_passed_on_as_a_proof() -> None:
 
     workload = Workload(list("tuvw"), replicas=Ragged.from_rows([[0], [0], [0], [0]]))
     search = LatencySearch(
-        Latency(Instance(Cluster(["a", "b", "c"]), workload)), load_profile("exact"), decide=decide, shortcuts=False
+        Latency(Instance(Cluster(["a", "b", "c"]), workload)), load_profile("exact"), decide, shortcuts=False
     )
     first, second = search.frontier()[0]
     assert (first.objective, second.objective) == ((3, 8), (4, 4))

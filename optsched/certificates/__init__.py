@@ -3,17 +3,24 @@
 The checker and the producers of solutions share only the nouns and `problems`. So a wrong price can make a bound weak,
 never wrong. There is one module a problem, or for several that are alike: `<problem>_certificate` makes a certificate
 (`<component>_certificate` one of a later component, where it has its own), and `<problem>_proof` recomputes its bound.
-`reading` takes their data apart, and `checking` has `certify`. `dual` certificates hold prices or potentials,
-`combinatorial` ones a cover, a tree or the like. `enumeration` is tried again where the instance is small. `solver` is
-a solver's claim, never a proof.
+`reading` takes their data apart, `checking` checks a solution, and `fronts` a frontier. `dual` certificates hold prices
+or potentials, `combinatorial` ones a cover, a tree or the like. `enumeration` is tried again where the instance is
+small. `solver` is a solver's claim, never a proof.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
+from types import NoneType
 from typing import TYPE_CHECKING
 
-from optsched.certificates.checking import Claim, Enumerated, Finding, Verdict, certify, proved_bound
+from optsched.certificates.checking import Claim, Enumerated, Finding, Verdict, certify_solution, proved_bound
+from optsched.certificates.fronts import certify_frontier
+from optsched.core.errors import expect
+from optsched.core.results import Decision, Frontier, Solution
+from optsched.problems import AnyProblem
+from optsched.problems.base import expect_problem
 
 if TYPE_CHECKING:
     from optsched.certificates.assignment import assignment_certificate, lsap_fairness_certificate
@@ -53,6 +60,63 @@ __all__ = [
     "utilisation_certificate",
     "utility_certificate",
 ]
+
+
+def certify(
+    problem: AnyProblem,
+    solution: Solution | Frontier,
+    against: Mapping[str, Decision] | None = None,
+    enumerated: Enumerated | None = None,
+) -> Verdict:
+    """Check a solution: right instance, feasible placement, true value, proved bounds, honest termination.
+
+    Parameters
+    ----------
+    problem
+        The problem, posed afresh on the instance with the parameters that are asked for, which the solution must have.
+        `optsched.problem(solution.problem, instance, **solution.parameters)` takes those of the solution.
+    solution
+        The claim: of `solve` or a solution file, or a frontier or its file.
+    against
+        Decisions by the name of what found them: a feasible one contradicts INFEASIBLE, a better one a bound. They
+        prove nothing. `optsched.routes.doubts.examine` looks for some.
+    enumerated
+        What trying every decision gave, if that was done; it settles each claim of a bound.
+
+    Returns
+    -------
+    Verdict
+        `valid` unless a claim is contradicted; `proved` if, beyond that, something is claimed and all of it proved.
+
+    Notes
+    -----
+    A bound needs no certificate where a cheap bound of the problem is as good. Within a deadline
+    (`optsched.core.deadline`) what is not checked by then is a claim that rests on nothing. Of a frontier every point
+    is checked, that nothing is between two of them or before the first, and, where it is called complete, that nothing
+    is behind the last.
+
+    Examples
+    --------
+    >>> from optsched.core.instance import Cluster, Instance, Workload
+    >>> from optsched.core.results import Certificate, Proof, Termination
+    >>> from optsched.problems import Lsap
+    >>> problem = Lsap(Instance(Cluster(["a"]), Workload(["t"])))
+    >>> nothing = Certificate("locality-cost", Proof.DUAL, 1, {"task_price": 1, "node_prices": {}, "pool_prices": {}})
+    >>> solution = Solution(
+    ...     "lsap", {}, problem.instance.sha256, problem.placement([0]), (1,), (1,), Termination.OPTIMAL, None,
+    ...     (nothing,), "by hand", 0.0, 0.0, {}, "")
+    >>> certify(problem, solution).proved
+    True
+    """
+    expect_problem(problem, "certify")
+    hint = "solve first, or read one: claim_files.read_solution"
+    expect(solution, (Solution, Frontier), "certify takes a solution", hint)
+    expect(against, (Mapping, NoneType), "certify compares with a dictionary of decisions by name")
+    expect(enumerated, (Enumerated, NoneType), "certify takes what was enumerated", "doubts.enumerated(problem) has it")
+    if isinstance(solution, Solution):
+        return certify_solution(problem, solution, against, enumerated)
+    return certify_frontier(problem, solution, against, enumerated)
+
 
 #: The functions that make certificates, by their modules; a module, and its problem, is imported on demand.
 _MADE = {

@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import NoneType
 from typing import Any
 
 from optsched.core.brief import several
-from optsched.core.errors import CertificateInvalid, OutOfTime, expect
+from optsched.core.errors import CertificateInvalid, OutOfTime
 from optsched.core.registry import imported, record_of
 from optsched.core.results import (
     FEASIBLE,
@@ -26,7 +25,7 @@ from optsched.core.results import (
     Value,
 )
 from optsched.problems import AnyProblem
-from optsched.problems.base import expect_problem, stated
+from optsched.problems.base import stated
 
 __all__ = [
     "NOTHING",
@@ -36,7 +35,7 @@ __all__ = [
     "Enumerated",
     "Verdict",
     "at_least",
-    "certify",
+    "certify_solution",
     "cheap_bounds",
     "identity",
     "nothing_feasible",
@@ -166,60 +165,13 @@ def mark_of(check: Finding) -> str:
     return "proved" if check.proof else "ok"
 
 
-def certify(
+def certify_solution(
     problem: AnyProblem,
-    solution: Solution | Frontier,
+    solution: Solution,
     against: Mapping[str, Decision] | None = None,
     enumerated: Enumerated | None = None,
 ) -> Verdict:
-    """Check a solution: right instance, feasible placement, true value, proved bounds, honest termination.
-
-    Parameters
-    ----------
-    problem
-        The problem, posed afresh on the instance with the parameters that are asked for, which the solution must have.
-        `optsched.problem(solution.problem, instance, **solution.parameters)` takes those of the solution.
-    solution
-        The claim: of `solve` or a solution file, or a frontier or its file.
-    against
-        Decisions by the name of what found them: a feasible one contradicts INFEASIBLE, a better one a bound. They
-        prove nothing. `optsched.routes.doubts.examine` looks for some.
-    enumerated
-        What trying every decision gave, if that was done; it settles each claim of a bound.
-
-    Returns
-    -------
-    Verdict
-        `valid` unless a claim is contradicted; `proved` if, beyond that, something is claimed and all of it proved.
-
-    Notes
-    -----
-    A bound needs no certificate where a cheap bound of the problem is as good. Within a deadline
-    (`optsched.core.deadline`) what is not checked by then is a claim that rests on nothing. Of a frontier every point
-    is checked, that nothing is between two of them or before the first, and, where it is called complete, that nothing
-    is behind the last.
-
-    Examples
-    --------
-    >>> from optsched.core.instance import Cluster, Instance, Workload
-    >>> from optsched.problems import Lsap
-    >>> problem = Lsap(Instance(Cluster(["a"]), Workload(["t"])))
-    >>> nothing = Certificate("locality-cost", Proof.DUAL, 1, {"task_price": 1, "node_prices": {}, "pool_prices": {}})
-    >>> solution = Solution(
-    ...     "lsap", {}, problem.instance.sha256, problem.placement([0]), (1,), (1,), Termination.OPTIMAL, None,
-    ...     (nothing,), "by hand", 0.0, 0.0, {}, "")
-    >>> certify(problem, solution).proved
-    True
-    """
-    expect_problem(problem, "certify")
-    hint = "solve first, or read one: claim_files.read_solution"
-    expect(solution, (Solution, Frontier), "certify takes a solution", hint)
-    expect(against, (Mapping, NoneType), "certify compares with a dictionary of decisions by name")
-    expect(enumerated, (Enumerated, NoneType), "certify takes what was enumerated", "doubts.enumerated(problem) has it")
-    if not isinstance(solution, Solution):
-        from optsched.certificates.fronts import certify_frontier
-
-        return certify_frontier(problem, solution, against, enumerated)
+    """The verdict of `certify` on a solution; see there."""
     checking = _Checking(problem, solution, enumerated)
     if checking.identified():
         checking.decision()

@@ -429,12 +429,16 @@ def emit_table(table: Table, output: str | None = None, form: str = "table") -> 
     emit(as_text(output, form)(table), output)
 
 
+def drawn(output: str | None) -> bool:
+    """Whether a table goes to a terminal that can draw lines."""
+    return output is None and sys.stdout.isatty() and (sys.stdout.encoding or "").lower().startswith("utf")
+
+
 def as_text(output: str | None = None, form: str = "table") -> Callable[[Table], str]:
     """A function that makes tables texts for stdout or a file; those of a `table` are folded to the terminal.
 
     Whether stdout is a terminal is asked now: while heuristics run, stdout stands for stderr.
     """
-    from optsched.cli.output import drawn
     from optsched.measuring.printing import on_page, page_width, render
 
     if form != "table":

@@ -56,7 +56,7 @@ def check(
     instances and limits (docs/uses/ci.md). Paths and modules in it are looked for from its folder. Exit code 4 where a
     check fails.
     """
-    from optsched.cli.output import destination, drawn, replacing
+    from optsched.cli.output import destination, replacing
     from optsched.measuring.studies import check_reports
     from optsched.measuring.studies.checks import CheckFile
 
@@ -76,7 +76,7 @@ def check(
     results: list[Result] = []
     with ExitStack() as files, destination(None) as write:
         xml, page = (files.enter_context(replacing(name)) if name else None for name in (junit, markdown))
-        lines, terminal = _lines(planned), drawn(None)
+        lines, terminal = _lines(planned), arguments.drawn(None)
 
         def put(result: Result) -> None:
             write(("" if results else lines.head(terminal)) + lines.line(result.cells))

@@ -77,7 +77,7 @@ def gap(
 
     --solution takes a solution or schedule file of the one INSTANCE. Its problem and parameters are the defaults then.
     """
-    from optsched.cli.output import AtEnd, collected, drawn, picturing
+    from optsched.cli.output import AtEnd, collected, picturing
     from optsched.measuring.gaps import gap_limit
     from optsched.measuring.printing import page_width, render
     from optsched.measuring.studies.runs import measure
@@ -102,7 +102,7 @@ def gap(
     def sink(write: Write) -> Sink[Run]:
         if not tabled:
             return _records(str(form), write, work, notes, placements, explain)
-        width, terminal = page_width(file=output is not None), drawn(output)
+        width, terminal = page_width(file=output is not None), arguments.drawn(output)
         if rows:
             repeats = None if drawn_by is None else len(drawn_by)
             if form != "table":

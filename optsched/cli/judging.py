@@ -91,7 +91,7 @@ def claims(
 def _keep(claims: Sequence[Claim], seeds: int | None, time_limit: float | None, file: Path) -> ExitCode:
     """Judge claims in full and keep the judgements; what the command exits with."""
     from optsched.core.brief import counted
-    from optsched.measuring.judging.kept import judged_in_full
+    from optsched.measuring.judging import judged_in_full
     from optsched.measuring.printing import progress
 
     having = [one for one in claims if one.checks]

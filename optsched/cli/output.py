@@ -52,11 +52,6 @@ def destination(output: str | None) -> Iterator[Write]:
     yield write
 
 
-def drawn(output: str | None) -> bool:
-    """Whether a table goes to a terminal that can draw lines."""
-    return output is None and sys.stdout.isatty() and (sys.stdout.encoding or "").lower().startswith("utf")
-
-
 @contextmanager
 def replacing(output: str) -> Iterator[GrowingFile]:
     """The successor of the file `output`, which takes its place at the end; a message says if there is none.

@@ -289,7 +289,7 @@ def _carried_out(
 def _put(agenda: Agenda, path: str, form: str, output: str | None) -> None:
     """The results of all runs that were asked for, those that were there before, too."""
     from optsched.cli.gaps import summaries_text
-    from optsched.cli.output import destination, drawn
+    from optsched.cli.output import destination
     from optsched.measuring.printing import page_width, to_csv, to_json
     from optsched.measuring.sweeping.store import load_sweep
 
@@ -297,7 +297,7 @@ def _put(agenda: Agenda, path: str, form: str, output: str | None) -> None:
     with destination(output) as write:
         if form in arguments.TABLES:
             width = page_width(file=output is not None)
-            write(summaries_text(found.summaries(), width, drawn(output), form))
+            write(summaries_text(found.summaries(), width, arguments.drawn(output), form))
         else:
             write(to_json(found.records()) if form == "json" else to_csv(found.records()))
     _raise_failures(found.records())

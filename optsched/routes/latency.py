@@ -35,8 +35,8 @@ def latency_search(
     expect_recorded(problem, "routes", "the search knows")
     profile = load_profile(profile)
     if route == "pyomo":
-        return LatencySearch(problem, profile, start, decide=_compact_pyomo, shortcuts=False)
-    return LatencySearch(problem, profile, start, shortcuts=route == "search")
+        return LatencySearch(problem, profile, _compact_pyomo, start, shortcuts=False)
+    return LatencySearch(problem, profile, _compact_arrays, start, shortcuts=route == "search")
 
 
 def _going_on(problem: Latency, profile: Profile, start: Placement | None, route: str) -> LatencySearch:
@@ -44,7 +44,14 @@ def _going_on(problem: Latency, profile: Profile, start: Placement | None, route
     if route != "search":
         return latency_search(problem, profile, start, route)
     expect_recorded(problem, "routes", "the search knows")
-    return LatencySearch(problem, profile, start, matchings=GrowingMatchings.shared(problem))
+    return LatencySearch(problem, profile, _compact_arrays, start, matchings=GrowingMatchings.shared(problem))
+
+
+def _compact_arrays(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:
+    """Settle a limit by the compact program with HiGHS and arrays, which are loaded only then."""
+    from optsched.searches.latency_program import compact_program
+
+    return compact_program(search, known, profile)
 
 
 def _compact_pyomo(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:
@@ -91,7 +98,7 @@ def plain(problem: Latency) -> Held:
     """A placement that is quickly found, and a bound by counting."""
     if not len(problem.tasks):
         return problem.placement([]), _nothing()
-    search = LatencySearch(problem, Profile("exact"))
+    search = LatencySearch(problem, Profile("exact"), _compact_arrays)
     limit = search.open_limit().limit
     return problem.placement(search.fallback(limit)), (search.makespan_certificate(limit),)
 

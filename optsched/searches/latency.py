@@ -288,13 +288,6 @@ class FixedLimit:
 FixedLimitSolver = Callable[["LatencySearch", FixedLimit, Profile], FixedLimit]
 
 
-def by_program(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:
-    """Decide a limit by the compact program with HiGHS and arrays, which are loaded only then."""
-    from optsched.searches.latency_program import compact_program
-
-    return compact_program(search, known, profile)
-
-
 class LatencySearch:
     """Answers about one `latency` problem, each computed once.
 
@@ -304,10 +297,10 @@ class LatencySearch:
         What to solve.
     profile
         Limits; a time limit holds for the search as a whole.
+    decide
+        What settles limits that bound and packing leave open, such as `latency_program.compact_program`.
     start
         A placement to begin from; it is a hint to every program whose limit it keeps.
-    decide
-        What settles limits that bound and packing leave open; by default the compact program with HiGHS and arrays.
     shortcuts
         Whether the packing is tried; without it every limit that the bound leaves open goes to `decide`.
     matchings
@@ -318,14 +311,13 @@ class LatencySearch:
         self,
         problem: Latency,
         profile: Profile,
+        decide: FixedLimitSolver,
         start: Placement | None = None,
-        decide: FixedLimitSolver | None = None,
         shortcuts: bool = True,
         matchings: GrowingMatchings | None = None,
     ) -> None:
         self.problem, self.profile, self.start = problem, profile, start
-        self.decide = by_program if decide is None else decide
-        self.shortcuts = shortcuts
+        self.decide, self.shortcuts = decide, shortcuts
         self.solver: dict[str, Any] = {}
         self.raw_status = "bound and packing meet"
         self._began = time.perf_counter()

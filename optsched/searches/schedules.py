@@ -239,7 +239,7 @@ class AloneSearch:
         self.looked_at.append(job)
         alone = self._jobs.posed(job)
         assert alone is not None  # a job that may gain something has maps, and slots for them
-        search = LatencySearch(alone.posed, Profile("alone"), decide=relaxation)
+        search = LatencySearch(alone.posed, Profile("alone"), relaxation)
         self._keep(alone, search.makespan_certificate(search.flow_bound()))
         if small:
             self._searches[job] = alone, search

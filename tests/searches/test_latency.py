@@ -26,7 +26,7 @@ from optsched.searches.latency import (
     with_claimed_bound,
     with_remote,
 )
-from optsched.searches.latency_program import relaxation
+from optsched.searches.latency_program import compact_program, relaxation
 from optsched.solvers.profiles import Profile
 
 
@@ -137,7 +137,7 @@ def test_frontier_equals_enumeration(shortcuts: bool) -> None:
     kinds, named = set(), set()
     for seed in range(30):
         posed = random_problem(seed)
-        search = LatencySearch(posed, EXACT, shortcuts=shortcuts)
+        search = LatencySearch(posed, EXACT, compact_program, shortcuts=shortcuts)
         points, limit = search.frontier()
         assert [point.objective for point in points] == pareto_front(posed)
         assert limit is None
@@ -171,7 +171,7 @@ def check_certificates(
 def test_papers_scale_is_proved_whole(seed: int) -> None:
     """Tests that at 2000 servers and 3450 tasks every point of the frontier has a certificate that holds."""
     posed = Latency(generate("labl", seed=seed, nodes=2000, tasks=3450))
-    points, limit = LatencySearch(posed, EXACT).frontier()
+    points, limit = LatencySearch(posed, EXACT, compact_program).frontier()
     assert limit is None
     assert points[-1].objective[1] == posed.least_work
     values = [point.objective for point in points]
@@ -186,14 +186,14 @@ def test_planted_optima_are_found(family: str) -> None:
     for seed in range(3):
         instance = generate(family, seed=seed)
         posed = Latency(instance)
-        known = LatencySearch(posed, EXACT).first_feasible()
+        known = LatencySearch(posed, EXACT, compact_program).first_feasible()
         assert posed.evaluate(posed.placement(known.nodes)) == known_optimum(instance)["latency"]
 
 
 def test_time_limit_holds_for_the_whole_search() -> None:
     """Tests that an open limit stays open once time is up, and what the search then tells."""
     posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))
-    search = LatencySearch(posed, Profile("none", time_limit=0))
+    search = LatencySearch(posed, Profile("none", time_limit=0), compact_program)
     known = search.first_feasible()
     assert (known.closed, known.nodes, known.stopped) == (False, None, Limit.TIME)
     assert search.open_limit() is known
@@ -206,7 +206,7 @@ def test_time_limit_holds_for_the_whole_search() -> None:
 def test_fallback_is_the_best_held() -> None:
     """Tests that a search falls back on the placement with the least makespan of those that it holds."""
     posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))
-    search = LatencySearch(posed, EXACT)
+    search = LatencySearch(posed, EXACT, compact_program)
     best = search.first_feasible()
     looser = search.at(best.limit + 5)
     assert looser.nodes is not None
@@ -216,7 +216,7 @@ def test_fallback_is_the_best_held() -> None:
 def test_search_that_was_broken_off_knows_its_open_limit() -> None:
     """Tests the least limit that is not ruled out, before and after limits were ruled out."""
     posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))
-    search = LatencySearch(posed, EXACT)
+    search = LatencySearch(posed, EXACT, compact_program)
     assert search.open_limit().limit == search.flow_bound()
     first = search.first_feasible()
     assert search.open_limit().limit == first.limit
@@ -225,7 +225,7 @@ def test_search_that_was_broken_off_knows_its_open_limit() -> None:
 def test_claims_of_a_solver_only_strengthen() -> None:
     """Tests that a weaker or missing claim keeps the cover's bound, and a stronger one is called the solver's."""
     posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))
-    search = LatencySearch(posed, Profile("none", time_limit=0))
+    search = LatencySearch(posed, Profile("none", time_limit=0), compact_program)
     known = search.at(search.flow_bound())
     assert with_claimed_bound(known, None) is known
     assert with_claimed_bound(known, 0.0) is known
@@ -236,7 +236,7 @@ def test_claims_of_a_solver_only_strengthen() -> None:
 def test_placement_beyond_the_limit_is_a_disagreement() -> None:
     """Tests that what a program returns is checked against the limit."""
     posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))
-    search = LatencySearch(posed, Profile("none", time_limit=0))
+    search = LatencySearch(posed, Profile("none", time_limit=0), compact_program)
     with pytest.raises(SolverDisagreement, match="does not keep the limit"):
         settled(search, search.at(search.flow_bound()), np.zeros(50, dtype=np.int64), None)
 
@@ -245,10 +245,12 @@ def test_placement_beyond_the_limit_is_a_disagreement() -> None:
 def test_start_is_handed_to_the_program(weights: tuple[int, int]) -> None:
     """Tests that a program stopped before it branches holds the start, and that a start beyond the limit is no hint."""
     posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2), w_loc=weights[0], w_rem=weights[1])
-    points, _ = LatencySearch(posed, EXACT).frontier()
+    points, _ = LatencySearch(posed, EXACT, compact_program).frontier()
     best = points[0]
     limit = int(best.objective[0])
-    search = LatencySearch(posed, Profile("stopped", node_limit=0), start=best.placement, shortcuts=False)
+    search = LatencySearch(
+        posed, Profile("stopped", node_limit=0), compact_program, start=best.placement, shortcuts=False
+    )
     known = search.at(limit)
     assert search.work(known.remote) == best.objective[1]
     assert search.hint(limit - 1) is None
@@ -267,7 +269,7 @@ def test_hard_band_is_proved_by_name(weights: tuple[int, int]) -> None:
             w_loc=weights[0],
             w_rem=weights[1],
         )
-        points, limit = LatencySearch(posed, EXACT).frontier()
+        points, limit = LatencySearch(posed, EXACT, compact_program).frontier()
         assert limit is None
         values = [point.objective for point in points]
         for position, point in enumerate(points):
@@ -282,7 +284,10 @@ def test_the_relaxation_alone_gives_no_word() -> None:
     ruled_out = 0
     for seed in range(40):
         posed = Latency(generate("latency", seed=seed, nodes=6, tasks=11, replicas=2), w_loc=2, w_rem=3)
-        best, search = LatencySearch(posed, EXACT).first_feasible(), LatencySearch(posed, EXACT, decide=relaxation)
+        best, search = (
+            LatencySearch(posed, EXACT, compact_program).first_feasible(),
+            LatencySearch(posed, EXACT, relaxation),
+        )
         known = search.first_feasible()
         assert known.limit <= best.limit
         certificate = search.makespan_certificate(known.limit)

@@ -7,21 +7,35 @@ bring the claims of further papers as entry points of the group `optsched.claims
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import msgspec
 
-from optsched.core.errors import UsageError, expect, nearest, unknown_id
+from optsched.core.errors import OutOfTime, UsageError, expect, nearest, unknown_id
 from optsched.core.outside import Listed
-from optsched.core.resources import folder
+from optsched.core.resources import code_version, folder
 from optsched.measuring.judging.findings import Check, Finding, Judgement
-from optsched.measuring.judging.kept import in_full
+from optsched.measuring.judging.kept import digest, fields_of, in_full, kept_in, write_lines
 
-__all__ = ["GROUP", "PAPERS", "VERDICTS", "WAYS", "Check", "Claim", "Finding", "Judgement", "Paper", "claim", "claims"]
+__all__ = [
+    "GROUP",
+    "PAPERS",
+    "VERDICTS",
+    "WAYS",
+    "Check",
+    "Claim",
+    "Finding",
+    "Judgement",
+    "Paper",
+    "claim",
+    "claims",
+    "judged_in_full",
+]
 
 #: Entry points of this group are papers with their claims.
 GROUP = "optsched.claims"
@@ -260,3 +274,42 @@ def claim(name: str) -> Claim:
     'fails'
     """
     return named("claim", name, claims(), "optsched claims")
+
+
+def judged_in_full(
+    found: Iterable[Claim], seeds: int | None = None, time_limit: float | None = None, file: Path | None = None
+) -> Iterator[tuple[Claim, Judgement | None]]:
+    """Judge claims in full, one check after the other, and keep each finding at once.
+
+    Parameters
+    ----------
+    found
+        Those without checks are passed over.
+    seeds, time_limit
+        Seeds and seconds of each check, as `Claim.judge` takes them.
+    file
+        Where findings are kept. What this version has judged there is not judged again, of any claim. What no claim
+        checks any more is dropped.
+
+    Yields
+    ------
+    tuple
+        Each claim and its judgement; None if the time limit ended before a check had one draw.
+    """
+    from optsched.measuring.judging.judges import judge_checks  # what listing claims does not need
+
+    having = [one for one in found if one.checks]
+    today = {digest(check) for one in (*claims(), *having) for check in one.checks}
+    held = {} if file is None else {name: one for name, one in kept_in(file).items() if name in today}
+    for one in having:
+        limit = None if time_limit is None else time_limit / len(one.checks)
+        try:
+            for check in one.checks:
+                if held.get(digest(check), {}).get("version") != code_version():
+                    held[digest(check)] = fields_of(judge_checks([check], "", "full", seeds, limit).findings[0])
+                    if file is not None:
+                        write_lines(file, held)
+        except OutOfTime:
+            yield one, None
+        else:
+            yield one, Judgement(in_full(one.checks, held), one.verdict)

@@ -8,24 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from optsched.core.errors import Fault, InputError, OutOfTime
+from optsched.core.deprecated import former_names
+from optsched.core.errors import Fault, InputError
 from optsched.core.resources import code_version, folder
-from optsched.measuring.judging.findings import Check, Finding, Judgement
+from optsched.measuring.judging.findings import Check, Finding
 
-if TYPE_CHECKING:
-    from optsched.measuring.judging import Claim
+__all__ = ["Kept", "digest", "fields_of", "in_full", "kept_in", "shipped", "write_lines"]
 
-__all__ = ["Kept", "digest", "in_full", "judged_in_full", "kept_in", "shipped", "write_lines"]
-
+__getattr__ = former_names(__name__, judged_in_full="optsched.measuring.judging:judged_in_full")
 
 #: A finding with version and date.
 Kept = Finding
@@ -39,7 +38,7 @@ def digest(check: Check) -> str:
     return hashlib.sha256(json.dumps(changed, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def _fields(finding: Finding) -> dict[str, Any]:
+def fields_of(finding: Finding) -> dict[str, Any]:
     """What is kept of a finding of now: all but the check, numbers with six digits."""
 
     def short(row: Sequence[float]) -> list[float]:
@@ -85,46 +84,6 @@ def kept_in(file: Path) -> dict[str, dict[str, Any]]:
         return {}
     except (OSError, ValueError, msgspec.MsgspecError) as error:
         raise InputError([Fault("", f"no file of judgements: {error}")], str(file)) from None
-
-
-def judged_in_full(
-    found: Iterable[Claim], seeds: int | None = None, time_limit: float | None = None, file: Path | None = None
-) -> Iterator[tuple[Claim, Judgement | None]]:
-    """Judge claims in full, one check after the other, and keep each finding at once.
-
-    Parameters
-    ----------
-    found
-        Those without checks are passed over.
-    seeds, time_limit
-        Seeds and seconds of each check, as `Claim.judge` takes them.
-    file
-        Where findings are kept. What this version has judged there is not judged again, of any claim. What no claim
-        checks any more is dropped.
-
-    Yields
-    ------
-    tuple
-        Each claim and its judgement; None if the time limit ended before a check had one draw.
-    """
-    from optsched.measuring.judging import claims
-    from optsched.measuring.judging.judges import judge_checks  # what listing claims does not need
-
-    having = [one for one in found if one.checks]
-    today = {digest(check) for one in (*claims(), *having) for check in one.checks}
-    held = {} if file is None else {name: one for name, one in kept_in(file).items() if name in today}
-    for one in having:
-        limit = None if time_limit is None else time_limit / len(one.checks)
-        try:
-            for check in one.checks:
-                if held.get(digest(check), {}).get("version") != code_version():
-                    held[digest(check)] = _fields(judge_checks([check], "", "full", seeds, limit).findings[0])
-                    if file is not None:
-                        write_lines(file, held)
-        except OutOfTime:
-            yield one, None
-        else:
-            yield one, Judgement(in_full(one.checks, held), one.verdict)
 
 
 def write_lines(file: Path, content: Mapping[str, Any]) -> None:

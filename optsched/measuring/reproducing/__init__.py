@@ -6,7 +6,7 @@ table, and `optsched.showing` draws.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ import msgspec
 
 from optsched.core.errors import UsageError, nearest
 from optsched.measuring.judging import SHIPPED, named, read, selected
-from optsched.measuring.judging.findings import EFFORTS, Check
+from optsched.measuring.judging.findings import EFFORTS
+from optsched.measuring.reproducing.described import KINDS, Axis, Described
 
 if TYPE_CHECKING:
     from optsched.measuring.reproducing.results import Reproduction
@@ -24,137 +25,9 @@ __all__ = ["EFFORTS", "KINDS", "Axis", "PaperFigure", "figure", "figures"]
 #: The most draws of a point.
 MOST_DRAWS = 100_000
 
-#: The kinds of figures.
-KINDS: Mapping[str, str] = {
-    "line": "a value of each series at each number on the axis",
-    "bars": "a value of each series for each name on the axis",
-    "cdf": "the distribution of many values of each series, by quantiles",
-    "scatter": "a point of two values for each series",
-}
 
-
-class Axis(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The axis of a figure: what varies.
-
-    Attributes
-    ----------
-    name
-        Its label, with the unit.
-    quick, full
-        Its values at either effort; without `full` the same.
-    log
-        Whether the picture has a logarithmic axis, of a scatter plot too.
-    """
-
-    name: str
-    quick: tuple[int | float | str, ...] = ("",)
-    full: tuple[int | float | str, ...] = ()
-    log: bool = False
-
-
-class PaperFigure(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A figure or a table of a paper, as it is measured again.
-
-    `{x}` in the texts of `on`, `problem`, `service` and `measure` stands for a value of the axis.
-
-    Attributes
-    ----------
-    id
-        `PAPER/FIGURE`, such as `guo-2012/4a`.
-    paper
-        The paper's authors and year.
-    place, title
-        Where in the paper it stands, and what it shows.
-    kind
-        One of `KINDS`.
-    judge
-        `snapshots` (decisions on instances) or `runs` (policies over time).
-    on
-        Instances, as the checks of claims have them, by a label; the label is empty where there is only one. With a
-        list of instances, what is measured on them stands in one row.
-    on_full
-        The same for full measurements, if these are of other sizes.
-    problem, service
-        As the checks of claims have them.
-    measure
-        What each name stands for, as the checks of claims have it (`optsched.measuring.judging.quantities`).
-    series
-        The lines: expressions over these names. The first is the optimum or the bound, if the figure has one.
-        For `scatter` two expressions each: up, then across.
-    along
-        Whether a series has a value for each place on the axis in one draw, instead of one draw for each place.
-    x, y, across
-        What varies; the label of what is measured, with the unit; and that of the other number of a scatter plot.
-    draws, full
-        Seeds of either effort; without `full` the same.
-    published
-        The paper's own numbers, where its text has them: of a series, by the value on the axis.
-    caption
-        What a reader must know: the region, the reading, what is assumed.
-    shown_by
-        The command that shows it instead, where nothing is drawn at random.
-    left_out
-        Why it is not measured (a diagram, a cluster that is gone).
-    """
-
-    id: str
-    paper: str
-    place: str
-    title: str
-    kind: str = "line"
-    judge: str = "snapshots"
-    on: dict[str, str | tuple[str, ...]] = {}
-    on_full: dict[str, str | tuple[str, ...]] = {}
-    problem: str = ""
-    service: str = ""
-    measure: dict[str, str] = {}
-    series: dict[str, tuple[str, ...]] = {}
-    x: Axis = Axis("")
-    along: bool = False
-    y: str = ""
-    across: str = ""
-    draws: int = 10
-    full: int = 0
-    published: dict[str, dict[str, float]] = {}
-    caption: str = ""
-    shown_by: str = ""
-    left_out: str = ""
-
-    @property
-    def measured(self) -> bool:
-        """Whether `reproduce` measures it."""
-        return bool(self.series)
-
-    def values(self, effort: str) -> tuple[int | float | str, ...]:
-        """The values on the axis."""
-        return (self.x.full if effort == "full" else ()) or self.x.quick
-
-    def instances(self, effort: str) -> Mapping[str, str | tuple[str, ...]]:
-        """The instances by label."""
-        return (self.on_full if effort == "full" else {}) or self.on
-
-    def draws_of(self, effort: str) -> int:
-        """The number of draws of each point."""
-        return (self.full if effort == "full" else 0) or self.draws
-
-    def points(self, effort: str) -> dict[tuple[str, int | float | str], Check]:
-        """What is measured in one draw each, by label and value on the axis; "" where one draw has all values."""
-        found = {}
-        for label, texts in self.instances(effort).items():
-            for value in ("",) if self.along or self.kind == "cdf" else self.values(effort):
-
-                def filled(text: str, value: Any = value) -> str:
-                    return text.replace("{x}", str(value))
-
-                found[label, value] = Check(
-                    says="",
-                    judge=self.judge,
-                    on=tuple(map(filled, [texts] if isinstance(texts, str) else texts)),
-                    problem=filled(self.problem),
-                    measure={name: filled(text) for name, text in self.measure.items()},
-                    service=filled(self.service),
-                )
-        return found
+class PaperFigure(Described, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """A figure or a table of a paper that can be measured again; its fields are those of `Described`."""
 
     def reproduce(
         self,

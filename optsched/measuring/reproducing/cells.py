@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -21,11 +21,9 @@ from optsched.core.resources import code_version
 from optsched.measuring.judging.expressions import evaluated
 from optsched.measuring.judging.findings import Check
 from optsched.measuring.judging.judges import asked
+from optsched.measuring.reproducing.described import Described
 from optsched.measuring.reproducing.results import QUANTILES, Entry, Reproduction, Values
 from optsched.processes import Limits, LocalExecutor
-
-if TYPE_CHECKING:
-    from optsched.measuring.reproducing import PaperFigure
 
 __all__ = ["measured"]
 
@@ -76,7 +74,7 @@ def _pooled(values: list[Any]) -> Any:
 
 
 def measured(
-    figure: PaperFigure,
+    figure: Described,
     effort: str,
     draws: int,
     jobs: int,
@@ -121,7 +119,7 @@ def measured(
 
 
 def _entries(
-    figure: PaperFigure, effort: str, point: tuple[str, str, Any], found: list[list[list[float]]]
+    figure: Described, effort: str, point: tuple[str, str, Any], found: list[list[list[float]]]
 ) -> Iterator[Entry]:
     """The entries of a series at a point, of its numbers in each draw."""
     label, name, value = point

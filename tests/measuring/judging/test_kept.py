@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from optsched import claims
-from optsched.measuring.judging import Check, Claim, claim
-from optsched.measuring.judging import kept as keeping
-from optsched.measuring.judging.kept import digest, judged_in_full, kept_in, shipped
+from optsched.measuring import judging
+from optsched.measuring.judging import Check, Claim, claim, judged_in_full
+from optsched.measuring.judging.kept import digest, kept_in, shipped
 
 JUDGED = [one for one in claims() if one.checks]
 
@@ -45,8 +45,8 @@ def test_a_check_of_two_claims_is_judged_once(tmp_path: Path, monkeypatch: pytes
     one, other = claim("agosta/3.4-theorem-1"), claim("agosta/4.4-latency-limit")
     assert one.checks == other.checks
     kept = []
-    fields = keeping._fields
-    monkeypatch.setattr(keeping, "_fields", lambda *given: kept.append(given) or fields(*given))
+    fields = judging.fields_of
+    monkeypatch.setattr(judging, "fields_of", lambda *given: kept.append(given) or fields(*given))
     done = list(judged_in_full([one, other, claim("shen-2016/5-future")], file=tmp_path / "judged.json"))
     assert len(kept) == len(one.checks)
     assert [judgement and judgement.verdict for _, judgement in done] == [one.verdict, other.verdict]
