@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from optsched.core.errors import InputError, UsageError, printable
@@ -25,6 +25,11 @@ def told_of(read: Callable[[], object]) -> str:
     assert not isinstance(raised, InputError) or raised.faults
     assert all(line.isprintable() for line in text.split("\n")), text
     return text
+
+
+def cut(found: Iterable[object], begins: Sequence[str]) -> list[str]:
+    """The texts of what was found, each cut to the length of how it should begin; as many are to be found."""
+    return [str(one)[: len(begin)] for one, begin in zip(found, begins, strict=True)]
 
 
 #: What replaces a word of a text, or is put between two: numbers that are none, too large, too long; names; structure.

