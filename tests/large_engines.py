@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,10 +11,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from plain_kernels import plain
 
-from optsched.solvers import matching
-from optsched.solvers.compiled import compiled
+from optsched.solvers import compiled, matching
 
 #: From which size on an engine compiles its loops, by module: what asks `compiles` of anything.
 THRESHOLDS = {
@@ -29,7 +28,7 @@ THRESHOLDS = {
 KERNELS = "optsched.solvers.kernels"
 
 #: The loop of `matching`, compiled once for all.
-_grow = cache(lambda: compiled(matching.grow))
+_grow = cache(lambda: compiled.compiled(matching.grow))
 
 
 class Used:
@@ -49,6 +48,17 @@ class _Counting(ModuleType):
     def __getattr__(self, name: str) -> Any:
         self.__dict__["_used"].number += not name.startswith("__")
         return getattr(self.__dict__["_module"], name)
+
+
+def plain(monkeypatch: pytest.MonkeyPatch, name: str) -> ModuleType:
+    """The module of kernels as it is without numba; engines that import it from now on get it."""
+    spec = importlib.util.find_spec(name)
+    module = importlib.util.module_from_spec(spec)
+    with monkeypatch.context() as patched:
+        patched.setattr(compiled, "compiles", lambda: False)
+        spec.loader.exec_module(module)
+    monkeypatch.setitem(sys.modules, name, module)
+    return module
 
 
 def force(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What a policy sees and answers at first, Guo et al.'s snapshots, and cases of Shen et al. 2016 near its threshold."""
+"""What a policy sees and answers at first, and cases of Shen et al. 2016 near its threshold."""
 
 from __future__ import annotations
 
@@ -10,19 +10,9 @@ import numpy as np
 from optsched.core.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.heuristics.running.base import Event, Offer, View
 from optsched.heuristics.running.driver import drive
-from optsched.instances.families.base import distinct_nodes, idle_slots
 from optsched.problems import Lsap, Problem
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
-
-
-def guo_snapshot(seed: int, nodes: int, slots: int, idle: int, tasks: int, replicas: int) -> Instance:
-    """Guo et al.'s simulated system: `idle` of all slots at random, each task with `replicas` replicas at random."""
-    rng = np.random.default_rng(seed)
-    cluster = Cluster([f"n{node}" for node in range(nodes)], slots=np.full(nodes, slots))
-    rows = distinct_nodes(rng, np.full(tasks, replicas), nodes)
-    workload = Workload([f"t{task}" for task in range(tasks)], replicas=rows)
-    return Instance(cluster, workload, State.initial(cluster, workload, idle_slots=idle_slots(rng, nodes, slots, idle)))
 
 
 def barred_case() -> TransmissionReduces:

@@ -33,6 +33,21 @@ def wrong_way(problem: Problem, rng: np.random.Generator) -> list[str]:
     return ["a", "b"]
 
 
+def scarcest_first(problem: Any, rng: np.random.Generator) -> Any:
+    """Tasks with the fewest replicas first, each to its first free node with data; the rest where there is room."""
+    free = problem.capacity.copy()
+    nodes = np.full(len(problem.tasks), -1)
+    for task in np.argsort([len(held) for held in problem.replicas], kind="stable"):
+        local = [node for node in problem.replicas[task] if free[node] > 0]
+        if local:
+            nodes[task] = local[0]
+            free[local[0]] -= 1
+    left = np.repeat(np.arange(len(free)), free)
+    waiting = np.flatnonzero(nodes < 0)[: len(left)]
+    nodes[waiting] = left[: len(waiting)]
+    return nodes
+
+
 def pareto_front(problem: Problem) -> list[Value]:
     """Every Pareto-optimal value, of the placements that the record's enumeration has."""
     enumeration = imported(record_of(type(problem)).enumeration or "optsched.searches.enumeration:judged")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import strategies
+from hypothesis import strategies as st
 
 from optsched.core.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, State, Workload
 from optsched.problems.utility import Utility
@@ -70,3 +72,29 @@ SWAPS = posed(
 
 
 problems = partial(strategies.problems, "utility")
+
+
+def utilities(most: int = 6, jobs: tuple[int, int] = (0, 3), **fixed: Any) -> st.SearchStrategy[Utility]:
+    """`utility` on up to three trackers with so many jobs, and so many tasks at most."""
+    return problems(tasks=most, **fixed).filter(lambda problem: jobs[0] <= len(problem.jobs) <= jobs[1])
+
+
+def snapshot(capacity: Sequence[Sequence[float]], jobs: Sequence[tuple[Any, ...]]) -> Instance:
+    """Trackers that hold so much of each resource, and jobs: (required maps or None, maps, demand[, reduces, demand]).
+
+    s_req = s_pend mu/T: with as many seconds left as there are maps, mu is what is required.
+    """
+    entries = []
+    for required, maps, takes, *reduces in jobs:
+        entry: dict[str, Any] = {"maps": maps, "map": named(takes)}
+        if required is not None:
+            entry |= {"goal": maps, "time": required}
+        if reduces:
+            entry |= {"reduces": reduces[0], "reduce": named(reduces[1])}
+        entries.append(entry)
+    return posed(named(np.transpose(capacity).tolist()), entries).instance
+
+
+def named(amounts: Sequence[Any]) -> dict[str, Any]:
+    """Amounts by resources r0, r1, ..."""
+    return {f"r{number}": amount for number, amount in enumerate(amounts)}

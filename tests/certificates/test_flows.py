@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from congestion_instances import paper, problems
+import strategies
 from hypothesis import given
 from min_cost_flow_instances import SMALL, posed
 
+import optsched
 from optsched.certificates import certify, flow_congestion_certificate, min_cost_flow_certificate, proved_bound
 from optsched.certificates.flows import limitless_cycle, plain_prices
 from optsched.core.errors import CertificateInvalid
@@ -25,7 +26,7 @@ from optsched.routes import solve
 
 def priced() -> tuple[FlowCongestion, Certificate]:
     """An instance of `flow-congestion`, and a certificate of prices that need no solver."""
-    problem = paper("hsu-two-clusters")
+    problem = optsched.problem("flow-congestion", "papers/hsu-two-clusters")
     return problem, flow_congestion_certificate(problem, *plain_prices(problem))
 
 
@@ -54,7 +55,7 @@ def test_too_many_patterns_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
         proved_bound(FlowCongestion(problem.instance), certificate)
 
 
-@given(problems())
+@given(strategies.problems("flow-congestion"))
 def test_plain_prices(problem: FlowCongestion) -> None:
     """Tests that the prices that no solver gave prove at least what every task alone on its best node costs."""
     (cheap,) = problem.cheap_bounds()

@@ -8,9 +8,9 @@ import sys
 from typing import Any
 
 import pytest
-from greedy_rules import scarcest_first
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
+from small_problems import scarcest_first
 
 import optsched
 from optsched.core.errors import UsageError

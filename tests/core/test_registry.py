@@ -331,7 +331,7 @@ def test_bug_parts_of_another_problem_proved_a_false_optimum(made: Callable[...,
     for part in PARTS:
         trusted = getattr(entry, part) and part not in ("runner", "limit", "frontier", "frontier_gaps")
         only = made(entry, parts=[part], prepare=lambda self: None)
-        wrong = fault_of(replace(only, routes="wrapped_parts") if part == "provers" else only)
+        wrong = fault_of(replace(only, routes="wrong_problems") if part == "provers" else only)
         text = wrong is not None and re.search(f" in its {part}: it (?:knows|takes the program of) ", wrong)
         assert bool(text) == bool(trusted), part
 
@@ -372,7 +372,7 @@ def test_parts_of_another_problem_by_other_ways(
         given = replace(made(lsap, Mixed, Lsap, parts=()), **{part: "handing"})
         assert f"names 'handing' in its {part}: it knows Lsap" in str(fault_of(given))
     monkeypatch.setattr(sys.modules["made_outside"], "prove", imported(lsap.provers["dual"]), raising=False)
-    given = replace(made(lsap, Mixed, Lsap, parts=()), routes="wrapped_parts", provers={"dual": "made_outside:prove"})
+    given = replace(made(lsap, Mixed, Lsap, parts=()), routes="wrong_problems", provers={"dual": "made_outside:prove"})
     assert "names 'made_outside:prove' in its provers: it knows Lsap" in str(fault_of(given))
     stranger = replace(made(lsap, parts=()), models="optsched.models.latency")
     assert "in its models: it knows Latency, and Mine is no subclass; name" in str(fault_of(stranger))
@@ -502,7 +502,7 @@ class Grandchild(Heir):
 def test_bug_an_inherited_bound_was_believed_beside_another_objective(outside: list[Point]) -> None:
     """Tests that a cheap bound is believed of the class that states it, and of no subclass with another objective."""
     for kind in (Inheriting, Heir, Grandchild):
-        outside.append(Point(Record(name=kind.name, problem=f"{__name__}:{kind.__name__}", routes="wrapped_parts")))
+        outside.append(Point(Record(name=kind.name, problem=f"{__name__}:{kind.__name__}", routes="wrong_problems")))
     values = [[bound.value for bound in bounds(kind(three_tasks()))] for kind in (Inheriting, Heir, Grandchild)]
     assert values == [[], [0], []]
 

@@ -9,11 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 from oracles.locality_theory import expected_local_tasks
-from policy_cases import guo_snapshot
 
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.heuristics import run
+from optsched.instances.families.base import distinct_nodes, idle_slots
 from optsched.problems import Lsap
+
+
+def guo_snapshot(seed: int, nodes: int, slots: int, idle: int, tasks: int, replicas: int) -> Instance:
+    """Guo et al.'s simulated system: `idle` of all slots at random, each task with `replicas` replicas at random."""
+    rng = np.random.default_rng(seed)
+    cluster = Cluster([f"n{node}" for node in range(nodes)], slots=np.full(nodes, slots))
+    rows = distinct_nodes(rng, np.full(tasks, replicas), nodes)
+    workload = Workload([f"t{task}" for task in range(tasks)], replicas=rows)
+    return Instance(cluster, workload, State.initial(cluster, workload, idle_slots=idle_slots(rng, nodes, slots, idle)))
 
 
 def local_share(sizes: Sequence[int], repetitions: int, name: str, **parameters: Any) -> float:

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from ras_cases import snapshot, swapping, utilities
-from utility_instances import posed
+from utility_instances import SWAPS, posed, snapshot, utilities
 
 from optsched.core.instance import MAP, REDUCE, Ints
 from optsched.core.registry import Scaling
@@ -53,7 +52,7 @@ def test_swaps_as_worded_do_not_end() -> None:
 
     On the second tracker a map of the first job makes way for one of the second, which does not fit, and is given back.
     """
-    problem = swapping()
+    problem = SWAPS
     reduces = spread_reduces(problem)
     states = [map_rounds(problem, reduces, rounds=rounds, improvement="literal") for rounds in (1, 2, 50)]
     assert [state.ended for state in states] == ["rounds", "endless", "endless"]
@@ -64,7 +63,7 @@ def test_swaps_as_worded_do_not_end() -> None:
 
 def test_the_strict_rule_ends_and_finds_the_optimum() -> None:
     """Tests that with the rule that a swap must raise the lowest utility the same instance is solved in two rounds."""
-    problem = swapping()
+    problem = SWAPS
     found = map_rounds(problem, spread_reduces(problem))
     assert found.ended == "settled"
     assert [float(lowest) for lowest in found.lowest] == [-1, -0.5, -0.5]
@@ -242,7 +241,7 @@ def test_worth_of_maps_is_utility(problem: Utility) -> None:
 
 def test_placement_from_counts() -> None:
     """Tests that RAS places the first pending tasks of each job."""
-    problem = swapping()
+    problem = SWAPS
     assert ras(problem, RNG).nodes.tolist() == [1, 1, -1, 0, 1, -1, -1, -1]
     assert isinstance(problem.allocated(ras(problem, RNG)), Allocation)
 

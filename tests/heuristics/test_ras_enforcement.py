@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ras_cases import snapshot, utilities
+from utility_instances import snapshot, utilities
 
 from optsched.core.errors import UsageError
 from optsched.core.placement import NONE, Placement

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from congestion_instances import paper, problems
+import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import optsched
 from optsched.core.errors import InputError, MissingField, TooLarge
 from optsched.core.instance import (
     FINISHED,
@@ -63,7 +64,7 @@ class TestConvexity:
 
     def test_counterexample(self) -> None:
         """Tests two Greps on nodes with {12.8, 12.8}: 11.3202 apart, 11.2725 together (Hsu and Freeh, note 5)."""
-        problem = paper("hsu-not-convex")
+        problem = optsched.problem("flow-congestion", "papers/hsu-not-convex")
         units = problem.load_units(0, np.array([[1], [2]])) / GRID
         assert [2 * units[0], units[1]] == pytest.approx([11.3202, 11.2725], abs=5e-5)
         assert value(problem, [0, 1]) == pytest.approx(12.4002, abs=5e-5)
@@ -104,7 +105,7 @@ class TestReduces:
         assert not problem.violations(problem.placement([1, 0]))
 
 
-@given(problems(), st.data())
+@given(strategies.problems("flow-congestion"), st.data())
 def test_any_prices_bound_the_optimum(problem: FlowCongestion, data: st.DataObject) -> None:
     """Tests that what any prices prove, negative or absurd, is at most the optimum; so is the cheap bound."""
     best = best_placement(problem)
@@ -124,7 +125,7 @@ def test_any_prices_bound_the_optimum(problem: FlowCongestion, data: st.DataObje
 
 def test_large_prices_are_exact() -> None:
     """Tests that prices beyond int64 are added in Python integers: the bound is the same with all scaled up."""
-    problem = paper("hsu-two-clusters")
+    problem = optsched.problem("flow-congestion", "papers/hsu-two-clusters")
     counts, classes = np.array([17 * GRID, 0]), np.array([0, 5, GRID, 2])
     once = problem.price_bound(counts, classes, 1)
     assert once == problem.price_bound(counts * 2**20, classes * 2**20, 2**20)
@@ -135,7 +136,7 @@ class TestPatterns:
     """The sets of tasks that a node can take."""
 
     @settings(max_examples=40)
-    @given(problems())
+    @given(strategies.problems("flow-congestion"))
     def test_every_set_once(self, problem: FlowCongestion) -> None:
         """Tests that patterns are all sets within slots and supply, once each, the empty one first and free."""
         for host, column in enumerate(problem.hosts.first.tolist()):

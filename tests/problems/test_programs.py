@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from congestion_instances import problems
+import strategies
 from hypothesis import given
 from hypothesis import strategies as st
 from programmed import Gathering
@@ -59,7 +59,7 @@ def test_what_is_collected() -> None:
     assert program.broken(np.array([0, 0, 0])) == "at_least[b] is 0, and must be at least 1"
 
 
-@given(problems(), st.integers(0, 3))
+@given(strategies.problems("flow-congestion"), st.integers(0, 3))
 def test_flow_congestion_both_ways(problem: FlowCongestion, seed: int) -> None:
     """Tests that a placement gives values that keep the rows and cost the same, and that these give one as dear."""
     nodes = np.full(len(problem.tasks), -1)

@@ -7,7 +7,7 @@ from unittest.mock import patch
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from ras_cases import utilities
+from utility_instances import utilities
 
 from optsched.problems.utility import Allocation, Utility
 from optsched.problems.utility_rooms import Rooms

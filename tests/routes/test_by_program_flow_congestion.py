@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from congestion_instances import paper
 
+import optsched
 from optsched.certificates import certify
 from optsched.core.errors import TooLarge
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
@@ -36,7 +36,7 @@ def test_bug_duals_on_the_limit_of_a_pair() -> None:
 def test_whole_relaxation_is_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that where the relaxed patterns come out whole no integer program is solved."""
     monkeypatch.delattr("optsched.routes.programs.solve_arrays")
-    problem = paper("hsu-two-clusters")
+    problem = optsched.problem("flow-congestion", "papers/hsu-two-clusters")
     solution = solve(problem)
     assert solution.certificate is Proof.DUAL
     assert certify(problem, solution).proved
@@ -47,4 +47,4 @@ def test_too_many(route: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that every route refuses what cannot be listed, with a message that says what to do."""
     monkeypatch.setattr(flow_congestion, "MOST_PATTERNS", 5)
     with pytest.raises(TooLarge, match="4 types of tasks make 22 patterns on 2 different nodes, too many to list"):
-        solve(paper("hsu-two-clusters"), route=route)
+        solve(optsched.problem("flow-congestion", "papers/hsu-two-clusters"), route=route)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import congestion_instances
 import generalized_assignment_instances
 import pytest
+import strategies
 import traffic_instances
 import transmission_instances
 import utility_instances
@@ -94,7 +94,7 @@ DRAWN: dict[str, tuple[st.SearchStrategy[Any], int, dict[str, Proof]]] = {
         dict.fromkeys(PRICED, Proof.DUAL),
     ),
     "transmission": (transmission_instances.problems("transmission"), 40, {"search": Proof.COMBINATORIAL}),
-    "flow-congestion": (congestion_instances.problems(), 60, {}),
+    "flow-congestion": (strategies.problems("flow-congestion"), 60, {}),
     "generalized-assignment": (generalized_assignment_instances.problems(), 120, {}),
     "utility": (utility_instances.problems(), 40, {}),
     "traffic": (traffic_instances.problems(), 40, {}),

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-import congestion_instances
 import generalized_assignment_instances as generalized
 import pytest
+import strategies
 import utility_instances
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +31,7 @@ from optsched.searches.enumeration import best_decision, best_placement, judged,
 
 @given(
     st.one_of(
-        congestion_instances.problems(weights="literal", scale="rate_in").filter(
+        strategies.problems("flow-congestion", weights="literal", scale="rate_in").filter(
             lambda problem: (len(problem.instance.cluster) + 1) ** len(problem.tasks) <= 300
         ),
         utility_instances.problems(tasks=5, nodes=2),

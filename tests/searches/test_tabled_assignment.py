@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_kernels import plain
+from large_engines import plain
 from replica_instances import FIGURE_2
 from strategies import problems
 from transmission_instances import problems as small_maps

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from plain_kernels import plain
+from large_engines import plain
 
 from optsched.problems.generalized_assignment import fill
 from optsched.solvers import networks as engine

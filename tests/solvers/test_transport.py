@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_kernels import plain
+from large_engines import plain
 
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime, TooLarge, UsageError

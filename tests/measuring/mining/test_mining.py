@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from greedy_rules import scarcest_first
+from small_problems import scarcest_first
 
 from optsched import Find, load, mine
 from optsched.certificates import certify
@@ -220,7 +220,7 @@ def test_another_family_and_parameters() -> None:
         ({"problem": "utility", "heuristic": "ras", "family": "latency"}, "no instance of family latency can be posed"),
         ({"parameters": {"w_loc": 2}}, 'lsap has no parameter "w_loc"'),
         ({"claim": "claims"}, 'claim "claims": write it as package.module:function'),
-        ({"claim": "greedy_rules:nothing"}, 'there is no "nothing" in it'),
+        ({"claim": "small_problems:nothing"}, 'there is no "nothing" in it'),
         ({"claim": "math:pi"}, "which is no function"),
         ({"claim": "agosta/theorem-1"}, "no claim .*did you mean agosta/3.4-theorem-1"),
         ({"claim": ONE_REPLICA, "heuristic": "rand"}, "its statements are about dl, lsap-sched, dl,reading=heartbeat"),
