@@ -22,7 +22,7 @@ from optsched.core.errors import Fault, InputError, expect
 from optsched.core.resources import folder as data_folder
 from optsched.core.results import Number
 from optsched.instances.documents.diagnosis import Diagnosis, decode
-from optsched.instances.files import content
+from optsched.instances.documents.storing import content
 
 __all__ = ["INDEX", "NETWORK", "OPTIMA", "SCALE", "Entry", "ProvedOptimum", "fitting", "library"]
 

@@ -33,7 +33,7 @@ from optsched.core.placement import NONE, NetworkFlow, Placement, Schedule
 from optsched.core.results import Certificate, Decision, Number, Proof
 from optsched.instances.documents import storing
 from optsched.instances.documents.diagnosis import decode
-from optsched.instances.files import most_unpacked
+from optsched.instances.documents.storing import most_unpacked
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""The bytes of files: `.npz` archives of arrays, and writing a file completely or not at all.
+"""The bytes of files: reading what is not too large, `.npz` archives, and writing a file completely or not at all.
 
 An archive of an instance or network has one array a column, nothing pickled, the same bytes for the same content. An
 array is named after its field (`tasks.size`, `nodes.capacity.cpu`). References are row numbers, -1 for none; ragged
@@ -27,6 +27,18 @@ import numpy.typing as npt
 from optsched.core.errors import Fault, InputError
 
 _Array = npt.NDArray[Any]
+
+#: Files that hold more bytes than this are refused; a gibibyte holds about ten million tasks.
+LARGEST_FILE = 2**30
+
+#: A packed file may unpack to this many bytes, or to this many times its own size if that is more: instances pack to
+#: a fifth or a twentieth, and what packs a thousandfold is made to fill a memory.
+LARGEST_UNPACKED, LARGEST_RATIO = 2**27, 100
+
+SUFFIXES = (".json", ".json.gz", ".npz")
+
+#: Endings of tables.
+TABLE_SUFFIXES = (".csv", ".parquet")
 
 
 def pack(header: bytes, arrays: Mapping[str, _Array]) -> bytes:
@@ -219,3 +231,25 @@ def _refused(error: OSError | ValueError, path: str | os.PathLike[str]) -> Input
     if isinstance(error, FileNotFoundError) and folder:
         reason = f'there is no folder "{os.fspath(folder)}"; create it first'
     return InputError([Fault("", f"cannot be written: {reason}")], os.fspath(path))
+
+
+def most_unpacked(packed: bytes) -> int:
+    """How many bytes a packed file may unpack to.
+
+    >>> most_unpacked(b"") == LARGEST_UNPACKED
+    True
+    """
+    return min(LARGEST_FILE, max(LARGEST_UNPACKED, LARGEST_RATIO * len(packed)))
+
+
+def content(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a file; InputError where it cannot be read, or has more than `LARGEST_FILE`."""
+    source = os.fspath(path)
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL character in the name
+        raise InputError([Fault("", f"cannot be read: {getattr(error, 'strerror', None) or error}")], source) from None
+    if len(data) > LARGEST_FILE:
+        raise InputError([Fault("", f"holds more than {LARGEST_FILE} bytes; so much is not read")], source)
+    return data

@@ -26,7 +26,8 @@ from optsched.core.errors import Fault, InputError, UsageError, described, neare
 from optsched.core.instance import Instance
 from optsched.heuristics import AnyHeuristic, Heuristic, heuristic
 from optsched.heuristics.running.run import of_run, users_own
-from optsched.instances.files import SUFFIXES, load
+from optsched.instances.documents.storing import SUFFIXES
+from optsched.instances.files import load
 from optsched.instances.library import NETWORK, fitting
 from optsched.problems import problem_class
 from optsched.problems.base import resolve
