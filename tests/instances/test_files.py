@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import pickle
 import zipfile
@@ -19,8 +18,8 @@ from instance_documents import FULL, NETWORK, documents, network_documents
 from optsched.core.errors import InputError, printable
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.network import FlowNetwork
-from optsched.instances import files
-from optsched.instances.files import from_document, load, parse, save, to_document, to_json
+from optsched.instances.documents import storing
+from optsched.instances.files import from_document, load, save, to_document, to_json
 
 SUFFIXES = (".json", ".json.gz", ".npz")
 
@@ -64,54 +63,6 @@ def test_any_network_survives(tmp_path_factory: pytest.TempPathFactory, suffix: 
     assert to_document(load(path)) == to_document(network)
 
 
-def test_text_is_for_people() -> None:
-    """Tests that defaults are left out, integers are integers, and each record has a line of its own."""
-    instance = Instance(Cluster(["n1", "n2"], slots=[1, 2]), Workload(["t1"], size=[64.0]))
-    assert to_json(instance).decode() == (
-        '{"format": "optsched/1",\n"nodes": [\n  {"id":"n1"},\n  {"id":"n2","slots":2}],\n'
-        '"tasks": [\n  {"id":"t1","size":64}]}\n'
-    )
-    assert json.loads(to_json(from_document(FULL))) == FULL
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"tasks": [], "nodes": [], "format": "optsched/1"}',
-        '{ "format"\t:\n"optsched/1" , "nodes" : [ ] , "tasks" :[]}',
-        '{"format": "optsched/1", "nodes": [], "tasks": [], "name": "a \\"quoted\\": name"}',
-        '{"format": "optsched/1", "nodes": [], "tasks": [], "name": "space :"}',
-        '{"format": "optsched/1", "nodes": [], "tasks": [], "time": 9007199254740992}',
-        '{"format": "optsched/1", "nodes": [], "tasks": [], "name": "\\u0000"}',
-        b'{"format": "optsched/1", "nodes": [], "tasks": []}\n\n',
-    ],
-)
-def test_doubts_are_resolved(text: str | bytes) -> None:
-    """Tests that text that only looks suspicious to the fast path (quoted keys, odd spacing, 2^53) is read."""
-    assert isinstance(parse(text), Instance)
-
-
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        ('{"format": "optsched/1", "nodes": [{"id": "a", "slots": 1, "slots": 1}], "tasks": []}', "nodes[0].slots"),
-        ('{"format": "optsched/1", "nodes": [{"id" : "a", "slots": 1, "slots": 1}], "tasks": []}', "nodes[0].slots"),
-        ('{"format": "optsched/1", "nodes": [], "tasks": [], "tasks": []}', "tasks"),
-        ('{"format": "optsched/1", "nodes": [], "tasks": [], "labels": {"a": "", "a": ""}}', "labels.a"),
-        (
-            '{"format": "optsched/1", "nodes": [], "tasks": [], "parameters": {"p": {"q": [{"a": 1, "a": 1}]}}}',
-            "parameters.p.q[0].a",
-        ),
-        ('{"format": "optsched/1", "format": "optsched/1", "nodes": [], "tasks": []}', "format"),
-    ],
-)
-def test_doubled_keys_are_found_on_the_fast_path(text: str, place: str) -> None:
-    """Tests that a key given twice is found wherever it stands, though the typed decoder does not mind."""
-    with pytest.raises(InputError) as caught:
-        parse(text)
-    assert [fault.place for fault in caught.value.faults] == [place]
-
-
 def test_saving_leaves_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a failed save leaves the old file and no other."""
     path = tmp_path / "one.json"
@@ -140,9 +91,9 @@ def test_saving_where_nothing_can_be() -> None:
 
 def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that files past the size limit are refused before they fill the memory, packed or not."""
-    monkeypatch.setattr(files, "LARGEST_FILE", 10_000)
-    monkeypatch.setattr(files, "LARGEST_UNPACKED", 1000)
-    monkeypatch.setattr(files, "LARGEST_RATIO", 1)
+    monkeypatch.setattr(storing, "LARGEST_FILE", 10_000)
+    monkeypatch.setattr(storing, "LARGEST_UNPACKED", 1000)
+    monkeypatch.setattr(storing, "LARGEST_RATIO", 1)
     (tmp_path / "one.json").write_bytes(b" " * 10_001)
     (tmp_path / "one.json.gz").write_bytes(gzip.compress(b" " * 10**6))
     np.savez_compressed(tmp_path / "one.npz", header=np.zeros(10**6))

@@ -35,8 +35,7 @@ from optsched.core.outside import own_traceback
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Number, Value
 from optsched.instances.documents.diagnosis import read_number
-from optsched.instances.documents.storing import write_whole
-from optsched.instances.documents.storing import SUFFIXES
+from optsched.instances.documents.storing import SUFFIXES, write_whole
 from optsched.measuring.gaps import GapReport, frontier_gap_fields, gap_limit, ratio
 from optsched.measuring.printing import Table, percent, render
 from optsched.measuring.records import Run
