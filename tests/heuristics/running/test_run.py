@@ -28,7 +28,7 @@ from optsched.heuristics.running.run import alarm, run_contained
 from optsched.instances.generate import generate
 from optsched.measuring.gaps import gap
 from optsched.measuring.matrix import posable
-from optsched.problems import FairLsap, Latency, Lsap, Problem, problem
+from optsched.problems import FairLsap, Lsap, Problem
 from optsched.processes import Limits, contained
 from optsched.processes.containing import TracedElsewhere
 
@@ -55,20 +55,35 @@ class FirstWaiting(Policy):
         return view.pending[: min(self.at_once, offer.free)].tolist()
 
 
-def test_names_and_problems_that_do_not_fit(posed: Lsap) -> None:
-    """Tests that unknown names and problems that a heuristic does not serve are wrong usage, with what to do."""
-    with pytest.raises(UsageError, match='there is no heuristic "lsap-shed"; did you mean "lsap-sched"'):
-        run(posed, "lsap-shed")
-    served = "lsap, fair-lsap, lsap-fairness, worst-group, flow"
-    with pytest.raises(UsageError, match=f"dl does not serve latency, only {served}"):
-        run(Latency(posed.instance), "dl")
-    with pytest.raises(UsageError, match="lsap-sched is a batch heuristic: it has no rounds"):
-        run(posed, "lsap-sched", max_idle_rounds=3)
-    with pytest.raises(UsageError, match="dl: max_idle_rounds=0: give a number that is 1 or more"):
-        run(posed, "dl", max_idle_rounds=0)
-    for seed in (-1, 1.5, (), True, (3, -1), "1"):
-        with pytest.raises(UsageError, match=r"seed .*: give a whole number"):
-            run(posed, "dl", seed)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("given", "arguments", "complaint"),
+    [
+        ("lsap-shed", {}, 'there is no heuristic "lsap-shed"; did you mean "lsap-sched"'),
+        ("labl", {}, "labl does not serve lsap, only latency"),
+        ("lsap-sched", {"max_idle_rounds": 3}, "lsap-sched is a batch heuristic: it has no rounds"),
+        ("dl", {"max_idle_rounds": 0}, "dl: max_idle_rounds=0: give a number that is 1 or more"),
+        *[("dl", {"seed": seed}, "seed .*: give a whole number") for seed in (-1, 1.5, (), True, (3, -1), "1")],
+        *[("dl", {"time_limit": limit}, "time_limit") for limit in (-1, float("nan"), float("inf"), "3", True)],
+        (3, {}, "3 is no heuristic: give a name, a callable"),
+        ("a b:c", {}, "write it as package.module:function"),
+        (":c", {}, "write it as package.module:function"),
+        ("a:", {}, "write it as package.module:function"),
+        ("a:b:c", {}, "write it as package.module:function"),
+        ("no.such:thing", {}, 'there is no module "no.such"; install it, or put the folder'),
+        ("my_file.py:thing", {}, 'give its name and not its file: "my_file:thing"'),
+        ("math:hypott", {}, 'there is no "hypott" in it; did you mean "hypot"?'),
+        ("math:pi", {}, "3.14.* is no heuristic"),
+        ("fractions:Fraction", {}, r"fractions:Fraction is a class without offer\(offer, view\), which makes a policy"),
+        (by_id, {"nodes": "b"}, r"is called with \(problem, rng\) and its parameters: got an unexpected keyword"),
+        (lambda problem: [], {}, r"is called with \(problem, rng\) and its parameters: too many positional"),
+        (FirstWaiting, {"many": 1}, "is called with its parameters: got an unexpected keyword argument 'many'"),
+        (FirstWaiting(1), {"at_once": 2}, "is called with its parameters: got an unexpected"),
+    ],
+)
+def test_wrong_usage(posed: Lsap, given: Any, arguments: dict[str, Any], complaint: str) -> None:
+    """Tests that what cannot be run as asked is wrong usage, with the mend, before anything runs."""
+    with pytest.raises(UsageError, match=complaint):
+        run(posed, given, **arguments)
 
 
 def test_seed_may_be_a_tuple(posed: Lsap) -> None:
@@ -83,7 +98,6 @@ def test_what_a_run_says(posed: Lsap) -> None:
     online = run(posed, "dl", max_idle_rounds=4)
     assert (online.name, online.error, online.starved, online.rounds) == ("dl", None, False, 1)
     assert dict(online.parameters) == {"reading": "sweep", "max_idle_rounds": 4, "ties": "random"}
-    assert online.seconds >= 0
     batch = run(posed, "lsap-sched", window=2)
     assert dict(batch.parameters) == {"window": 2}
     assert (batch.rounds, batch.idle_slot_time) == (None, None)
@@ -112,8 +126,7 @@ def test_whatever_stands_for_a_heuristic(
     """Tests that functions, partials, lambdas, policies as class and instance, entries and import names all run."""
     monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
     result = run(posed, given, **parameters)
-    assert result.error is None
-    assert result.placement is not None
+    assert (result.error, result.placement is None) == (None, False)
     if not isinstance(given, Heuristic):
         assert dict(result.parameters) == parameters
 
@@ -128,45 +141,7 @@ def test_names_of_own_heuristics() -> None:
 
 def test_infeasible_answer_is_a_result(posed: Lsap) -> None:
     """Tests that overfull slots and tasks left out have violations, not errors."""
-    result = run(posed, by_id)
-    assert result.error is None
-    assert [str(one) for one in posed.violations(result.raise_if_failed())] == ["slots(a) by 1"]
-
-
-@pytest.mark.parametrize(
-    ("given", "complaint"),
-    [
-        (3, "3 is no heuristic: give a name, a callable"),
-        ("a b:c", "write it as package.module:function"),
-        (":c", "write it as package.module:function"),
-        ("a:", "write it as package.module:function"),
-        ("a:b:c", "write it as package.module:function"),
-        ("no.such:thing", 'there is no module "no.such"; install it, or put the folder'),
-        ("my_file.py:thing", 'give its name and not its file: "my_file:thing"'),
-        ("math:hypott", 'there is no "hypott" in it; did you mean "hypot"?'),
-        ("math:pi", "3.14.* is no heuristic"),
-        ("fractions:Fraction", r"fractions:Fraction is a class without offer\(offer, view\), which makes a policy"),
-    ],
-)
-def test_what_is_no_heuristic(posed: Lsap, given: Any, complaint: str) -> None:
-    """Tests that wrong types and names that lead nowhere are wrong usage, with the mend."""
-    with pytest.raises(UsageError, match=complaint):
-        run(posed, given)
-
-
-@pytest.mark.parametrize(
-    ("given", "parameters", "complaint"),
-    [
-        (by_id, {"nodes": "b"}, r"is called with \(problem, rng\) and its parameters: got an unexpected keyword"),
-        (lambda problem: [], {}, r"is called with \(problem, rng\) and its parameters: too many positional"),
-        (FirstWaiting, {"many": 1}, "is called with its parameters: got an unexpected keyword argument 'many'"),
-        (FirstWaiting(1), {"at_once": 2}, "is called with its parameters: got an unexpected"),
-    ],
-)
-def test_call_that_does_not_fit(posed: Lsap, given: Any, parameters: dict[str, Any], complaint: str) -> None:
-    """Tests that a signature which does not take the parameters is wrong usage, told before anything runs."""
-    with pytest.raises(UsageError, match=complaint):
-        run(posed, given, **parameters)
+    assert [str(one) for one in posed.violations(run(posed, by_id).raise_if_failed())] == ["slots(a) by 1"]
 
 
 def test_callable_that_shows_no_signature(posed: Lsap) -> None:
@@ -184,54 +159,35 @@ def _raise(error: BaseException) -> Callable[..., Any]:
     return faulty
 
 
-class Answers(Policy):
+def answers(answer: Any) -> Policy:
     """A policy that always gives the same answer."""
-
-    def __init__(self, answer: Any) -> None:
-        self.answer = answer
-
-    def offer(self, offer: Offer, view: View) -> Any:
-        return self.answer
+    policy = FirstWaiting()
+    policy.offer = lambda offer, view: answer
+    return policy
 
 
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
         (lambda problem, rng: ["a", "b", "n93"], 'answered node "n93" for task "t3": the instance has no such node'),
-        (_raise(ValueError("bad luck")), "raised ValueError: bad luck (/"),
-        (_raise(MemoryError()), "raised MemoryError (/"),
-        (_raise(UsageError("not yours")), "raised optsched.core.errors.UsageError: not yours (/"),
-        (Answers(None), "answered None; give a sequence of tasks"),
-        (Answers([1, 1]), 'answered task "t2" twice'),
-        (Answers([9]), "answered 9, no task of the view, which is no map that waits"),
-        (Answers([0]), 'answered task "t1", which is no map that waits'),
+        (_raise(ValueError("bad luck")), "raised ValueError: bad luck"),
+        (_raise(MemoryError()), "raised MemoryError"),
+        (_raise(UsageError("not yours")), "raised optsched.core.errors.UsageError: not yours"),
+        (answers(None), "answered None; give a sequence of tasks"),
+        (answers([1, 1]), 'answered task "t2" twice'),
+        (answers([9]), "answered 9, no task of the view, which is no map that waits"),
+        (answers([0]), 'answered task "t1", which is no map that waits'),
     ],
 )
 def test_faulty_heuristic_is_reported(posed: Lsap, given: Any, complaint: str) -> None:
     """Tests that nonsense and exceptions are a record with the heuristic's name and what was wrong."""
     result = run(posed, given)
-    assert result.placement is None
-    assert result.error is not None
     assert result.error.startswith(f'heuristic "{result.name}" ')
-    assert complaint.replace("(/", "(") in result.error
+    assert complaint in result.error
     assert "\n" not in result.error
     with pytest.raises(HeuristicFailed) as failed:
         result.raise_if_failed()
     assert str(failed.value) == result.error
-
-
-def test_exception_is_told_with_its_line(posed: Lsap) -> None:
-    """Tests that a report names file and line of the user's own code."""
-
-    def divides(problem: Problem, rng: np.random.Generator) -> Any:
-        return 1 // len(problem.tasks[:0])
-
-    result = run(posed, divides)
-    line = divides.__code__.co_firstlineno + 1
-    assert result.error == (
-        f'heuristic "{result.name}" raised ZeroDivisionError: integer division or modulo by zero '
-        f"({__file__}, line {line})"
-    )
 
 
 def test_interrupts_pass(posed: Lsap) -> None:
@@ -254,13 +210,7 @@ def test_nothing_that_a_heuristic_does_changes_what_it_is_judged_by(posed: Lsap)
     """Tests that the instance is read-only and that the problem handed to a user's code is a copy."""
 
     def vandal(problem: Any, rng: np.random.Generator) -> Any:
-        for array in (
-            problem.capacity,
-            problem.replicas.values,
-            problem.instance.state.idle_slots,
-            problem.instance.workload.replicas.values,
-            problem.tasks,
-        ):
+        for array in (problem.capacity, problem.replicas.values, problem.instance.state.idle_slots, problem.tasks):
             with pytest.raises(ValueError, match="read-only"):
                 array[0] = 1
         problem.tasks = np.zeros(3, dtype=np.int64)
@@ -273,25 +223,11 @@ def test_nothing_that_a_heuristic_does_changes_what_it_is_judged_by(posed: Lsap)
     assert posed.tasks.tolist() == [0, 1, 2]
     assert (posed.levels, posed.count, posed.instance.sha256) == ((0, 1, 1), 3, before)
 
-    loads = Latency(posed.instance)
-
-    def adds_up(problem: Any, rng: np.random.Generator) -> Any:
-        problem.initial_load = problem.initial_load + 5
-        return [0, 1, 1]
-
-    assert loads.evaluate(run(loads, adds_up).raise_if_failed()) == (2, 3)
-
 
 def test_copy_of_the_problem_does_not_warn_again(posed: Lsap) -> None:
     """Tests that a beta which has been warned of is not warned of once more by the copy."""
-    workload = Workload(
-        ["t1"],
-        job=[0],
-        job_ids=["j1"],
-        job_group=[0],
-        group_ids=["g1", "g2"],
-        group_weight=[1, 1],
-    )
+    groups = {"group_ids": ["g1", "g2"], "group_weight": [1, 1]}
+    workload = Workload(["t1"], job=[0], job_ids=["j1"], job_group=[0], **groups)
     with pytest.warns(UserWarning, match="beta=1"):
         fair = FairLsap(Instance.initial(Cluster(["a", "b"]), workload, group_running_tasks=[1, 0]), beta=1)
     assert run(fair, by_id).error is None
@@ -320,6 +256,7 @@ def inside_numpy(problem, rng):
 class Fails:
     def __init__(self, where="offer"):
         self.where = where
+        self.at("init")
 
     def at(self, where):
         if self.where == where:
@@ -351,62 +288,40 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module("my_sched")
 
 
-def _lines(error: BaseException | None) -> list[int]:
-    """Lines of the user's module in a traceback."""
-    assert error is not None
-    frames = traceback.extract_tb(error.__traceback__)
-    return [frame.lineno for frame in frames if frame.filename.endswith("my_sched.py") and frame.lineno is not None]
+def _lines(failing: Callable[[], Any]) -> list[int]:
+    """Lines of the user's module in the traceback of the exception that is the cause of a failure."""
+    with pytest.raises(HeuristicFailed) as failed:
+        failing()
+    frames = traceback.extract_tb(failed.value.__cause__.__traceback__)
+    return [frame.lineno for frame in frames if frame.filename.endswith("my_sched.py")]
 
 
 def test_exception_of_a_user_is_chained(posed: Lsap, broken: Any) -> None:
     """Tests that a user's own exception, with its lines, is the cause of what a test of a scheduler raises."""
     result = run(posed, broken.fails)
-    assert result.error is not None
-    assert "KeyError: 'rack r7'" in result.error
+    assert "KeyError: 'rack r7' (" in result.error
     assert "my_sched.py, line 12)" in result.error
-    with pytest.raises(HeuristicFailed) as failed:
-        result.raise_if_failed()
-    assert isinstance(failed.value.__cause__, KeyError)
-    assert _lines(failed.value.__cause__) == [7, 12]
-    with pytest.raises(HeuristicFailed) as judged:
-        gap(posed, "my_sched:fails").raise_unless_within(0.05)
-    assert _lines(judged.value.__cause__) == [7, 12]
+    assert _lines(result.raise_if_failed) == [7, 12]
+    assert _lines(lambda: gap(posed, "my_sched:fails").raise_unless_within(0.05)) == [7, 12]
+    with pytest.raises(HeuristicFailed, match="answered None") as nonsense:
+        run(posed, lambda problem, rng: None).raise_if_failed()
+    assert nonsense.value.__cause__ is None
 
 
 def test_line_of_a_user_whose_library_raised(posed: Lsap, broken: Any) -> None:
     """Tests that the user's own line is shown where it is a library that raised, and the library's place after it."""
-    done = run(posed, broken.inside_numpy).error
-    assert done is not None
-    assert "my_sched.py, line 16; raised in " in done
-    assert "linalg" in done.rpartition("raised in")[2]
+    shown, _, place = run(posed, broken.inside_numpy).error.rpartition("; raised in ")
+    assert shown.endswith("my_sched.py, line 16")
+    assert "linalg" in place
 
 
-@pytest.mark.parametrize("where", ["start", "offer", "notify", "answer"])
+@pytest.mark.parametrize("where", ["init", "start", "offer", "notify", "answer"])
 def test_exception_of_a_policy_is_chained(posed: Lsap, broken: Any, where: str) -> None:
     """Tests the same of each method of a policy, and of what it answers."""
     result = run(posed, broken.Fails, where=where)
-    assert result.error is not None
     assert f"ZeroDivisionError: {where}" in result.error
     assert "my_sched.py, line " in result.error
-    with pytest.raises(HeuristicFailed) as failed:
-        result.raise_if_failed()
-    assert isinstance(failed.value.__cause__, ZeroDivisionError)
-    assert _lines(failed.value.__cause__)
-
-
-def test_exception_of_making_a_policy_is_chained(posed: Lsap) -> None:
-    """Tests the same of the constructor, and that what is merely nonsense has no cause."""
-
-    class Unmade(FirstWaiting):
-        def __init__(self) -> None:
-            raise OSError("no licence")
-
-    with pytest.raises(HeuristicFailed, match="no licence") as failed:
-        run(posed, Unmade).raise_if_failed()
-    assert isinstance(failed.value.__cause__, OSError)
-    with pytest.raises(HeuristicFailed, match="answered None") as nonsense:
-        run(posed, lambda problem, rng: None).raise_if_failed()
-    assert nonsense.value.__cause__ is None
+    assert _lines(result.raise_if_failed)
 
 
 @pytest.mark.parametrize(
@@ -442,23 +357,14 @@ def test_every_heuristic_is_tried() -> None:
 
 
 @pytest.mark.parametrize(("posed", "name"), SERVED)
-def test_heuristics_of_the_list_end_at_the_limit(posed: str, name: str) -> None:
-    """Tests that without time a run is a record with its error and no placement, and no exception."""
+def test_limits_of_heuristics_of_the_list(posed: str, name: str) -> None:
+    """Tests that a run without time is a record with its error, and that that one not reached changes nothing."""
     done = run(POSED[posed], name, time_limit=0)
-    assert done.out_of_time == 0
-    assert done.placement is None
+    assert (done.out_of_time, done.placement) == (0, None)
     assert done.error == f'heuristic "{name}" was out of time after 0 s'
-
-
-@pytest.mark.parametrize(("posed", "name"), SERVED)
-def test_a_limit_that_is_not_reached_changes_nothing(posed: str, name: str) -> None:
-    """Tests that under a limit the same placement comes out as without."""
     free, limited = run(POSED[posed], name, seed=1), run(POSED[posed], name, seed=1, time_limit=1000)
-    assert free.placement is not None
-    assert limited.placement is not None
     assert limited.placement.nodes.tolist() == free.placement.nodes.tolist()
-    assert limited.out_of_time is None
-    assert limited.error is None
+    assert (limited.out_of_time, limited.error) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -500,29 +406,13 @@ def test_what_highs_left_at_the_limit_is_no_placement(posed: str, name: str, mon
     assert cut
 
 
-@pytest.mark.parametrize("limit", [-1, float("nan"), float("inf"), "3", True])
-def test_wrong_limits(limit: Any) -> None:
-    """Tests that what is no number of seconds is wrong usage."""
-    with pytest.raises(UsageError, match="time_limit"):
-        run(POSED["lsap"], "dl", time_limit=limit)
-
-
-def test_earlier_deadline_is_for_whoever_set_it() -> None:
-    """Tests that a run within a past deadline raises instead of making a record of a limit that was not its own."""
-    with deadline(0), pytest.raises(OutOfTime):
-        run(POSED["lsap"], "dl", time_limit=1000)
-    with deadline(0), pytest.raises(OutOfTime):
-        run(POSED["lsap"], "dl")
-
-
-def test_out_of_time_without_a_limit_passes() -> None:
-    """Tests that an OutOfTime that no limit explains is no record of one."""
-
-    def early(problem: Problem, rng: np.random.Generator) -> list[int]:
-        raise OutOfTime("out of time")
-
+def test_time_that_no_limit_of_the_run_explains() -> None:
+    """Tests that a deadline of whoever called, and an OutOfTime of the heuristic's own, are raised and not recorded."""
+    for limit in (1000, None):
+        with deadline(0), pytest.raises(OutOfTime):
+            run(POSED["lsap"], "dl", time_limit=limit)
     with pytest.raises(OutOfTime):
-        run(POSED["lsap"], early)
+        run(POSED["lsap"], _raise(OutOfTime("out of time")))
 
 
 # A user's own code ------------------------------------------------------------------------------------------------
@@ -541,9 +431,8 @@ def restored() -> Iterator[None]:
 
 def endless(problem: Problem, rng: np.random.Generator) -> list[int]:
     """Counts for ever."""
-    for _ in itertools.count():
+    while True:
         pass
-    return []
 
 
 def stubborn(problem: Problem, rng: np.random.Generator) -> list[int]:
@@ -551,8 +440,7 @@ def stubborn(problem: Problem, rng: np.random.Generator) -> list[int]:
     try:
         endless(problem, rng)
     except Exception:
-        endless(problem, rng)
-    return []
+        return endless(problem, rng)
 
 
 class Endless:
@@ -569,9 +457,7 @@ class Endless:
 def test_own_code_is_broken_off(own: Any) -> None:
     """Tests that a user's endless loop ends, also in a policy, and where it catches the exception the second time."""
     done = run(POSED["lsap"], own, time_limit=0.05)
-    assert done.out_of_time == 0.05
-    assert done.placement is None
-    assert done.error is not None
+    assert (done.out_of_time, done.placement) == (0.05, None)
     assert done.error.endswith("was out of time after 0.05 s")
 
 
@@ -642,21 +528,14 @@ def test_imports_and_highs_are_not_broken_off() -> None:
 @pytest.mark.usefixtures("restored")
 def test_ctrl_c_within_own_code_passes() -> None:
     """Tests that Ctrl-C ends a run under a limit as it does one without."""
-
-    def pressed(problem: Problem, rng: np.random.Generator) -> list[int]:
-        signal.raise_signal(signal.SIGINT)
-        return []
-
     with pytest.raises(KeyboardInterrupt):
-        run(POSED["lsap"], pressed, time_limit=1000)
+        run(POSED["lsap"], lambda problem, rng: signal.raise_signal(signal.SIGINT), time_limit=1000)
 
 
 def test_gap_of_a_heuristic_out_of_time() -> None:
     """Tests that a report tells of it and keeps the reference, and that no limit on the gap is met."""
-    report = gap(problem("lsap", INSTANCE), "dl", reference=gap(POSED["lsap"], "dl").reference, time_limit=0)
-    assert report.run.out_of_time == 0
-    assert report.reference.kind == "optimum"
-    assert not report.within("inf")
+    report = gap(POSED["lsap"], "dl", reference=gap(POSED["lsap"], "dl").reference, time_limit=0)
+    assert (report.run.out_of_time, report.reference.kind, report.within("inf")) == (0, "optimum", False)
 
 
 @pytest.fixture(name="problem")
@@ -666,15 +545,13 @@ def _problem() -> Problem:
     return posed
 
 
-@pytest.mark.parametrize("name", ["dl", "lsap-sched", "rand", "fifo"])
+@pytest.mark.parametrize("name", ["dl", "lsap-sched"])
 def test_same_as_without(problem: Problem, name: str) -> None:
     """Tests that a run in a process of its own gives what it gives here, seeds and parameters included."""
     given: dict[str, Any] = {"max_idle_rounds": 7} if HEURISTICS[name].online else {}
     here = run(problem, name, 5, **given)
     with contained(Limits(60)):
         there = run(problem, name, 5, **given)
-    assert here.placement is not None
-    assert there.placement is not None
     assert there.placement.nodes.tolist() == here.placement.nodes.tolist()
     assert (there.parameters, there.rounds, there.idle_slot_time) == (here.parameters, here.rounds, here.idle_slot_time)
     assert (there.error, there.ended, there.cause) == (None, None, None)
@@ -698,11 +575,8 @@ def test_hostile_heuristics(problem: Problem, name: str, ended: str | None, mess
     limits = Limits(0.5) if ended == "out-of-time" else Limits(60, 400)
     with contained(limits):
         found = run(problem, getattr(hostile_heuristics, name))
-    assert found.placement is None
-    assert found.ended == ended
-    assert found.error is not None
+    assert (found.placement, found.ended, found.out_of_time) == (None, ended, None)
     assert found.error.startswith(f'heuristic "hostile_heuristics:{name}" {message}')
-    assert found.out_of_time is None
     if ended is None:
         assert isinstance(found.cause, TracedElsewhere)
         assert "hostile_heuristics.py" in found.cause.trace
@@ -712,8 +586,7 @@ def test_deadline_that_heuristics_look_at(problem: Problem) -> None:
     """Tests that a limit on time that is softer than the kill is reported as it is without."""
     with contained(Limits(60)):
         found = run(problem, hostile_heuristics.sleeps, time_limit=0.1)
-    assert found.out_of_time == 0.1
-    assert found.ended is None
+    assert (found.out_of_time, found.ended) == (0.1, None)
 
 
 def test_heuristics_of_no_module(problem: Problem) -> None:
@@ -723,7 +596,6 @@ def test_heuristics_of_no_module(problem: Problem) -> None:
         assert run(problem, lambda problem, rng: [offset] + [None] * (len(problem.tasks) - 1)).placement is not None
         lock = threading.Lock()
         found = run(problem, lambda problem, rng: lock.acquire())
-    assert found.error is not None
     assert "cannot be sent to another process: TypeError" in found.error
     assert found.error.endswith("give what can be pickled, such as a function or class of a module")
 
