@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from optsched.core.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
-from optsched.heuristics.running.base import Event, Offer, View
+from optsched.heuristics.running.base import Event, Offer, Policy, View
 from optsched.heuristics.running.driver import drive
 from optsched.problems import Lsap, Problem
 from optsched.problems.transmission_maps import TransmissionMaps
@@ -101,3 +102,9 @@ def order(policy: Any, view: View, offers: int, node: int = 0) -> list[int]:
             status[task] = RUNNING
             policy.notify(Event(0.0, "task-started", task), view)
     return started
+
+
+def answering(answer: Callable[[Offer, View], Any], **attributes: Any) -> Policy:
+    """A policy that answers an offer with `answer(offer, view)`."""
+    kind: type[Policy] = type("Answering", (Policy,), {"offer": staticmethod(answer), **attributes})
+    return kind()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from over_time import arriving
+from policy_cases import answering
 
 from optsched.core.errors import HeuristicFailed, MissingField, UsageError
 from optsched.core.instance import (
@@ -29,7 +31,7 @@ from optsched.core.instance import (
 )
 from optsched.core.placement import MICRO
 from optsched.heuristics import HEURISTICS
-from optsched.heuristics.running.base import Event, Offer, Policy, View
+from optsched.heuristics.running.base import Offer, Policy, View
 from optsched.heuristics.running.course import NEVER, WAKE, Progress, Service
 from optsched.heuristics.running.known import posed_on
 from optsched.measuring.timelines import regret
@@ -40,26 +42,20 @@ from optsched.simulating.services import Levels, Recorded
 from optsched.testing.policies import drawn_snapshot
 
 
+def first(offer: Offer, view: View) -> Sequence[int]:
+    """The first task that waits."""
+    return view.pending_of(offer.kind)[:1].tolist()
+
+
 class First(Policy):
-    """The first task that waits; a user's own policy of a few lines."""
+    """A user's own policy of a few lines."""
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        return view.pending_of(offer.kind)[:1].tolist()
+        return first(offer, view)
 
 
-class Told(First):
-    """The same, and it keeps what it was told, and when it was offered what."""
-
-    def __init__(self) -> None:
-        self.events: list[tuple[float, str, int]] = []
-        self.offered: list[tuple[float, int, str, int]] = []
-
-    def notify(self, event: Event, view: View) -> None:
-        self.events.append((event.time, event.what, event.index))
-
-    def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        self.offered.append((offer.time, offer.node, offer.kind, offer.free))
-        return super().offer(offer, view)
+#: Starts nothing.
+IDLE = answering(lambda offer, view: ())
 
 
 def on(workload: Workload, **cluster: Any) -> Instance:
@@ -93,9 +89,15 @@ def test_heartbeats_fill_all_slots_or_start_one_task() -> None:
 def test_a_policy_is_told_all_that_happens() -> None:
     """Tests events and offers, and that a heartbeat at which nothing can be offered costs no offer."""
     workload = lasting(7, 5, 1, job=[0, 0, 1], job_ids=["a", "b"], arrival=[0, 8], kind=[0, 1, 0])
-    policy = Told()
+    events, offered = [], []
+
+    def offer(offer: Offer, view: View) -> Sequence[int]:
+        offered.append((offer.time, offer.node, offer.kind, offer.free))
+        return first(offer, view)
+
+    policy = answering(offer, notify=lambda self, event, view: events.append((event.time, event.what, event.index)))
     engine = run(on(workload, slots=[1], reduce_slots=[1]), policy, slowstart=Fraction(1))
-    assert policy.events == [
+    assert events == [
         (0, "task-started", 0),
         (7, "task-finished", 0),
         (7, "task-released", 1),
@@ -105,8 +107,7 @@ def test_a_policy_is_told_all_that_happens() -> None:
         (10, "task-finished", 2),
         (14, "task-finished", 1),
     ]
-    assert policy.offered == [(0, 0, "map", 1), (9, 0, "map", 1), (9, 0, "reduce", 1)]
-    assert engine.offers == 3
+    assert offered == [(0, 0, "map", 1), (9, 0, "map", 1), (9, 0, "reduce", 1)]
     assert [what for _, what, *_ in engine.record].count(RELEASED) == 1
 
 
@@ -177,26 +178,24 @@ def test_a_service_changes_its_mind() -> None:
     assert engine.end == [12 * MICRO, 14 * MICRO, 16 * MICRO]
 
 
+class Ends(Levels):
+    """Answers the same ends at each start."""
+
+    def __init__(self, *answers: Any) -> None:
+        super().__init__()
+        self.answers = answers
+
+    def started(self, task: int, node: int, now: int) -> Any:
+        return [(task, end) for end in self.answers]
+
+
 @pytest.mark.parametrize("end", [-1, 0.5, True, None, 2**60])
 def test_an_answer_of_a_service_that_is_no_time(end: Any) -> None:
-    """Tests that ends in the past, and what is no whole number, are reported with the service and the task."""
-
-    class Wrong(Levels):
-        def started(self, task: int, node: int, now: int) -> Any:
-            return [(task, end)]
-
-    with pytest.raises(HeuristicFailed, match=r'the service Wrong answers .* for "t0" at 0; give whole microseconds'):
-        Engine(Stage(on(lasting(1), slots=[1])), First(), Wrong(), Rules()).run()
-
-
-def test_numpy_numbers_are_times() -> None:
-    """Tests that a service may answer with numpy's integers."""
-
-    class Numpy(Levels):
-        def started(self, task: int, node: int, now: int) -> Any:
-            return [(task, np.int64(now + 5))]
-
-    assert run(on(lasting(1), slots=[1]), First(), Numpy()).end == [5]
+    """Tests that ends in the past, and what is no whole number, are reported; numpy's integers are times."""
+    instance = on(lasting(1), slots=[1])
+    with pytest.raises(HeuristicFailed, match=r'the service Ends answers .* for "t0" at 0; give whole microseconds'):
+        Engine(Stage(instance), First(), Ends(end), Rules()).run()
+    assert run(instance, First(), Ends(np.int64(5))).end == [5]
 
 
 def test_progress_is_seen_at_heartbeats() -> None:
@@ -209,32 +208,22 @@ def test_progress_is_seen_at_heartbeats() -> None:
             read = np.array([beats[0] / MICRO])
             return Progress(np.array([0]), read, np.array([0]), 2 * read)
 
-    class Seeing(First):
-        def __init__(self) -> None:
-            self.read: list[tuple[float, float]] = []
+    seen = []
 
-        def offer(self, offer: Offer, view: View) -> Sequence[int]:
-            self.read.append((offer.time, float(view.bytes_read[0])))
-            assert not offer.time or view.emitted[0] == 2 * view.bytes_read[0]
-            return super().offer(offer, view)
+    def seeing(offer: Offer, view: View) -> Sequence[int]:
+        seen.append((offer.time, float(view.bytes_read[0])))
+        assert not offer.time or view.emitted[0] == 2 * view.bytes_read[0]
+        return first(offer, view)
 
     shuffle = Shuffle([0], [3], [99.0])
     jobs: dict[str, Any] = {"job": [0, 1, 2, 0], "job_ids": ["a", "b", "c"], "arrival": [0, 3, 7]}
     workload = lasting(30, 1, 1, 1, kind=[0, 0, 0, 1], shuffle=shuffle, **jobs)
-    seeing = Seeing()
-    run(on(workload, slots=[2]), seeing, Reading())
-    assert [time for time, _ in seeing.read] == [0, 3, 9, 30]
-    assert [read for _, read in seeing.read[1:]] == [3, 9, 30]
+    run(on(workload, slots=[2]), answering(seeing), Reading())
+    assert seen[0][0] == 0
+    assert seen[1:] == [(3, 3), (9, 9), (30, 30)]
 
 
 # Runs that would never end -----------------------------------------------------------------------------------------
-
-
-class Never(Policy):
-    """Starts nothing, by a class of three lines."""
-
-    def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        return ()
 
 
 def said(instance: Instance, policy: Any, service: Service | None = None, **rules: Any) -> str:
@@ -252,9 +241,9 @@ def test_a_policy_that_never_starts_anything(heartbeat: int) -> None:
         '2 maps wait ("t0", "t1"): the policy started nothing in 100 rounds of offers while nothing ran; it must start '
         'what view.pending_of("map") has, or say that it waits (waits_seconds, waits_rounds)'
     )
-    assert said(on(lasting(1, 1), slots=[1, 2]), Never(), heartbeat=heartbeat) == text
+    assert said(on(lasting(1, 1), slots=[1, 2]), IDLE, heartbeat=heartbeat) == text
     later = lasting(1, 1, job=[0, 1], job_ids=["a", "b"], arrival=[0, 10**6])
-    assert said(on(later, slots=[1, 2]), Never(), heartbeat=heartbeat) == text
+    assert said(on(later, slots=[1, 2]), IDLE, heartbeat=heartbeat) == text
 
 
 def test_slots_that_there_are_none_of() -> None:
@@ -277,107 +266,67 @@ def test_slots_that_there_are_none_of() -> None:
 
 def test_a_service_that_never_ends_a_task() -> None:
     """Tests the words where a running task has no end."""
-
-    class Endless(Levels):
-        def started(self, task: int, node: int, now: int) -> Any:
-            return ()
-
-    blamed = ": the service Endless gives no end; a service must answer one for each task (a rate of 0 gives none)"
-    assert said(on(lasting(1), slots=[1]), First(), Endless()) == f'1 task runs for ever ("t0"){blamed}'
-    shown = said(on(lasting(*[1] * 9), slots=[5]), First(), Endless())
+    blamed = ": the service Ends gives no end; a service must answer one for each task (a rate of 0 gives none)"
+    assert said(on(lasting(1), slots=[1]), First(), Ends()) == f'1 task runs for ever ("t0"){blamed}'
+    shown = said(on(lasting(*[1] * 9), slots=[5]), First(), Ends())
     assert shown == (
         f'5 tasks run for ever ("t0", "t1", "t2" and 2 more){blamed}; '
         '4 maps wait ("t5", "t6", "t7" and 1 more), and no slot for maps ever becomes free'
     )
     # The reduce runs on for the map, which is the service's.
     late = lasting(1, 1, kind=[0, 1], job=[0, 0], job_ids=["a"])
-    assert (
-        said(on(late, slots=[1]), First(), Endless(), slowstart=Fraction(0)) == f'1 task runs for ever ("t0"){blamed}'
-    )
+    assert said(on(late, slots=[1]), First(), Ends(), slowstart=Fraction(0)) == f'1 task runs for ever ("t0"){blamed}'
 
 
 @pytest.mark.parametrize("service", ["levels", "transfer", "rates"])
 def test_a_policy_that_starts_no_maps(service: str) -> None:
     """Tests that the policy is blamed, not the service, where a reduce runs until maps end that nobody starts."""
-
-    class Reduces(First):
-        def offer(self, offer: Offer, view: View) -> Sequence[int]:
-            return super().offer(offer, view) if offer.kind == "reduce" else ()
-
+    policy = answering(lambda offer, view: first(offer, view) if offer.kind == "reduce" else ())
     cluster = Cluster(["a"], slots=[2], reduce_slots=[1], rate_process=[9], topology=Topology("distance", [[0.0]]))
-    sent = Shuffle([0, 1], [2, 2], [3.0, 4.0])
-    workload = Workload(
-        ["m1", "m2", "r"],
-        kind=[0, 0, 1],
-        job=[0, 0, 0],
-        job_ids=["j"],
-        duration=[1, 1, 1],
-        size=[1, 1, 1],
-        shuffle=sent,
-    )
+    columns = {"kind": [0, 0, 1], "job": [0, 0, 0], "job_ids": ["j"], "size": [1, 1, 1]}
+    workload = lasting(1, 1, 1, **columns, shuffle=Shuffle([0, 1], [2, 2], [3.0, 4.0]))
     for heartbeat in (0, 3):
-        run = simulate(Instance(cluster, workload), Reduces, service, heartbeat=heartbeat, slowstart=0)
+        run = simulate(Instance(cluster, workload), policy, service, heartbeat=heartbeat, slowstart=0)
         assert run.unfinished == (
-            '2 maps wait ("m1", "m2"): the policy started nothing in 100 rounds of offers while nothing else ran; it '
+            '2 maps wait ("t0", "t1"): the policy started nothing in 100 rounds of offers while nothing else ran; it '
             'must start what view.pending_of("map") has, or say that it waits (waits_seconds, waits_rounds); '
-            '1 reduce runs until all maps of its job have ended ("r")'
+            '1 reduce runs until all maps of its job have ended ("t2")'
         )
-        with pytest.raises(HeuristicFailed, match=r'^under policy "tests.*Reduces": 2 maps wait'):
+        with pytest.raises(HeuristicFailed, match=r'^under policy ".*Answering": 2 maps wait'):
             run.raise_if_unfinished()
 
 
 def test_patience() -> None:
     """Tests that a policy that says how long it may let everything stand still is given that time."""
 
-    class Late(First):
-        waits_seconds = 1000.0
-
-        def offer(self, offer: Offer, view: View) -> Sequence[int]:
-            return super().offer(offer, view) if offer.time >= 900 else ()
+    def late(waits_seconds: float) -> Policy:
+        return answering(
+            lambda offer, view: first(offer, view) if offer.time >= 900 else (), waits_seconds=waits_seconds
+        )
 
     instance = on(lasting(1), slots=[1])
-    assert run(instance, Late()).start == [900 * MICRO]
-    assert run(instance, Late(), heartbeat=0).start == [1000 * MICRO]
-    Late.waits_seconds = 0.0
-    assert "started nothing" in said(instance, Late())
+    assert run(instance, late(1000)).start == [900 * MICRO]
+    assert run(instance, late(1000), heartbeat=0).start == [1000 * MICRO]
+    assert "started nothing" in said(instance, late(0))
+    everyday = answering(first, patience=None)  # an attribute with an everyday name is a policy's own
+    assert run(instance, everyday).end == [MICRO]
 
 
 @pytest.mark.parametrize("heartbeat", [0, 3 * MICRO])
 def test_offers_that_are_let_pass_on_purpose(heartbeat: int) -> None:
     """Tests that a policy that says how many rounds of offers it may let pass is offered slots in all of them."""
 
-    class Waits(First):
-        waits_rounds = 250
-
-        def start(self, view: View, rng: np.random.Generator) -> None:
-            self.passed = 0
-
-        def offer(self, offer: Offer, view: View) -> Sequence[int]:
-            self.passed += 1
-            return super().offer(offer, view) if self.passed > self.waits_rounds else ()
+    def waiting(passed: int, waits_rounds: int) -> Policy:
+        offers = itertools.count(1)
+        return answering(
+            lambda offer, view: first(offer, view) if next(offers) > passed else (), waits_rounds=waits_rounds
+        )
 
     instance = on(lasting(1), slots=[1])
-    engine = run(instance, Waits(), heartbeat=heartbeat)
-    assert (engine.end[0] < NEVER, engine.starved) == (True, False)
-    Waits.waits_rounds = 99
-    assert run(instance, Waits(), heartbeat=heartbeat).end[0] < NEVER
-
-    class Never(First):
-        waits_rounds = 2**60
-
-        def offer(self, offer: Offer, view: View) -> Sequence[int]:
-            return ()
-
-    assert "started nothing in 20000 rounds" in said(instance, Never(), Levels(), heartbeat=heartbeat)
-
-
-def test_what_a_policy_of_ones_own_calls_patience() -> None:
-    """Tests that an attribute with an everyday name is a policy's own."""
-
-    class Own(First):
-        patience = None
-
-    assert run(on(lasting(1), slots=[1]), Own()).end[0] < NEVER
+    for passed, rounds in ((250, 250), (99, 99)):
+        assert run(instance, waiting(passed, rounds), heartbeat=heartbeat).end[0] < NEVER
+    text = "started nothing in 20000 rounds"
+    assert text in said(instance, waiting(2**60, 2**60), heartbeat=heartbeat)
 
 
 @pytest.mark.parametrize(("name", "heartbeat"), [("fair", 0), ("fair", 3), ("delay", 0)])
@@ -435,14 +384,9 @@ def test_a_job_that_comes_long_after_the_last() -> None:
     """Tests that the time in which nothing waited is no time in which a policy started nothing."""
     workload = lasting(1, 1, job=[0, 1], job_ids=["a", "b"], arrival=[0, 10**6])
 
-    class Second(First):
-        offers = 0
-
-        def offer(self, offer: Offer, view: View) -> Sequence[int]:
-            self.offers += 1
-            return super().offer(offer, view) if self.offers % 2 == 0 else ()
-
-    assert run(on(workload, slots=[1]), Second()).start == [3 * MICRO, 1_000_005 * MICRO]
+    declined = itertools.cycle([True, False])
+    second = answering(lambda offer, view: () if next(declined) else first(offer, view))
+    assert run(on(workload, slots=[1]), second).start == [3 * MICRO, 1_000_005 * MICRO]
 
 
 # What a policy may do ----------------------------------------------------------------------------------------------
@@ -451,31 +395,19 @@ def test_a_job_that_comes_long_after_the_last() -> None:
 def test_a_policy_that_starts_what_it_cannot() -> None:
     """Tests the words where a policy starts a task twice, a reduce that is held, or more than a node has slots for."""
 
-    class Twice(Policy):
-        def offer(self, offer: Offer, view: View) -> Sequence[int]:
-            return [0]
-
-    class Many(Policy):
-        def offer(self, offer: Offer, view: View) -> Sequence[int]:
-            return view.pending.tolist()
-
-    class Early(Policy):
-        def offer(self, offer: Offer, view: View) -> Sequence[int]:
-            return [1] if offer.kind == "reduce" else [0]
-
-    def failed(policy: Policy, instance: Instance) -> str:
+    def failed(answer: Callable[[Offer, View], Any], instance: Instance) -> str:
         with pytest.raises(HeuristicFailed) as caught:
-            Engine(Stage(instance), policy, Levels(), Rules()).run()
+            Engine(Stage(instance), answering(answer), Levels(), Rules()).run()
         return str(caught.value)
 
-    instance = on(lasting(1, 1), slots=[2])
-    assert failed(Twice(), instance).startswith(
-        'on an offer of node "n0" answered task "t0", which is no map that waits'
-    )
-    assert failed(Many(), on(lasting(1, 1), slots=[1])).endswith("answered 2 tasks, more than the 1 free slot")
-    held = lasting(9, 1, 1, kind=[0, 1, 1], job=[0, 0, -1], job_ids=["a"])
-    early = failed(Early(), on(held, slots=[1], reduce_slots=[1]))
-    assert early.startswith('on an offer of node "n0" answered task "t1", which is no reduce that waits')
+    wrong = 'on an offer of node "n0" answered task "'
+    twice = failed(lambda offer, view: [0], on(lasting(1, 1), slots=[2]))
+    assert twice.startswith(f'{wrong}t0", which is no map that waits')
+    many = failed(lambda offer, view: view.pending.tolist(), on(lasting(1, 1), slots=[1]))
+    assert many.endswith("answered 2 tasks, more than the 1 free slot")
+    held = on(lasting(9, 1, 1, kind=[0, 1, 1], job=[0, 0, -1], job_ids=["a"]), slots=[1], reduce_slots=[1])
+    early = failed(lambda offer, view: [1] if offer.kind == "reduce" else [0], held)
+    assert early.startswith(f'{wrong}t1", which is no reduce that waits')
 
 
 def test_answers_of_observers() -> None:
@@ -497,37 +429,24 @@ LOSSES = [("n1", 5, 20), ("n2", 7.5, 9), ("n1", 40, 61), ("n3", 30, None)]
 
 def test_a_lost_node() -> None:
     """Tests by hand a map that runs again, one whose output is fetched no more and one whose output is still needed."""
-    workload = Workload(
-        ["m1", "m2", "m3", "r"],
-        kind=[0, 0, 0, 1],
-        job=[0, 0, 1, 0],
-        job_ids=["with", "without"],
-        duration=[4, 9, 3, 2],
+    workload = lasting(4, 9, 3, 2, kind=[0, 0, 0, 1], job=[0, 0, 1, 0], job_ids=["with", "without"])
+    on_a = answering(  # at first
+        lambda offer, view: first(offer, view) if not offer.node or offer.kind == "reduce" or offer.time >= 6 else ()
     )
-    instance = Instance(Cluster(["a", "b"], slots=[2, 1], reduce_slots=[0, 1]), workload)
-
-    class OnA:
-        """The first that waits, at first on `a` alone."""
-
-        def offer(self, offer: Any, view: Any) -> list[int]:
-            first: list[int] = view.pending_of(offer.kind)[:1].tolist()
-            return first if offer.node == 0 or offer.kind == "reduce" or offer.time >= 6 else []
-
-    run = simulate(instance, OnA, heartbeat=0, slowstart=0, losses=[("a", 8, 10)])
-    # m1 and m2 begin on a at 0; m1 ends at 4, m3 runs from 4 to 7; m1's output is needed, m3's is not.
-    assert run.attempts.to_dict("records") == [
-        {"task_id": "m1", "job_id": "with", "kind": "map", "node": "a"}
-        | {"starting_time": 0, "finish_time": 4, "lost_time": 8},
-        {"task_id": "m2", "job_id": "with", "kind": "map", "node": "a"}
-        | {"starting_time": 0, "finish_time": pytest.approx(float("nan"), nan_ok=True), "lost_time": 8},
-    ]
+    losses = [("n0", 8, 10)]
+    run = simulate(on(workload, slots=[2, 1], reduce_slots=[0, 1]), on_a, heartbeat=0, slowstart=0, losses=losses)
+    # t0 and t1 begin on n0 at 0; t0 ends at 4, t2 runs from 4 to 7; t0's output is needed, t2's is not.
+    assert list(run.attempts) == ["task_id", "job_id", "kind", "node", "starting_time", "finish_time", "lost_time"]
+    assert str(run.attempts.values.tolist()) == (
+        "[['t0', 'with', 'map', 'n0', 0.0, 4.0, 8.0], ['t1', 'with', 'map', 'n0', 0.0, nan, 8.0]]"
+    )
     assert run.schedule.starts.tolist() == [8 * MICRO, 10 * MICRO, 4 * MICRO, 0]
     assert (run.end / MICRO).tolist() == [12, 19, 7, 19]
     assert run.unfinished == ""
     events = run.events
     assert events["event"].tolist().count("task-returned") == 2
     lost = events[events["event"].isin(["node-lost", "node-back"])]
-    assert lost[["time", "node"]].values.tolist() == [[8, "a"], [10, "a"]]
+    assert lost[["time", "node"]].values.tolist() == [[8, "n0"], [10, "n0"]]
     assert lost["task"].isna().all()
 
 
@@ -535,29 +454,26 @@ def test_a_lost_node() -> None:
 @pytest.mark.parametrize("heartbeat", [3, 0])
 def test_runs_with_losses(policy: str, heartbeat: float) -> None:
     """Tests for every policy that all ends, nothing on a lost node, and that snapshots are what observers saw."""
-    for seed in range(1):
-        seen: list[Instance] = []
+    seen: list[Instance] = []
 
-        def observe(time: float, stage: Any, decision: Any, seen: list[Instance] = seen) -> None:
-            if decision.tasks:
-                seen.append(decision.before.instance)
+    def observe(time: float, stage: Any, decision: Any) -> None:
+        if decision.tasks:
+            seen.append(decision.before.instance)
 
-        run = simulate(arriving(seed), policy, heartbeat=heartbeat, seed=seed, losses=LOSSES, observers=[observe])
-        assert run.unfinished == ""
-        assert (run.end < NEVER).all()
-        assert (run.end >= run.schedule.starts).all()
-        spans = [
-            (row.node, row.starting_time, min(row.lost_time, np.nan_to_num(row.finish_time, nan=np.inf)))
-            for row in run.attempts.itertuples()
-        ] + [(row.node, row.starting_time, row.finish_time) for row in run.tasks.itertuples()]
-        for name, lost, back in LOSSES:
-            for node, start, end in spans:
-                assert node != name or end <= lost or start >= (np.inf if back is None else back)
-        first = {(inst.time, int((inst.state.status == RUNNING).sum())): inst for inst in reversed(seen)}
-        for position, time, _, _ in run.decisions():
-            snapshot = run.snapshot(position, time)
-            key = snapshot.time, int((snapshot.state.status == RUNNING).sum())
-            assert first[key].sha256 == snapshot.sha256
+    run = simulate(arriving(0), policy, heartbeat=heartbeat, losses=LOSSES, observers=[observe])
+    assert run.unfinished == ""
+    spans = [
+        (row.node, row.starting_time, min(row.lost_time, np.nan_to_num(row.finish_time, nan=np.inf)))
+        for row in run.attempts.itertuples()
+    ] + [(row.node, row.starting_time, row.finish_time) for row in run.tasks.itertuples()]
+    for name, lost, back in LOSSES:
+        for node, start, end in spans:
+            assert node != name or end <= lost or start >= (np.inf if back is None else back)
+    first = {(inst.time, int((inst.state.status == RUNNING).sum())): inst for inst in reversed(seen)}
+    for position, time, _, _ in run.decisions():
+        snapshot = run.snapshot(position, time)
+        key = snapshot.time, int((snapshot.state.status == RUNNING).sum())
+        assert first[key].sha256 == snapshot.sha256
     with pytest.raises(UsageError, match="regret: nodes were lost in this run"):
         regret(run, "lsap")
 
@@ -589,35 +505,37 @@ def test_replicas_of_a_lost_node_are_not_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("loss", "message"),
+    ("losses", "message"),
     [
-        (("n9", 1, 2), 'losses: there is no node "n9"'),
-        ((9, 1, 2), "losses: (9, 1, 2); give a node, when it is lost, and when it is back"),
-        (("n1", 1), "losses: ('n1', 1); give a node"),
-        (("n1", "x", 2), "losses: ('n1', 'x', 2); give a node"),
-        (("n1", 2, 2), "a node is lost once the run has begun, and comes back later"),
-        (("n1", -1, 2), "a node is lost once the run has begun"),
-        (("n1", float("inf"), None), "give a node, when it is lost"),
-        (("n1", 1e300, None), "a time is at most 2^53 microseconds"),
-        (("n1", 1, 1e12), "a time is at most 2^53 microseconds"),
+        (None, "losses: must be a list, not None; give a node, when it is lost"),
+        ([("n9", 1, 2)], 'losses: there is no node "n9"'),
+        ([(9, 1, 2)], "losses: (9, 1, 2); give a node, when it is lost, and when it is back"),
+        ([("n1", 1)], "losses: ('n1', 1); give a node"),
+        ([("n1", "x", 2)], "losses: ('n1', 'x', 2); give a node"),
+        ([("n1", 2, 2)], "a node is lost once the run has begun, and comes back later"),
+        ([("n1", -1, 2)], "a node is lost once the run has begun"),
+        ([("n1", float("inf"), None)], "give a node, when it is lost"),
+        ([("n1", 1e300, None)], "a time is at most 2^53 microseconds"),
+        ([("n1", 1, 1e12)], "a time is at most 2^53 microseconds"),
+        ([("n1", 1, 5), ("n1", 4, 6)], 'losses: node "n1" is lost at 4 s, and not yet back then'),
     ],
 )
-def test_losses_that_are_none(loss: Any, message: str) -> None:
-    """Tests that each is reported, and two at once of a node, services that keep tasks, and traces."""
-    instance = arriving(0)
+def test_losses_that_are_none(losses: Any, message: str) -> None:
+    """Tests that each is reported."""
     with pytest.raises(UsageError) as caught:
-        simulate(instance, "dl", losses=[loss])
+        simulate(arriving(0), "dl", losses=losses)
     assert message in str(caught.value)
-    with pytest.raises(UsageError, match="losses: must be a list, not None; give a node, when it is lost"):
-        simulate(instance, "dl", losses=None)
-    with pytest.raises(UsageError, match='losses: node "n1" is lost at 4 s, and not yet back then'):
-        simulate(instance, "dl", losses=[("n1", 1, 5), ("n1", 4, 6)])
+
+
+def test_runs_in_which_no_node_can_be_lost() -> None:
+    """Tests that services that keep tasks, and traces, take no losses."""
+    instance, losses = arriving(0), [("n1", 1, 5)]
     with pytest.raises(UsageError, match="losses: Transfer keeps tasks that run; take levels or recorded"):
-        simulate(instance, "dl", "transfer", losses=[("n1", 1, 5)])
+        simulate(instance, "dl", "transfer", losses=losses)
     traced = replace(instance, workload=replace(instance.workload, observed=np.zeros(17, dtype=np.int64)))
     traced = traced.with_state(replace(traced.state, start=np.zeros(17)))
     with pytest.raises(UsageError, match="losses: observed follows a trace"):
-        simulate(traced, "observed", losses=[("n1", 1, 5)])
+        simulate(traced, "observed", losses=losses)
 
 
 @given(nodes=st.integers(1, 9), interval=st.integers(1, 40), begin=st.integers(-50, 50), now=st.integers(0, 200))
