@@ -202,9 +202,7 @@ def test_only_pending_maps_are_offered() -> None:
     assert result.placement.nodes[[0, 1, 3]].tolist() == [-1, -1, -1]
     assert result.placement.placed == 1
 
-    text = (
-        r'on an offer of node "[ab]" answered task "t4", which is no map that waits; take one of'
-    )
+    text = r'on an offer of node "[ab]" answered task "t4", which is no map that waits; take one of'
     with pytest.raises(HeuristicFailed, match=text):
         drive(problem, answering(lambda offer, view: [3]))
 
