@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,6 +43,10 @@ def _compare() -> Iterator[ModuleType]:
         yield program
 
 
+#: For rows that end within seconds.
+TINY = ["--sizes", "tiny", "--repeats", "1"]
+
+
 def test_every_problem_has_rows(compare: ModuleType) -> None:
     """Tests that each problem of the registry is compared at two sizes or more, in growing order."""
     found = compare.rows(("small", "anchors"))
@@ -55,7 +60,7 @@ def test_every_problem_has_rows(compare: ModuleType) -> None:
 def test_all_ways_agree(compare: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Tests that default, SciPy and networkx agree on each problem, that it is certified, and what the file holds."""
     file = tmp_path / "result.json"
-    given = ["--sizes", "tiny", "--repeats", "1", "--way", "[Sn]*", "--row", "*tiny / *", "--json", str(file)]
+    given = [*TINY, "--way", "[Sn]*", "--row", "*tiny / *", "--json", str(file)]
     assert compare.main(given) == 0
     document = json.loads(file.read_text())
     assert document["format"] == compare.FORMAT
@@ -93,28 +98,24 @@ def test_a_wrong_optimum_is_reported(
     compare: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], way: str, row: str
 ) -> None:
     """Tests that a peer with another optimum, or a bound above it, makes the program fail, by both names."""
-    peers = sys.modules["comparing.peers"]
-    (name,) = [name for name in peers.PEERS if name.startswith(way.rstrip("*"))]
-    right = peers.PEERS[name]
+    peers = sys.modules["comparing.peers"].PEERS
+    (name,) = (name for name in peers if name.startswith(way.rstrip("*")))
+    right = peers[name]
 
     def wrong(posed: Any) -> tuple[int, ...]:
         *first, last = right.solve(posed)
         return (*first, last + 100)
 
-    replaced = peers.Peer(right.form, right.package, right.pose, wrong, bound=right.bound)
-    monkeypatch.setitem(peers.PEERS, name, replaced)
-    assert compare.main(["--problem", row, "--sizes", "tiny", "--repeats", "1", "--way", way]) == 1
+    monkeypatch.setitem(peers, name, type(right)(right.form, right.package, right.pose, wrong, bound=right.bound))
+    assert compare.main(["--problem", row, *TINY, "--way", way]) == 1
     output = capsys.readouterr().err
-    assert f"DIFFERENT: {row} / solve / tiny" in output
-    assert name in output
-    assert "default" in output
+    assert all(text in output for text in (f"DIFFERENT: {row} / solve / tiny", name, "default"))
 
 
 def test_patterns_may_be_repeated(compare: ModuleType, tmp_path: Path) -> None:
     """Tests that rows and ways that any pattern fits are measured: none takes another's place."""
     file = tmp_path / "result.json"
-    given = ["--sizes", "tiny", "--repeats", "1", "--json", str(file)]
-    given += ["--row", "lsap / solve*", "--row", "flow / solve*"]
+    given = [*TINY, "--json", str(file), "--row", "lsap / solve*", "--row", "flow / solve*"]
     assert compare.main([*given, "--way", "SciPy linear*", "--way", "route arrays"]) == 0
     rows = json.loads(file.read_text())["rows"]
     assert {row["problem"] for row in rows} == {"lsap", "flow"}
@@ -135,28 +136,31 @@ def test_limits_and_what_is_hopeless(compare: ModuleType, tmp_path: Path) -> Non
     assert set(left_out) == {"slow", "killed"}
 
 
+def taking(compare: ModuleType, problem: str, size: int, ways: dict[str, float], **more: Any) -> Any:
+    """A comparison of ways that solve in these seconds, on the problem's first row at another size."""
+    row = compare.rows(("small",), (problem,))[0]
+    measured = {
+        way: {"answer": ["1"], "phases": {"pose": {"cpu": 0.0, "first": 0.0}, "solve": {"cpu": cpu, "first": cpu}}}
+        for way, cpu in ways.items()
+    }
+    measured["default"] |= more
+    return compare.Comparison(compare.Row(**{**row.as_json(), "size": size}), measured)
+
+
 def test_growth(compare: ModuleType) -> None:
     """Tests the exponents of a known power law, and the size at which it reaches a minute."""
-    tables, row = sys.modules["comparing.tables"], compare.rows(("small",), ("lsap",))[0]
-    found = []
-    for size in (10, 100, 1000):
-        phases = {"pose": {"cpu": 0.0}, "solve": {"cpu": 1e-4 * size**1.5}}
-        ways = {"default": {"phases": phases, "memory_mb": 50 + size, "start_mb": 50}}
-        found.append(running_comparison(compare, row, size, ways))
-    line = tables.growth_table(found).splitlines()[2]
+    found = [
+        taking(compare, "lsap", size, {"default": 1e-4 * size**1.5}, memory_mb=50 + size, start_mb=50)
+        for size in (10, 100, 1000)
+    ]
+    line = sys.modules["comparing.tables"].growth_table(found).splitlines()[2]
     assert line == "| lsap | two levels | default | 10, 100, 1,000 | 1.50 | 1.00 | 7e+03 | 4e+03 |"
-
-
-def running_comparison(compare: ModuleType, row: Any, size: int, ways: dict[str, Any]) -> Any:
-    """A comparison at another size than the row's."""
-    return compare.Comparison(compare.Row(**{**row.as_json(), "size": size}), ways)
 
 
 def test_plot(compare: ModuleType, tmp_path: Path) -> None:
     """Tests that the picture names every way that it has, in a panel for each series."""
-    row = compare.rows(("small",), ("flow",))[0]
-    ways = {way: {"phases": {"pose": {"cpu": 0.1}, "solve": {"cpu": 1.0}}} for way in ("default", "POT emd")}
-    compare.write_plot([running_comparison(compare, row, size, ways) for size in (10, 100)], tmp_path / "plot.svg")
+    found = [taking(compare, "flow", size, {"default": 1.0, "POT emd": 1.0}) for size in (10, 100)]
+    compare.write_plot(found, tmp_path / "plot.svg")
     drawn = (tmp_path / "plot.svg").read_text()
     assert "<!-- POT emd -->" in drawn
     assert "<!-- flow: half idle -->" in drawn
@@ -164,24 +168,12 @@ def test_plot(compare: ModuleType, tmp_path: Path) -> None:
 
 def test_worst_choice_of_the_default(compare: ModuleType) -> None:
     """Tests that the worst row is shown, and that other tools and rows of a few milliseconds do not count."""
-    row = compare.rows(("small",), ("flow",))[0]
-
-    def taking(size: int, **seconds: float) -> Any:
-        ways = {
-            way.replace("_", " "): {
-                "answer": ["1"],
-                "phases": {"pose": {"cpu": 0.0, "first": 0.0}, "solve": {"cpu": each, "first": each + loading}},
-            }
-            for way, each in seconds.items()
-            for loading in [1.0 if way == "route_dense" else 0.0]
-        }
-        return running_comparison(compare, row, size, ways)
-
     measured = [
-        taking(1, default=0.009, route_dense=0.001),
-        taking(2, default=1.0, route_dense=2.0, POT_emd=0.1),
-        taking(3, default=1.7, route_dense=1.0, route_pyomo=9.0),
+        taking(compare, "flow", 1, {"default": 0.009, "route dense": 0.001}),
+        taking(compare, "flow", 2, {"default": 1.0, "route dense": 2.0, "POT emd": 0.1}),
+        taking(compare, "flow", 3, {"default": 1.7, "route dense": 1.0, "route pyomo": 9.0}),
     ]
+    measured[2].ways["route dense"]["phases"]["solve"]["first"] += 1.0
     (line,) = compare.shipped_table(measured).splitlines()[2:]
     assert [cell.strip() for cell in line.split("|")[1:5]] == ["flow", "2", "1", "0"]
     assert line.endswith("| 1.7 | route dense | 1 | 1.7 |")
@@ -206,42 +198,39 @@ def test_wrong_options(compare: ModuleType, capsys: pytest.CaptureFixture[str], 
 def test_files_of_something_else_are_refused(compare: ModuleType, tmp_path: Path) -> None:
     """Tests that a result of other versions, and a file that is no result, are neither continued nor overwritten."""
     file = tmp_path / "result.json"
-    for content, message in (("{}", "not a result of this program"), (None, "other versions or on another machine")):
-        if content is None:
-            content = json.dumps({"format": compare.FORMAT, "versions": {}, "machine": {}, "rows": []})
+    others = json.dumps({"format": compare.FORMAT, "versions": {}, "machine": {}, "rows": []})
+    for content, message in (("{}", "not a result of this program"), (others, "other versions or on another machine")):
         file.write_text(content)
         with pytest.raises(SystemExit, match=message):
-            compare.main(["--problem", "lsap", "--sizes", "tiny", "--json", str(file)])
+            compare.main(["--problem", "lsap", *TINY, "--json", str(file)])
         assert file.read_text() == content
+
+
+def in_processes(folder: Path, *given: str) -> tuple[dict[str, Any], str]:
+    """The ways of one row that the program measures as a command, and what it prints."""
+    file = folder / "result.json"
+    command = [sys.executable, str(ROOT / "benchmarks" / "compare.py"), *TINY, *given, "--json", str(file)]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    (row,) = json.loads(file.read_text())["rows"]
+    return row["ways"], shown
 
 
 @pytest.mark.thorough
 def test_in_processes_of_their_own(tmp_path: Path) -> None:
     """Tests the program as a command: each way in a process of its own, and the certificate without solvers."""
-    import subprocess
-
-    command = [sys.executable, str(ROOT / "benchmarks" / "compare.py"), "--problem", "flow", "--sizes", "tiny"]
-    command += ["--repeats", "1", "--row", "*/ tiny /*", "--json", str(tmp_path / "result.json")]
-    ended = subprocess.run(command, capture_output=True, text=True, check=True)
-    (row,) = json.loads((tmp_path / "result.json").read_text())["rows"]
-    answers = {tuple(entry["answer"]) for entry in row["ways"].values()}
-    assert len(answers) == 1, answers
-    assert {"default", "route arrays", "route pyomo", "route pulp", "SciPy linear_sum_assignment"} <= set(row["ways"])
-    assert row["ways"]["default"]["certificate"]["proved"] is True
-    assert all(entry["memory_mb"] > 0 for entry in row["ways"].values())
-    assert "### The default against every other way that is shipped" in ended.stdout
+    ways, shown = in_processes(tmp_path, "--problem", "flow", "--row", "*/ tiny /*")
+    assert len({tuple(entry["answer"]) for entry in ways.values()}) == 1
+    assert {"default", "route arrays", "route pyomo", "route pulp", "SciPy linear_sum_assignment"} <= set(ways)
+    assert ways["default"]["certificate"]["proved"] is True
+    assert all(entry["memory_mb"] > 0 for entry in ways.values())
+    assert "### The default against every other way that is shipped" in shown
 
 
 @pytest.mark.thorough
 def test_kernels_that_are_loaded_before(tmp_path: Path) -> None:
     """Tests the way that loads kernels before it is measured: the same points, by the route of the default."""
-    import subprocess
-
-    command = [sys.executable, str(ROOT / "benchmarks" / "compare.py"), "--problem", "latency", "--sizes", "tiny"]
-    command += ["--repeats", "1", "--row", "*frontier: tiny*", "--way", "*kernels loaded"]
-    subprocess.run([*command, "--json", str(tmp_path / "result.json")], capture_output=True, text=True, check=True)
-    (row,) = json.loads((tmp_path / "result.json").read_text())["rows"]
-    assert list(row["ways"]) == ["default", "route search, kernels loaded"]
-    default, loaded = (row["ways"][way] for way in row["ways"])
+    ways, _ = in_processes(tmp_path, "--problem", "latency", "--row", "*frontier: tiny*", "--way", "*kernels loaded")
+    assert list(ways) == ["default", "route search, kernels loaded"]
+    default, loaded = ways.values()
     assert loaded["answer"] == default["answer"]
     assert loaded["start_mb"] > default["start_mb"] + 20, "nothing was loaded"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -24,27 +22,6 @@ def whole(study: ModuleType, service: str) -> tuple[Any, Simulation]:
             if not done.unfinished and done.schedule.placed > 3:
                 return run, done
     raise AssertionError(service)
-
-
-def test_runs_are_right_and_kept(study: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Tests that some runs break nothing, that what is kept is not run again, and that the same are drawn again."""
-    kept = tmp_path / "kept"
-    arguments = ["--runs", "24", "--processes", "1", "--seed", "5", "--json", str(kept)]
-    assert study.main(arguments) == 0
-    output = capsys.readouterr().out
-    assert "| runs | 24 |" in output
-    (line,) = kept.read_text().splitlines()
-    kept.write_text(json.dumps(json.loads(line) | {"failed": [[7, "beats a bound"]]}) + "\n")
-    assert study.main(arguments) == 1
-    assert "run 7: beats a bound" in capsys.readouterr().out
-    assert len(kept.read_text().splitlines()) == 1
-    assert str(study.drawn(5, 7)) == str(study.drawn(5, 7)) != str(study.drawn(6, 7))
-
-
-def test_one_run_is_reported(study: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
-    """Tests `--only`."""
-    assert study.main(["--only", "3"]) == 0
-    assert "nothing is wrong with it" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("service", ["levels", "transfer", "rates", "recorded"])

@@ -51,19 +51,16 @@ def test_kept_blocks_are_not_done_again(study: ModuleType, tmp_path: Path, capsy
     assert block.did[14:] == [0, 1, 2, 3]
 
 
-def test_blocks_in_processes(study: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_blocks_in_processes(study: ModuleType, tmp_path: Path) -> None:
     """Tests that two processes do what one does."""
     runs = importlib.import_module("generated_runs")
-    alone = list(study.blocks(runs.block, 4, 3, 1, None, 2))
-    shared = list(study.blocks(runs.block, 4, 3, 2, tmp_path / "kept", 2))
-    untimed = [
-        sorted(
-            ({key: entry[key] for key in entry if key != "seconds"} for entry in found),
-            key=lambda entry: entry["begin"],
-        )
-        for found in (alone, shared)
-    ]
-    assert untimed[0] == untimed[1]
+    alone, shared = (
+        sorted(study.blocks(runs.block, 4, 3, processes, kept, 2), key=lambda entry: entry["begin"])
+        for processes, kept in ((1, None), (2, tmp_path / "kept"))
+    )
+    for entry in (*alone, *shared):
+        del entry["seconds"]
+    assert alone == shared
 
 
 def test_numbers_that_are_too_small(study: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,3 +72,27 @@ def test_numbers_that_are_too_small(study: ModuleType, capsys: pytest.CaptureFix
         with pytest.raises(SystemExit):
             study.given_options(parser, [option, str(least - 1)], {"things": 1})
         assert f"{option} {least - 1}: give {least} or more" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "noun"),
+    [
+        ("generated_runs", ["--runs"], "run"),
+        ("generated_optima", ["--instances"], "instance"),
+        ("latency_band", ["--servers", "30", "--instances"], "instance"),
+    ],
+)
+@pytest.mark.usefixtures("study")
+def test_programs_in_blocks(
+    name: str, words: list[str], noun: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tests that each program takes what is kept, fails if a line of it is wrong, and reports one number alone."""
+    program, kept = importlib.import_module(name), tmp_path / "kept"
+    arguments = [*words, "1", "--processes", "1", "--json", str(kept)]
+    assert program.main(arguments) == 0
+    (line,) = kept.read_text().splitlines()
+    kept.write_text(json.dumps(json.loads(line) | {"failed": [[0, "something"]]}) + "\n")
+    assert program.main(arguments) == 1
+    assert f"{noun} 0: something\n" in capsys.readouterr().out
+    assert program.main([*words[:-1], "--only", "4"]) == 0
+    assert capsys.readouterr().out.endswith("nothing is wrong with it\n")

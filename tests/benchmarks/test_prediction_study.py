@@ -65,15 +65,13 @@ def test_what_is_drawn(study: ModuleType, trace: Path) -> None:
     for seed in range(40):
         for known in study.KNOWN:
             drawn = study.drawn(found, known, np.random.default_rng(seed)).workload
-            for task, times in enumerate(drawn.times.tolist()):
-                seen[known][task] |= set(times)
+            for values, times in zip(seen[known], drawn.times.tolist(), strict=True):
+                values |= set(times)
             assert set(drawn.times[drawn.kind == REDUCE].ravel().tolist()) == {7.0}
-    maps = [0, 1, 3]
-    assert [seen["as recorded"][task] for task in maps] == [{10}, {30}, {12}]
-    assert [seen["of all"][task] for task in maps] == [{10, 30, 12}] * 3
-    assert [seen["of the job"][task] >= own for task, own in zip(maps, [{10, 30}, {10, 30}, {12}], strict=True)] == [
-        True
-    ] * 3
+    (one, two, _, other), everything = seen["of the job"], {10, 30, 12}
+    assert (one >= {10, 30}, two >= {10, 30}, other >= {12}) == (True, True, True)
+    assert [seen["as recorded"][task] for task in (0, 1, 3)] == [{10}, {30}, {12}]
+    assert [seen["of all"][task] for task in (0, 1, 3)] == [everything] * 3
 
 
 def test_table(study: ModuleType, trace: Path, capsys: pytest.CaptureFixture[str]) -> None:

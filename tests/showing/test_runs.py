@@ -85,6 +85,7 @@ def test_running(runs: list[Simulation], monkeypatch: pytest.MonkeyPatch) -> Non
         assert set(figure.axes[2 * row].lines[3].get_ydata()) == {slots}
     assert texts(figure)[1:] == ["dl", "fair", "lsap-sched"]
     monkeypatch.setattr(drawing_runs, "_POINTS", 7)
+    assert len(times_picture(runs).axes[1].lines[0].get_xdata()) == 9, "with the first and the last point"
     line = running_picture(runs[:1]).axes[0].lines[0]
     across, up = line.get_data()
     assert len(across) == 7
