@@ -76,9 +76,8 @@ def test_some_draw_that_shows_it() -> None:
 
 def test_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests a row for each instance, of the library, of a family, and of a callable."""
-    text = "def drawn(seed, nodes):\n    return optsched.generate('lsap', seed=seed, nodes=nodes, tasks=2)\n"
-    text = f"import optsched\n{text}"
-    (tmp_path / "small_lsap.py").write_text(text)
+    text = "return optsched.generate('lsap', seed=seed, nodes=nodes, tasks=2)"
+    (tmp_path / "small_lsap.py").write_text(f"import optsched\ndef drawn(seed, nodes):\n    {text}\n")
     monkeypatch.syspath_prepend(tmp_path)
     check = Check(
         says="mean(tasks)[0] == 3 > mean(tasks)[1]",
@@ -88,8 +87,7 @@ def test_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         draws=2,
     )
     numbers = judge_checks([check], "holds").findings[0].numbers
-    assert numbers["tasks"] == [3, 2]
-    assert numbers["placed"] == [3, 2]
+    assert numbers["tasks"] == numbers["placed"] == [3, 2]
 
 
 def test_runs_over_time() -> None:
@@ -143,12 +141,8 @@ def test_wrong_effort() -> None:
 
 def test_a_heuristic_without_a_decision() -> None:
     """Tests that a heuristic that starves is no number."""
-    check = Check(
-        says="p > 0",
-        on=("papers/pna-starvation",),
-        problem="transmission-reduces",
-        measure={"p": "probabilistic,p_min=0.9"},
-    )
+    starving = {"problem": "transmission-reduces", "measure": {"p": "probabilistic,p_min=0.9"}}
+    check = Check(says="p > 0", on=("papers/pna-starvation",), **starving)
     with pytest.raises(HeuristicFailed, match="probabilistic"):
         judge_checks([check], "holds")
 

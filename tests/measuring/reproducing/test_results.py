@@ -36,15 +36,8 @@ def test_intervals_cover() -> None:
 def test_table_and_rows() -> None:
     """Tests a table with the paper's own number beside ours."""
     value = Values.of([1.0, 3.0])
-    one = PaperFigure(
-        id="guo-2012/x",
-        paper="Guo et al. 2012",
-        place="Figure 0",
-        title="a title",
-        y="share (%)",
-        series={"dl": ("dl",)},
-        published={"dl": {"5": 2.5}},
-    )
+    about = {"paper": "Guo et al. 2012", "place": "Figure 0", "title": "a title", "y": "share (%)"}
+    one = PaperFigure(id="guo-2012/x", **about, series={"dl": ("dl",)}, published={"dl": {"5": 2.5}})
     found = Reproduction(one, "quick", 2, (Entry("", "dl", 4, value), Entry("", "dl", 5, value)), "v")
     table = found.table()
     assert table.columns[1:] == ("dl", "dl: paper")
