@@ -69,20 +69,6 @@ def test_levels_of_locality_of_an_earlier_version() -> None:
         Record.of(record | {"locality": {"map": 3}})
 
 
-def test_deciding_gap() -> None:
-    """Tests that the gap of a frame is that of the component that decides, infinite beside 0."""
-    found = several()
-    over_zero = 0
-    for report, gap in zip(found, found.frame()["gap"], strict=True):
-        deciding = report.deciding
-        if deciding is None:
-            assert gap != gap
-        else:
-            over_zero += deciding[1] is None
-            assert gap == (float("inf") if deciding[1] is None else float(deciding[1]))
-    assert over_zero
-
-
 def test_summary_of_what_was_kept() -> None:
     """Tests that records sum up to what the reports sum up to, whatever came of the runs."""
     found = several()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,8 @@ from typing import Any
 import pytest
 
 from optsched.core.errors import InputError, UsageError
-from optsched.measuring.studies.checks import _RULES, Check, CheckArguments, CheckFile, Planned, kinds_of
+from optsched.measuring.studies.checks import _RULES, Check, CheckArguments, CheckFile, Planned
 from optsched.measuring.studies.choices import Family
-from optsched.measuring.studies.limits import Baseline
 from optsched.solvers.profiles import load_profile
 
 
@@ -88,36 +86,6 @@ def test_each_assertion_fails() -> None:
     (breach,) = Check.of("dl", tried, "job-times", certify=[]).planned().run().breaches
     assert breach.message.startswith("the reference is not proved: ")
     assert not Check.of("dl", tried, "job-times", certify="enumeration").planned().run().failed
-
-
-def test_against_a_baseline(tmp_path: Path) -> None:
-    """Tests that without a baseline it is said how to record one, and that worse, equal and better are kept apart."""
-    path = tmp_path / "gaps.json"
-
-    def check(heuristic: str, record: bool = False) -> Any:
-        choice = replace(Check.of(heuristic, "papers/guo-fig2", "lsap").choices[0], label="mine")
-        made = Check.of(choice, "papers/guo-fig2", "lsap", baseline=path)
-        return made.planned(record, "run it with --record").run()
-
-    (breach,) = check("lsap-sched").breaches
-    assert breach.message == f"there is no baseline {path}; run it with --record"
-    recorded = check("lsap-sched", record=True)
-    assert not recorded.failed
-    assert not path.exists(), "what is recorded is written by whoever asks for it"
-    Baseline.of(recorded.reports.measured).write(path)
-    assert not check("lsap-sched").failed
-    worse = check("rand")
-    assert worse.failed
-    Baseline.of(worse.reports.measured).write(path)
-    better = check("lsap-sched")
-    assert (better.failed, better.improved) == (False, 1)
-    assert better.in_words.endswith("; 1 better than recorded")
-
-
-def test_kinds() -> None:
-    """Tests what certify stands for."""
-    given: list[Any] = [False, True, [], "solver", ["solver", "nothing"]]
-    assert list(map(kinds_of, given)) == [None, (), (), ("solver",), ("solver", "nothing")]
 
 
 def test_arguments_are_declared_once() -> None:

@@ -59,10 +59,6 @@ def test_frame_of_numbers() -> None:
     found = study(["papers/guo-fig2", ROWS[3]], ["lsap", "latency"], [turned, broken], seeds=2)
     frame = found.frame()
     assert len(frame) == len(found) == 16
-    texts = ["group", "instance", "problem", "parameters", "heuristic", "status", "error", "proof", "termination"]
-    texts += [name for name in frame.columns if name.startswith("component_")]
-    for name in frame.columns.difference(texts):
-        assert frame[name].dtype.kind in "bif", name
     failed = frame["heuristic"].str.endswith("broken")
     assert frame.loc[failed, "objective_1"].isna().all()
     assert (frame["status"] == "failed").equals(failed)
