@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from optsched.measuring.studies.choices import Family
 from optsched.measuring.sweeping.plans import Plan, planned
+from optsched.measuring.sweeping.store import Store
 from optsched.processes import Outcome, Status
 
 #: What of records and rows says how long something took, when and where.
@@ -44,6 +45,16 @@ class InProcess:
         pass
 
 
+def stop(at: int, error: BaseException) -> Callable[[str, int], None]:
+    """What an executor calls before each job, and raises an error before the job of a number."""
+
+    def before(key: str, number: int) -> None:
+        if number == at:
+            raise error
+
+    return before
+
+
 def small_plan(seeds: int = 2, instances: int = 2, **others: Any) -> Plan:
     """Runs of two heuristics, one of them with chance, on generated instances."""
     drawn = Family("lsap", range(instances), {"nodes": 4, "tasks": 5})
@@ -66,18 +77,18 @@ def count(path: Path, table: str = "runs") -> int:
 
 def contents(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
     """The runs and optima of a store by their keys, without what tells of time."""
-    connection = sqlite3.connect(path)
-    connection.row_factory = sqlite3.Row
     found: dict[str, dict[str, dict[str, Any]]] = {}
-    for table, document in (("runs", "record"), ("optima", "solution")):
-        rows = [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
-        for row in rows:
-            recorded = json.loads(row[document])
-            recorded.pop("solver", None)
-            row[document] = {name: value for name, value in recorded.items() if name not in TIMES}
-        found[table] = {row["key"]: {name: value for name, value in row.items() if name not in TIMES} for row in rows}
-    connection.close()
+    with Store(path) as store:
+        for table, document in (("runs", "record"), ("optima", "solution")):
+            found[table] = rows = {row["key"]: timeless(row) for row in store.rows(f"SELECT * FROM {table}")}
+            for row in rows.values():
+                row[document] = timeless(json.loads(row[document])) | {"solver": None}
     return found
+
+
+def timeless(row: dict[str, Any]) -> dict[str, Any]:
+    """A row or record without what tells of time."""
+    return {name: value for name, value in row.items() if name not in TIMES}
 
 
 @contextmanager

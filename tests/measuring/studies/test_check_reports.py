@@ -93,6 +93,7 @@ def test_recorded_and_better(tmp_path: Path) -> None:
     Baseline.of(result(worse).outcome.reports.measured).write(path)
     found = result(best, baseline=path)
     assert found.cells[-2:] == ("passed", "no worse than recorded (1 better than recorded)")
+    assert found.outcome.in_words.endswith("; 1 better than recorded")
 
 
 def test_told() -> None:
