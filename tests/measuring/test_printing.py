@@ -94,11 +94,6 @@ def test_markdown_and_latex() -> None:
     ]
 
 
-def test_table_without_rows() -> None:
-    """Tests that a table without rows is its header."""
-    assert render(Table(("a", "b"), [])) == "a  b\n-  -\n"
-
-
 ROW = ["a-name-of-thirty-characters-or", "7", "50 %", "a note of several words"]
 FACTS = Table(("instance", "objective", "gap", "note"), [ROW], frozenset({"objective", "gap"}))
 
@@ -133,14 +128,9 @@ def test_table_drops_an_empty_last_column_and_numbers_long_names() -> None:
     wide = fitted(table, 80, keyed="worst on")
     assert "note" not in wide
     assert "another-instance-of-it" in wide
-    narrow = fitted(table, 30, keyed="worst on")
-    assert narrow.splitlines()[2:] == [
-        "dl         1 %         1",
-        "rand       2 %         2",
-        "worst on 1: one-instance-of-a-",
-        "  family,",
-        "  2: another-instance-of-it",
-    ]
+    rows, _, key = fitted(table, 30, keyed="worst on").partition("worst on 1: ")
+    assert [line.split()[-1] for line in rows.splitlines()[2:]] == ["1", "2"]
+    assert key.split() == ["one-instance-of-a-", "family,", "2:", "another-instance-of-it"]
     gone = fitted(table, 12, ("worst on",), keyed="worst on")
     assert "one-instance" not in gone, "no key without its column"
 

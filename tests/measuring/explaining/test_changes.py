@@ -90,9 +90,7 @@ def test_what_no_tasks_explain() -> None:
     """Tests that a constraint that is not about tasks gives the tasks without which nobody asks, and that words fit."""
     problem = posed([[1, 1]] * 2, {"w": [[1, 2], [2, 1]]}, {"w": [9, 9]})
     found = explain(Never(problem.instance))
-    assert found.infeasible
-    assert len(found.conflict.tasks) == 1
-    assert found.conflict.nodes == ()
+    assert (len(found.conflict.tasks), found.conflict.nodes) == (1, ())
 
 
 def test_questions_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,8 +236,7 @@ def test_no_price_where_a_slot_changes_what_tasks_pay() -> None:
     posed = problem("fair-lsap", generate("fair-lsap", 13, nodes=3, slots=1, tasks=2))
     slots = [worth for worth in explain(posed, solve(posed), worth=5).worths if worth.change == "slot"]
     assert slots
-    for worth in slots:
-        assert worth.promised is None or worth.placed or worth.gain <= worth.promised
+    assert all(worth.promised is None or worth.placed or worth.gain <= worth.promised for worth in slots)
 
 
 def test_bounds_of_worth() -> None:
@@ -300,14 +297,8 @@ def test_what_room_does_not_help() -> None:
 def test_waiting_tasks(held: float, expected: dict[str, int] | None) -> None:
     """Tests that in `utility` room is made for a task that waits, but not on a node that running tasks overload."""
     cluster = Cluster(["a"], capacity={"cpu": [held]})
-    workload = Workload(
-        ["r", "m1", "m2"],
-        job=[0, 1, 1],
-        job_ids=["i", "j"],
-        goal=[9.0, 9.0],
-        map_time=[1.0, 1.0],
-        demand={"cpu": [3.0, 1.0, 1.0]},
-    )
+    jobs = {"job": [0, 1, 1], "job_ids": ["i", "j"], "goal": [9.0, 9.0], "map_time": [1.0, 1.0]}
+    workload = Workload(["r", "m1", "m2"], **jobs, demand={"cpu": [3.0, 1.0, 1.0]})
     state = State.initial(cluster, workload, status=[RUNNING, PENDING, PENDING], node=[0, -1, -1])
     asked = problem("utility", Instance(cluster, workload, state))
     last = np.array([0, -1]) if expected else np.array([-1, -1])

@@ -29,7 +29,6 @@ def test_emissions() -> None:
     for seed in range(5):
         drawn = made.emitting(seed, "linear")
         read = drawn.state.bytes_read[:12, None] / 128
-        assert drawn.workload.shuffle is not None
         sizes = drawn.workload.shuffle.size.reshape(12, 4)
         emitted, spilled, in_turn = (
             made.emitting(seed, name).state.emitted.reshape(12, 4) for name in ("linear", "four spills", "sorted input")

@@ -118,15 +118,9 @@ def test_local_tasks_of_runs() -> None:
 @pytest.mark.parametrize(("slots", "near"), [([1, 0, 1], 1), ([0, 2, 0], 0), ([2, 0, 0], 2)])
 def test_reduces_near_their_data(slots: list[int], near: int) -> None:
     """Tests a reduce that starts where a map has ended, one where a map still runs, and one where none ran."""
-    workload = Workload(
-        ["m1", "m2", "r1", "r2"],
-        job=[0] * 4,
-        job_ids=["j"],
-        kind=[0, 0, 1, 1],
-        duration=[2.0, 9.0, 3.0, 3.0],
-        replicas=Ragged.from_rows([[0], [1], [], []]),
-        shuffle=Shuffle([0, 1], [2, 3], [1.0, 1.0]),
-    )
+    tasks = {"kind": [0, 0, 1, 1], "duration": [2.0, 9.0, 3.0, 3.0], "replicas": Ragged.from_rows([[0], [1], [], []])}
+    shuffle = Shuffle([0, 1], [2, 3], [1.0, 1.0])
+    workload = Workload(["m1", "m2", "r1", "r2"], job=[0] * 4, job_ids=["j"], **tasks, shuffle=shuffle)
     cluster = Cluster(["a", "b", "c"], slots=[1, 1, 0], reduce_slots=slots)
     assert (
         quantities.local_tasks(simulate(Instance(cluster, workload), "fifo", Levels(), heartbeat=0), "reduce") == near
