@@ -12,7 +12,6 @@ import scipy.sparse as sp
 
 from optsched.core.deadline import check, deadline, late, remaining
 from optsched.core.errors import OutOfTime
-from optsched.core.results import Limit
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.profiles import Profile
 
@@ -48,21 +47,6 @@ def test_other_threads_have_their_own() -> None:
     assert seen == [None]
 
 
-def _program() -> LinearProgram:
-    """A knapsack of 30 items, which presolve does not finish."""
-    rng = np.random.default_rng(0)
-    weights, worths = rng.integers(10, 100, (3, 30)), rng.integers(10, 100, 30)
-    return LinearProgram(
-        objective=-worths.astype(float),
-        col_lower=np.zeros(30),
-        col_upper=np.ones(30),
-        integer=np.ones(30, dtype=bool),
-        row_lower=np.full(3, -np.inf),
-        row_upper=weights.sum(axis=1) // 3 + 0.0,
-        matrix=sp.csr_array(weights.astype(float)),
-    )
-
-
 def test_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests how long a deadline is past."""
     clock = iter([10.0, 11.0, 12.5])
@@ -71,27 +55,21 @@ def test_late(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (late(), late()) == (0.0, 0.5)
 
 
-@pytest.mark.parametrize("own", [None, 1000.0])
-def test_highs_stops_at_the_deadline(own: float | None) -> None:
+@pytest.mark.parametrize(("seconds", "own", "limit"), [(0, None, 0), (0, 1000, 0), (1000, 7, 7)])
+def test_highs_takes_the_earlier_limit(
+    seconds: float, own: float | None, limit: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Tests that HiGHS takes the earlier of deadline and profile, and that the record keeps the profile's own."""
-    profile = Profile("exact", time_limit=own)
-    with deadline(0):
-        outcome = solve_arrays(_program(), profile).outcome
-    assert outcome.limit is Limit.TIME
-    assert outcome.solver["options"] == profile.options
-
-
-def test_earlier_limit_of_the_profile_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a far deadline does not lengthen the profile's limit."""
-    given = []
-    real = highspy.Highs.setOptionValue
+    given, real = {}, highspy.Highs.setOptionValue
 
     def record(self: highspy.Highs, name: str, value: object) -> object:
-        if name == "time_limit":
-            given.append(value)
+        given[name] = value
         return real(self, name, value)
 
     monkeypatch.setattr(highspy.Highs, "setOptionValue", record)
-    with deadline(1000):
-        solve_arrays(_program(), Profile("short", time_limit=7, node_limit=1))
-    assert given == [7.0]
+    one, profile = np.ones(1), Profile("any", time_limit=own)
+    program = LinearProgram(one, one, 2 * one, np.ones(1, dtype=bool), one, 2 * one, sp.csr_array(np.ones((1, 1))))
+    with deadline(seconds):
+        outcome = solve_arrays(program, profile).outcome
+    assert given["time_limit"] == limit
+    assert outcome.solver["options"] == profile.options
