@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import pickle
 from typing import Any
 
@@ -55,18 +54,6 @@ def test_ids_one_a_line(ids: list[str]) -> None:
     assert joined(column[::2]) == "\n".join(ids[::2]).encode()
 
 
-def test_ragged_rows() -> None:
-    """Tests rows, taking rows, and transposing, against lists."""
-    rows = [[2, 0], [], [1], [2, 1, 0]]
-    ragged = Ragged.from_rows(rows)
-    assert [row.tolist() for row in ragged] == rows
-    assert ragged.lengths.tolist() == [2, 0, 1, 3]
-    assert ragged.row_of.tolist() == [0, 0, 2, 3, 3, 3]
-    assert [row.tolist() for row in ragged.take([3, 1, 0])] == [rows[3], rows[1], rows[0]]
-    assert [row.tolist() for row in ragged.transposed(4)] == [[0, 3], [2, 3], [0, 3], []]
-    assert [row.tolist() for row in Ragged.empty(2)] == [[], []]
-
-
 def test_transposed_rows_by_another_number() -> None:
     """Tests transposing with rows of the least number first, also with numbers too large to be put into one."""
     rng = np.random.default_rng(0)
@@ -76,16 +63,6 @@ def test_transposed_rows_by_another_number() -> None:
         held = ([row for row in range(40) if node in rows[row]] for node in range(6))
         expected = [sorted(each, key=lambda row: first[row]) for each in held]
         assert [row.tolist() for row in ragged.transposed(6, first * factor)] == expected
-
-
-def test_rows_with_an_entry_for_which_it_holds() -> None:
-    """Tests the count of such rows, where it holds for few entries, half of them, nearly all, all and none."""
-    rng = np.random.default_rng(1)
-    ragged = Ragged.from_rows([list(range(int(rng.integers(0, 4)))) for _ in range(200)])
-    for share in (0, 0.05, 0.5, 0.95, 1):
-        holds = rng.random(len(ragged.values)) < share
-        expected = sum(holds[start:end].any() for start, end in itertools.pairwise(ragged.starts))
-        assert ragged.count_any(holds) == expected
 
 
 IDS = np.array(["n1", "n2", "n3", "n4"])
