@@ -1,80 +1,40 @@
 """`traffic`: tasks to datacenters, least traffic between these, then least load (Sharmilarani et al., JoSS).
 
 Within a datacenter traffic is free, so its nodes differ only in their slots. This module reduces how much traffic the
-datacenters cause to three arrays a job (`Job`, `Bundle`), from which the program follows
-(`optsched.problems.traffic_program`).
+datacenters cause to three arrays a job (`Job`, `Bundle`), from which the program follows (`TrafficProgram`).
 """
 
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from math import lcm
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from optsched.core.arrays import grouped
-from optsched.core.decimals import FINEST, common_denominator, decimal, for_each, rounded_in_words, rounded_units
+from optsched.core.decimals import rounded_in_words, rounded_units
 from optsched.core.errors import Fault, InputError
-from optsched.core.instance import FINISHED, LARGEST, MAP, PENDING, REDUCE, RUNNING, Bools, Floats, Instance, Ints
+from optsched.core.instance import LARGEST, MAP, PENDING, REDUCE, RUNNING, Bools, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.base import Parameter, Problem, choice, exact, overfull
 from optsched.problems.counted_places import TaskClasses
-from optsched.problems.programs import Program, Programmed
+from optsched.problems.programs import Builder, Label, Members, Program, Programmed
 from optsched.problems.relaxations import Box
-from optsched.problems.traffic_program import TrafficProgram
+from optsched.problems.traffic_jobs import Bundle, Exchanging, Job, Sent, across, common_grid, sent_by_job
 
 __all__ = ["Bundle", "Job", "Traffic"]
 
 #: A target that no bound reaches.
 _FAR = 2**60
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Bundle:
-    """Reduces of a job that go to one datacenter together: all of them, or each alone with `reduces=free`.
-
-    Attributes
-    ----------
-    reduces
-        Their places in `Traffic.reduces`; int64.
-    send
-        Units that each of the job's maps sends to them all together; int64, shape (maps of the job,).
-    settled
-        Units that the maps which run or have ended send across, with the bundle in each datacenter; int64, shape
-        (datacenters,).
-    """
-
-    reduces: Ints
-    send: Ints
-    settled: Ints
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Job:
-    """The tasks of a job that are to be placed. All tasks without a job make one, called "", without traffic.
-
-    Attributes
-    ----------
-    name
-        Its id.
-    maps
-        Their places in `Traffic.maps`; int64.
-    bundles
-        Its reduces.
-    """
-
-    name: str
-    maps: Ints
-    bundles: tuple[Bundle, ...]
 
 
 class Traffic(Problem, Programmed):
@@ -155,7 +115,7 @@ class Traffic(Problem, Programmed):
         workload, state = instance.workload, instance.state
         for node in np.flatnonzero(instance.cluster.datacenter < 0).tolist():
             yield Fault(f"nodes[{node}].datacenter", f"{cls.name} needs to know where the node is")
-        who = _Who(instance)
+        who = Exchanging(instance)
         for task in np.flatnonzero(who.sized & np.isnan(workload.size)).tolist():
             yield Fault(f"tasks[{task}].size", f"{cls.name} needs the size of the map's block in MB")
         for task in np.flatnonzero(who.sending & ~who.pending & (state.node < 0)).tolist():
@@ -183,8 +143,8 @@ class Traffic(Problem, Programmed):
             self.map_slots = np.full(len(cluster), len(self.maps), dtype=np.int64)
             self.reduce_slots = np.full(len(cluster), len(self.reduces), dtype=np.int64)
         size = workload.size[self.tasks[self.maps]]
-        sent = _sent(instance)
-        self.grid = _common_grid(size, sent.values())
+        sent = sent_by_job(instance)
+        self.grid = common_grid(size, sent.values())
         if (float(size.sum()) + sum(part.megabytes for part in sent.values())) * self.grid > LARGEST:
             message = f"traffic may total too much, past 2^53/{self.grid} MB; scale the sizes down"
             raise InputError([Fault("tasks.size", message)], self.place)
@@ -202,7 +162,7 @@ class Traffic(Problem, Programmed):
         """The remark that sizes without a common denominator are rounded."""
         return rounded_in_words(self._exchanged, self.grid, "sizes in MB (of blocks, and from maps to reduces)")
 
-    def _made_jobs(self, sent: Mapping[int, _Sent]) -> Iterator[Job]:
+    def _made_jobs(self, sent: Mapping[int, Sent]) -> Iterator[Job]:
         """Collect what each job's maps send to its bundles. Data for reduces that run is added to `map_units`."""
         workload, state = self.instance.workload, self.instance.state
         count = len(self.datacenters)
@@ -224,14 +184,14 @@ class Traffic(Problem, Programmed):
                 units = sent[job].units(self.grid)
             # Rows of `units`: pending maps, settled ones; columns: pending reduces, running ones.
             to_running = units[: len(maps), len(reduces) :]
-            self.map_units[position[maps]] += _across(to_running, where[running], count)
+            self.map_units[position[maps]] += across(to_running, where[running], count)
             together = self.parameters["reduces"] == "together" and job >= 0
             groups = [np.arange(len(reduces))] if together and len(reduces) else [[own] for own in range(len(reduces))]
             bundles = []
             for group in groups:
                 send = units[: len(maps), group].sum(axis=1)
                 from_settled = units[len(maps) :, group].sum(axis=1)[None, :]
-                crossing = _across(from_settled, where[settled], count)[0]
+                crossing = across(from_settled, where[settled], count)[0]
                 bundles.append(Bundle(position[reduces[group]], send, crossing))
             name = str(workload.job_ids[job]) if job >= 0 else ""
             yield Job(name, position[maps], tuple(bundles))
@@ -401,7 +361,7 @@ class Traffic(Problem, Programmed):
         return view
 
     def program(self, before: tuple[Number, ...] = ()) -> Program:
-        """See `optsched.problems.traffic_program`."""
+        """See `TrafficProgram`."""
         return self.posing.least_load(math.floor(before[0])) if before else self._least_traffic
 
     @cached_property
@@ -494,133 +454,294 @@ class Traffic(Problem, Programmed):
         )
 
 
-class _Who:
-    """Which tasks and jobs exchange data with a pending task: masks that `missing` and `_sent` share.
+class TrafficProgram:
+    """The exact program: maps of classes in datacenters, bundles of reduces, and how many maps are with each.
+
+    The traffic is bilinear: what a map sends crosses where its reduce is elsewhere. Given where the bundles are, the
+    classes are independent of each other, so the program is as strong as the product of every pair of variables. Given
+    prices of the slots, all other multipliers of its rows are a closed form (`multipliers`).
+
+    Parameters
+    ----------
+    problem
+        Whose tasks and datacenters.
+    apart
+        Whether each map is a class of its own, and each task has a variable for each node that takes its kind.
 
     Attributes
     ----------
-    pending
-        bool, shape (tasks,).
-    sending
-        bool, shape (tasks,): maps that a reduce which matters receives from.
-    sized
-        bool, shape (tasks,): maps whose size matters.
-    by_ratio
-        bool, shape (jobs,): jobs whose maps send by `filter_ratio`.
+    classes
+        Maps that are counted together.
+    pair_class, pair_bundle, send
+        int64, shape (pairs,): each class and bundle (its place in `Traffic.bundles`) where one sends to the other,
+        and how many units a map sends.
     """
 
-    def __init__(self, instance: Instance) -> None:
-        workload, status, job = instance.workload, instance.state.status, instance.workload.job
-        is_map, jobs = workload.kind == MAP, len(workload.job_ids)
-        self.pending = status == PENDING
-
-        def having(tasks: Bools) -> Bools:
-            return np.bincount(job[tasks & (job >= 0)], minlength=jobs) > 0
-
-        def of(jobs_: Bools) -> Bools:
-            picked: Bools = np.append(jobs_, False)[job]  # a task without a job picks the last entry
-            return picked
-
-        waiting, live = having(~is_map & self.pending), having(~is_map & (status != FINISHED))
-        self.sending = is_map & np.where(self.pending, of(live), of(waiting))
-        listed = np.zeros(jobs, dtype=bool)
-        if workload.shuffle is not None:
-            ends = job[workload.shuffle.map]
-            listed[ends[ends >= 0]] = True
-        self.exchanging = having(self.sending)
-        self.by_ratio = self.exchanging & ~listed
-        self.sized = (is_map & self.pending) | (self.sending & of(self.by_ratio))
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Sent:
-    """What the maps of a job send to its reduces: an entry is `size` MB times `part`, from map `row` to `column`.
-
-    Without `column` each entry goes to every reduce. Rows are the job's pending maps and then those that run or have
-    ended; columns are its pending reduces and then those that run. Both keep the order of the instance.
-    """
-
-    shape: tuple[int, int]
-    row: Ints
-    column: Ints | None
-    size: Floats
-    part: Fraction
+    def __init__(self, problem: Traffic, apart: bool = False) -> None:
+        self.problem, self.apart = problem, apart
+        self.centers = len(problem.datacenters)
+        self.classes = TaskClasses.from_keys(range(len(problem.maps))) if apart else problem.map_classes()
+        first = np.zeros(len(problem.maps), dtype=bool)
+        first[self.classes.first] = True
+        owner, units = [], []
+        for job in problem.jobs:
+            own = job.maps[first[job.maps]]
+            for bundle in job.bundles:
+                owner.append(self.classes.of_task[own])
+                units.append(bundle.send[first[job.maps]])
+        none: Ints = np.zeros(0, dtype=np.int64)
+        number = np.repeat(np.arange(len(owner)), np.array([len(own) for own in owner], dtype=np.int64))
+        send = np.concatenate([none, *units])
+        self.pair_class, self.pair_bundle = np.concatenate([none, *owner])[send > 0], number[send > 0]
+        self.send: Ints = send[send > 0]
 
     @property
-    def megabytes(self) -> float:
-        return float(self.size.sum()) * float(self.part) * (self.shape[1] if self.column is None else 1)
+    def _settled(self) -> Ints:
+        """The traffic of settled maps with each bundle in each datacenter, shape (bundles, datacenters)."""
+        settled = [bundle.settled for bundle in self.problem.bundles]
+        return np.array(settled, dtype=np.int64).reshape(len(settled), self.centers)
 
-    def exchanged(self) -> Floats:
-        """The data that is sent, MB, each entry once."""
-        return self.size * float(self.part)
+    @cached_property
+    def weight(self) -> Ints:
+        """How many reduces each bundle has, int64, shape (bundles,)."""
+        return np.array([len(bundle.reduces) for bundle in self.problem.bundles], dtype=np.int64)
 
-    def denominator(self) -> int | None:
-        """The common denominator of all that is sent; None where it is above `FINEST`."""
-        if self.part == 1:
-            return common_denominator(self.size)
-        common = 1
-        for size in np.unique(self.size).tolist():
-            common = lcm(common, (decimal(size) * self.part).denominator)
-            if common > FINEST:
-                return None
-        return common
+    @property
+    def _nodes(self) -> tuple[Ints, Ints]:
+        """The nodes that take maps, and those that take reduces, where tasks are apart."""
+        return np.flatnonzero(self.problem.map_slots), np.flatnonzero(self.problem.reduce_slots)
 
-    def units(self, grid: int) -> Ints:
-        """The units that each map sends to each reduce, int64, in 1/`grid` MB."""
-        units = np.zeros(self.shape, dtype=np.int64)
-        sent = for_each(self.size, lambda size: round(size * self.part * grid))
-        if self.column is None:
-            units[self.row] = sent[:, None]
-        else:
-            np.add.at(units, (self.row, self.column), sent)
-        return units
+    # Rows ----------------------------------------------------------------------------------------------------------
 
+    @cached_property
+    def least_traffic(self) -> Program:
+        """The program of the first component."""
+        builder = Builder()
+        self._enter(builder, True)
+        return builder.program(0, self.problem.grid)
 
-def _common_grid(sizes: Floats, sent: Iterable[_Sent]) -> int:
-    """The common denominator of sizes and of what is sent, `FINEST` where it is above that."""
-    common = 1
-    for found in (common_denominator(sizes), *(part.denominator() for part in sent)):
-        common = lcm(common, found or FINEST + 1)
-        if common > FINEST:
-            return FINEST
-    return common
+    def least_load(self, most: int) -> Program:
+        """The program of the second component, with at most `most` units of traffic."""
+        builder = Builder()
+        place, center, columns, cost = self._enter(builder, False)
+        doc = "maps in the fullest datacenter"
+        load = builder.variables(
+            "load", [()], lower=self.problem.least_load, upper=len(self.problem.maps), cost=1, doc=doc
+        )
+        doc = "no datacenter has more maps than the load"
+        fullest = builder.rows("fullest", self._labels(), upper=0, over="CENTERS", doc=doc)
+        builder.enter(fullest[center], place)
+        builder.enter(fullest, load, -1)
+        builder.enter(builder.rows("traffic", [()], upper=most, doc="no more traffic than is given"), columns, cost)
+        return builder.program(1)
 
+    def _labels(self) -> list[Label]:
+        return [(center,) for center in self.problem.datacenters]
 
-def _sent(instance: Instance) -> dict[int, _Sent]:
-    """The data that the maps of each job send to its reduces, where a pending task sends or receives."""
-    workload, status = instance.workload, instance.state.status
-    who = _Who(instance)
-    position = np.zeros(len(workload), dtype=np.int64)
-    sent: dict[int, _Sent] = {}
-    for job, members in grouped(workload.job):
-        if job < 0 or not who.exchanging[job]:
-            continue
-        is_map = workload.kind[members] == MAP
-        maps = members[is_map]
-        maps = np.concatenate([maps[status[maps] == PENDING], maps[status[maps] != PENDING]])
-        every = members[~is_map]
-        reduces = np.concatenate([every[status[every] == PENDING], every[status[every] == RUNNING]])
-        if who.by_ratio[job]:
-            sending = np.flatnonzero(who.sending[maps])
-            part = decimal(workload.filter_ratio[job]) / len(every)
-            sent[job] = _Sent((len(maps), len(reduces)), sending, None, workload.size[maps[sending]], part)
-            continue
-        shuffle = workload.shuffle
-        assert shuffle is not None  # else the job is not listed in it
-        own = (workload.job[shuffle.map] == job) & (status[shuffle.reduce] != FINISHED)
-        position[maps], position[reduces] = np.arange(len(maps)), np.arange(len(reduces))
-        row, column = position[shuffle.map[own]], position[shuffle.reduce[own]]
-        sent[job] = _Sent((len(maps), len(reduces)), row, column, shuffle.size[own], Fraction(1))
-    return sent
+    def _enter(self, builder: Builder, costly: bool) -> tuple[Ints, Ints, Ints, Ints]:
+        """Add all but the load: columns of maps in places, shape (classes, places), the datacenter of each place.
 
+        And all columns that have a part in the traffic, and what one of each adds to it, in units; it is their cost in
+        the program too, if `costly`.
+        """
+        problem, count, size = self.problem, self.centers, self.classes.size
+        tasks, nodes = problem.instance.workload.task_ids[problem.tasks], problem.instance.cluster.node_ids
+        first = problem.maps[self.classes.first]
+        names, centers = tasks[first].tolist(), list(problem.datacenters)
+        reduces = [tasks[problem.reduces[bundle.reduces]].tolist() for bundle in problem.bundles]
+        bundles = [own[0] for own in reduces]
+        total = np.bincount(self.pair_class, self.send, len(names)).astype(np.int64)
+        alone = problem.map_units[self.classes.first] + total[:, None]
+        on_map, on_reduce = self._nodes
+        center = problem.datacenter[on_map] if self.apart else np.arange(count)
+        spots = nodes[on_map].tolist() if self.apart else centers
+        labels: list[Label] = list(itertools.product(names, spots))
+        cost = [self._settled.ravel(), alone[:, center].ravel(), -np.repeat(self.send, count)]
+        if self.apart:
+            labels += itertools.product(tasks[problem.reduces].tolist(), nodes[on_reduce].tolist())
+        pairs = list(zip(self.pair_class.tolist(), self.pair_bundle.tolist(), strict=True))
+        both: list[Label] = [(names[row], bundles[at], there) for row, at in pairs for there in centers]
+        sizes, moved = np.repeat(size, len(spots)), len(labels) - cost[1].size
+        doc = "the bundle is in the datacenter"
+        host = builder.variables(
+            "host",
+            list(itertools.product(bundles, centers)),
+            upper=1,
+            cost=cost[0] * costly,
+            over="HOSTS",
+            doc=doc,
+            cost_name="settled" * costly,
+        )
+        doc = "the task runs on the node" if self.apart else "maps of the class in the datacenter"
+        upper, own_cost = (np.append(part, np.full(moved, fill)) for part, fill in ((sizes, 1), (cost[1], 0)))
+        place = builder.variables(
+            "place",
+            labels,
+            upper=upper,
+            cost=own_cost * costly,
+            over="PLACES",
+            doc=doc,
+            cost_name="alone" * (costly and not self.apart),
+        )
+        doc = "maps of the class that are in the datacenter with the bundle"
+        together = builder.variables(
+            "together",
+            both,
+            upper=np.repeat(size[self.pair_class], count),
+            cost=cost[2] * costly,
+            over="TOGETHER",
+            doc=doc,
+        )
+        members = Members(tasks[first], self.classes.members, tasks[problem.maps])
+        builder.group("members", "CLASSES", members, place=0, together=0)
+        builder.group("reduces", "BUNDLES", {own[0]: tuple(own) for own in reduces})
+        place, moved_to = (
+            place[: len(names) * len(spots)].reshape(len(names), len(spots)),
+            place[len(names) * len(spots) :],
+        )
+        rows = builder.rows(
+            "placed", [(name,) for name in names], lower=size, upper=size, over="CLASSES", doc="every map"
+        )
+        builder.enter(rows[:, None], place)
+        at = host.reshape(len(bundles), count)
+        rows = builder.rows(
+            "hosted", [(name,) for name in bundles], lower=1, upper=1, over="BUNDLES", doc="every bundle"
+        )
+        builder.enter(rows[:, None], at)
+        doc = "no datacenter takes more than it has room for"
+        rows = builder.rows("map_slots", self._labels(), upper=problem.map_room, over="CENTERS", doc=doc)
+        builder.enter(rows[center], place)
+        rows = builder.rows("reduce_slots", self._labels(), upper=problem.reduce_room, over="CENTERS", doc=doc)
+        builder.enter(rows, at, self.weight[:, None])
+        doc = "no more are together than there are maps"
+        rows = builder.rows("with_maps", both, upper=0, over="TOGETHER", doc=doc).reshape(len(pairs), count)
+        builder.enter(rows, together.reshape(len(pairs), count))
+        builder.enter(rows[:, center], place[self.pair_class], -1)
+        doc = "none are together where the bundle is not"
+        rows = builder.rows("with_bundle", both, upper=0, over="TOGETHER", doc=doc).reshape(len(pairs), count)
+        builder.enter(rows, together.reshape(len(pairs), count))
+        builder.enter(rows, at[self.pair_bundle], -size[self.pair_class][:, None])
+        if self.apart:
+            self._enter_nodes(builder, place, moved_to.reshape(len(problem.reduces), len(on_reduce)), at)
+        return place, center, np.concatenate([host, place.ravel(), together]), np.concatenate(cost)
 
-def _across(units: Ints, where: Ints, count: int) -> Ints:
-    """The traffic of each row of `units` and each of `count` datacenters, if column i is settled at `where[i]`."""
-    inside = np.zeros((len(units), count), dtype=np.int64)
-    for column, center in enumerate(where.tolist()):
-        inside[:, center] += units[:, column]
-    across: Ints = units.sum(axis=1)[:, None] - inside
-    return across
+    def _enter_nodes(self, builder: Builder, maps: Ints, reduces: Ints, host: Ints) -> None:
+        """Add that reduces are where their bundle is, and the slots of the nodes."""
+        problem = self.problem
+        tasks, nodes = problem.instance.workload.task_ids[problem.tasks], problem.instance.cluster.node_ids
+        on_map, on_reduce = self._nodes
+        labels = list(itertools.product(tasks[problem.reduces].tolist(), problem.datacenters))
+        doc = "a reduce is in the datacenter of its bundle"
+        rows = builder.rows("with_host", labels, lower=0, upper=0, doc=doc).reshape(len(problem.reduces), self.centers)
+        builder.enter(rows[:, problem.datacenter[on_reduce]], reduces)
+        for bundle, columns in zip(problem.bundles, host, strict=True):
+            builder.enter(rows[bundle.reduces], columns, -1)
+        names = [(kind, name) for kind, own in (("map", on_map), ("reduce", on_reduce)) for name in nodes[own].tolist()]
+        most = np.concatenate([problem.map_slots[on_map], problem.reduce_slots[on_reduce]])
+        rows = builder.rows("node_slots", names, upper=most, doc="no node takes more than its slots")
+        builder.enter(rows[: len(on_map)], maps)
+        builder.enter(rows[len(on_map) :], reduces)
+
+    # Decisions -----------------------------------------------------------------------------------------------------
+
+    def values_of(self, placement: Placement, program: Program) -> Ints:
+        """The values of the variables that a placement gives; 0 for what is not placed."""
+        problem, nodes = self.problem, self.problem.nodes_of(placement)
+        at = np.append(problem.datacenter, NONE)[nodes]
+        every = np.arange(self.centers)
+        first = problem.reduces[[bundle.reduces[0] for bundle in problem.bundles]]
+        host = (at[first][:, None] == every).astype(np.int64)
+        maps = np.zeros((len(self.classes.first), self.centers), dtype=np.int64)
+        np.add.at(maps, self.classes.of_task, at[problem.maps][:, None] == every)
+        places = [maps]
+        if self.apart:
+            of_kind = zip((problem.maps, problem.reduces), self._nodes, strict=True)
+            places = [(nodes[tasks][:, None] == own).astype(np.int64) for tasks, own in of_kind]
+        together = np.minimum(maps[self.pair_class], host[self.pair_bundle] * self.classes.size[self.pair_class, None])
+        load = [maps.sum(axis=0).max(initial=problem.least_load)] if program.component else []
+        parts = (host, *places, together)
+        return np.concatenate([*(part.ravel() for part in parts), np.array(load, dtype=np.int64)])
+
+    def decision_of(self, values: Ints, program: Program) -> Placement:
+        """The placement that values stand for."""
+        problem, places = self.problem, values[program.family("place")]
+        if self.apart:
+            nodes = np.full(len(problem.tasks), NONE, dtype=np.int64)
+            on_map, on_reduce = self._nodes
+            of_maps, of_reduces = np.split(places, [len(problem.maps) * len(on_map)])
+            for tasks, own, chosen in ((problem.maps, on_map, of_maps), (problem.reduces, on_reduce, of_reduces)):
+                task, spot = np.nonzero(chosen.reshape(len(tasks), len(own)))
+                nodes[tasks[task]] = own[spot]
+            return problem.placement(nodes)
+        at_map, at_reduce = (np.zeros(len(tasks), dtype=np.int64) for tasks in (problem.maps, problem.reduces))
+        for members, row in zip(
+            self.classes.members, places.reshape(len(self.classes.first), self.centers), strict=True
+        ):
+            at_map[members] = np.repeat(np.arange(self.centers), row)
+        hosts = values[program.family("host")].reshape(len(self.weight), self.centers).argmax(axis=1)
+        for bundle, center in zip(problem.bundles, hosts.tolist(), strict=True):
+            at_reduce[bundle.reduces] = center
+        return problem.placed_in(at_map, at_reduce)
+
+    # Prices --------------------------------------------------------------------------------------------------------
+
+    def with_host(self, box: Box, bundle: int, center: int) -> Box:
+        """The part of a box with a bundle in a datacenter."""
+        lower, upper = box.lower.copy(), box.upper.copy()
+        own, at = slice(bundle * self.centers, (bundle + 1) * self.centers), bundle * self.centers + center
+        lower[at], upper[own] = 1, np.where(np.arange(self.centers) == center, upper[own], 0)
+        return Box(lower, upper)
+
+    def open_hosts(self, box: Box) -> Any:
+        """Where bundles may be, bool, shape (bundles, datacenters)."""
+        return box.upper[: len(self.weight) * self.centers].reshape(len(self.weight), self.centers) > 0
+
+    def multipliers(self, map_prices: Ints, reduce_prices: Ints, scale: int, box: Box) -> Ints:
+        """The best multipliers of all rows of the least traffic in a box, where those of the slots are given.
+
+        Jobs that pay for slots are independent of each other. Within a job each bundle chooses a datacenter, and given
+        that each map does: a closed form. A map that sends to several bundles is divided among them in equal parts;
+        each part may then want it elsewhere, so this is still a bound. If all of them are in given datacenters, the map
+        is in one place.
+
+        Parameters
+        ----------
+        map_prices, reduce_prices
+            Prices of the slots of each datacenter, shape (datacenters,), in units times `scale`; negative ones count
+            as 0.
+        scale
+            Denominator of the prices, above 0.
+        """
+        problem, owner, size = self.problem, self.pair_class, self.classes.size
+        open_hosts = self.open_hosts(box)
+        parts = np.maximum(np.bincount(owner, minlength=len(size)), 1)
+        fine = math.lcm(*np.unique(parts).tolist())
+        largest = (scale * problem.beyond + int(np.maximum(map_prices, 0).max(initial=0)) + 1) * fine
+        largest += int(np.maximum(reduce_prices, 0).max(initial=0)) * fine * (len(problem.reduces) + 1)
+        kind: Any = np.int64 if largest < 2**60 else object
+        map_prices, reduce_prices = (np.maximum(one, 0).astype(kind) * fine for one in (map_prices, reduce_prices))
+        scale *= fine
+        base = problem.map_units[self.classes.first].astype(kind) * scale + map_prices
+        places = slice(open_hosts.size, open_hosts.size + base.size)
+        base = np.where(box.upper[places].reshape(base.shape) > 0, base, largest)
+        send = self.send.astype(kind) * scale
+        host = np.where(open_hosts.sum(axis=1) == 1, open_hosts.argmax(axis=1), NONE)[self.pair_bundle]
+        joint = np.bincount(owner, host == NONE, len(size)) == 0
+        near = host[:, None] == np.arange(self.centers)
+        total = np.zeros(len(size), dtype=kind)
+        np.add.at(total, owner, send)
+        together = base + total[:, None]
+        np.subtract.at(together, owner, near * send[:, None])
+        least = base.min(axis=1, initial=largest)
+        beyond = (base - least[:, None]) // parts[:, None]
+        with_maps = np.where(joint[owner][:, None], near * send[:, None], np.minimum(beyond[owner], send[:, None]))
+        placed = np.where(joint, together.min(axis=1, initial=2 * largest), least + total)
+        with_bundle = send[:, None] - with_maps
+        paid = self._settled.astype(kind) * scale + reduce_prices * self.weight.astype(kind)[:, None]
+        np.subtract.at(paid, self.pair_bundle, with_bundle * size.astype(kind)[owner][:, None])
+        hosted = np.where(open_hosts, paid, largest * 2).min(axis=1, initial=2 * largest)
+        each = [[scale], placed, hosted, -map_prices, -reduce_prices, -with_maps.ravel(), -with_bundle.ravel()]
+        return np.concatenate([np.asarray(part, dtype=kind) for part in each])
 
 
 def _room(slots: Ints, datacenter: Ints, count: int, tasks: int) -> Ints:

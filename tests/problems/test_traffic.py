@@ -8,18 +8,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from small_problems import pareto_front
-from traffic_instances import EMPTY, NAN, posed, problems
+from traffic_instances import NAN, posed, problems
 
 from optsched.certificates import certify
-from optsched.core.errors import InputError, MissingField
 from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Workload
 from optsched.core.placement import Placement
 from optsched.core.results import Termination, Violation
 from optsched.problems import Traffic
+from optsched.problems.programs import fault_of, samples
 from optsched.routes import frontier, solve
 from optsched.routes.traffic import ROUTES
+from optsched.testing.contract import every_decision
 
 # Value and feasibility ---------------------------------------------------------------------------------------------
 
@@ -56,56 +58,6 @@ def test_prices_bound_counts_what_ended_maps_send_to_each_reduce() -> None:
     assert problem.price_bound(none, np.array([units, 0]), 1) == units
     assert problem.price_bound(none, none, 1) == 0
     assert solve(problem).objective == (5, 0)
-
-
-def test_missing_fields() -> None:
-    """Tests that every absent field is reported with its place, and a shuffle across jobs."""
-    cluster = Cluster(["a", "b"], datacenter=[0, -1], datacenter_ids=["east"])
-    workload = Workload(["m", "n", "r"], kind=[0, 0, 1], job=[0, 0, 0], job_ids=["j"], size=[NAN, 1, NAN])
-    state = State.initial(cluster, workload, status=[PENDING, FINISHED, PENDING])
-    with pytest.raises(MissingField) as caught:
-        Traffic(Instance(cluster, workload, state))
-    places = [fault.place for fault in caught.value.faults]
-    assert places == ["nodes[1].datacenter", "tasks[0].size", "tasks[1].node", "jobs[0].filter_ratio"]
-    apart = Workload(
-        ["m", "r"], kind=[0, 1], job=[0, 1], job_ids=["j", "k"], size=[1, NAN], filter_ratio=[1, 1],
-        shuffle=Shuffle([0], [1], [1]),
-    )  # fmt: skip
-    with pytest.raises(MissingField, match=r"shuffle\[0\]: traffic needs a map and a reduce of one job"):
-        Traffic(Instance(Cluster(["a"], datacenter=[0], datacenter_ids=["east"]), apart))
-    assert not Traffic.applies(EMPTY.instance)
-
-
-def test_bug_sizes_were_rounded_to_nothing_without_a_word() -> None:
-    """Tests that a user hears how many sizes were rounded, by how much, and how many to 0; and nothing else."""
-    text = "sizes in MB (of blocks, and from maps to reduces) are rounded to multiples of 1/1048576, by up to"
-    assert posed([[0], [1]], 1.0, size=1e-7).remark == f"4 of 4 {text} 1e-07, 4 of them to 0"
-    assert posed([[0], [1]], 0.5, size=[0.1, 1 / 7]).remark == f"4 of 4 {text} 4.09e-07"
-    assert posed([[0], [1]], 0.5, size=[0.5, 1e-7]).remark == f"2 of 4 {text} 1e-07, 2 of them to 0"
-    assert posed([[0], [1]], 1.0, size=[0.001, 2.0**40]).remark is None
-    assert posed([[0], [1]], 1.0, reduces=3).remark is None
-    assert posed([], reduces=0).remark is None
-
-
-def test_numbers_that_are_not_exact() -> None:
-    """Tests that decimals and thirds are exact, others rounded once to 2^-20 MB, and totals past 2^53 units refused."""
-    problem = posed([[0], [1]], 1.2, size=0.5)
-    assert problem.grid == 10
-    assert problem.evaluate(problem.placement([0, 1, 0])) == (Fraction(3, 5), 1)
-    parted = posed([[0], [1]], 1.0, reduces=3)
-    assert parted.grid == 3
-    assert parted.evaluate(parted.placement([0, 1, 0, 0, 0])) == (10, 1)
-    rounded = posed([[0], [1]], 1 / 7, size=0.5)
-    assert rounded.grid == 2**20
-    assert rounded.evaluate(rounded.placement([0, 1, 0])) == (Fraction(round(2**19 / 7), 2**20), 1)
-    listed = posed([[0], [1]], 0.5, size=[0.1, 1 / 7])
-    assert listed.grid == 2**20
-    with pytest.raises(InputError, match=r"traffic may total too much, past 2\^53/1048576 MB") as caught:
-        posed([[0], [1]], 1 / 7, size=2.0**33 + 0.5)
-    assert [fault.place for fault in caught.value.faults] == ["tasks.size"]
-    with pytest.raises(InputError, match=r"traffic may total too much, past 2\^53/1 MB"):
-        posed([[0]], 2.0**20, size=2.0**40)
-    assert posed([[0]], 1.0, size=2.0**52).grid == 1
 
 
 def test_plainly_infeasible() -> None:
@@ -241,3 +193,52 @@ def test_together_is_no_restriction_without_capacities(problem: Traffic) -> None
 
 
 # Metamorphic laws --------------------------------------------------------------------------------------------------
+
+
+# The exact program, and what prices of slots leave of it -------------------------------------------------------------
+
+
+@given(problems())
+@settings(max_examples=25)
+def test_program_has_every_placement(problem: Traffic) -> None:
+    """Tests that no feasible placement is lost, or counted at more than it costs, by classes or apart."""
+    if not problem.datacenters:
+        return
+    most = problem.beyond - 1
+    for view in (problem, problem.apart()):
+        for before in ((), (most // 2,), (most,)):
+            assert fault_of(view, before, samples(problem)) is None
+    for placement in samples(problem):
+        if not problem.violations(placement):
+            program = problem.program()
+            again = problem.decision_of(problem.values_of(placement, program), program)
+            assert problem.evaluate(again) == problem.evaluate(placement)
+
+
+@given(problems(), st.data())
+def test_what_prices_leave(problem: Traffic, data: st.DataObject) -> None:
+    """Tests that placements with less traffic than a target cause what is proved of them, and are not left out."""
+    count = len(problem.datacenters)
+    prices = np.array(data.draw(st.lists(st.integers(-1, 9), min_size=2 * count, max_size=2 * count)), dtype=np.int64)
+    given = range(len(problem.bundles)) if count and data.draw(st.booleans()) else range(0)
+    hosts = {bundle: data.draw(st.integers(0, count - 1)) for bundle in given if data.draw(st.integers(0, 3))}
+    target, program = data.draw(st.integers(0, 60)), problem.program()
+    box = program.numbers.box
+    for bundle, host in hosts.items():
+        box = problem.posing.with_host(box, bundle, host)
+    priced = prices[:count], prices[count:], data.draw(st.integers(1, 3))
+    bound = problem.price_bound(*priced, None, hosts)
+    found = problem.settle(box, priced, target)
+    again = problem.settle(box, priced, target)
+    assert min(target, bound) <= found <= again <= target
+    for decision in every_decision(problem):
+        if problem.violations(decision):
+            continue
+        at = problem.datacenter[problem.nodes_of(decision)][problem.reduces]
+        own = [int(at[bundle.reduces[0]]) for bundle in problem.bundles]
+        units = int(problem.objective(decision)[0] * problem.grid)
+        if units < target and all(own[bundle] == host for bundle, host in hosts.items()):
+            values = problem.values_of(decision, program)
+            assert units >= again
+            assert (box.lower <= values).all()
+            assert (values <= box.upper).all()
