@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,9 +28,7 @@ from optsched.problems.base import GRID, exact_product
 from optsched.problems.knapsack import Packer
 from optsched.problems.programs import Builder, Label, Program
 from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
-
-if TYPE_CHECKING:
-    from optsched.problems.utility import Utility
+from optsched.problems.utility_definition import UtilityDefinition
 
 __all__ = [
     "LEAST_FINITE",
@@ -69,7 +67,7 @@ class Items:
     share: Ints
 
     @classmethod
-    def of(cls, problem: Utility) -> Items:
+    def of(cls, problem: UtilityDefinition) -> Items:
         """The items of a problem."""
         open_reduces = problem.pending_reduces if problem.fixed is None else np.zeros_like(problem.pending_reduces)
         return cls(
@@ -79,7 +77,7 @@ class Items:
         )
 
 
-def least_pairs(problem: Utility, units: int) -> tuple[Ints, Ints]:
+def least_pairs(problem: UtilityDefinition, units: int) -> tuple[Ints, Ints]:
     """Pairs of counts that give a job a utility of at least `units`; neither count can be less.
 
     Returns
@@ -122,7 +120,7 @@ class Hosts:
     patterns: Sequence[Ints | None]
 
     @classmethod
-    def of(cls, problem: Utility, known: Mapping[int, Ints]) -> Hosts:
+    def of(cls, problem: UtilityDefinition, known: Mapping[int, Ints]) -> Hosts:
         """The nodes of each type with known patterns are a host, and each other node."""
         held: list[tuple[Ints, Ints | None]] = []
         for kind in range(len(problem.type_size)):
@@ -133,7 +131,7 @@ class Hosts:
         return cls([nodes for nodes, _ in held], [patterns for _, patterns in held])
 
     @classmethod
-    def exact(cls, problem: Utility, most: int) -> Hosts:
+    def exact(cls, problem: UtilityDefinition, most: int) -> Hosts:
         """Alike nodes are a host if they have at most `most` maximal patterns, so that no placement is lost."""
         items = Items.of(problem)
         several = np.flatnonzero(problem.type_size > 1).tolist()
@@ -173,7 +171,7 @@ class UtilityProgram:
         With `apart` the position of its task in `tasks`.
     """
 
-    def __init__(self, problem: Utility, hosts: Hosts, apart: bool = False) -> None:
+    def __init__(self, problem: UtilityDefinition, hosts: Hosts, apart: bool = False) -> None:
         self.problem, self.hosts, self.apart, self.items = problem, hosts, apart, Items.of(problem)
         self._listed = [(at, patterns) for at, patterns in enumerate(hosts.patterns) if patterns is not None]
         jobs = problem.instance.workload.job_ids[problem.jobs].tolist()
@@ -474,7 +472,7 @@ class TaskPrices(NamedTuple):
     scale: int
 
     @classmethod
-    def none(cls, problem: Utility) -> TaskPrices:
+    def none(cls, problem: UtilityDefinition) -> TaskPrices:
         """Everything for nothing: every pattern is left."""
         return cls(np.zeros(2 * len(problem.jobs), dtype=np.int64), 1)
 
@@ -500,7 +498,7 @@ class Columns:
     program: IntegerProgram
 
 
-def columns_at(problem: Utility, units: int, prices: TaskPrices, limit: int | None) -> Columns | None:
+def columns_at(problem: UtilityDefinition, units: int, prices: TaskPrices, limit: int | None) -> Columns | None:
     """The columns that may be in a placement with a utility for each job, and with more utilisation than is held.
 
     Parameters
@@ -551,7 +549,7 @@ def columns_at(problem: Utility, units: int, prices: TaskPrices, limit: int | No
 
 
 def _pattern_program(
-    problem: Utility, patterns: tuple[Ints, Ints, Ints], pairs: tuple[Ints, Ints], most: Ints
+    problem: UtilityDefinition, patterns: tuple[Ints, Ints, Ints], pairs: tuple[Ints, Ints], most: Ints
 ) -> IntegerProgram:
     """The program over patterns and pairs of counts; its columns go by the order in which trees name them.
 

@@ -1,0 +1,584 @@
+"""`utility`: maps and reduces on trackers within their resources, so that the lowest utility of a job is highest.
+
+Sharmilarani et al.'s resource-aware scheduling (RAS): utility (6), (7), objectives (8) and then (9), constraint (10).
+What a count of tasks is worth to a job is tabulated from none to all of the pending tasks (`map_table`,
+`reduce_table`). Where RAS puts the reduces before it places any map is `spread_reduces`. Nothing here solves.
+
+(7) divides by zero in several places, and its logarithm of no task at all is minus infinity. There it is read so:
+
+- no map pending: the maps are worth 1, as where all of them are served;
+- required 0 (no goal, or nothing to do): the first branch alone holds;
+- required 1: the second branch holds for no map at all only, which is minus infinity;
+- required = pending = allocated: 1, not 0/0: the job is saturated;
+- required > pending (the goal is out of reach): the second branch throughout, below 0;
+- no reduce pending: the reduces are worth 0; one pending: 0 with it, minus infinity without.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from optsched.core.decimals import decimal, whole_units
+from optsched.core.errors import Fault, InputError
+from optsched.core.instance import LARGEST, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Component, Number, Proof, Sense, Value, Violation
+from optsched.problems.base import GRID, Parameter, Problem, choice, exact, number, on_grid
+from optsched.problems.demands import capacity_units, demand_fault, demands_of
+
+__all__ = ["Allocation", "UtilityDefinition", "map_table", "reduce_table", "required_maps", "spread_reduces"]
+
+
+def required_maps(pending: int, map_time: float, goal: float, now: float) -> int:
+    """How many maps a job must run at once to meet its goal (s_req; Sharmilarani et al., section III.G).
+
+    The pending maps run in waves of that many, each as long as a mean map. They end in time if the time left is a whole
+    number of maps, else perhaps a wave later (`sharmilarani/3-required-maps`). Numbers count as the
+    decimals that they are written as, so that 10 maps of 0.1 s within 1 s need one at a time.
+
+    Parameters
+    ----------
+    pending
+        Pending maps (s_pend).
+    map_time
+        Mean length of a map in seconds (mu_j).
+    goal
+        Instant of the completion goal in seconds (T_goal), NaN where there is none: nothing is required.
+    now
+        Instant of the decision. A goal that has passed requires every pending map at once.
+
+    Returns
+    -------
+    int
+        At most 2^53, however short the time that is left.
+
+    Examples
+    --------
+    >>> required_maps(10, 30, 130, 50), required_maps(10, 30, 40, 50), required_maps(10, 30, math.nan, 50)
+    (4, 10, 0)
+    """
+    if not pending or math.isnan(goal):
+        return 0
+    if goal <= now:
+        return pending
+    at_once = math.ceil(pending * decimal(map_time) / (decimal(goal) - decimal(now)))
+    return min(at_once, LARGEST)
+
+
+def map_table(required: int, pending: int, smoothed: bool = False) -> list[float]:
+    """Worth of 0, 1, ..., `pending` maps (u^M; Sharmilarani et al., (7) with the edge rules above); not decreasing.
+
+    Parameters
+    ----------
+    required, pending
+        s_req and s_pend.
+    smoothed
+        Logarithms are of one more than the counts, so that no map at all is worth -1 and not minus infinity.
+
+    Examples
+    --------
+    >>> [round(worth, 4) for worth in map_table(4, 10)]
+    [-inf, -1.0, -0.5, -0.2075, 0.0, 0.1667, 0.3333, 0.5, 0.6667, 0.8333, 1.0]
+    """
+
+    def worth(count: int) -> float:
+        if count >= required:
+            return 1.0 if count == pending else (count - required) / (pending - required)
+        return _logarithmic(count, required, smoothed)
+
+    return [worth(count) for count in range(pending + 1)]
+
+
+def reduce_table(pending: int, smoothed: bool = False) -> list[float]:
+    """Worth of 0, 1, ..., `pending` reduces (u^R; Sharmilarani et al., (7) with the edge rules above); not decreasing.
+
+    Examples
+    --------
+    >>> [round(worth, 4) for worth in reduce_table(5)]
+    [-inf, -1.0, -0.5693, -0.3174, -0.1386, 0.0]
+    """
+    return [_logarithmic(count, pending, smoothed) for count in range(pending + 1)]
+
+
+def _logarithmic(count: int, full: int, smoothed: bool) -> float:
+    """log(count)/log(full) - 1, which is 0 where `count` is `full`."""
+    if count == full:
+        return 0.0
+    if smoothed:
+        return math.log(1 + count) / math.log(1 + full) - 1
+    return math.log(count) / math.log(full) - 1 if count else -math.inf
+
+
+class Allocation(NamedTuple):
+    """Tasks of each job on each node: P^M and P^R of Sharmilarani et al., int64, shape (jobs, nodes) each."""
+
+    maps: Ints
+    reduces: Ints
+
+
+class UtilityDefinition(Problem):
+    """Pending maps and reduces on trackers within their resources: maximise the lowest utility, then utilisation.
+
+    Any task may stay unplaced: that fewer are allocated than are pending is the normal case. Slots play no part. What
+    limits a tracker t is its capacity Omega_tr of each resource r (10); what a task takes, Gamma_jr, belongs to its job
+    and kind (job profile). A running task holds its demand and counts as neither pending nor allocated, since (7)
+    compares what is allocated with what is pending.
+
+    The first component is (8), the least utility (6) of a job. Each table (7) is rounded once to multiples of 2^-20. A
+    job whose utility is minus infinity (none of its maps, or of its reduces, is allocated) gets `-penalty`. A job
+    without a pending task is no job here.
+
+    The second component is (9), turned into what the placed tasks use: the sum
+    over trackers and resources of use / Omega_tr, the share that one task takes of one tracker rounded once to a
+    multiple of 2^-20.
+
+    Attributes
+    ----------
+    jobs
+        int64: indices of the jobs with pending tasks; every array below is in this order.
+    map_positions, reduce_positions
+        For each job the positions in `tasks` of its pending maps and of its pending reduces.
+    pending_maps, pending_reduces
+        int64, shape (jobs,): how many these are (s_pend, r_pend).
+    required
+        int64, shape (jobs,): maps that must run at once for the goal (s_req).
+    map_utility, reduce_utility
+        For each job the worth of 0, 1, ... maps or reduces, in units of 2^-20; minus infinity is `-penalty`.
+    resources
+        Names of the resources that pending tasks take.
+    demand_grid
+        int64, shape (resources,): the common denominator of all demands of the resource, as decimals.
+    demand_map, demand_reduce
+        int64, shape (jobs, resources): Gamma of each job's maps and reduces, in units of 1/`demand_grid[resource]`;
+        0 where it has no such task.
+    capacity
+        int64, shape (nodes, resources), in the same units, rounded down: Omega.
+    free
+        int64, shape (nodes, resources): capacity that running tasks do not hold, at least 0.
+    running_reduces
+        int64, shape (jobs, nodes): running reduces of these jobs; `other_reduces`, shape (nodes,), those of the rest.
+    fixed
+        int64, shape (jobs, nodes), with `reduces=fixed`: where the reduces are (`spread_reduces`); else None.
+    room
+        int64, shape (nodes, resources): what fixed reduces leave free.
+    lowest_units
+        What stands for minus infinity: `-penalty` in units.
+    node_type, type_size, type_room
+        Nodes of equal capacity and room are of one type: int64, shapes (nodes,), (types,), (types, resources).
+    map_share, reduce_share
+        int64, shape (jobs, types): what one task adds to the utilisation, in units of 2^-20.
+
+    Examples
+    --------
+    Two trackers, two jobs; Sharmilarani et al., note 7:
+
+    >>> from optsched.core.instance import Cluster, Workload
+    >>> from optsched.problems import Utility
+    >>> cluster = Cluster(["t1", "t2"], capacity={"cpu": [5.0, 5.0], "memory": [3.0, 7.0]})
+    >>> workload = Workload(
+    ...     [f"m{map}" for map in range(8)], job=[0, 0, 0, 1, 1, 1, 1, 1], job_ids=["a", "b"],
+    ...     goal=[3.0, 5.0], map_time=[2.0, 4.0],
+    ...     demand={"cpu": [2.0] * 3 + [1.0] * 5, "memory": [2.0] * 3 + [3.0] * 5})
+    >>> problem = Utility(Instance(cluster, workload))
+    >>> problem.required.tolist()
+    [2, 4]
+    >>> placement = problem.placement([1, -1, -1, 0, 1, -1, -1, -1])
+    >>> print(*(float(value) for value in problem.evaluate(placement)))
+    -1.0 2.5142860412597656
+    """
+
+    name = "utility"
+    title = "maps and reduces on trackers within their resources: maximise the lowest utility, then utilisation"
+    paper = "001"
+    kinds = (MAP, REDUCE)
+    components = (
+        Component("lowest-utility", Sense.MAX, "utility"),
+        Component("utilisation", Sense.MAX, "share of a capacity"),
+    )
+    parameter_table = (
+        Parameter("reduces", "free", choice("free", "fixed"), "placed freely, or fixed where RAS spreads them first"),
+        Parameter("tables", "literal", choice("literal", "smoothed"), "logarithms as in (7), or of one task more"),
+        Parameter(
+            "phase",
+            "shuffle",
+            choice("shuffle", "reduce"),
+            "which demand of reduces holds, where both are given: in the shuffle or after it",
+        ),
+        Parameter(
+            "penalty", 1000, number(above=2, highest=GRID), "-penalty stands for a utility of minus infinity; above 2"
+        ),
+    )
+    requires = (
+        "tasks[].job",
+        "tasks[].demand",
+        "nodes[].capacity of each resource in demand",
+        "jobs[].map_time where it has a goal",
+    )
+    proof = Proof.DUAL
+
+    @classmethod
+    def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
+        workload = instance.workload
+        pending = _in_state(instance, PENDING)
+        for task in pending[workload.job[pending] == NONE].tolist():
+            yield Fault(f"tasks[{task}].job", f"{cls.name} needs it: utilities belong to jobs")
+        given = [
+            ~np.isnan(column[pending])
+            for part in (workload.demand, workload.demand_shuffle)
+            for column in part.values()
+        ]
+        silent = ~np.any(given, axis=0) if given else np.ones(len(pending), dtype=bool)
+        for task in pending[silent].tolist():
+            yield Fault(f"tasks[{task}].demand", f"{cls.name} needs the demand of the task for at least one resource")
+        demand = demands_of(instance, pending, parameters["phase"])
+        for resource, column in demand.items():
+            capacity = _capacity(instance, resource)
+            for node in np.flatnonzero(np.isnan(capacity)).tolist() if column.any() else ():
+                yield Fault(f"nodes[{node}].capacity.{resource}", f"{cls.name} needs it: tasks demand this resource")
+        maps = pending[workload.kind[pending] == MAP]
+        for job in np.unique(workload.job[maps][workload.job[maps] != NONE]).tolist():
+            if workload.goal[job] > instance.time and np.isnan(workload.map_time[job]):
+                yield Fault(f"jobs[{job}].map_time", f"{cls.name} needs it to know how many maps the goal requires")
+
+    def prepare(self) -> None:
+        instance, workload = self.instance, self.instance.workload
+        job_of = workload.job[self.tasks]
+        self.jobs: Ints = np.unique(job_of)
+        kind, row = workload.kind[self.tasks], np.searchsorted(self.jobs, job_of)
+        rows = range(len(self.jobs))
+        self.map_positions = [np.flatnonzero((row == job) & (kind == MAP)) for job in rows]
+        self.reduce_positions = [np.flatnonzero((row == job) & (kind == REDUCE)) for job in rows]
+        self.pending_maps: Ints = np.array([len(maps) for maps in self.map_positions], dtype=np.int64)
+        self.pending_reduces: Ints = np.array([len(reduces) for reduces in self.reduce_positions], dtype=np.int64)
+        self._weigh()
+        self._count_running()
+        self._tabulate()
+        self.fixed: Ints | None = spread_reduces(self) if self.parameters["reduces"] == "fixed" else None
+        self.room: Ints = self.free.copy()
+        if self.fixed is not None:
+            self.room -= self.fixed.T @ self.demand_reduce
+        capacity = [_capacity(instance, resource) for resource in self.resources]
+        alike = np.column_stack([*capacity, self.room]) if capacity else np.zeros((len(instance.cluster), 0))
+        _, first, node_type = np.unique(alike, axis=0, return_index=True, return_inverse=True)
+        self.node_type: Ints = node_type.reshape(-1).astype(np.int64)
+        self.type_size: Ints = np.bincount(self.node_type, minlength=len(first)).astype(np.int64)
+        self.type_room: Ints = self.room[first]
+        self.map_share = self._share(self.demand_map, first)
+        self.reduce_share = self._share(self.demand_reduce, first)
+
+    def _weigh(self) -> None:
+        """Demands and capacities in whole units; every fault of theirs at once."""
+        instance, jobs = self.instance, len(self.jobs)
+        running = _in_state(instance, RUNNING)
+        phase = self.parameters["phase"]
+        held, demands = demands_of(instance, running, phase), demands_of(instance, self.tasks, phase)
+        self.resources = tuple(resource for resource, column in demands.items() if column.any())
+        shape = jobs, len(self.resources)
+        self.demand_map: Ints = np.zeros(shape, dtype=np.int64)
+        self.demand_reduce: Ints = np.zeros(shape, dtype=np.int64)
+        self.capacity: Ints = np.zeros((len(instance.cluster), shape[1]), dtype=np.int64)
+        self.demand_grid: Ints = np.ones(shape[1], dtype=np.int64)
+        self.free: Ints = np.zeros_like(self.capacity)
+        faults: list[Fault] = []
+        for index, resource in enumerate(self.resources):
+            column, holding = demands[resource], held[resource]
+            grid, wrong = demand_fault(self.name, np.concatenate([column, holding]), len(column) + len(holding))
+            if wrong is not None:
+                faults.append(Fault(f"tasks[].demand.{resource}", wrong))
+                continue
+            for positions, profile in (
+                (self.map_positions, self.demand_map),
+                (self.reduce_positions, self.demand_reduce),
+            ):
+                profile[:, index], differing = self._profile(positions, column, grid)
+                faults += (Fault(f"tasks[{task}].demand.{resource}", message) for task, message in differing)
+            self.demand_grid[index] = grid
+            self.capacity[:, index] = capacity_units(_capacity(instance, resource), grid)
+            used = np.zeros(len(instance.cluster), dtype=np.int64)
+            np.add.at(used, instance.state.node[running], whole_units(holding, grid))
+            self.free[:, index] = np.maximum(self.capacity[:, index] - used, 0)
+        if faults:
+            raise InputError(faults, self.place)
+
+    def _profile(self, positions: list[Ints], column: Floats, grid: int) -> tuple[Ints, list[tuple[int, str]]]:
+        """The demand of a task of each job for a resource, in units; and words on the tasks with another demand."""
+        units, task_ids = whole_units(column, grid), self.instance.workload.task_ids
+        profile = np.array([units[tasks[0]] if len(tasks) else 0 for tasks in positions], dtype=np.int64)
+        differing = []
+        for tasks, due in zip(positions, profile.tolist(), strict=True):
+            for position in tasks[units[tasks] != due].tolist():
+                first, other = task_ids[self.tasks[[tasks[0], position]]].tolist()
+                message = f'{column[position]:g}, but "{first}" of the same job and kind takes'
+                message += f" {column[tasks[0]]:g}; give {other} a job of its own: a job has one profile"
+                differing.append((int(self.tasks[position]), message))
+        return profile, differing
+
+    def _count_running(self) -> None:
+        """The reduces that run on each node, of the jobs that have pending tasks and of others."""
+        workload, nodes = self.instance.workload, len(self.instance.cluster)
+        running = _in_state(self.instance, RUNNING)
+        reduces = running[workload.kind[running] == REDUCE]
+        owner, node = workload.job[reduces], self.instance.state.node[reduces]
+        own = np.isin(owner, self.jobs)
+        self.running_reduces: Ints = np.zeros((len(self.jobs), nodes), dtype=np.int64)
+        np.add.at(self.running_reduces, (np.searchsorted(self.jobs, owner[own]), node[own]), 1)
+        self.other_reduces: Ints = np.bincount(node[~own], minlength=nodes).astype(np.int64)
+
+    def _tabulate(self) -> None:
+        """Tabulate the worth of counts of maps and reduces to each job, in units."""
+        workload, now, smoothed = self.instance.workload, self.instance.time, self.parameters["tables"] == "smoothed"
+        self.lowest_units = int(on_grid(-self.parameters["penalty"]))
+        self.required: Ints = np.array(
+            [
+                required_maps(pending, float(workload.map_time[job]), float(workload.goal[job]), now)
+                for job, pending in zip(self.jobs.tolist(), self.pending_maps.tolist(), strict=True)
+            ],
+            dtype=np.int64,
+        )
+
+        def units(table: list[float]) -> Ints:
+            worth = np.array(table)
+            return np.where(np.isinf(worth), self.lowest_units, on_grid(np.where(np.isinf(worth), 0.0, worth)))
+
+        self.map_utility: list[Ints] = [
+            units(map_table(required, pending, smoothed))
+            for required, pending in zip(self.required.tolist(), self.pending_maps.tolist(), strict=True)
+        ]
+        self.reduce_utility: list[Ints] = [
+            units(reduce_table(pending, smoothed)) for pending in self.pending_reduces.tolist()
+        ]
+
+    def _share(self, demand: Ints, nodes: Ints) -> Ints:
+        """Share of the capacities that one task of each job takes on nodes of each type; 0 where it does not fit."""
+        share = np.zeros((len(demand), len(nodes)))
+        fits = np.ones(share.shape, dtype=bool)
+        for position, resource in enumerate(self.resources):
+            capacity = _capacity(self.instance, resource)[nodes] * float(self.demand_grid[position])
+            takes = demand[:, position, None]
+            fits &= takes <= self.capacity[nodes, position]
+            share += np.divide(takes, capacity, out=np.zeros(share.shape), where=fits & (capacity > 0))
+        return np.where(fits, on_grid(share), 0)
+
+    def utility_units(self, maps: Ints, reduces: Ints) -> Ints:
+        """Utility (6) of each job with these maps and reduces, in units of 2^-20; all of shape (jobs,)."""
+        worth = [(self.map_utility[job][maps[job]], self.reduce_utility[job][reduces[job]]) for job in range(len(maps))]
+        both = np.array(worth, dtype=np.int64).reshape(-1, 2)
+        return np.where((both == self.lowest_units).any(axis=1), self.lowest_units, both.sum(axis=1))
+
+    def map_worth(self, job: int, reduces: int) -> Ints:
+        """Utility (6) of one job with 0, 1, ... maps and this number of reduces, in units of 2^-20."""
+        maps, fixed = self.map_utility[job], int(self.reduce_utility[job][reduces])
+        return np.where((maps == self.lowest_units) | (fixed == self.lowest_units), self.lowest_units, maps + fixed)
+
+    def allocated(self, placement: Placement) -> Allocation:
+        """Counts of the placed maps and reduces by job and node."""
+        counts = Allocation(*(np.zeros((len(self.jobs), len(self.instance.cluster)), dtype=np.int64) for _ in range(2)))
+        for count, hosts in zip(counts, self._hosts(placement), strict=True):
+            for job, nodes in enumerate(hosts):
+                np.add.at(count[job], nodes, 1)
+        return counts
+
+    def _hosts(self, placement: Placement) -> tuple[list[Ints], list[Ints]]:
+        """The nodes of each job's placed maps, and of its placed reduces."""
+        nodes = self.nodes_of(placement)
+        maps, reduces = (
+            [nodes[tasks][nodes[tasks] != NONE] for tasks in positions]
+            for positions in (self.map_positions, self.reduce_positions)
+        )
+        return maps, reduces
+
+    def placement_of(self, allocation: Allocation) -> Placement:
+        """A placement with these counts: of each job the first pending tasks, on the nodes in order.
+
+        Examples
+        --------
+        >>> from optsched.core.instance import Cluster, Workload
+        >>> from optsched.problems import Utility
+        >>> cluster = Cluster(["t1", "t2"], capacity={"cpu": [2.0, 2.0]})
+        >>> workload = Workload(["m1", "m2", "m3"], job=[0] * 3, job_ids=["a"], demand={"cpu": [1.0] * 3})
+        >>> problem = Utility(Instance(cluster, workload))
+        >>> problem.placement_of(Allocation(np.array([[0, 2]]), np.array([[0, 0]]))).nodes.tolist()
+        [1, 1, -1]
+        """
+        nodes = np.full(len(self.tasks), NONE, dtype=np.int64)
+        for count, positions in zip(allocation, (self.map_positions, self.reduce_positions), strict=True):
+            for tasks, row in zip(positions, count, strict=True):
+                hosts = np.repeat(np.arange(len(row)), row)
+                nodes[tasks[: len(hosts)]] = hosts
+        return self.placement(nodes)
+
+    def items_on(self, placement: Placement) -> Ints:
+        """Counts of the placed maps of each job, then of its reduces, by node, without fixed reduces."""
+        counts: Ints = np.concatenate(self.allocated(placement))
+        if self.fixed is not None:
+            counts[len(self.jobs) :] = 0
+        return counts
+
+    def placed(self, counts: Ints) -> Placement:
+        """A placement with these counts, which are as `items_on` has them, and the fixed reduces."""
+        maps, reduces = np.split(counts, 2)
+        return self.placement_of(Allocation(maps, reduces if self.fixed is None else self.fixed))
+
+    def utilities(self, placement: Placement) -> tuple[Number, ...]:
+        """Utility (6) of each job."""
+        placed = (count.sum(axis=1) for count in self.allocated(placement))
+        return tuple(exact(units, GRID) for units in self.utility_units(*placed).tolist())
+
+    def objective(self, placement: Placement, /) -> Value:
+        hosts = self._hosts(placement)
+        placed = [np.array([len(nodes) for nodes in own], dtype=np.int64) for own in hosts]
+        lowest = int(self.utility_units(*placed).min(initial=LARGEST))
+        used = sum(
+            int(share[job, self.node_type[nodes]].sum())
+            for own, share in zip(hosts, (self.map_share, self.reduce_share), strict=True)
+            for job, nodes in enumerate(own)
+        )
+        return exact(lowest if len(self.jobs) else 0, GRID), exact(used, GRID)
+
+    def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
+        node_ids = self.instance.cluster.node_ids.tolist()
+        over = self._used_by(self._hosts(placement)) - self.free
+        # A node that running tasks overload may get no more of that resource, but tasks that do without it.
+        for node, position in np.argwhere(over > 0).tolist():
+            excess = exact(int(over[node, position]), int(self.demand_grid[position]))
+            yield Violation("capacity", (self.resources[position], node_ids[node]), excess)
+        if self.fixed is not None:
+            job_ids = self.instance.workload.job_ids[self.jobs].tolist()
+            reduces = self.allocated(placement).reduces
+            for job, node in np.argwhere(reduces != self.fixed).tolist():
+                off = abs(int(reduces[job, node] - self.fixed[job, node]))
+                yield Violation("reduces-fixed", (job_ids[job], node_ids[node]), off)
+
+    @property
+    def unit(self) -> Ints:
+        """The largest amount of each resource that divides all that tasks take: what programs count in.
+
+        No tolerance of a solver is as large as such an amount, and none is too large where a smaller unit would do.
+        """
+        amounts = np.concatenate([self.demand_map, self.demand_reduce])
+        unit: Ints = np.maximum(np.gcd.reduce(amounts, axis=0, initial=0), 1)
+        return unit
+
+    def used(self, counts: Allocation) -> Ints:
+        """The resources that the counts take on each node, in units; shape (nodes, resources)."""
+        used: Ints = counts.maps.T @ self.demand_map + counts.reduces.T @ self.demand_reduce
+        return used
+
+    def _used_by(self, hosts: tuple[list[Ints], list[Ints]]) -> Ints:
+        """Like `used`, for tasks given by their nodes (`_hosts`)."""
+        used = np.zeros_like(self.free)
+        for own, demand in zip(hosts, (self.demand_map, self.demand_reduce), strict=True):
+            for job, nodes in enumerate(own):
+                np.add.at(used, nodes, demand[job])
+        return used
+
+    @property
+    def saturated_units(self) -> int:
+        """The lowest utility with every task allocated that may be: no placement has a higher one."""
+        return int(self.highest_units.min(initial=LARGEST))
+
+    @property
+    def highest_units(self) -> Ints:
+        """The utility of each job with every task allocated that may be, in units."""
+        return self.utility_units(self.pending_maps, self._reduce_limits[1])
+
+    @property
+    def fixed_use(self) -> int:
+        """The utilisation of the fixed reduces, in units; 0 where reduces are placed freely."""
+        return 0 if self.fixed is None else int((self.fixed * self.reduce_share[:, self.node_type]).sum())
+
+    @property
+    def _reduce_limits(self) -> tuple[Ints, Ints]:
+        """Fewest and most reduces of each job that may be allocated."""
+        if self.fixed is None:
+            return np.zeros_like(self.pending_reduces), self.pending_reduces
+        return self.fixed.sum(axis=1), self.fixed.sum(axis=1)
+
+    def least_maps(self, job: int, units: int) -> tuple[Ints, Ints]:
+        """The fewest maps, with each number of reduces, that give a job a utility of at least `units`.
+
+        Each number of reduces with which no number of maps is enough is left out. With `reduces=fixed` there is one.
+        """
+        fewest, most = (int(limit[job]) for limit in self._reduce_limits)
+        reduces = np.arange(fewest, most + 1)
+        if units <= self.lowest_units:
+            return reduces, np.zeros_like(reduces)
+        reduces = reduces[self.reduce_utility[job][reduces] > self.lowest_units]
+        maps = np.searchsorted(self.map_utility[job], units - self.reduce_utility[job][reduces])
+        # Without a map where that is worth minus infinity: any threshold is above it, so at least one is found.
+        reached = maps <= self.pending_maps[job]
+        return reduces[reached], maps[reached]
+
+    def utility_below(self, units: int) -> int:
+        """The greatest utility below `units` that some job may have, in units; `-penalty` where there is none.
+
+        Between it and `units` no threshold on the lowest utility asks for more, or less, than `units` does.
+        """
+        best = self.lowest_units
+        for job, (fewest, most) in enumerate(zip(*self._reduce_limits, strict=True)):
+            earned = self.reduce_utility[job][int(fewest) : int(most) + 1]
+            earned = earned[earned > self.lowest_units]
+            maps = np.searchsorted(self.map_utility[job], units - earned) - 1
+            worth = self.map_utility[job][maps]
+            best = max(
+                best, int((worth + earned)[(maps >= 0) & (worth > self.lowest_units)].max(initial=self.lowest_units))
+            )
+        return best
+
+
+def spread_reduces(problem: UtilityDefinition) -> Ints:
+    """The pending reduces as RAS puts them before it places any map: how many of each job on each node.
+
+    Job after job and reduce after reduce, each goes to the tracker with room for it that has the fewest reduces, of
+    these the one with the fewest of the same job, of these the first: spread evenly, no two together where that can be
+    avoided, and else no two of one job. Running reduces count. One that fits nowhere stays unplaced.
+
+    Returns
+    -------
+    Ints
+        int64, shape (jobs, nodes). O(reduces x nodes).
+
+    Notes
+    -----
+    Sharmilarani et al., section III.J; the order of ties is a reading (Sharmilarani et al., note 6).
+
+    Examples
+    --------
+    >>> from optsched.core.instance import Cluster, Workload
+    >>> from optsched.problems import Utility
+    >>> cluster = Cluster(["t1", "t2", "t3"], capacity={"memory": [2.0, 1.0, 0.5]})
+    >>> workload = Workload(
+    ...     ["r1", "r2", "r3"], kind=[REDUCE] * 3, job=[0, 0, 1], job_ids=["a", "b"], demand={"memory": [1.0] * 3})
+    >>> spread_reduces(Utility(Instance(cluster, workload))).tolist()
+    [[1, 1, 0], [1, 0, 0]]
+    """
+    spread: Ints = np.zeros(problem.running_reduces.shape, dtype=np.int64)
+    left = problem.free.copy()
+    everyone = problem.running_reduces.sum(axis=0) + problem.other_reduces
+    largest = int(everyone.max(initial=0)) + len(problem.tasks) + 1
+    for job in np.flatnonzero(problem.pending_reduces).tolist():
+        demand = problem.demand_reduce[job]
+        turn = np.where((left >= demand).all(axis=1), everyone * largest + problem.running_reduces[job], LARGEST)
+        for _ in range(int(problem.pending_reduces[job])):
+            node = int(np.argmin(turn)) if len(turn) else NONE
+            if node == NONE or turn[node] == LARGEST:
+                break
+            left[node] -= demand
+            everyone[node] += 1
+            spread[job, node] += 1
+            turn[node] = turn[node] + largest + 1 if (left[node] >= demand).all() else LARGEST
+    return spread
+
+
+def _capacity(instance: Instance, resource: str) -> Floats:
+    """Capacity of each node, shape (nodes,); NaN where none is given."""
+    return instance.cluster.capacity.get(resource, np.full(len(instance.cluster), np.nan))
+
+
+def _in_state(instance: Instance, status: int) -> Ints:
+    """Indices of the tasks of either kind that are pending, or running."""
+    return np.flatnonzero(instance.state.status == status).astype(np.int64)
