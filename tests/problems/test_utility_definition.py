@@ -1,0 +1,165 @@
+"""`utility`: its functions (7) at every edge, value, feasibility, the spread of reduces, and what is refused."""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+
+import pytest
+from utility_instances import SWAPS, posed
+
+from optsched.core.errors import InputError, MissingField
+from optsched.core.instance import PENDING, REDUCE, RUNNING, Cluster, Instance, State, Workload
+from optsched.core.results import Violation
+from optsched.problems.base import GRID
+from optsched.problems.utility import Utility, map_table, reduce_table, required_maps, spread_reduces
+
+
+def test_edges_of_maps() -> None:
+    """Tests Sharmilarani et al., note 1: none required, one, all, more than all, none pending."""
+    assert map_table(0, 4) == [0, 0.25, 0.5, 0.75, 1]
+    assert map_table(1, 3) == [-math.inf, 0, 0.5, 1]
+    assert map_table(1, 1) == [-math.inf, 1]
+    assert map_table(2, 2) == [-math.inf, -1, 1]
+    assert map_table(4, 2) == [-math.inf, -1, -0.5]
+    assert map_table(0, 0) == [1]
+
+
+def test_edges_of_reduces() -> None:
+    """Tests Sharmilarani et al., note 2: no reduce pending, and one; smoothed tables are finite."""
+    assert reduce_table(0) == [0]
+    assert reduce_table(1) == [-math.inf, 0]
+    assert reduce_table(1, smoothed=True) == [-1, 0]
+    assert reduce_table(0, smoothed=True) == [0]
+    assert map_table(3, 3, smoothed=True) == pytest.approx([-1, -0.5, math.log(3) / math.log(4) - 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("pending", "map_time", "goal", "now", "required"),
+    [
+        (10, 30, 130, 50, 4),
+        (10, 30, 50, 50, 10),
+        (10, 30, 20, 50, 10),
+        (10, 30, math.nan, 50, 0),
+        (0, 30, 20, 50, 0),
+        (0, math.nan, math.nan, 0, 0),
+        (10, 0, 130, 50, 0),
+        (10, 0.1, 1, 0, 1),
+        (3, 0.1, 0.3, 0, 1),
+        (10, 30, 51, 50, 300),
+        (2, 1, 5e-324, 0, 2**53),
+    ],
+)
+def test_required_maps(pending: int, map_time: float, goal: float, now: float, required: int) -> None:
+    """Tests the estimator of Sharmilarani et al., III.G: waves in time, a goal passed, none, decimals as written."""
+    assert required_maps(pending, map_time, goal, now) == required
+
+
+def test_value_and_violations() -> None:
+    """Tests attributes, value and violations on the instance of Sharmilarani et al., note 7."""
+    assert SWAPS.required.tolist() == [2, 4]
+    assert (SWAPS.demand_map.tolist(), SWAPS.capacity.tolist()) == ([[2, 2], [1, 3]], [[5, 3], [5, 7]])
+    assert SWAPS.map_utility[0].tolist() == [-1000 * GRID, -GRID, 0, GRID]
+    placement = SWAPS.placement([1, 1, -1, 0, 1, -1, -1, -1])
+    value = SWAPS.evaluate(placement)
+    assert value[0] == Fraction(-1, 2)
+    assert float(value[1]) == pytest.approx(5 / 5 + 7 / 7 + 1 / 5 + 3 / 3, abs=1e-5)
+    assert SWAPS.map_worth(0, 0).tolist() == [-1000 * GRID, -GRID, 0, GRID]
+    assert min(SWAPS.utilities(placement)) == value[0]
+    assert len(SWAPS.utilities(placement)) == 2
+    counts = SWAPS.allocated(placement)
+    assert counts.maps.tolist() == [[0, 2], [1, 1]]
+    assert counts.reduces.tolist() == [[0, 0], [0, 0]]
+    assert SWAPS.placement_of(counts) == placement
+    assert SWAPS.evaluate(SWAPS.placement([-1] * 8)) == (-1000, 0)
+    assert SWAPS.evaluate(SWAPS.placement([1, 1, 1, -1, -1, -1, -1, -1][:2] + [-1] * 6))[0] == -1000
+    assert SWAPS.violations(SWAPS.placement([1, 1, 1, 0, 0, -1, -1, -1])) == [
+        Violation("capacity", ("disk", "n0"), 3),
+        Violation("capacity", ("cpu", "n1"), 1),
+    ]
+    with pytest.raises(ValueError, match="an infeasible placement has no value: capacity"):
+        SWAPS.evaluate(SWAPS.placement([0] * 8))
+
+
+@pytest.mark.parametrize("capacity", [{"cpu": [1, 10], "disk": [9, 9]}, {"disk": [9, 9], "cpu": [1, 10]}])
+def test_task_has_no_share_of_a_tracker_that_it_does_not_fit(capacity: dict[str, list[float]]) -> None:
+    """Tests that a task that one resource keeps from a tracker takes no share of it, whatever fits before or after.
+
+    A map of 5 cores and 3 disks takes 5/10 + 3/9 of the tracker of ten cores, and nothing of that of one core.
+    """
+    problem = posed(capacity, [{"maps": 1, "map": {"cpu": 5, "disk": 3}}])
+    share = problem.map_share[0, problem.node_type].tolist()
+    assert share[0] == 0
+    assert abs(Fraction(share[1], GRID) - Fraction(5, 6)) < Fraction(1, GRID)
+    (most,) = (bound for bound in problem.cheap_bounds() if bound.component == "utilisation")
+    assert most.value == Fraction(share[1], GRID)
+    assert problem.violations(problem.placement([0])) == [Violation("capacity", ("cpu", "n0"), 4)]
+
+
+def test_missing_fields() -> None:
+    """Tests that every record that lacks a field is told: job, demand, capacity, length of a map with a goal."""
+    workload = Workload(
+        ["a", "b", "c"], job=[0, -1, 0], demand={"cpu": [1, 1, float("nan")]}, job_ids=["j"], goal=[9.0]
+    )
+    with pytest.raises(MissingField) as caught:
+        Utility(Instance(Cluster(["n"]), workload))
+    places = [fault.place for fault in caught.value.faults]
+    assert places == ["tasks[1].job", "tasks[2].demand", "nodes[0].capacity.cpu", "jobs[0].map_time"]
+    silent = Utility.applies(Instance(Cluster(["n"]), Workload(["a"], job=[0], job_ids=["j"])))
+    assert [fault.place for fault in silent] == ["tasks[0].demand"]
+    passed = Workload(["a"], job=[0], demand={"cpu": [0]}, job_ids=["j"], goal=[9.0])
+    assert Utility(
+        Instance(Cluster(["n"]), passed, State.initial(Cluster(["n"]), passed, time=9))
+    ).required.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("demands", "message"),
+    [
+        ([1.0, 2.0], 'tasks[1].demand.cpu: 2, but "a" of the same job and kind takes 1; give b a job of its own'),
+        ([1 / 3, 1 / 3], "tasks[].demand.cpu: demands of utility must have a common denominator of at most 2^20"),
+        ([2.0**53, 2.0**53], "tasks[].demand.cpu: demands may total too much, past 2^53/1"),
+    ],
+)
+def test_demands_that_do_not_do(demands: list[float], message: str) -> None:
+    """Tests that a job has one profile, and that demands must be exact and total within 2^53."""
+    workload = Workload(["a", "b"], job=[0, 0], job_ids=["j"], demand={"cpu": demands})
+    with pytest.raises(InputError, match=re.escape(message)):
+        Utility(Instance(Cluster(["n"], capacity={"cpu": [9.0]}), workload))
+
+
+def test_demands_of_several_resources_that_do_not_do() -> None:
+    """Tests that every resource with a fault is told, and that what runs counts in the total."""
+    demands = {"cpu": [1 / 3, 1 / 3], "memory": [1 / 3, 1 / 3]}
+    cluster = Cluster(["n"], capacity={"cpu": [9.0], "memory": [9.0]})
+    workload = Workload(["a", "b"], job=[0, 0], job_ids=["j"], demand=demands)
+    with pytest.raises(InputError) as caught:
+        Utility(Instance(cluster, workload))
+    assert [fault.place for fault in caught.value.faults] == ["tasks[].demand.cpu", "tasks[].demand.memory"]
+    large = Workload(["a", "b"], job=[0, 0], job_ids=["j"], demand={"cpu": [2.0**52 + 1] * 2})
+    state = State.initial(cluster, large, status=[RUNNING, PENDING], node=[0, -1])
+    with pytest.raises(InputError, match=r"demands may total too much, past 2\^53/1"):
+        Utility(Instance(cluster, large, state))
+
+
+# Reduces first -----------------------------------------------------------------------------------------------------
+
+
+def test_reduces_are_spread() -> None:
+    """Tests Sharmilarani et al., III.J: evenly; then no two of a job together; then the first; only in room."""
+    job = {"reduces": 2, "reduce": {"memory": 1}}
+    assert spread_reduces(posed({"memory": [9, 9, 9]}, [job, job])).tolist() == [[1, 1, 0], [1, 0, 1]]
+    crowded = posed({"memory": [9, 9]}, [{**job, "reduces": 3}, {**job, "reduces": 1}])
+    assert spread_reduces(crowded).tolist() == [[2, 1], [0, 1]]
+    apart = posed({"memory": [9, 9]}, [{**job, "reduces": 1}, {**job, "reduces": 1}, job], running=[(2, REDUCE, 0)])
+    assert spread_reduces(apart).tolist() == [[0, 1], [1, 0], [1, 1]]
+    others = posed({"memory": [9, 9]}, [job, {"reduce": {"memory": 1}}], running=[(1, REDUCE, 0)])
+    assert spread_reduces(others).tolist() == [[1, 1]]
+    assert others.other_reduces.tolist() == [1, 0]
+    full = posed({"memory": [1, 0.5]}, [job])
+    assert spread_reduces(full).tolist() == [[1, 0]]
+    # Fewest reduces of all comes first, five against six, however many of these are of the same job.
+    busy = [(0, REDUCE, 0)] * 5 + [(1, REDUCE, 1)] * 6
+    crowds = posed({"memory": [9, 9, 0]}, [{**job, "reduces": 1}, {"reduce": {"memory": 1}}], running=busy)
+    assert spread_reduces(crowds)[0].tolist() == [1, 0, 0]
