@@ -19,18 +19,16 @@ from optsched import models
 from optsched.core.errors import TooLarge, UsageError
 from optsched.core.placement import NetworkFlow, Placement
 from optsched.core.registry import records
-from optsched.core.results import Sense, Termination, Value
+from optsched.core.results import Termination, Value
 from optsched.instances.documents.columns import to_document
 from optsched.instances.files import from_document
 from optsched.instances.generate import generate
-from optsched.models import lsap, module, names
-from optsched.models.base import ModelSize, chosen, int_of, is_whole, linear, of_problem, whole_limit
-from optsched.models.export import about
-from optsched.problems import FairLsap, Flow, GeneralizedAssignment, Latency, Lsap, Problem
+from optsched.models import lsap, module
+from optsched.models.base import int_of, is_whole, of_problem, whole_limit
+from optsched.problems import Flow, GeneralizedAssignment, Lsap
 from optsched.routes import solve
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import Profile
-from optsched.testing.contract import cases
 
 
 @pytest.mark.parametrize("name", models.names())
@@ -81,37 +79,10 @@ def test_decoding_with_other_slots() -> None:
         lsap.decode(model, Lsap(instance_of([[1], [1]], 2, idle_slots=[0, 1])))
 
 
-@pytest.mark.parametrize(
-    ("kind", "tasks", "nodes"),
-    [
-        (kind, *shape)
-        for kind in (Lsap, FairLsap, Flow, Latency)
-        for shape in ((0, 2), (0, 0), (2, 0))
-        if kind is not Latency or shape != (2, 0)
-    ],
-)
-def test_nothing_to_place(kind: type[Problem], tasks: int, nodes: int) -> None:
-    """Tests that models without tasks or nodes are built, solved and decoded; latency refuses tasks without a node."""
-    problem = kind(instance_of([[]] * tasks, nodes))
-    module = models.module(problem.name)
-    for build, run in ((module.build_pyomo, solve_pyomo), (module.build_pulp, solve_pulp)):
-        model = build(problem)
-        outcome = run(model, Profile("exact"))
-        assert (outcome.status, outcome.objective) == (Termination.OPTIMAL, 0)
-        assert module.decode(model, problem).nodes.tolist() == [-1] * tasks
-
-
 @pytest.mark.parametrize(("limit", "expected"), [(0, 0), (7, 7), (np.int64(3), 3)])
 def test_limits(limit: Any, expected: int) -> None:
     """Tests whole numbers of any make, 0 among them."""
     assert whole_limit(limit, "slots") == expected
-
-
-@pytest.mark.parametrize("limit", [-1, 2.0, True, "3", None])
-def test_limits_that_are_none(limit: Any) -> None:
-    """Tests that other values are refused as they were given, with the unit."""
-    with pytest.raises(UsageError, match=rf"limit={limit!r}: give a whole number of slots, 0 or more"):
-        whole_limit(limit, "slots")
 
 
 def test_whole_values() -> None:
@@ -133,15 +104,6 @@ def test_whole_values() -> None:
                 int_of(variable)
 
 
-def test_chosen_places() -> None:
-    """Tests that each task has the place whose binary is 1, and none where all are 0."""
-    model = pulp.LpProblem("binaries")
-    table = {(task, place): model.add_variable(f"{task}{place}") for task in "tu" for place in "mn"}
-    for pair, variable in table.items():
-        variable.varValue = float(pair == ("t", "n"))
-    assert chosen(table) == {"t": "n"}
-
-
 def test_another_problem_is_refused() -> None:
     """Tests that what is decorated takes one class of problems, and passes on what else it is given."""
 
@@ -153,11 +115,6 @@ def test_another_problem_is_refused() -> None:
     assert build(lsap, 3, doubled=True) == 6
     with pytest.raises(UsageError, match="build takes"):
         build(flow, 3, doubled=True)
-
-
-def test_sizes_in_memory() -> None:
-    """Tests that a million coefficients are reported as about 811 MB."""
-    assert ModelSize(5, 7, 10**6).megabytes == 811
 
 
 class Counting(Lsap):
@@ -187,33 +144,6 @@ def test_literal_models(name: str) -> None:
     found = optsched.solve(problem, route="pulp", time_limit=60)
     assert found.optimal
     assert found.objective == optsched.solve(problem).objective
-
-
-def test_linear_in_either_pulp() -> None:
-    """Tests that an expression has its terms and its constant, by the name that the version at hand has for that."""
-    problem = pulp.LpProblem("small")
-    x, y = problem.add_variable("x"), problem.add_variable("y")
-    made = linear([(x, 2.0), (y, 3.0)], constant=4.0)
-    assert ([value for _, value in made.items()], made.constant) == ([2.0, 3.0], 4.0)
-
-
-STOPPED = Profile("stopped", node_limit=0)
-
-RUNS: dict[str, Any] = {"build_pyomo": solve_pyomo, "build_pulp": solve_pulp}
-
-
-@pytest.mark.parametrize("kind", RUNS)
-@pytest.mark.parametrize("name", names())
-def test_start_is_held_where_nothing_may_be_searched(name: str, kind: str) -> None:
-    """Tests that a program that may not branch holds what is no worse than the decision that it starts from."""
-    (case, *_) = cases(records()[name], (2,))
-    (decision, *_) = list(case.decisions.values())[1:]
-    problem, models = case.problem, module(name)
-    model = getattr(models, kind)(problem)
-    outcome = RUNS[kind](model, STOPPED, models.start_values(model, problem, decision))
-    shown, own = about(problem).of(outcome.objective), about(problem).component
-    worth = problem.evaluate(decision)[problem.components.index(own)]
-    assert shown <= worth + 1e-6 if own.sense is Sense.MIN else shown >= worth - 1e-6
 
 
 def test_start_of_a_program_with_a_fixed_variable() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from typing import Any
 
@@ -164,13 +163,6 @@ def test_building_a_compact_table_looks_at_the_clock() -> None:
         flow.build_pyomo(problem)
 
 
-def test_decoding_latency_before_solving_where_nothing_can_be_remote() -> None:
-    """Tests the same where a model has no counts of remote tasks that would tell."""
-    problem = Latency(instance_of([[0], [1]], 2))
-    with pytest.raises(UsageError, match=r"local\[t0,n0\] has no value"):
-        latency.decode(latency.build_pyomo(problem, limit=1), problem)
-
-
 def test_weights_decide_which_integers_are_needed() -> None:
     """Tests that local counts are there only where w_loc does not divide w_rem, or is above 1 without a limit."""
     instance = instance_of([[0], [0, 1]], 2)
@@ -178,50 +170,6 @@ def test_weights_decide_which_integers_are_needed() -> None:
     for (w_loc, w_rem, limit), counted in needed.items():
         model = latency.build_pyomo(Latency(instance, w_loc=w_loc, w_rem=w_rem), limit=limit)
         assert (model.component("local_count") is not None) is counted
-
-
-def test_only_servers_loaded_above_the_bound_need_a_binary() -> None:
-    """Tests that servers that any limit allows, and those beyond every sensible one, have no binary."""
-    problem = Latency(instance_of([[0, 2, 3]] * 4, 4, load=[0, 0, 4, 50]))
-    assert problem.counting_bound() == 2
-    model = latency.build_pyomo(problem)
-    assert list(model.used) == ["n2"]
-    assert list(model.SERVERS) == ["n0", "n1", "n2"]
-
-
-def test_an_impossible_limit() -> None:
-    """Tests that limits without a placement are infeasible in both models, also where no server has room."""
-    problem = Latency(instance_of([[0]], 2, load=[4, 4]))
-    for limit in (0, 4):
-        assert solve_pyomo(latency.build_pyomo(problem, limit=limit), EXACT).status is Termination.INFEASIBLE
-        assert solve_pulp(latency.build_pulp(problem, limit=limit), EXACT).status is Termination.INFEASIBLE
-
-
-@pytest.mark.parametrize("weights", [(1, 3), (2, 5)])
-def test_start_of_a_latency_model_is_taken(weights: tuple[int, int]) -> None:
-    """Tests that an optimal placement as a start is what models hold when they may not branch at all."""
-    problem = Latency(generate("latency", seed=3, nodes=8, tasks=16, replicas=2), w_loc=weights[0], w_rem=weights[1])
-    best = solve(problem)
-    stopped = Profile("stopped", node_limit=0)
-    for limit, value in ((int(best.objective[0]), best.objective[1]), (None, best.objective[0])):
-        for build, run in ((latency.build_pyomo, solve_pyomo), (latency.build_pulp, solve_pulp)):
-            model = build(problem, limit=limit)
-            outcome = run(model, stopped, latency.start_values(model, problem, best.decision))
-            assert outcome.objective == pytest.approx(float(value))
-            assert problem.evaluate(latency.decode(model, problem))[0] == best.objective[0]
-
-
-def test_names_of_a_literal_model() -> None:
-    """Tests that ids which a file could confuse, of tasks, nodes and jobs, give names that differ."""
-    cluster = Cluster(["n 1", "n_1"], topology=Topology("hops", hops={"node": 0, "rack": 1, "off_rack": 2}))
-    shuffle = Shuffle([0, 0], [1, 2], [1.0, 2.0])
-    kind, job = [0, REDUCE, REDUCE], [0, 0, 1]
-    workload = Workload(["m", "r.1", "r 1"], kind=kind, job=job, job_ids=["j 1", "j_1"], shuffle=shuffle)
-    state = State.initial(cluster, workload, status=[1, 0, 0], node=[0, -1, -1])
-    model = transmission_reduces.build_pulp(TransmissionReduces(Instance(cluster, workload, state)))
-    names = [variable.name for variable in model.variables()] + [row.name for row in model.constraints()]
-    assert len(set(names)) == len(names)
-    assert all(re.fullmatch(r"[A-Za-z0-9_.]+", name) for name in names)
 
 
 def test_classes_and_shared_nodes() -> None:

@@ -10,8 +10,8 @@ from replica_instances import instance_of
 
 from optsched.core.errors import TooLarge, UsageError
 from optsched.instances.generate import generate
-from optsched.models import base, latency, lsap, makespan
-from optsched.problems import Latency, Lsap, Makespan
+from optsched.models import base, lsap, makespan
+from optsched.problems import Lsap, Makespan
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 
 #: Guo et al. 2012, Figure 2: three tasks, a slot on each of three nodes; t1 must run on n1, or something costs 1.
@@ -112,15 +112,6 @@ def test_a_model_without_an_objective() -> None:
     model.objective.deactivate()
     with pytest.raises(UsageError, match="keep_off does not hold there"):
         lsap.decode(model, HOMES)
-
-
-def test_rows_of_nodes_are_kept() -> None:
-    """Tests that a row on the tasks of a node, which is plain in a compact model, is kept."""
-    problem = Latency(instance_of([[0]] * 4, 2))
-    model = latency.build_pyomo(problem, limit=9)
-    model.few = pyo.Constraint(expr=model.local_on["n0"] + model.remote_on["n0"] <= 1)
-    assert solve_pyomo(model, "exact").objective == 10
-    assert problem.evaluate(latency.decode(model, problem)) == (9, 10)
 
 
 @pytest.mark.parametrize("literal", [False, True])

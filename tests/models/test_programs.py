@@ -38,21 +38,6 @@ def test_names() -> None:
     assert (len(literal.variables()), len(literal.constraints())) == (6, 4)
 
 
-@pytest.mark.parametrize(("limit", "objective"), [(None, 1.0), (1, -1.0), (2, -2.0)])
-def test_both_programs(limit: int | None, objective: float) -> None:
-    """Tests the first program, and the second with the first component at a limit, from a start."""
-    exact = load_profile("exact")
-    for build, run in ((programs.build_pyomo, solve_pyomo), (programs.build_pulp, solve_pulp)):
-        model = build(SMALL, limit=limit)
-        start = programs.start_values(model, SMALL, SMALL.placement([0, 1] if limit == 2 else [0, 0]))
-        assert run(model, exact, start).objective == objective
-        decision = programs.decode(model, SMALL)
-        assert not SMALL.violations(decision)
-        nodes, local = SMALL.evaluate(decision)
-        assert (nodes if limit is None else -local) == objective
-    assert programs.objective_units(SMALL) == (1, -1)
-
-
 def test_refused() -> None:
     """Tests that a model of another problem is no model of this one, and that a size is a limit."""
     other = optsched.problem("flow-congestion", "papers/hsu-two-clusters")

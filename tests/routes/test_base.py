@@ -9,7 +9,7 @@ from replica_instances import FIGURE_2, small
 from small_problems import NAMES, small_problem
 
 from optsched.core import results
-from optsched.core.errors import TooLarge, UsageError
+from optsched.core.errors import UsageError
 from optsched.core.registry import record
 from optsched.core.results import FEASIBLE, Certificate, Proof, Termination
 from optsched.problems import Latency, Lsap, MinCostFlow
@@ -71,16 +71,3 @@ def test_any_models_solve(name: str, route: str) -> None:
     assert found.objective[:programs] == best.objective[:programs]
     assert found.bound[:programs] == best.objective[:programs]
     assert {proof.kind for proof in found.certificates} == {Proof.SOLVER}
-
-
-def test_models_tell_what_is_infeasible() -> None:
-    """Tests the termination where each of two tasks fits beside none."""
-    none = generalized.posed([[1], [1]], {"weight": [[2], [2]]}, {"weight": [3]})
-    found = base.by_route(Call(none, "pyomo"), Profile("exact"))
-    assert (found.termination, found.objective) == (Termination.INFEASIBLE, None)
-
-
-def test_what_cannot_be_finished_is_refused() -> None:
-    """Tests that enumeration says how much it would take before it starts, by the route too."""
-    with pytest.raises(TooLarge, match=r"30\^30 placements.*leave the route out"):
-        solve(Lsap(small([[0]] * 30, [1] * 29)), route="brute-force")

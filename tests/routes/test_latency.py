@@ -60,14 +60,6 @@ def test_interrupt_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     assert certify(posed, solution).valid
 
 
-def test_frontier_out_of_time_is_not_complete() -> None:
-    """Tests that a frontier that was cut short says so."""
-    found = frontier(Latency(generate("latency", **OPEN_LIMIT)), time_limit=0)
-    assert not found.complete
-    assert found.limit is Limit.TIME
-    assert str(found) == "latency: makespan, work (cut short: TIME)"
-
-
 def test_bounds_name_what_they_bound() -> None:
     """Tests that l* is no bound of the job where a server is loaded beyond it, and the order l** <= l_flow."""
     found = {entry.name: entry for entry in bounds(Latency(small([[0]], [1, 1], [0, 100])))}

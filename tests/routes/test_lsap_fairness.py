@@ -72,12 +72,6 @@ def test_bug_linear_program_where_maximum_flows_are_enough() -> None:
         assert frontier(problem).values == frontier(problem, route="arrays").values
 
 
-def test_equal_weights_make_the_distances_alike() -> None:
-    """Tests that with equal weights the relative distance is the absolute one times the number of groups."""
-    plain, relative = frontier(posed([1, 1, 1])), frontier(posed([1, 1, 1], distance="relative"))
-    assert [(first, 3 * second) for first, second in plain.values] == relative.values
-
-
 def test_interrupts_are_results(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C leaves the most local placement with its proof and a bound, and a frontier that says so."""
     monkeypatch.setattr(CappedNetwork, "fairest", interrupted)

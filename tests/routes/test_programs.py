@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from optsched.core.placement import NONE, Placement
 from optsched.core.registry import record_of
 from optsched.core.results import Limit, Proof, Termination, Violation
 from optsched.models import programs as models
-from optsched.models.export import write_lp
 from optsched.problems import FlowCongestion
 from optsched.problems.programs import Program
 from optsched.routes import programs, routes_of, solve
@@ -43,13 +41,6 @@ def test_every_route(seed: int) -> None:
         if truth.objective is not None:
             assert found.certificate is Proof.DUAL
             assert certify(problem, found).proved
-
-
-def test_infeasible() -> None:
-    """Tests that more tasks than slots are INFEASIBLE, by every route."""
-    problem = posed(0, nodes=2, tasks=5, replicas=1)
-    for route in routes_of(problem):
-        assert solve(problem, route=route).termination is Termination.INFEASIBLE
 
 
 class AtHome(Gathering):
@@ -146,13 +137,3 @@ def test_an_inherited_program_is_nobodys() -> None:
 
     assert record_of(Other).routes is None
     assert routes_of(Other(optsched.problem("flow-congestion", "papers/hsu-two-clusters").instance)) == ("brute-force",)
-
-
-def test_exported(tmp_path: Path) -> None:
-    """Tests that the program is written with the names of its families."""
-    problem = posed(1)
-    write_lp(models.build_pyomo(problem), tmp_path / "program.lp")
-    text = (tmp_path / "program.lp").read_text()
-    assert "place.map1.n1" in text or "place." in text
-    assert "+1 place.t1.n1\n" in text
-    assert "once.t1_:\n" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import generalized_assignment_instances
@@ -20,22 +21,9 @@ from optsched.certificates import Enumerated, certify
 from optsched.core.errors import UsageError
 from optsched.core.placement import Placement
 from optsched.core.results import Limit, Proof
-from optsched.instances.generate import generate
-from optsched.problems import Lsap, Utility
+from optsched.problems import Lsap
 from optsched.routes import frontier, routes_of, solve
 from optsched.solvers.profiles import Profile
-
-
-def test_unknown_route_is_refused_with_the_nearest() -> None:
-    """Tests the message for a misspelt route."""
-    with pytest.raises(UsageError, match='did you mean "network"'):
-        solve(Lsap(FIGURE_2), route="netwrok")
-
-
-def test_infeasible_start_is_refused() -> None:
-    """Tests that a start must be feasible, and that the message says what is wrong with it."""
-    with pytest.raises(UsageError, match=r"the start is infeasible: slots\(n0\) by 1"):
-        solve(Lsap(FIGURE_2), start=Placement.of([0, 0, 1]))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -63,23 +51,24 @@ def test_limit_of_nodes_leaves_what_is_true(name: str) -> None:
 
 
 def test_start_may_name_nodes() -> None:
-    """Tests that a start is also taken as node ids, and that one that means no placement is refused."""
-    posed = Lsap(FIGURE_2)
-    assert solve(posed, start=["n2", "n1", "n0"]).objective == (0,)
-    with pytest.raises(UsageError, match=r'the start answered node "n9"'):
-        solve(posed, start=["n9", "n1", "n0"])
+    """Tests that a start is also taken as node ids."""
+    assert solve(Lsap(FIGURE_2), start=["n2", "n1", "n0"]).objective == (0,)
 
 
-def test_frontier_of_one_component_is_refused() -> None:
-    """Tests that a problem without two components has no frontier."""
-    with pytest.raises(UsageError, match=r"one component; problems with a frontier: lsap-fairness, latency, traffic$"):
-        frontier(Lsap(FIGURE_2))
-
-
-def test_frontier_of_utility_is_refused_for_what_it_is() -> None:
-    """Tests that the refusal does not say that two components are one."""
-    with pytest.raises(UsageError, match="utility has no frontier: no route finds it; problems with a frontier: "):
-        frontier(Utility(generate("utility", seed=0)))
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (lambda: solve(Lsap(FIGURE_2), route="netwrok"), 'did you mean "network"'),
+        (lambda: solve(Lsap(FIGURE_2), start=Placement.of([0, 0, 1])), r"the start is infeasible: slots\(n0\) by 1"),
+        (lambda: solve(Lsap(FIGURE_2), start=["n9", "n1", "n0"]), r'the start answered node "n9"'),
+        (lambda: frontier(Lsap(FIGURE_2)), "one component; .* with a frontier: lsap-fairness, latency, traffic$"),
+        (lambda: frontier(small_problem("utility", 0)), "utility has no frontier: no route finds it; problems with"),
+    ],
+)
+def test_what_is_refused(asked: Callable[[], object], message: str) -> None:
+    """Tests the messages of unknown routes, starts that are none, and frontiers of problems that have none."""
+    with pytest.raises(UsageError, match=message):
+        asked()
 
 
 #: Routes whose answers prices prove.

@@ -11,12 +11,7 @@ from traffic_instances import posed
 from optsched.certificates import certify, no_room_certificate
 from optsched.certificates.traffic import Cases, SlotPrices
 from optsched.core.errors import OutOfTime
-from optsched.core.instance import (
-    Instance,
-    Ragged,
-)
 from optsched.core.results import Termination
-from optsched.instances.generate import generate
 from optsched.problems import Traffic
 from optsched.routes import frontier, solve
 from optsched.routes.traffic import ROUTES
@@ -63,21 +58,3 @@ def test_single_bytes(route: str) -> None:
     blocks, nodes = [[1, 2], [0], [], [1, 3]], [0, 0, 1, 1]
     problem = posed(blocks, 3.0, 1, nodes, sizes, [1, 1, 2, 3], [3, 2, 1, 2], capacity="slots")
     assert solve(problem, route=route).objective == (Fraction(7, 2**20), 3)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_laws(seed: int) -> None:
-    """Tests the laws: a slot or replica more never hurts, reduces that are free are never worse."""
-    instance = generate("traffic", seed, nodes=9, tasks=24, datacenters=3, jobs=4, spare=0.25)
-    best = solve(Traffic(instance, capacity="slots")).objective
-    workload, cluster = instance.workload, instance.cluster
-    roomy = Instance(replace(cluster, slots=cluster.slots + 1, reduce_slots=cluster.reduce_slots + 1), workload)
-    more = solve(Traffic(roomy, capacity="slots")).objective
-    free = solve(Traffic(instance, capacity="slots", reduces="free")).objective
-    unlimited = solve(Traffic(instance)).objective
-    assert unlimited[0] <= more[0] <= best[0]
-    assert free[0] <= best[0]
-    rows = [sorted({*row.tolist(), 0}) for row in workload.replicas]
-    near = Instance(cluster, replace(workload, replicas=Ragged.from_rows(rows)))
-    nearer = solve(Traffic(near, capacity="slots")).objective
-    assert nearer[0] <= best[0]

@@ -60,15 +60,6 @@ def test_a_solver_that_gives_up(
     assert certify(problem, solution).proved == (kind is Proof.COMBINATORIAL)
 
 
-@pytest.mark.parametrize("route", ["pyomo", "pulp"])
-def test_an_optimum_that_the_cheap_bound_proves(route: str) -> None:
-    """Tests that a model's optimum is no solver's word where the cheap bound says as much."""
-    problem = next(made for made in map(rich, range(99)) if solve(made).bound == (made.cheap_bounds()[0].value,))
-    solution = solve(problem, route=route)
-    assert solution.certificate is Proof.COMBINATORIAL
-    assert certify(problem, solution).proved
-
-
 def test_an_interrupt_before_anything_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C in the first placement leaves tasks placed one by one, and the cheap bound."""
     monkeypatch.setattr("optsched.searches.transmission.optimal_placement", interrupted)

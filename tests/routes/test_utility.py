@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from utility_instances import posed, problems
+from utility_instances import posed
 
 from optsched.core.errors import UsageError
-from optsched.problems import Utility
 from optsched.problems.base import GRID
 from optsched.routes import solve
 
@@ -48,21 +43,6 @@ def test_a_gap_of_the_whole_tolerance_is_none() -> None:
     solution = solve(problem, route="pulp")
     assert solution.optimal
     assert solution.objective == solve(problem).objective
-
-
-@given(problems(reduces="free"), st.data())
-@settings(max_examples=12)
-def test_laws(problem: Utility, data: st.DataObject) -> None:
-    """Tests that more capacity never lowers the highest lowest utility, and fixed reduces never raise the optimum."""
-    instance = problem.instance
-    best = solve(problem).objective
-    node = data.draw(st.integers(0, len(instance.cluster) - 1))
-    more = {name: column + 2.0 * (np.arange(len(column)) == node) for name, column in instance.cluster.capacity.items()}
-    roomier = Utility(replace(instance, cluster=replace(instance.cluster, capacity=more)), **problem.parameters)
-    larger = solve(roomier).objective
-    assert larger[0] >= best[0]
-    fixed = solve(Utility(instance, **{**problem.parameters, "reduces": "fixed"})).objective
-    assert fixed <= best
 
 
 def test_demands_beyond_what_a_solver_takes() -> None:

@@ -12,18 +12,15 @@ import pytest
 import optsched
 from optsched.core.errors import OptschedError, TooLarge
 from optsched.core.instance import Cluster, Instance, Ragged, Topology, Workload
-from optsched.core.placement import NONE, Placement
+from optsched.core.placement import NONE
 from optsched.core.results import Limit, Proof, Termination
-from optsched.instances.generate import generate, known_optimum
-from optsched.problems import PROBLEMS, FairLsap, Flow, Lsap, problem
-from optsched.problems.assignment import AssignmentProblem
+from optsched.instances.generate import generate
+from optsched.problems import PROBLEMS, Lsap, problem
 from optsched.processes import limits
 from optsched.routes import solve
 from optsched.searches import assignment as transport
 from optsched.searches.assignment import (
-    compact_network,
     fill_idle_slots,
-    is_cardinality,
     near_data,
     nearest_optimum,
     optimal_placement,
@@ -137,61 +134,6 @@ def test_bug_bad_alloc_was_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (solution.limit, solution.raw_status) == (Limit.MEMORY, "out of memory")
         assert solution.decision is not None
         assert solution.bound[0] is not None
-
-
-def test_placement_that_can_be_improved_has_no_prices() -> None:
-    """Tests that shortest paths find the improvement of Guo et al.'s Figure 2 instead of prices."""
-    workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0, 1, 2], [0, 1], [0]]))
-    posed = Lsap(Instance(Cluster(["a", "b", "c"]), workload))
-    assert prices_of(posed, Placement.of([0, 1, 2])) is None
-    assert prices_of(posed, Placement.of([2, 1, 0])) is not None
-
-
-def test_network_of_a_small_instance_is_what_it_says() -> None:
-    """Tests vertices, arcs and labels where two racks share three nodes and one node has no local task."""
-    cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r", "s"], slots=[2, 1, 1])
-    workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0], [2]]))
-    network = compact_network(Lsap(Instance(cluster, workload), levels=(0, 1, 2)))
-    names = network.node_ids.tolist()
-    assert names == ["source", "class t1", "class t3", "rack r", "rack s", "node a", "node c", "sink"]
-    ends = [(names[tail], names[head]) for tail, head in zip(network.tail, network.head, strict=True)]
-    assert ends[:6] == [  # local, in the rack, anywhere
-        ("class t1", "node a"), ("class t3", "node c"), ("class t1", "rack r"), ("class t3", "rack s"),
-        ("class t1", "sink"), ("class t3", "sink"),
-    ]  # fmt: skip
-    assert ends[6:] == [
-        ("source", "class t1"), ("source", "class t3"), ("rack r", "sink"), ("rack s", "sink"), ("node a", "rack r"),
-        ("node c", "rack s"),
-    ]  # fmt: skip
-    assert network.supply[[0, -1]].tolist() == [3, -3]
-
-
-def test_matching_is_enough_only_for_counting() -> None:
-    """Tests which problems are solved by a maximum matching."""
-    instance = random_instance(1)
-    assert is_cardinality(Lsap(instance))
-    assert not is_cardinality(Lsap(instance, levels=(0, 1, 2)))
-    assert not is_cardinality(FairLsap(instance))
-    assert not is_cardinality(Flow(instance))
-
-
-@pytest.mark.parametrize("family", ["planted-lsap", "planted-fair-lsap", "planted-flow"])
-def test_planted_optima_are_found(family: str) -> None:
-    """Tests the optimum of instances that are built around it, at sizes no enumeration reaches."""
-    for seed in range(3):
-        instance = generate(family, seed=seed)
-        for name, value in known_optimum(instance).items():
-            posed = problem(name, instance)
-            if isinstance(posed, AssignmentProblem):
-                assert posed.evaluate(optimal_placement(posed)) == value
-
-
-def test_limit_of_an_engine_gives_no_placement() -> None:
-    """Tests that a program stopped at once is reported with its limit."""
-    posed = Lsap(generate("lsap", seed=1, nodes=400, tasks=300, racks=20), levels=(0, 1, 2))
-    solution = solve_assignment(posed, Profile("none", time_limit=0))
-    assert (solution.nodes, solution.prices, solution.limit) == (None, None, Limit.TIME)
-    assert solution.nodes is None
 
 
 def test_optimal_placement_passes_interrupts_on(monkeypatch: pytest.MonkeyPatch) -> None:

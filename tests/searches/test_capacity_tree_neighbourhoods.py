@@ -108,24 +108,6 @@ def test_the_same_each_time_and_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     assert searches[0].limit == searches[1].limit
 
 
-def test_costs_times_a_number_and_other_orders(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that with all tasks and places what is found scales with the costs, and does not depend on the order."""
-    monkeypatch.setattr(capacity_tree, "_OPEN", 1)
-    problem = drawn(6, tasks=6)
-    demand, capacity, order = problem.demand[0], problem.capacity[0], np.array([3, 1, 5, 0, 2, 4])
-    same = {"sense": "min"}
-    others = {
-        7: posed((problem.units * 7).tolist(), {"r0": demand.tolist()}, {"r0": capacity.tolist()}, **same),
-        1: posed(problem.units[order].tolist(), {"r0": demand[order].tolist()}, {"r0": capacity.tolist()}, **same),
-    }
-    first = begun(problem)
-    first.search(20)
-    for times, other in others.items():
-        search = begun(other)
-        search.search(20)
-        assert search.limit == times * first.limit
-
-
 def test_trees_that_are_not_settled_make_neighbourhoods_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that trees that are too large for their cases have fewer tasks placed anew, down to a number."""
     for name, value in {"_TASKS": 9, "_FEWEST": 6, "_FEWER": 1, "_CASES": -1}.items():

@@ -12,7 +12,7 @@ from optsched.core.errors import SolverDisagreement
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.core.placement import NONE
 from optsched.core.results import Certificate, Limit, Proof, Value
-from optsched.instances.generate import generate, known_optimum
+from optsched.instances.generate import generate
 from optsched.problems import Latency
 from optsched.processes.handing import pack, unpack
 from optsched.routes import frontier
@@ -180,16 +180,6 @@ def test_papers_scale_is_proved_whole(seed: int) -> None:
         check_certificates(posed, values[position - 1] if position else None, point.objective, point.certificates)
 
 
-@pytest.mark.parametrize("family", ["planted-latency", "hot-server"])
-def test_planted_optima_are_found(family: str) -> None:
-    """Tests the optimum of instances that are built around it."""
-    for seed in range(3):
-        instance = generate(family, seed=seed)
-        posed = Latency(instance)
-        known = LatencySearch(posed, EXACT, compact_program).first_feasible()
-        assert posed.evaluate(posed.placement(known.nodes)) == known_optimum(instance)["latency"]
-
-
 def test_time_limit_holds_for_the_whole_search() -> None:
     """Tests that an open limit stays open once time is up, and what the search then tells."""
     posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))
@@ -201,25 +191,6 @@ def test_time_limit_holds_for_the_whole_search() -> None:
     assert (points, limit) == ([], Limit.TIME)
     fallback = posed.placement(search.fallback(known.limit))
     assert not posed.violations(fallback)
-
-
-def test_fallback_is_the_best_held() -> None:
-    """Tests that a search falls back on the placement with the least makespan of those that it holds."""
-    posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))
-    search = LatencySearch(posed, EXACT, compact_program)
-    best = search.first_feasible()
-    looser = search.at(best.limit + 5)
-    assert looser.nodes is not None
-    assert search.fallback(best.limit + 9).tolist() == best.nodes.tolist()
-
-
-def test_search_that_was_broken_off_knows_its_open_limit() -> None:
-    """Tests the least limit that is not ruled out, before and after limits were ruled out."""
-    posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))
-    search = LatencySearch(posed, EXACT, compact_program)
-    assert search.open_limit().limit == search.flow_bound()
-    first = search.first_feasible()
-    assert search.open_limit().limit == first.limit
 
 
 def test_claims_of_a_solver_only_strengthen() -> None:

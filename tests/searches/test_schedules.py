@@ -96,15 +96,6 @@ def test_cases_that_are_cut_short_prove_what_they_have(monkeypatch: pytest.Monke
     assert proved_bound(problem, search.proof) == search.proof.claim
 
 
-def test_a_deadline_leaves_what_is_held() -> None:
-    """Tests that running out of time ends the search, and that bound and start are there."""
-    problem = JobTimes(batch(12))
-    search = ScheduleSearch(problem)
-    with deadline(0), pytest.raises(OutOfTime):
-        search.run()
-    assert search.proof == cheap_proof(problem)
-
-
 def test_cases_end_where_weights_are_no_units() -> None:
     """Tests that limits of cases go on where seven units make the least difference, which once went on for ever."""
     workload = Workload(
@@ -145,16 +136,6 @@ def test_prices_of_crowded_nodes_prove_more() -> None:
         certificate = makespan_certificate(problem, found)
         assert 40 < certificate.claim <= value
         assert proved_bound(problem, certificate) == certificate.claim
-
-
-def test_prices_against_enumeration() -> None:
-    """Tests that no window at such prices rules out what a schedule attains."""
-    for problem, optimum in proved(Makespan, range(40)):
-        end = problem.now + int(optimum * 10**6)
-        for kind in set(problem.kind.tolist()) if end > problem.now else ():
-            window = Window(kind, problem.now, end)
-            prices = node_prices(problem, window)
-            assert prices is None or not ruled_out(problem, window._replace(prices=prices))
 
 
 def test_no_prices(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,12 +19,11 @@ from optsched.core.errors import InputError
 from optsched.core.instance import Topology
 from optsched.core.results import Limit, Termination
 from optsched.instances.files import parse
-from optsched.problems import transmission_bounds
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import ReduceBounds
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.routes import solve
-from optsched.searches import transmission, transmission_stages
+from optsched.searches import transmission
 from optsched.searches.transmission import FirstPlacements, Incumbent, Searched, TransmissionSearch
 from optsched.solvers.profiles import Profile
 from optsched.testing.contract import every_decision
@@ -60,15 +59,7 @@ def test_the_first_of_the_best_placements_is_kept(seed: int) -> None:
         assert incumbent.nodes.tolist() == problem.nodes_of(best).tolist()
 
 
-def test_a_limit_leaves_an_honest_bound() -> None:
-    """Tests that a search without any node allowed holds a placement, and a bound that is proved."""
-    search = TransmissionSearch(branching().problem, Profile("none", node_limit=0))
-    found = search.run()
-    assert (found.limit, found.states) == (Limit.NODES, 0)
-    check_honest(search, found, 263)
-
-
-@pytest.mark.parametrize("nodes", range(1, 12, 3))
+@pytest.mark.parametrize("nodes", [0, 1, 4, 7, 10])
 def test_node_limits_within_the_tree(nodes: int) -> None:
     """Tests the bound of a tree that is cut short at any state."""
     search = TransmissionSearch(branching().problem, Profile("some", node_limit=nodes))
@@ -133,30 +124,21 @@ def test_an_interrupt_between_states(after: int, monkeypatch: pytest.MonkeyPatch
     check_honest(search, found, 263)
 
 
-def test_the_optimum_without_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that where pairs of reduces would take too long, the same is proved with each reduce for itself."""
-    monkeypatch.setattr(transmission_bounds, "_PAIRED", -1)
-    search = branching()
-    found = search.run()
-    assert (search.bounds.paired, found.bound, found.limit) == (False, 263, None)
-    check_honest(search, found, 263)
-
-
-def test_the_optimum_does_not_depend_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that depth first the same is proved."""
-    monkeypatch.setattr(transmission, "_MOST_WAITING", 0)
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("problems.transmission_bounds._PAIRED", -1),  # each reduce for itself, where pairs would take too long
+        ("searches.transmission._MOST_WAITING", 0),  # depth first
+        ("searches.transmission_stages.by_arrays", lambda problem, profile: (None, None, None)),  # no first placement
+    ],
+)
+def test_the_optimum_by_other_ways(place: str, value: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a search that may do less proves the same."""
+    monkeypatch.setattr(f"optsched.{place}", value)
     search = branching()
     found = search.run()
     assert (found.bound, found.limit) == (263, None)
-    check_honest(search, found, 263)
-
-
-def test_without_the_network_of_reduces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that where HiGHS gives no reduces for the maps, the tree begins without a placement."""
-    monkeypatch.setattr(transmission_stages, "by_arrays", lambda problem, profile: (None, None, None))
-    search = branching()
-    found = search.run()
-    assert (found.bound, search.charges) == (263, None)
+    assert (search.bounds.paired, search.charges is None) == ("_PAIRED" not in place, "by_arrays" in place)
     check_honest(search, found, 263)
 
 

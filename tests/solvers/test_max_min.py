@@ -7,17 +7,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 from optsched.solvers.max_min import Shares
 
 #: Units of drawn capacities, so that what is lost by rounding down is little.
 UNIT = 10**6
-
-#: What linear programs may be off.
-SLACK = 1e-6
 
 Drawn = tuple[list[int], list[list[int]], list[int]]
 
@@ -63,30 +58,6 @@ def grown(capacity: list[int], uses: list[list[int]], most: list[int]) -> list[F
     return rates
 
 
-def by_programs(capacity: list[int], uses: list[list[int]], most: list[int]) -> np.ndarray:
-    """The least rate as large as it can be, then that of the others, and so on: a linear program for each level."""
-    flows = len(uses)
-    takes = np.zeros((len(capacity), flows + 1))
-    for flow, used in enumerate(uses):
-        takes[used, flow] = 1
-    fixed: dict[int, float] = {}
-    while len(fixed) < flows:
-        free = [flow for flow in range(flows) if flow not in fixed]
-        at_least = np.zeros((len(free), flows + 1))
-        at_least[range(len(free)), free], at_least[:, -1] = -1, 1
-        rows = np.vstack([takes, at_least]), np.concatenate([capacity, np.zeros(len(free))])
-        bounds: list[tuple[float, float | None]] = [
-            (max(fixed[flow] - SLACK, 0), fixed[flow]) if flow in fixed else (0, most[flow]) for flow in range(flows)
-        ]
-        level = linprog([*[0] * flows, -1], *rows, bounds=[*bounds, (0, None)], method="highs").x[-1]
-        for flow in free:  # who cannot have more while all others have the level stays
-            want = [-float(entry == flow) for entry in range(flows + 1)]
-            found = linprog(want, *rows, bounds=[*bounds, (max(level - SLACK, 0), level)], method="highs")
-            if found.x[flow] <= level + 10 * flows * SLACK:
-                fixed[flow] = level
-    return np.array([fixed[flow] for flow in range(flows)])
-
-
 @pytest.mark.parametrize("seed", seeds(60, 300))
 def test_rates_are_those_of_the_definition(seed: int) -> None:
     """Tests drawn flows against the definition in fractions: off by less than a unit a flow, and never beyond."""
@@ -95,15 +66,6 @@ def test_rates_are_those_of_the_definition(seed: int) -> None:
     assert all(abs(one - other) < len(uses) + 1 for one, other in zip(rates, grown(capacity, uses, most), strict=True))
     for resource, room in enumerate(capacity):
         assert sum(rate for rate, used in zip(rates, uses, strict=True) if resource in used) <= room
-
-
-@pytest.mark.parametrize("seed", seeds(8, 25))
-def test_rates_are_those_of_linear_programs(seed: int) -> None:
-    """Tests the levels against the lexicographic program, in units of a million."""
-    capacity, uses, most = drawn(seed + 1000)
-    scaled = [entry // UNIT for entry in capacity], uses, [entry // UNIT for entry in most]
-    found = by_programs(*scaled)
-    assert np.allclose(np.array(max_min(capacity, uses, most)) / UNIT, found, atol=1e-3), (scaled, found)
 
 
 @pytest.mark.parametrize("seed", seeds(40, 150))

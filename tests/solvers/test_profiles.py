@@ -103,14 +103,10 @@ def test_not_toml(tmp_path: Path, content: bytes) -> None:
         load_profile(path)
 
 
-def test_missing_file(tmp_path: Path) -> None:
-    """Tests that a missing file is bad input that names it."""
+def test_no_such_profile(tmp_path: Path) -> None:
+    """Tests that a missing file is bad input that names it, and an unknown name is answered with the nearest one."""
     with pytest.raises(InputError, match=r"absent\.toml: cannot be read"):
         load_profile(tmp_path / "absent.toml")
-
-
-def test_unknown_name() -> None:
-    """Tests that an unknown name is wrong usage with the nearest known one."""
     with pytest.raises(UsageError, match='no solver profile "exakt": did you mean "exact"'):
         load_profile("exakt")
 

@@ -293,14 +293,6 @@ def test_tolerance_without_gap_is_an_optimum(solve: Way) -> None:
     assert (outcome.status, outcome.objective, outcome.bound) == (Termination.OPTIMAL, 2.0, 2.0)
 
 
-def test_same_under_node_limit(solve: Way) -> None:
-    """Tests that two runs under a node limit give the same claims and values."""
-    profile = Profile("limited", node_limit=50)
-    first, second = (solve(knapsack(50, 5), profile, None) for _ in range(2))
-    assert first.values == second.values
-    assert dataclasses.replace(first.outcome, seconds=0.0) == dataclasses.replace(second.outcome, seconds=0.0)
-
-
 def test_start_is_honoured(solve: Way) -> None:
     """Tests that an optimal start is held when the solver may search no node."""
     model, limited = knapsack(30, 3), Profile("none", node_limit=0)
@@ -310,12 +302,6 @@ def test_start_is_honoured(solve: Way) -> None:
     started = solve(model, limited, [float(x) for x in start])
     assert started.outcome.status is Termination.FEASIBLE
     assert started.outcome.objective == pytest.approx(best.outcome.objective)
-
-
-def test_infeasible_start_is_passed_over(solve: Way) -> None:
-    """Tests that a start that breaks a constraint changes no answer."""
-    outcome = solve(knapsack(30, 3), EXACT, [1.0] * 30).outcome
-    assert (outcome.status, outcome.objective) == (Termination.OPTIMAL, pytest.approx(1046.0))
 
 
 @pytest.fixture
