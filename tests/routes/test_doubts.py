@@ -19,7 +19,6 @@ from optsched.problems import AnyProblem, Lsap, MinCostFlow, Problem, problem
 from optsched.routes import solve
 from optsched.routes.doubts import enumerated, examine, quick_decisions
 
-SEEDS = range(2)
 WORDS = (Proof.SOLVER, Proof.ENUMERATION)
 
 
@@ -28,16 +27,12 @@ def worst(posed: AnyProblem, best: Value) -> Solution | None:
     rng = np.random.default_rng(0)
     if not isinstance(posed, Problem):
         return None
-    found = None
-    for _ in range(300):
-        held = posed.placement(rng.integers(-1, len(posed.instance.cluster), len(posed.tasks)))
-        if not posed.violations(held):
-            value = posed.evaluate(held)
-            if posed.minimised(value) > posed.minimised(found[0] if found else best):
-                found = value, held
-    if found is None:
+    drawn = (posed.placement(rng.integers(-1, len(posed.instance.cluster), len(posed.tasks))) for _ in range(300))
+    feasible = [held for held in drawn if not posed.violations(held)]
+    held = max(feasible, key=lambda held: posed.minimised(posed.evaluate(held)), default=None)
+    if held is None or posed.evaluate(held) == best:
         return None
-    value, held = found
+    value = posed.evaluate(held)
     return replace(solve(posed), decision=held, objective=value, bound=value, certificates=claimed(posed, value))
 
 
@@ -72,25 +67,19 @@ def tampered(posed: AnyProblem, solution: Solution) -> Iterator[tuple[str, Solut
 @pytest.mark.parametrize("name", NAMES)
 def test_bug_tampered_solutions_that_certify_passed(name: str) -> None:
     """Tests that no tampered solution of any problem is accepted, whatever words are allowed."""
-    tried = 0
-    for seed in SEEDS:
-        posed = small_problem(name, seed)
-        solution = solve(posed)
-        if solution.objective is None:
-            continue
-        assert examine(posed, solution).valid
-        for what, changed in tampered(posed, solution):
-            verdict = examine(posed, changed, most=2000)
-            assert not verdict.valid, (what, str(verdict))
-            assert verdict.contradicted
-            assert not verdict.accepted([*WORDS, "nothing"])
-            tried += 1
-    assert tried >= 3 * len(SEEDS)
+    posed = small_problem(name, 1)
+    solution = solve(posed)
+    assert examine(posed, solution).valid
+    for what, changed in tampered(posed, solution):
+        verdict = examine(posed, changed, most=2000)
+        assert not verdict.valid, (what, str(verdict))
+        assert verdict.contradicted
+        assert not verdict.accepted([*WORDS, "nothing"])
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_mere_words_are_reported(name: str) -> None:
-    """Tests that a true optimum whose proofs are words is proved anew or reported as a claim, which is not accepted."""
+    """Tests that an optimum whose proofs are words, or which has no bound, is proved anew or reported as a claim."""
     posed = small_problem(name, 1)
     solution = solve(posed)
     for kind in WORDS:
@@ -100,21 +89,10 @@ def test_mere_words_are_reported(name: str) -> None:
         assert {claim.kind for claim in verdict.claims} <= {str(kind)}
         assert verdict.accepted() == verdict.proved == (not verdict.claims)
         assert verdict.accepted([kind])
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_claimed_is_nothing_proved(name: str) -> None:
-    """Tests that a solution without a bound is not called proved, and accepted only where that is allowed."""
-    posed = small_problem(name, 1)
-    solution = solve(posed)
     open_ = replace(solution, termination=Termination.FEASIBLE, bound=(None,) * len(solution.bound), certificates=())
     verdict = examine(posed, open_)
-    assert (verdict.valid, verdict.proved, verdict.accepted(), verdict.accepted(["nothing"])) == (
-        True,
-        False,
-        False,
-        True,
-    )
+    assert (verdict.valid, verdict.proved, verdict.accepted()) == (True, False, False)
+    assert verdict.accepted(["nothing"])
 
 
 def test_what_is_said_where_nothing_is_claimed() -> None:
@@ -124,9 +102,8 @@ def test_what_is_said_where_nothing_is_claimed() -> None:
     bad = replace(solution.certificates[0], data={"task_price": None})
     false = examine(posed, replace(solution, certificates=(bad,)))
     assert (false.valid, false.unproved) == (False, ())
-    silent = replace(
-        solution, termination=Termination.NO_SOLUTION, decision=None, objective=None, bound=(None,), certificates=()
-    )
+    nothing = {"decision": None, "objective": None, "bound": (None,), "certificates": ()}
+    silent = replace(solution, termination=Termination.NO_SOLUTION, **nothing)
     assert examine(posed, silent).unproved == ("no bound is claimed",)
 
 

@@ -193,6 +193,14 @@ def test_time_limit_holds_for_the_whole_search() -> None:
     assert not posed.violations(fallback)
 
 
+def test_fallback_is_the_best_held() -> None:
+    """Tests that a search falls back on the placement with the least makespan of those that it holds."""
+    search = LatencySearch(Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2)), EXACT)
+    best = search.first_feasible()
+    assert search.at(best.limit + 5).nodes is not None
+    assert search.fallback(best.limit + 9).tolist() == best.nodes.tolist()
+
+
 def test_claims_of_a_solver_only_strengthen() -> None:
     """Tests that a weaker or missing claim keeps the cover's bound, and a stronger one is called the solver's."""
     posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -16,9 +15,8 @@ from transmission_instances import drawn, enlarged, example, rich
 from optsched.certificates import certify
 from optsched.core.deadline import deadline
 from optsched.core.errors import InputError
-from optsched.core.instance import Topology
+from optsched.core.instance import Ragged, Topology
 from optsched.core.results import Limit, Termination
-from optsched.instances.files import parse
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import ReduceBounds
 from optsched.problems.transmission_maps import TransmissionMaps
@@ -188,23 +186,9 @@ def test_bug_first_placement_did_not_look_at_the_clock(held: bool, monkeypatch: 
 
 def test_bug_maps_alone_were_refused() -> None:
     """Tests sizes near 2^53 that maps alone may not have, since their costs are added up more roughly."""
-    document = {
-        "format": "optsched/1",
-        "nodes": [
-            {"id": "n0", "slots": 1, "rack": "r2", "reduce_slots": 2},
-            {"id": "n1", "slots": 1, "rack": "r2"},
-            {"id": "n2", "slots": 2, "rack": "r1"},
-        ],
-        "tasks": [
-            *({"id": name, "replicas": ["n0", "n1", "n2"], "size": 2**49, "job": "j"} for name in ("m0", "m1", "m2")),
-            {"id": "m3", "replicas": ["n2"], "size": 2**49, "job": "j"},
-            {"id": "r0", "kind": "reduce", "job": "j"},
-        ],
-        "jobs": [{"id": "j"}],
-        "topology": {"distance": [[0, 6, 8], [8, 0, 7], [3, 5, 0]]},
-        "shuffle": [{"map": "m0", "reduce": "r0", "size": 1}, {"map": "m3", "reduce": "r0", "size": 3}],
-    }
-    problem = Transmission(parse(json.dumps(document)))
+    instance, near = drawn(0, 4, 1, 3), Ragged.from_rows([[0, 1, 2]] * 3 + [[2], []])
+    workload = replace(instance.workload, size=[2.0**49] * 4 + [np.nan], replicas=near)
+    problem = Transmission(replace(instance, workload=workload))
     with pytest.raises(InputError):
         TransmissionMaps(problem.instance)
     check_routes(problem, {})

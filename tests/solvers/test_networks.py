@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,6 +45,17 @@ def drawn(rng: np.random.Generator, nodes: int, arcs: int, unit: int = 1) -> Col
     return tail, head, capacity, rng.integers(-2, [2, 6, 10**6][rng.integers(3)], arcs), supply
 
 
+def assert_flow(
+    flow: np.ndarray, tail: np.ndarray, head: np.ndarray, lower: Any, capacity: np.ndarray, supply: Any
+) -> None:
+    """Assert that a flow keeps the limits of each arc, and that each node sends what it supplies."""
+    left = np.array(supply)
+    np.subtract.at(left, tail, flow)
+    np.add.at(left, head, flow)
+    assert not left.any()
+    assert ((lower <= flow) & (flow <= capacity)).all()
+
+
 def checked(columns: Columns, found: CheapestFlow) -> tuple[FlowStatus, int | None]:
     """How an engine ended on a network, and what its flow costs: the flow checked, its potentials to prove it."""
     tail, head, capacity, cost, supply = columns
@@ -51,11 +63,7 @@ def checked(columns: Columns, found: CheapestFlow) -> tuple[FlowStatus, int | No
         assert (found.flow, found.potential) == (None, None)
         assert found.status is not FlowStatus.OPTIMAL
         return found.status, None
-    left = supply.copy()
-    np.subtract.at(left, tail, found.flow)
-    np.add.at(left, head, found.flow)
-    assert not left.any()
-    assert ((found.flow >= 0) & (found.flow <= capacity)).all()
+    assert_flow(found.flow, tail, head, 0, capacity, supply)
     reduced = cost + found.potential[tail] - found.potential[head]
     assert (reduced[found.flow < capacity] >= 0).all()
     assert (reduced[found.flow > 0] <= 0).all()
@@ -106,14 +114,8 @@ def test_min_cost_flow(case: tuple[Arcs, list[int]]) -> None:
     assert result.status is FlowStatus.OPTIMAL
     flow, potential = result.flow, result.potential
     assert flow.dtype == potential.dtype == np.int64
-    assert np.all((lower <= flow) & (flow <= capacity))
-    balance = np.zeros(len(supply), dtype=np.int64)
-    np.add.at(balance, tail, flow)
-    np.subtract.at(balance, head, flow)
-    assert balance.tolist() == supply
+    assert_flow(flow, tail, head, lower, capacity, supply)
     reduced = cost + potential[tail] - potential[head]
-    assert np.all((reduced >= 0) | (flow == capacity))
-    assert np.all((reduced <= 0) | (flow == lower))
     dual = (reduced * np.where(reduced > 0, lower, capacity)).sum() - (potential * supply).sum()
     assert (cost * flow).sum() == dual == least
 
@@ -131,11 +133,7 @@ def test_cheapened_flows(case: tuple[Arcs, list[int]], other: list[int], scale: 
     before, large = found.copy(), cost * scale + ints(other[: len(arcs)]) * (scale > 1)
     flow = cheapened(tail, head, lower, capacity, large, found, len(supply))
     assert found.tolist() == before.tolist()
-    assert np.all((lower <= flow) & (flow <= capacity))
-    balance = np.zeros(len(supply), dtype=np.int64)
-    np.add.at(balance, tail, flow)
-    np.subtract.at(balance, head, flow)
-    assert balance.tolist() == supply
+    assert_flow(flow, tail, head, lower, capacity, supply)
     least = brute_force([(*arc[:4], price) for arc, price in zip(arcs, large.tolist(), strict=True)], supply)
     assert int((large * flow).sum()) == least
 
@@ -196,12 +194,11 @@ def test_min_cost_flow_by_kernels(unit: int, monkeypatch: pytest.MonkeyPatch) ->
         cost, supply = rng.integers(-1, 9, arcs), unit * rng.integers(-2, 3, nodes)
         supply[-1] -= supply.sum()
         ends = []
-        engines = {
-            "networkx network_simplex": (False, False),
-            "network simplex": (True, False),
-            "cost scaling": (False, True),
-        }
-        for name, (large, scaling) in engines.items():
+        for name, large, scaling in (
+            ("networkx network_simplex", False, False),
+            ("network simplex", True, False),
+            ("cost scaling", False, True),
+        ):
             monkeypatch.setattr(networks, "simplex_compiled", lambda _, large=large: large)
             found = min_cost_flow(tail, head, lower, capacity, cost, supply, scaling)
             ends.append((found.status, None if found.flow is None else sum(map(int, cost * found.flow))))
