@@ -193,10 +193,12 @@ def test_time_limit_holds_for_the_whole_search() -> None:
     assert not posed.violations(fallback)
 
 
-def test_fallback_is_the_best_held() -> None:
-    """Tests that a search falls back on the placement with the least makespan of those that it holds."""
+def test_what_a_search_holds() -> None:
+    """Tests the least limit that is not ruled out, and that the fallback is the held placement that ends first."""
     search = LatencySearch(Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2)), EXACT)
+    assert search.open_limit().limit == search.flow_bound()
     best = search.first_feasible()
+    assert search.open_limit().limit == best.limit
     assert search.at(best.limit + 5).nodes is not None
     assert search.fallback(best.limit + 9).tolist() == best.nodes.tolist()
 
