@@ -15,6 +15,9 @@ from optsched.problems import PROBLEMS
 
 WRITE = os.environ.get("OPTSCHED_WRITE_GOLDEN") == "1"
 
+#: Cards of models with a second program, and a limit at which it is built.
+LIMITS = {"latency": 8, "lsap-fairness": 1, "worst-group": 1, "utility": -0.5}
+
 
 @pytest.mark.parametrize("card", models.names())
 def test_output(card: str) -> None:
@@ -35,16 +38,10 @@ def test_components(card: str) -> None:
     documented = module.__doc__ or ""
     for other in re.findall(r"see the table in `optsched\.models\.(\w+)`", documented.replace("\n", " ")):
         documented += import_module(f"optsched.models.{other}").__doc__ or ""
-    built = [module.build_pyomo(names["problem"])]
-    if card == "latency":
-        built.append(module.build_pyomo(names["loaded"], limit=8))
-    if card == "lsap-fairness":
-        built.append(module.build_pyomo(names["problem"], limit=1))
-    if card == "worst-group":
-        built.append(module.build_pyomo(names["problem"], limit=1))
-    if card == "utility":
-        built.append(module.build_pyomo(names["problem"], limit=-0.5))
-    built.append(module.build_pyomo(names["problem"], per_pair=True))
+    posed = names["problem"]
+    built = [module.build_pyomo(posed), module.build_pyomo(posed, per_pair=True)]
+    if card in LIMITS:
+        built.append(module.build_pyomo(names.get("loaded", posed), limit=LIMITS[card]))
     for model in built:
         for component in model.component_objects((pyo.Var, pyo.Constraint, pyo.Set, pyo.Param, pyo.Expression)):
             if not component.local_name.endswith("_index"):

@@ -1,7 +1,9 @@
-"""The routes of `worst-group` against each other and by hand, what stops them, and models that err."""
+"""The routes of `worst-group` and `flow-congestion`, what stops them, and models that err."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -10,13 +12,15 @@ from typing import Any
 import pytest
 from worst_group_instances import ONE_SLOT, posed
 
+import optsched
 from optsched.certificates import certify
-from optsched.core.errors import OutOfTime, SolverDisagreement
+from optsched.core.errors import OutOfTime, SolverDisagreement, TooLarge
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.results import Limit, Proof, Termination
 from optsched.instances.files import from_document
 from optsched.instances.generate import generate
 from optsched.instances.importers.rumen import import_rumen
-from optsched.problems import Lsap, WorstGroup
+from optsched.problems import FlowCongestion, Lsap, WorstGroup, flow_congestion
 from optsched.routes import call, programs, solve
 from optsched.searches.enumeration import best_placement
 from optsched.solvers.answers import SolverOutcome
@@ -98,48 +102,40 @@ def test_limits_are_results(route: str, error: type[Exception], monkeypatch: pyt
     assert certify(ONE_SLOT, solution).valid
 
 
+def told(place: int, changed: Callable[[SolverOutcome], SolverOutcome]) -> Any:
+    """Solvers of models whose answer is changed from the program at a place on."""
+    true, programs = call.solver_of, itertools.count(1)
+
+    def of(route: str) -> Any:
+        def solver(model: Any, profile: Profile, hint: Any, _: Any) -> SolverOutcome:
+            outcome = true(route)(model, profile, hint)
+            return changed(outcome) if next(programs) >= place else outcome
+
+        return solver
+
+    return of
+
+
 @pytest.mark.parametrize("route", ["pyomo", "pulp"])
 def test_a_model_that_errs_is_caught(route: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a solver's claim of another mean or cost raises."""
-    true = call.solver_of
-
-    def claims(place: int) -> Any:
-        seen: list[int] = []
-
-        def solver(model: Any, profile: Profile, hint: Any, _: Any) -> SolverOutcome:
-            seen.append(1)
-            outcome = true(route)(model, profile, hint)
-            return replace(outcome, objective=7.0) if len(seen) == place else outcome
-
-        return lambda route: solver
-
     for place in (1, 2):
-        monkeypatch.setattr(call, "solver_of", claims(place))
-        with pytest.raises(SolverDisagreement, match=r"the solver says 7.0, the placement is worth (0\.5|1\.0)"):
-            solve(ONE_SLOT, route=route)
+        with monkeypatch.context() as patched:
+            patched.setattr(call, "solver_of", told(place, lambda outcome: replace(outcome, objective=7.0)))
+            with pytest.raises(SolverDisagreement, match=r"the solver says 7.0, the placement is worth (0\.5|1\.0)"):
+                solve(ONE_SLOT, route=route)
 
 
 @pytest.mark.parametrize("route", ["pyomo", "pulp"])
 def test_a_model_that_stops_leaves_what_it_holds(route: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests a limit in the first program and in the second: the mean is proved by prices, the cost as far as it is."""
-    true = call.solver_of
-
-    def stops(place: int) -> Any:
-        seen: list[int] = []
-
-        def solver(model: Any, profile: Profile, hint: Any, _: Any) -> SolverOutcome:
-            seen.append(1)
-            if len(seen) < place:
-                return true(route)(model, profile, hint)
-            return SolverOutcome(Termination.NO_SOLUTION, Limit.NODES, None, None, "stopped", 0.0, 0)
-
-        return lambda route: solver
-
-    monkeypatch.setattr(call, "solver_of", stops(1))
-    solution = solve(ONE_SLOT, route=route)
+    stopped = SolverOutcome(Termination.NO_SOLUTION, Limit.NODES, None, None, "stopped", 0.0, 0)
+    with monkeypatch.context() as patched:
+        patched.setattr(call, "solver_of", told(1, lambda outcome: stopped))
+        solution = solve(ONE_SLOT, route=route)
     assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.NODES)
     assert solution.bound == (Fraction(1, 2), None)
-    monkeypatch.setattr(call, "solver_of", stops(2))
+    monkeypatch.setattr(call, "solver_of", told(2, lambda outcome: stopped))
     solution = solve(ONE_SLOT, route=route)  # the first program's placement is as cheap as can be, which prices prove
     assert (solution.optimal, solution.objective) == (True, (Fraction(1, 2), 1))
 
@@ -190,3 +186,38 @@ def test_without_a_tree_the_word_is_left(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [proof.kind for proof in solve(ONE_SLOT).certificates] == [Proof.DUAL, Proof.DUAL]
     monkeypatch.setattr(programs, "_MOST_PROGRAMS", 0)
     assert solve(ONE_SLOT).certificates[0].kind is Proof.SOLVER
+
+
+# flow-congestion ------------------------------------------------------------------------------------------------------
+
+
+def test_bug_duals_on_the_limit_of_a_pair() -> None:
+    """Tests that prices prove the optimum too where HiGHS could price a class's supply at the limit of its pair.
+
+    Two alike nodes, and two Greps of which one reads from a busy node and the other from afar.
+    """
+    cluster = Cluster(["a", "b", "storage"], slots=[2, 2, 0], rate_in=[85.0] * 3, rate_out=[85.0] * 3)
+    running = Ragged.from_rows([[0.27, 12.8], [0.27, 12.8], []], float)
+    workload = Workload(["t1", "t2"], rate_in=[0.27, 0.27], replicas=Ragged.from_rows([[2], []]))
+    instance = Instance.initial(cluster, workload, out_in_use=[0.0, 0.0, 200.0], running_rates=running)
+    problem = FlowCongestion(instance, f_c=(0.5, 0.1, 0.2), scale=1)
+    solution = solve(problem)
+    assert solution.certificate is Proof.DUAL
+    assert certify(problem, solution).proved
+
+
+def test_whole_relaxation_is_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that where the relaxed patterns come out whole no integer program is solved."""
+    monkeypatch.delattr("optsched.routes.programs.solve_arrays")
+    problem = optsched.problem("flow-congestion", "papers/hsu-two-clusters")
+    solution = solve(problem)
+    assert solution.certificate is Proof.DUAL
+    assert certify(problem, solution).proved
+
+
+@pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp"])
+def test_too_many(route: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that every route refuses what cannot be listed, with a message that says what to do."""
+    monkeypatch.setattr(flow_congestion, "MOST_PATTERNS", 5)
+    with pytest.raises(TooLarge, match="4 types of tasks make 22 patterns on 2 different nodes, too many to list"):
+        solve(optsched.problem("flow-congestion", "papers/hsu-two-clusters"), route=route)
