@@ -35,8 +35,7 @@ def test_frontier_is_the_enumerated_one(problem: LsapFairness) -> None:
     assert found[-1].objective[1] == problem.least_distance
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("weights", [(1, 2, 4, 8, 16), (0.1, 0.2, 0.3, 0.7)])
+@pytest.mark.parametrize(("seed", "weights"), [(0, (1, 2, 4, 8, 16)), (1, (0.1, 0.2, 0.3, 0.7))])
 def test_frontier_at_the_papers_size(seed: int, weights: tuple[float, ...]) -> None:
     """Tests each point of Guo et al.'s own sizes by both engines, also with shares of large denominators."""
     instance = generate("fair-lsap", seed, nodes=60, tasks=90, weights=weights)

@@ -8,6 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from replica_instances import FIGURE_2
+from strategies import problems
 
 import optsched
 from optsched.core.errors import OptschedError, TooLarge
@@ -16,6 +20,7 @@ from optsched.core.placement import NONE
 from optsched.core.results import Limit, Proof, Termination
 from optsched.instances.generate import generate
 from optsched.problems import PROBLEMS, Lsap, problem
+from optsched.problems.assignment import AssignmentProblem
 from optsched.processes import limits
 from optsched.routes import solve
 from optsched.searches import assignment as transport
@@ -34,73 +39,24 @@ from optsched.solvers.profiles import Profile
 ENGINES = ("network", "arrays", "network-simplex", "dense")
 
 
-def random_instance(seed: int) -> Instance:
-    """A few tasks on a few nodes with racks, some without; slots, groups, rates and loads all drawn."""
-    rng = np.random.default_rng(seed)
-    nodes, tasks, racks, groups = int(rng.integers(1, 7)), int(rng.integers(0, 10)), 2, 3
-    sizes = [min(nodes, int(rng.integers(0, 4))) for _ in range(tasks)]
-    rows = [rng.choice(nodes, size=size, replace=False).tolist() for size in sizes]
-    running = [rng.random(int(rng.integers(0, 3))).tolist() for _ in range(nodes)]
-    cluster = Cluster(
-        [f"n{node}" for node in range(nodes)],
-        rack=rng.integers(-1, racks, nodes),
-        rack_ids=[f"r{rack}" for rack in range(racks)],
-        slots=np.full(nodes, 3),
-        rate_in=np.full(nodes, 85.0),
-        rate_out=np.full(nodes, 85.0),
-    )
-    out_in_use = rng.random(nodes) * 20
-    workload = Workload(
-        [f"t{task}" for task in range(tasks)],
-        replicas=Ragged.from_rows(rows),
-        job=rng.integers(0, groups, tasks),
-        job_ids=[f"j{job}" for job in range(groups)],
-        job_group=np.arange(groups),
-        group_ids=[f"g{group}" for group in range(groups)],
-        group_weight=2.0 ** np.arange(groups),
-        rate_in=rng.integers(1, 4, tasks) * 3.0,
-    )
-    return Instance.initial(
-        cluster,
-        workload,
-        idle_slots=rng.integers(0, 4, nodes),
-        out_in_use=out_in_use,
-        running_rates=Ragged.from_rows(running, np.float64),
-        group_running_tasks=rng.integers(0, 4, groups),
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [
-        ("lsap", {}),
-        ("lsap", {"levels": (0, 1, 2)}),
-        ("lsap", {"levels": (1, 1, 4)}),
-        ("fair-lsap", {}),
-        ("fair-lsap", {"selection": "free"}),
-        ("fair-lsap", {"selection": "free", "gfc": "difference"}),
-        ("flow", {}),
-        ("flow", {"include_task": True, "scale": 1}),
-    ],
-)
-def test_engines_agree_and_their_prices_close(name: str, parameters: dict[str, object]) -> None:
+@given(posed=st.one_of(problems("lsap"), problems("fair-lsap"), problems("flow")))
+@settings(max_examples=100)
+def test_engines_agree_and_their_prices_close(posed: AssignmentProblem) -> None:
     """Tests that every engine finds the same value, that its own prices prove it, and so do those of its placement."""
-    for seed in range(20):
-        posed = problem(name, random_instance(seed), **parameters)
-        values = set()
-        for engine in ENGINES:
-            if engine == "dense" and parameters.get("selection") == "free":
-                continue
-            solution = solve_assignment(posed, engine=engine)
-            placement = posed.placement(solution.nodes)
-            assert not posed.violations(placement)
-            values.add(posed.units(placement))
-            for prices in (solution.prices, prices_of(posed, placement)):
-                if prices is not None:
-                    assert posed.price_bound(*prices) == posed.units(placement)
-            by_table = engine == "dense" or (engine == "network" and is_tabled(posed))
-            assert (solution.prices is None) is (by_table and posed.count > 0)
-        assert len(values) == 1
+    values = set()
+    for engine in ENGINES:
+        if engine == "dense" and posed.parameters.get("selection") == "free":
+            continue
+        solution = solve_assignment(posed, engine=engine)
+        placement = posed.placement(solution.nodes)
+        assert not posed.violations(placement)
+        values.add(posed.units(placement))
+        for prices in (solution.prices, prices_of(posed, placement)):
+            if prices is not None:
+                assert posed.price_bound(*prices) == posed.units(placement)
+        by_table = engine == "dense" or (engine == "network" and is_tabled(posed))
+        assert (solution.prices is None) is (by_table and posed.count > 0)
+    assert len(values) == 1
 
 
 def test_bug_network_of_a_large_table_ran_out_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +94,7 @@ def test_bug_bad_alloc_was_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_optimal_placement_passes_interrupts_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that an interrupt during a scheduler's own solve is an interrupt, and giving up an error."""
-    posed = Lsap(random_instance(3))
+    posed = Lsap(FIGURE_2)
     found = solve_assignment(posed)
     for limit, error in ((Limit.INTERRUPTED, KeyboardInterrupt), (Limit.MEMORY, OptschedError)):
         stopped = type(found)(None, "stopped", limit=limit)
@@ -173,10 +129,9 @@ def test_bug_large_costs_that_highs_gives_up_on(monkeypatch: pytest.MonkeyPatch)
     assert solution.objective == solve(posed, route="network-simplex").objective
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_what_is_placed_near_its_data(seed: int) -> None:
+@given(posed=problems("lsap"))
+def test_what_is_placed_near_its_data(posed: Lsap) -> None:
     """Tests that tasks are on nodes with their data within the slots, and that no other one could join them."""
-    posed = Lsap(random_instance(seed))
     nodes = near_data(posed)
     placed = np.flatnonzero(nodes >= 0)
     assert not posed.locality(placed, nodes[placed]).any()

@@ -87,19 +87,6 @@ def test_each_pivot_on_a_table_leaves_a_tree(stay: bool, kernels: ModuleType) ->
     assert ends[0] == ends[1]
 
 
-def test_nothing_limits_a_cycle(kernels: ModuleType) -> None:
-    """Tests that a cycle without limit that pays is reported, with the tree as it was before."""
-    tree, potential = first_tree(np.array([True, True]), np.array([0, 0]), 10)
-    ends = np.array([0, 1], dtype=np.int32), np.array([1, 0], dtype=np.int32)
-    columns = (
-        np.array([2, -3]),
-        np.array([UNBOUNDED, UNBOUNDED]),
-        np.ones(2, dtype=np.int8),
-        np.zeros(2, dtype=np.int64),
-    )
-    assert kernels.list_pivots(tree, potential, *ends, *columns, 2, 1, 100) == kernels.ENDLESS
-
-
 def ints(*values: int) -> np.ndarray:
     """An array of int64."""
     return np.array(values, dtype=np.int64)
@@ -119,27 +106,6 @@ def discharged(kernels: ModuleType, network: engine._Rounds, cost: np.ndarray, s
     network._queue[: len(waiting)], place[1] = waiting, len(waiting)
     end = kernels.discharges(*columns, network._current, network._queue, place, 1, steps)
     return end, place.tolist()
-
-
-def test_begin_fills_arcs_that_pay(kernels: ModuleType) -> None:
-    """Tests that an arc of negative reduced cost is filled, what it takes is an excess, and others stay as they are."""
-    network = rounds(ints(0, 0), ints(1, 1), ints(3, 4), ints(0, 0))
-    by_arc = np.concatenate([ints(-1, 1), ints(1, -1)])[network._order]
-    kernels.begin(*network._network, by_arc, network.room, network._excess, network.price)
-    assert network.room[network.own].tolist() == [0, 4]
-    assert network._excess.tolist() == [-3, 3]
-
-
-def test_update_measures_distances(kernels: ModuleType) -> None:
-    """Tests that prices fall by the distance to what lacks something, and that an excess without a way is reported."""
-    chain = rounds(ints(0, 1), ints(1, 2), ints(5, 5), ints(2, 0, -2))
-    cost = np.zeros(4, dtype=np.int64)
-    columns = *chain._network, cost, chain.room, chain._excess, chain.price, chain._current
-    assert kernels.update(*columns, *chain._work, 1) == kernels.MORE
-    assert chain.price.tolist() == [-2, -1, 0]
-    cut = rounds(ints(1, 1), ints(0, 2), ints(5, 5), ints(2, 0, -2))
-    columns = *cut._network, cost, cut.room, cut._excess, cut.price, cut._current
-    assert kernels.update(*columns, *cut._work, 1) == kernels.CUT_OFF
 
 
 def test_bug_endless_relabelling(kernels: ModuleType) -> None:
