@@ -39,6 +39,7 @@ from optsched.solvers.profiles import Profile
 ENGINES = ("network", "arrays", "network-simplex", "dense")
 
 
+@pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 @given(posed=st.one_of(problems("lsap"), problems("fair-lsap"), problems("flow")))
 @settings(max_examples=100)
 def test_engines_agree_and_their_prices_close(posed: AssignmentProblem) -> None:
