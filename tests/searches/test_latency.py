@@ -195,7 +195,7 @@ def test_time_limit_holds_for_the_whole_search() -> None:
 
 def test_what_a_search_holds() -> None:
     """Tests the least limit that is not ruled out, and that the fallback is the held placement that ends first."""
-    search = LatencySearch(Latency(generate("latency", seed=5, nodes=20, tasks=50, replicas=2)), EXACT)
+    search = LatencySearch(Latency(generate("latency", seed=5, nodes=20, tasks=50, replicas=2)), EXACT, compact_program)
     assert search.problem.counting_bound() < search.flow_bound() == search.open_limit().limit
     best = search.first_feasible()
     assert search.open_limit().limit == best.limit
