@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 import tokenize
-from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -40,21 +39,45 @@ def code_lines(text: str) -> int:
     return len(set(held) - docstrings)
 
 
-def imports(path: Path, modules: dict[str, Path]) -> Iterator[str]:
-    """The modules of the package that a file imports at its top."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-            yield from (name if name in modules else node.module for name in names if node.module in modules)
+def package() -> dict[str, Path]:
+    """The files of the package by the names of their modules."""
+    files = sorted((ROOT / "optsched").rglob("*.py"))
+    return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in files}
 
 
-def floors(modules: dict[str, Path]) -> tuple[int, int]:
-    """How many floors imports at the top of files make, and how many files import each other in a circle."""
-    below = {name: set(imports(path, modules)) - {name} for name, path in modules.items()}
+def imports(modules: dict[str, Path], top: bool) -> dict[str, set[str]]:
+    """What each module imports of the others, at the top of its file or anywhere; the package's own file names all."""
+    below = {name: set[str]() for name in modules if name != "optsched"}
+    for name, found in below.items():
+        tree = ast.parse(modules[name].read_text(encoding="utf-8"))
+        for node in tree.body if top else ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                parts = (f"{node.module}.{alias.name}" for alias in node.names)
+                found |= {part if part in below else node.module for part in parts} & below.keys() - {name}
+    return below
+
+
+def floors(below: dict[str, set[str]]) -> dict[str, int]:
+    """The floor of each name, above all that it imports; what is in a circle, or imports one, has none."""
     height: dict[str, int] = {}
     while ready := [name for name in below if name not in height and below[name] <= height.keys()]:
         height |= {name: 1 + max((height[other] for other in below[name]), default=0) for name in ready}
-    return max(height.values()), len(below) - len(height)
+    return height
+
+
+def in_circles(modules: dict[str, Path]) -> list[str]:
+    """Modules whose imports, those within functions too, come back to them, or lead to such a circle."""
+    below = imports(modules, top=False)
+    return sorted(below.keys() - floors(below).keys())
+
+
+def floors_of_rooms(modules: dict[str, Path]) -> int:
+    """How many floors the folders and files at the top of the package make by imports at the top of files."""
+    below: dict[str, set[str]] = {}
+    for name, others in imports(modules, top=True).items():
+        rooms = {".".join(other.split(".")[:2]) for other in (name, *others)}
+        below.setdefault(".".join(name.split(".")[:2]), set()).update(rooms)
+    return max(floors({room: others - {room} for room, others in below.items()}).values())
 
 
 def loaded() -> tuple[int, float]:
@@ -75,24 +98,23 @@ def loaded() -> tuple[int, float]:
 
 def main() -> None:
     """Print the figures as a table."""
-    files = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "optsched").rglob("*.py"))}
-    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in files}
+    modules = package()
+    files = {path: path.read_text(encoding="utf-8") for path in modules.values()}
     lines = {path: len(text.splitlines()) for path, text in files.items()}
-    rooms = {room: sum(n for path, n in lines.items() if path.parts[-2] == room) for room in MATHEMATICS}
+    mathematics = sum(n for path, n in lines.items() if path.parts[-2] in MATHEMATICS)
     top = [path for path in (ROOT / "optsched").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()]
     tests = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in (ROOT / "tests").rglob("*.py"))
     pages = [path.read_text(encoding="utf-8") for path in handwritten()]
     sentences = [count for page in pages for count in words_of_sentences(page)]
-    height, circles = floors(modules)
     count, seconds = loaded()
     rows: list[tuple[str, object]] = [
         ("lines of optsched/", sum(lines.values())),
         ("modules", len(modules)),
         ("of the lines code", sum(map(code_lines, files.values()))),
-        (" + ".join(MATHEMATICS), sum(rooms.values())),
+        (" + ".join(MATHEMATICS), mathematics),
         ("entries at the top", len(top)),
-        ("floors of imports", height),
-        ("files in circles of imports", circles),
+        ("floors of rooms, by imports at the top of files", floors_of_rooms(modules)),
+        ("files in circles of imports, within functions too", len(in_circles(modules))),
         ("lines of tests/", tests),
         (f"modules that `{' '.join(COMMAND[:2])} ...` loads", count),
         ("its seconds, least of five", f"{seconds:.2f}"),
