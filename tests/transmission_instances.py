@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from itertools import product
+from itertools import count, product
 from typing import Any
 
 import numpy as np
@@ -94,56 +94,21 @@ def drawn(seed: int, maps: int, reduces: int, nodes: int, slots: int = 2, reduce
 
 
 def rich(seed: int, slots: int | None = None) -> Transmission:
-    """A random problem of up to 4 nodes, 4 maps and 3 reduces, on nodes with so many idle map slots, or 0 to 2.
+    """The problem on an oracle's instance that has reduces; on nodes with so many idle map slots, if any are given.
 
-    Slots are few, and some tasks run; reduces or maps are alike, or nearly so; some entries of the shuffle are named
-    twice; costs are whole and small, on the grid, or large.
+    Entries of the shuffle are named twice in every other one.
     """
-    rng = np.random.default_rng(seed)
-    nodes, maps, reduces, taken = (int(rng.integers(low, high)) for low, high in ((1, 5), (0, 5), (1, 4), (0, 3)))
-    kind = [MAP] * (1 + maps) + [REDUCE] * (reduces + taken)  # the first map runs
-    tasks, jobs = len(kind), int(rng.integers(1, 4))
-    idle, idle_reduce = rng.integers(0, 3, (2, nodes))
-    idle = idle if slots is None else np.full(nodes, slots)
-    cluster = Cluster(
-        [f"n{node}" for node in range(nodes)],
-        slots=idle,
-        reduce_slots=idle_reduce,
-        topology=Topology("distance", rng.integers(0, 10, (nodes, nodes)) * (1.0 - np.eye(nodes))),
-    )
-    sizes = [[0.0, 1.0], [0.0, 1.0, 2.0, 7.0, 50.0], [0.0, 1 / 3, 1.0, 12.8], [0.0, 1.0, 2.0**20, 2.0**21]][
-        rng.integers(4)
-    ]
-    sent, alike = rng.choice(sizes, (1 + maps, reduces + taken)), rng.integers(3)
-    if alike == 1:
-        sent[1:] = sent[1:, :1]
-    if alike == 2:
-        sent[1:] = sent[-1]
-    entries = np.append(np.arange(sent.size), rng.integers(0, sent.size, rng.integers(3)))
-    senders, receivers = np.unravel_index(entries, sent.shape)
-    replicas = [int(rng.integers(nodes)) for _ in kind]
-    workload = Workload(
-        [f"t{task}" for task in range(tasks)],
-        kind=kind,
-        job=rng.integers(-1 if rng.random() < 0.3 else 0, jobs, tasks),
-        job_ids=[f"j{job}" for job in range(jobs)],
-        size=rng.choice(sizes, tasks),
-        replicas=Ragged.from_rows([[node] for node in replicas]),
-        shuffle=Shuffle(senders, 1 + maps + receivers, sent.ravel()[entries]),
-    )
-    state = State.initial(
-        cluster,
-        workload,
-        status=[RUNNING] + [PENDING] * (maps + reduces) + [RUNNING] * taken,
-        node=[0] + [-1] * (maps + reduces) + rng.integers(0, nodes, taken).tolist(),
-        idle_slots=idle,
-        idle_reduce_slots=idle_reduce,
-    )
-    return Transmission(Instance(cluster, workload, state), distinct=bool(rng.random() < 0.7))
-
-
-#: Shen et al.'s maps where Figure 2 has them: M1 on D3, M2 on D2.
-PLACED = example((2, 1))
+    found = (strategies.posed("transmission", number, {}) for number in count(100 * seed))
+    problem = next(problem for problem in found if len(problem.reduces))
+    cluster, workload, state = problem.instance.cluster, problem.instance.workload, problem.instance.state
+    if slots is not None:
+        cluster = replace(cluster, slots=cluster.slots + slots)
+        state = replace(state, idle_slots=np.full(len(cluster), slots))
+    if seed % 2:
+        sent = workload.shuffle
+        columns = [np.repeat(column, 2) for column in (sent.map, sent.reduce, sent.size, state.emitted)]
+        workload, state = replace(workload, shuffle=Shuffle(*columns[:3])), replace(state, emitted=columns[3])
+    return Transmission(Instance(cluster, workload, state), **problem.parameters)
 
 
 def posed(

@@ -116,7 +116,7 @@ def test_reduces_that_are_alike_in_any_order() -> None:
         least = least_costs(problem)
         for order in permutations(range(len(problem.reduces))):
             assert min(least[choice] for choice in choices(bounds, order)) == min(least.values()), seed
-    assert seen > 10
+    assert seen > 5
 
 
 def test_what_makes_reduces_alike() -> None:
