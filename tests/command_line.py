@@ -20,8 +20,8 @@ from optsched.cli import cli
 
 ROOT = Path(__file__).resolve().parent.parent
 
-#: Of a process that finds the package of this checkout.
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+#: Of a process that finds the package of this checkout, and what tests share.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "tests")))}
 
 #: What starts the package as a program.
 PROGRAM = (sys.executable, "-m", "optsched")
@@ -97,7 +97,7 @@ def interrupted(folder: Path, *args: str, by: signal.Signals = signal.SIGINT) ->
     All processes that it has started must have ended then.
     """
     usual = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "PYTEST_"))}
-    path = os.pathsep.join([str(ROOT), str(folder)])
+    path = os.pathsep.join(map(str, (ROOT, ROOT / "tests", folder)))
     streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen([*PROGRAM, *args], cwd=folder, env=usual | {"PYTHONPATH": path}, **streams)
     while not (folder / "begun").exists() and process.poll() is None:

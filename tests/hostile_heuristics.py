@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import time
+from pathlib import Path
 from typing import Any
 
 import hostile_jobs
@@ -26,6 +28,28 @@ def hangs(problem: Any, rng: Any) -> None:
 def sleeps(problem: Any, rng: Any) -> None:
     """Sleeps for ever."""
     time.sleep(10_000)
+
+
+def waits(problem: Any, rng: Any) -> None:
+    """Says that it has begun, by a file in the present folder, and computes for ever."""
+    Path("begun").touch()
+    while True:
+        pass
+
+
+def third(problem: Any, rng: Any, calls: list[int] = []) -> Any:  # noqa: B006
+    """Prints and ends twice, then waits."""
+    print("called")
+    calls.append(1)
+    return waits(problem, rng) if len(calls) > 2 else list(range(len(problem.tasks)))
+
+
+def deaf(problem: Any, rng: Any) -> None:
+    """Hears no signal, in a call into C that holds Python's lock."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Path("pid").write_text(str(os.getpid()))
+    Path("begun").touch()
+    ctypes.PyDLL(None).sleep(600)
 
 
 def eats(problem: Any, rng: Any) -> None:

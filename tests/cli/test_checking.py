@@ -37,20 +37,8 @@ instances = ["papers/guo-fig2", "generated/lsap-n20-t15-seed0"]
 baseline = "gaps/both.json"
 """
 
-#: A scheduler that waits for ever in its third call.
-OWN = """
-import pathlib
-
-def third(problem, rng, calls=[]):
-    print("called")
-    calls.append(1)
-    while len(calls) > 2:
-        pathlib.Path("begun").touch()
-    return list(range(len(problem.tasks)))
-
-def broken(problem, rng):
-    return {}["lost"]
-"""
+#: A scheduler that raises.
+OWN = 'def broken(problem, rng):\n    return {}["lost"]\n'
 
 
 @pytest.fixture(autouse=True)
@@ -122,7 +110,7 @@ def test_a_heuristic_that_raises(folder: Path) -> None:
     (folder / "checks.toml").write_text(
         'problem = "lsap"\ninstances = "papers/guo-fig2"\n'
         '[[check]]\nheuristic = "own:broken"\nmax_gap = "100%"\n'
-        '[[check]]\nheuristic = "own:third"\nmax_absolute = 9\n'
+        '[[check]]\nheuristic = "hostile_heuristics:third"\nmax_absolute = 9\n'
     )
     summary = folder / "summary.md"
     summary.write_text("before\n")
@@ -139,7 +127,7 @@ def test_a_heuristic_that_raises(folder: Path) -> None:
     within = lines[lines.index(f"::stop-commands::{stop}") : lines.index(f"::{stop}::")]
     assert 'return {}["lost"]' in "\n".join(within)
     (error,) = (line for line in lines if line.startswith("::error "))
-    assert error.startswith("::error file=own.py,line=12,title=optsched%3A own%3Abroken in lsap::")
+    assert error.startswith("::error file=own.py,line=2,title=optsched%3A own%3Abroken in lsap::")
     text = summary.read_text()
     assert text.startswith("before\n## optsched check: 1 of 2 failed\n")
     assert "Traceback (most recent call last):" in text
@@ -236,7 +224,7 @@ def test_ctrl_c_tells_what_was_finished(folder: Path) -> None:
     (folder / "checks.toml").write_text(
         'problem = "lsap"\ninstances = "papers/guo-fig2"\n'
         '[[check]]\nname = "first"\nheuristic = "lsap-sched"\nbaseline = true\n'
-        '[[check]]\nname = "second"\nheuristic = "own:third"\nseeds = 5\n'
+        '[[check]]\nname = "second"\nheuristic = "hostile_heuristics:third"\nseeds = 5\n'
         '[[check]]\nname = "third"\nheuristic = "dl"\n'
     )
     (folder / "found.xml").write_text("older")

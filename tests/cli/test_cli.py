@@ -431,10 +431,7 @@ def test_what_is_ignored_stays_so() -> None:
 @pytest.mark.parametrize("command", ["sweep", "gap"])
 def test_bug_a_sweep_ended_without_a_word(command: str, name: str, tmp_path: Path) -> None:
     """Tests that each of the signals ends a sweep, and a table, with a line that names it, and leaves no process."""
-    (tmp_path / "stuck.py").write_text(
-        "import pathlib, time\ndef sleeps(problem, rng):\n    pathlib.Path('begun').touch()\n    time.sleep(600)\n"
-    )
-    asked = ["papers/guo-fig2", "--problem", "lsap", "--heuristic", "stuck:sleeps", "--run-limit", "300"]
+    asked = ["papers/guo-fig2", "--problem", "lsap", "--heuristic", "hostile_heuristics:waits", "--run-limit", "300"]
     asked += ["--store", "there.sqlite"] if command == "sweep" else []
     number = signal.Signals[name]
     code, _, said = interrupted(tmp_path, command, *asked, by=number)

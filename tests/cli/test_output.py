@@ -7,7 +7,6 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,44 +20,19 @@ from optsched.instances.generate import generate
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: A scheduler that never ends, and says when it has begun.
-OWN = '''
-import pathlib
-
-def waits(problem, rng):
-    pathlib.Path("begun").touch()
-    while True:
-        pass
-
-def third(problem, rng, calls=[]):
-    """Ends twice, then waits."""
-    calls.append(1)
-    return waits(problem, rng) if len(calls) > 2 else list(range(len(problem.tasks)))
-'''
-
-
-#: One that hears no signal, in a call into C that holds Python's lock.
-DEAF = """
-def deaf(problem, rng):
-    import ctypes, os, signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    pathlib.Path("pid").write_text(str(os.getpid()))
-    pathlib.Path("begun").touch()
-    ctypes.PyDLL(None).sleep(600)
-"""
-
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder with a small instance, and a scheduler that never ends."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The present folder, with a small instance."""
     small(tmp_path / "small.json")
-    (tmp_path / "own.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
+#: A scheduler that never ends, and says when it has begun.
+WAITS = "hostile_heuristics:waits"
 LSAP = ["small.json", "--problem", "lsap", "--heuristic"]
-DL_THEN_WAITS = [*LSAP, "dl", "--heuristic", "own:waits", "--seed", "0"]
+DL_THEN_WAITS = [*LSAP, "dl", "--heuristic", WAITS, "--seed", "0"]
 
 
 @pytest.mark.parametrize("form", ["json", pytest.param("table", marks=pytest.mark.thorough)])
@@ -77,7 +51,7 @@ def test_ctrl_c_keeps_what_was_finished(folder: Path, form: str) -> None:
 @pytest.mark.thorough
 def test_ctrl_c_between_seeds_is_a_row_that_says_so(folder: Path) -> None:
     """Tests that of a heuristic some of whose seeds ran there is a row of these, and it says how many."""
-    code, out, _ = interrupted(folder, "gap", *LSAP, "own:third", "--repeats", "5")
+    code, out, _ = interrupted(folder, "gap", *LSAP, "hostile_heuristics:third", "--repeats", "5")
     assert code == 130
     _, _, _, row, *further = out.splitlines()
     assert " ".join([row, *further]).endswith("only 2 of 5 seeds")
@@ -98,9 +72,18 @@ def test_ctrl_c_does_not_replace_an_older_file(folder: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals there")
 def test_ctrl_c_ends_a_process_that_ignores_it(folder: Path) -> None:
     """Tests that a run in a process of its own, which would not hear Ctrl-C, ends with the command, at once."""
-    with (folder / "own.py").open("a") as file:
-        file.write(DEAF)
-    args = [*LSAP, "dl", "--heuristic", "own:deaf", "--run-limit", "600", "--seed", "0", "--format", "json"]
+    args = [
+        *LSAP,
+        "dl",
+        "--heuristic",
+        "hostile_heuristics:deaf",
+        "--run-limit",
+        "600",
+        "--seed",
+        "0",
+        "--format",
+        "json",
+    ]
     code, out, shown = interrupted(folder, "gap", *args)
     assert (code, [record["heuristic"] for record in json.loads(out)]) == (130, ["dl"])
     assert "warning: interrupted after 1 of 2 runs" in shown
@@ -110,7 +93,7 @@ def test_ctrl_c_ends_a_process_that_ignores_it(folder: Path) -> None:
 @pytest.mark.thorough
 def test_ctrl_c_keeps_the_cells_of_a_matrix(folder: Path) -> None:
     """Tests that the rows of a matrix that are there by then are shown."""
-    code, out, shown = interrupted(folder, "matrix", *LSAP, "dl", "--heuristic", "own:waits")
+    code, out, shown = interrupted(folder, "matrix", *LSAP, "dl", "--heuristic", WAITS)
     assert code == 130
     assert [line.split()[0] for line in out.splitlines()[2:]] == ["dl"]
     assert "interrupted after 1 of 2 cells" in shown
@@ -203,16 +186,7 @@ def test_tables_for_documents(command: str, latex: str, markdown: str) -> None:
 # Out of time ------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The folder is the working one, with its module to be imported from."""
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
-    yield
-    sys.modules.pop("own", None)
-
-
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("folder")
 def test_out_of_time_is_a_row() -> None:
     """Tests that a run that did not end is a row that says so, told on stderr, and no failure unless a gap is asked."""
     args = ["gap", *DL_THEN_WAITS, "--time-limit", "0.2"]
@@ -228,13 +202,13 @@ def test_out_of_time_is_a_row() -> None:
     assert "out of time after 0.2 s" in result.stderr
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("folder")
 def test_out_of_time_is_a_cell() -> None:
     """Tests that in a matrix a run that did not end is one word, also where it is carried over."""
-    args = ["matrix", "small.json", "--problem", "lsap", "--problem", "latency", "--heuristic", "own:waits"]
+    args = ["matrix", "small.json", "--problem", "lsap", "--problem", "latency", "--heuristic", WAITS]
     result = run(*args, "--time-limit", "0.2")
     assert result.exit_code == 0
-    assert result.stdout.splitlines()[2].split() == ["own:waits", "out-of-time", "out-of-time"]
+    assert result.stdout.splitlines()[2].split() == [WAITS, "out-of-time", "out-of-time"]
     assert "2 runs of heuristics were out of time after 0.2 s" in result.stderr
 
 

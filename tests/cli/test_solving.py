@@ -284,18 +284,6 @@ def test_network_without_an_optimum(tmp_path: Path, arcs: list[dict[str, Any]], 
     assert message in stdout("solve", str(file), "--problem", "min-cost-flow", code=code)
 
 
-@pytest.mark.parametrize("route", ["pulp", "pyomo"])
-def test_solution_file_certifies(tmp_path: Path, route: str) -> None:
-    """Tests that `certify` finds true what models write, whose numbers are exact in the file."""
-    file = tmp_path / "solution.json"
-    stdout("solve", "examples/running-tasks", "--problem", "flow", "--route", route, "--output", str(file))
-    verdict = answer("certify", "examples/running-tasks", str(file))
-    assert verdict["valid"]
-    assert verdict["proved"] == (not verdict["claims"])
-    document = json.loads(file.read_text())
-    assert not any(isinstance(value, float) for value in document["objective"] + document["bound"])
-
-
 def test_frontier_where_nothing_is_feasible(tmp_path: Path) -> None:
     """Tests that a frontier without points says why it has none, with the exit code of `solve`, and is certified."""
     tasks = [{"id": name, "job": "j", "size": 1} for name in "tu"]
@@ -323,21 +311,6 @@ def test_proof_that_nothing_is_feasible(tmp_path: Path) -> None:
         shown = stdout("solve", file, "--problem", "traffic", "--route", route, code=6).splitlines()
         (row,) = (line for line in shown if "feasible-decisions" in line or "proof" in line)
         assert row.split(maxsplit=1) == ["feasible-decisions", f"0, {expected}"]
-
-
-def test_tasks_that_compute_and_fetch(tmp_path: Path) -> None:
-    """Tests `service=transfer` from the file on to a certified solution, what it needs, and values that are none."""
-    found = answer("solve", "papers/pna-compute-and-fetch", "--problem", "makespan")
-    assert (found["objective"], found["parameters"]["service"], found["parameters"]["scale"]) == (30, "transfer", 0.1)
-    file, held = str(tmp_path / "m.json"), str(tmp_path / "m.solution.json")
-    stdout("generate", "job-times", "--nodes=3", "--tasks=6", "--jobs=2", "--distances=4", "--output", file)
-    asked = ("--problem", "job-times", "--param", "service=transfer", "--param", "scale=0.5")
-    run("solve", file, *asked, "--output", held)
-    assert "proof" in run("certify", file, held, *asked[2:]).stdout
-    done = answer("gap", file, *asked, "--heuristic", "fair")
-    assert done[0]["assumed"] == "transfer,scale=0.5,shuffle=none, heartbeat 3 s"
-    unused = stderr("solve", file, "--problem", "makespan", "--param", "scale=2")
-    assert "scale counts with service=transfer alone" in unused
 
 
 def changed(path: Path, change: Any) -> str:
