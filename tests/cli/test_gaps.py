@@ -417,3 +417,9 @@ def test_bug_gaps_of_several_components_had_no_legend() -> None:
     table = cells(shown)
     assert (table["round-robin"], table["flow-based"]) == (["33.3 %"], ["8.33 % (2)"])
     assert shown.endswith("\n(2) in latency: gap in work, where makespan is at the optimum\n")
+
+
+def test_same_heuristic_twice_is_two_rows() -> None:
+    """Tests that a heuristic with different parameters has a row for each, labelled as it was given."""
+    shown = gap("papers/guo-fig2", "--heuristic", "dl,reading=sweep", "--heuristic", "dl,reading=heartbeat")
+    assert [line.split()[0] for line in shown.splitlines()[3:]] == ["dl,reading=sweep", "dl,reading=heartbeat"]

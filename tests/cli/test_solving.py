@@ -15,6 +15,7 @@ from readers import by_highs
 from traffic_instances import posed
 
 import optsched
+from optsched import routes
 from optsched.certificates.checking import shown
 from optsched.core.errors import OutOfTime
 from optsched.core.instance import Cluster, Instance, Workload
@@ -71,29 +72,26 @@ def test_start(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "code"),
+    ("termination", "changes", "code"),
     [
-        ({"termination": Termination.NO_SOLUTION, "decision": None, "objective": None, "limit": Limit.TIME}, 5),
-        ({"termination": Termination.INFEASIBLE, "decision": None, "objective": None, "bound": (None,)}, 6),
-        ({"termination": Termination.FEASIBLE, "limit": Limit.NODES}, 0),
-        ({"termination": Termination.FEASIBLE, "limit": Limit.INTERRUPTED}, 130),
+        (Termination.NO_SOLUTION, {"decision": None, "objective": None, "limit": Limit.TIME}, 5),
+        (Termination.INFEASIBLE, {"decision": None, "objective": None, "bound": (None,)}, 6),
+        (Termination.FEASIBLE, {"limit": Limit.NODES}, 0),
+        (Termination.FEASIBLE, {"limit": Limit.INTERRUPTED}, 130),
     ],
 )
-def test_exit_codes(monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], code: int) -> None:
+def test_exit_codes(
+    monkeypatch: pytest.MonkeyPatch, termination: Termination, changes: dict[str, Any], code: int
+) -> None:
     """Tests that limits, infeasibility and interrupts are shown as results, each with its exit code."""
-    from optsched import routes
-
     real = routes.solve
 
     def stopped(*args: Any) -> Solution:
-        return replace(real(*args), certificates=(), **changes)
+        return replace(real(*args), certificates=(), termination=termination, **changes)
 
     monkeypatch.setattr(routes, "solve", stopped)
     for form in ("table", "json"):
-        result = run("solve", "papers/guo-fig2", "--problem", "lsap", "--format", form)
-        assert result.exit_code == code
-        assert str(changes["termination"]) in result.stdout
-        assert "Traceback" not in result.stderr
+        assert str(termination) in stdout("solve", "papers/guo-fig2", "--problem", "lsap", "--format", form, code=code)
 
 
 def test_bounds() -> None:
@@ -130,15 +128,9 @@ def test_frontier() -> None:
 )
 def test_frontier_cut_short(monkeypatch: pytest.MonkeyPatch, limit: Limit, points: int, code: int) -> None:
     """Tests that a frontier that is not complete says so, and is exit code 5 where there is no point at all."""
-    from optsched import routes
-
-    real = routes.frontier
-
-    def stopped(*args: Any) -> routes.Frontier:
-        found = real(*args)
-        return replace(found, points=found.points[:points], complete=False, limit=limit)
-
-    monkeypatch.setattr(routes, "frontier", stopped)
+    found = routes.frontier(optsched.problem("latency", "examples/half-units"))
+    cut = replace(found, points=found.points[:points], complete=False, limit=limit)
+    monkeypatch.setattr(routes, "frontier", lambda *_: cut)
     said = stderr("frontier", "examples/half-units", "--problem", "latency", code=code)
     assert f"not complete: {limit} cut it short" in said
 
@@ -164,9 +156,6 @@ def test_plot_has_the_heuristics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert ">mine_plotted:crowd: infeasible<" in text
     assert "KeyError" in said
     assert "round-robin" not in drawn("none")[0]
-
-
-# Export -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["json", "npz"])
