@@ -40,13 +40,19 @@ SAMPLES = 4
 #: Of so many instances one is solved by another route too, each in turn.
 OTHERS = 8
 
-#: Of some problems, instances that are the first to see a wrong line: of what runs, of a direction, of no job.
+#: Of some problems, instances that are the first to see a wrong line: of what runs, of a direction, of no job, or of a
+#: parameter's value that the first six do not have.
 MORE = {
-    "flow": (23,),
+    "fair-lsap": (9,),
+    "flow": (6, 10, 18, 23),
+    "flow-congestion": (10, 11, 19),
+    "lsap-fairness": (7, 14),
+    "makespan": (10, 16),
     "traffic": (32, 53),
     "transmission": (30, 36),
-    "transmission-reduces": (44, 47),
-    "utility": (57,),
+    "transmission-reduces": (8, 44, 47),
+    "utility": (35, 57),
+    "worst-group": (16,),
 }
 
 #: The frontier is asked of every so many instances of the problems that have one: it takes many times an optimum.

@@ -64,33 +64,23 @@ def test_plain_prices(problem: FlowCongestion) -> None:
 
 def test_only_real_cycles_prove_that_there_is_no_least_cost() -> None:
     """Tests that the checker looks at the cycle arc by arc, and proves nothing without one or without a flow."""
-    problem = posed(
-        [
-            (0, 1, 0, UNBOUNDED, -1),
-            (1, 0, 0, UNBOUNDED, 0),
-            (1, 0, 0, 4, -1),
-            (1, 0, 0, UNBOUNDED, 2),
-            (1, 0, 0, UNBOUNDED, 1),
-        ],
-        [0, 0],
-    )
+    back = [(1, 0, 0, UNBOUNDED, 0), (1, 0, 0, 4, -1), (1, 0, 0, UNBOUNDED, 2), (1, 0, 0, UNBOUNDED, 1)]
+    problem = posed([(0, 1, 0, UNBOUNDED, -1), *back], [0, 0])
     assert limitless_cycle(problem) == "2 arcs without limit form a cycle of cost -1"
     assert limitless_cycle(SMALL) is None
     for cycle in ((0, 2), (0, 3), (0, 4), (0,)):
         problem.__dict__["unlimited_cycle"] = cycle
         with pytest.raises(CertificateInvalid, match="are none"):
             limitless_cycle(problem)
-    claimed = replace(solve(SMALL), termination=Termination.ERROR, bound=(None,), certificates=())
-    assert certify(SMALL, claimed).unproved == ("that there is no optimum to be found rests on: solver",)
-    assert not certify(problem, replace(claimed, decision=None, objective=None)).proved
     unbounded = posed([(0, 0, 0, UNBOUNDED, -1)], [0])
-    shown = solve(unbounded)
-    assert certify(unbounded, shown).proofs == (
-        "termination: ERROR, unbounded: 1 arcs without limit form a cycle of cost -1",
-    )
-    assert certify(unbounded, shown).proved
-    without_flow = certify(unbounded, replace(shown, decision=None, objective=None))
-    assert without_flow.unproved == ("that there is no optimum to be found rests on: solver",)
+    shown, word = solve(unbounded), ("that there is no optimum to be found rests on: solver",)
+    verdict = certify(unbounded, shown)
+    assert verdict.proofs == ("termination: ERROR, unbounded: 1 arcs without limit form a cycle of cost -1",)
+    assert verdict.proved
+    assert certify(unbounded, replace(shown, decision=None, objective=None)).unproved == word
+    claimed = replace(solve(SMALL), termination=Termination.ERROR, bound=(None,), certificates=())
+    assert certify(SMALL, claimed).unproved == word
+    assert not certify(problem, replace(claimed, decision=None, objective=None)).proved
 
 
 def test_only_real_cuts_prove_that_there_is_no_flow() -> None:

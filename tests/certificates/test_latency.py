@@ -64,13 +64,6 @@ def test_work_is_proved_for_a_placement_only() -> None:
         proved_bound(LATENCY, work)
 
 
-def test_nothing_to_place() -> None:
-    """Tests that a job without tasks is proved to take no time, and that its cover proves no more."""
-    problem = Latency(Instance(Cluster(["s1"]), Workload([])))
-    assert certify(problem, solve(problem)).proved
-    assert proved_bound(problem, Certificate("makespan", Proof.COMBINATORIAL, 9, {"limit": 9, "cover": ["s1"]})) == 0
-
-
 @pytest.mark.parametrize(
     ("data", "message"),
     [

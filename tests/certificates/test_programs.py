@@ -125,18 +125,6 @@ def test_limits_are_proved_by_what_is_empty() -> None:
             proved_bound(problem, lower, solution.objective)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_tampered_limits(seed: int) -> None:
-    """Tests that whatever is changed in the tree of a limit, it is refused or proves no more than the truth."""
-    for problem in (ONE_SLOT, RACKS):
-        solution = optsched.solve(problem)
-        for certificate, truth in zip(solution.certificates, solution.objective, strict=True):
-            for data in tampered(certificate.data, np.random.default_rng(seed), 4):
-                for beyond in (0, Fraction(1, 7), 1):
-                    changed = replace(certificate, data=data, claim=certificate.claim + beyond)
-                    assert bound_or(problem, changed, solution, truth) <= truth
-
-
 def test_bug_with_a_group_without_tasks_trees_proved_any_mean() -> None:
     """Tests that a tree over the limits of all groups proves the least mean, 0 here, and none above it."""
     problem = posed([[0], [1]], [0, 2], slots=[1, 1])

@@ -19,6 +19,7 @@ from optsched.core.errors import CertificateInvalid
     [
         *("7", "", " ", "-", "/", "1/", "/2", "1/x", "x/2", "1/0", "--1/2", "1/-2", "1/2/3", " 1/2", "1_0/2"),
         "\N{ARABIC-INDIC DIGIT ONE}/2",
+        "9" * 4001 + "/7",
     ],
 )
 def test_fractions_that_are_none(text: str) -> None:

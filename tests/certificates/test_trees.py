@@ -106,34 +106,36 @@ def test_too_deep(monkeypatch: pytest.MonkeyPatch) -> None:
         deep.bound(ODD, 9)
 
 
+class Noted:
+    """A relaxation that notes the boxes it is asked about, and narrows the last of three variables each time."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[list[int], int, int]] = []
+
+    @property
+    def box(self) -> Box:
+        return Box(np.zeros(3, dtype=np.int64), np.full(3, 9))
+
+    def settle(self, box: Box, multipliers: Ints, limit: int) -> int | None:
+        self.asked.append((np.concatenate(box).tolist(), int(multipliers[0]), limit))
+        box.upper[2] -= 1
+        return int(multipliers[0])
+
+
 def test_what_waits_is_brought_back() -> None:
-    """Tests that each part is looked at as if boxes were copied, however they were narrowed."""
-
-    class Noted(Asked):
-        """Narrows the last of three variables by one each time."""
-
-        @property
-        def box(self) -> Box:
-            return Box(np.zeros(3, dtype=np.int64), np.full(3, 9))
-
-        def settle(self, box: Box, multipliers: Ints, limit: int) -> int | None:
-            self.asked.append((np.concatenate(box).tolist(), 0, limit))
-            box.upper[2] -= 1
-            return 1
-
+    """Tests that each part is asked about with its own multipliers, lesser values first, as if boxes were copied."""
     wide = Noted()
-    branches = [Step((0,), Branch(0, 4)), Step((0, 0), Branch(1, 2)), Step((0,)), Step((0,), Branch(1, 6))]
-    steps = [*branches, Step((0,)), Step((0,)), Step((0,))]
-    assert Tree([np.array([1])], steps).bound(wide, 5) == 1
-    assert [box for box, *_ in wide.asked] == [
-        [0, 0, 0, 9, 9, 9],
-        [0, 0, 0, 4, 9, 8],
-        [0, 0, 0, 4, 9, 7],
-        [0, 0, 0, 4, 2, 6],
-        [0, 3, 0, 4, 9, 6],
-        [0, 3, 0, 4, 6, 5],
-        [0, 7, 0, 4, 9, 5],
-        [5, 0, 0, 9, 9, 8],
+    branches = [Step((1,), Branch(0, 4)), Step((0, 2), Branch(1, 2)), Step((0,)), Step((0,), Branch(1, 6))]
+    assert Tree([np.array([some]) for some in (1, 2, 3)], [*branches, *[Step((0,))] * 3]).bound(wide, 5) == 2
+    assert wide.asked == [
+        ([0, 0, 0, 9, 9, 9], 2, 5),
+        ([0, 0, 0, 4, 9, 8], 1, 5),
+        ([0, 0, 0, 4, 9, 7], 3, 5),
+        ([0, 0, 0, 4, 2, 6], 1, 5),
+        ([0, 3, 0, 4, 9, 6], 1, 5),
+        ([0, 3, 0, 4, 6, 5], 1, 5),
+        ([0, 7, 0, 4, 9, 5], 1, 5),
+        ([5, 0, 0, 9, 9, 8], 1, 5),
     ]
 
 
@@ -168,18 +170,3 @@ def test_no_change_of_a_tree_proves_more_than_is_true() -> None:
         except CertificateInvalid:
             refused += 1
     assert refused < 250
-
-
-class Asked:
-    """A relaxation that notes what it is asked and knows nothing."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[list[int], int, int]] = []
-
-    @property
-    def box(self) -> Box:
-        return Box(np.array([0]), np.array([1]))
-
-    def settle(self, box: Box, multipliers: Ints, limit: int) -> int | None:
-        self.asked.append((box.upper.tolist(), int(multipliers[0]), limit))
-        return int(multipliers[0])

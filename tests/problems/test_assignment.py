@@ -73,22 +73,19 @@ def test_classes_of_rows_are_those_of_keys() -> None:
     rng = np.random.default_rng(0)
     for _ in range(100):
         tasks = int(rng.integers(0, 9))
-        label = rng.integers(0, 2, tasks)
+        label, wide = rng.integers(0, 2, tasks), rng.integers(-1, 2, (tasks, 3))
         first, second = (
             [sorted(rng.choice(4, int(rng.integers(0, most)), replace=False).tolist()) for _ in range(tasks)]
             for most in (4, 3)
         )
         keys = list(zip(label.tolist(), map(tuple, first), map(tuple, second), strict=True))
-        one, other = (
-            TaskClasses.from_keys(keys),
-            TaskClasses.from_rows(label, Ragged.from_rows(first), Ragged.from_rows(second)),
-        )
-        for part in ("of_task", "first", "size"):
-            assert np.array_equal(getattr(one, part), getattr(other, part))
-        wide = rng.integers(-1, 2, (tasks, 3))
-        one, other = TaskClasses.from_keys(list(map(tuple, wide.tolist()))), TaskClasses.from_rows(wide)
-        for part in ("of_task", "first", "size"):
-            assert np.array_equal(getattr(one, part), getattr(other, part))
+        by_rows = TaskClasses.from_rows(label, Ragged.from_rows(first), Ragged.from_rows(second))
+        for one, other in (
+            (TaskClasses.from_keys(keys), by_rows),
+            (TaskClasses.from_keys(list(map(tuple, wide.tolist()))), TaskClasses.from_rows(wide)),
+        ):
+            for part in ("of_task", "first", "size"):
+                assert np.array_equal(getattr(one, part), getattr(other, part))
 
 
 def test_cost_of_two_levels_is_that_of_its_pairs() -> None:
@@ -98,25 +95,15 @@ def test_cost_of_two_levels_is_that_of_its_pairs() -> None:
         idle = rng.integers(0, 3, 4).tolist()
         rows = [sorted(rng.choice(4, int(rng.integers(0, 4)), replace=False).tolist()) for _ in range(6)]
         flat, racks = racked(idle, rows, levels=(1, 4, 4)), racked(idle, rows, levels=(1, 4, 5))
-        placement = flat.placement(rng.integers(-1, 4, 6))
-        placed = np.flatnonzero(flat.nodes_of(placement) >= 0)
-        units = flat.pair_units(placed, flat.nodes_of(placement)[placed])
-        assert flat.units(placement) == units.sum()
-        if not sum(idle):
-            continue
-        prices = rng.integers(0, 5, 4)
-        each = [
-            min(
-                int(flat.pair_units(np.array([task]), np.array([node]))[0] + prices[node])
-                for node in range(4)
-                if idle[node]
-            )
-            for task in range(6)
-        ]
-        assert flat.cheapest_units(prices).tolist() == each
-        worth = rng.integers(0, 9, 1)
-        assert flat.gains(worth, prices) == sum(max(0, int(worth[0]) - units) for units in each)
-        assert (racks.cheapest_units(prices) >= flat.cheapest_units(prices)).all()
+        pairs = flat.pair_units(np.repeat(np.arange(6), 4), np.tile(np.arange(4), 6)).reshape(6, 4)
+        nodes = rng.integers(-1, 4, 6)
+        assert flat.units(flat.placement(nodes)) == pairs[nodes >= 0, nodes[nodes >= 0]].sum()
+        if sum(idle):
+            prices, worth = rng.integers(0, 5, 4), rng.integers(0, 9, 1)
+            each = (pairs + prices)[:, np.array(idle) > 0].min(axis=1)
+            assert flat.cheapest_units(prices).tolist() == each.tolist()
+            assert flat.gains(worth, prices) == np.maximum(worth - each, 0).sum()
+            assert (racks.cheapest_units(prices) >= each).all()
 
 
 def test_table_is_made_anew_where_it_was_sent() -> None:

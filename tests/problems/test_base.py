@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +12,7 @@ from small_problems import small_problem
 
 from optsched import problems
 from optsched.core.errors import InputError, MissingField, UsageError
-from optsched.core.instance import FINISHED, MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, State, Workload
+from optsched.core.instance import FINISHED, MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, Workload
 from optsched.core.placement import Placement
 from optsched.core.registry import records
 from optsched.instances.generate import generate
@@ -29,11 +28,13 @@ def simple(parameters: dict[str, Any] | None = None, tasks: int = 2) -> Instance
 
 
 def test_problems_by_name() -> None:
-    """Tests that a name gives its problem, and an unknown one the nearest."""
-    assert isinstance(problem("latency", simple(), w_rem=5), Latency)
+    """Tests that a name gives its problem, and an unknown one the nearest, or that there is none."""
+    assert isinstance(problem("latency", simple(), w_rem=5), problems.Latency)
     assert problem_class("flow") is Flow
     with pytest.raises(UsageError, match='there is no problem "lsapp"; did you mean "lsap"'):
         problem("lsapp", simple())
+    with pytest.raises(AttributeError, match=r"'optsched\.problems' has no attribute 'Lsa'"):
+        _ = problems.Lsa
 
 
 def test_precedence_of_parameters() -> None:
@@ -51,11 +52,11 @@ def test_wrong_parameters() -> None:
     """Tests that a wrong name or value is wrong usage in a call, and bad input in an instance."""
     with pytest.raises(UsageError, match='lsap has no parameter "level"; did you mean "levels"'):
         Lsap(simple(), level=[0, 1, 2])
-    with pytest.raises(UsageError, match=r"lsap: levels=\[2, 1, 0\]: give costs that do not decrease"):
-        Lsap(simple(), levels=[2, 1, 0])
+    for levels in ([2, 1, 0], [0, 2, 1]):
+        with pytest.raises(UsageError, match=r"lsap: levels=.*: give costs that do not decrease"):
+            Lsap(simple(), levels=levels)
     with pytest.raises(InputError, match=r"simple: parameters\.lsap: lsap: levels='0,1': give 3 values") as caught:
         Lsap(simple({"lsap": {"levels": "0,1"}}), levels=[0, 1, 2])
-    assert not isinstance(caught.value, UsageError)
     assert (caught.value.exit_code, UsageError.exit_code) == (3, 2)
 
 
@@ -63,19 +64,13 @@ def test_wrong_parameters() -> None:
     ("parse", "given", "value"),
     [
         (number(), "0.5", 0.5),
-        (number(), 3.0, 3),
         (number(), "3.0", 3),
         (number(), "-1e3", -1000),
         (number(integer=True), "7", 7),
         (sequence(2, number()), "1, 2.5", (1, 2.5)),
-        (sequence(2, number()), [1, 2], (1, 2)),
         (choice("a", "b"), "b", "b"),
         (switch, "No", False),
-        (switch, "0", False),
-        (switch, "false", False),
         (switch, "Yes", True),
-        (switch, "1", True),
-        (switch, "true", True),
         (switch, True, True),
     ],
 )
@@ -90,17 +85,13 @@ def test_parsers(parse: Any, given: Any, value: Any) -> None:
     ("parse", "given", "message"),
     [
         (number(), True, "give a number"),
-        (number(), [1], "give a number"),
         (number(), "one", "give a number"),
         (number(), float("nan"), "give a finite number up to 2^53"),
-        (number(), float("inf"), "give a finite number up to 2^53"),
-        (number(), "1e400", "give a finite number up to 2^53"),
         (number(), 2**53 + 1, "give a finite number up to 2^53"),
         (number(integer=True), 0.5, "give a whole number"),
         (number(lowest=0), -1, "give a number that is 0 or more"),
         (number(above=0), 0, "give a number above 0"),
         (sequence(3, number()), "1,2", "give 3 values, separated by commas"),
-        (sequence(3, number()), 7, "give 3 values"),
         (choice("ratio", "difference"), "ration", 'did you mean "ratio"'),
         (choice("ratio", "difference"), 3, "give one of"),
         (switch, "perhaps", "give true or false"),
@@ -131,14 +122,10 @@ def test_applies() -> None:
 
 def test_which_tasks_are_placed() -> None:
     """Tests that pending maps are, and no reduces and nothing that runs or is done; indices are the instance's."""
-    workload = Workload(
-        ["done", "reduce", "m1", "runs", "m2"],
-        kind=[MAP, REDUCE, MAP, MAP, MAP],
-        replicas=Ragged.from_rows([[0], [0], [1], [0], [0, 1]]),
-    )
-    cluster = Cluster(["a", "b"])
-    state = State.initial(cluster, workload, status=[FINISHED, 0, 0, RUNNING, 0], node=[0, -1, -1, 1, -1])
-    posed = Lsap(Instance(cluster, workload, state))
+    rows = Ragged.from_rows([[0], [0], [1], [0], [0, 1]])
+    workload = Workload(["done", "reduce", "m1", "runs", "m2"], kind=[MAP, REDUCE, MAP, MAP, MAP], replicas=rows)
+    state = {"status": [FINISHED, 0, 0, RUNNING, 0], "node": [0, -1, -1, 1, -1]}
+    posed = Lsap(Instance.initial(Cluster(["a", "b"]), workload, **state))
     assert posed.tasks.tolist() == [2, 4]
     assert [row.tolist() for row in posed.replicas] == [[1], [0, 1]]
     placement = posed.placement([1, 0])
@@ -155,10 +142,12 @@ def test_which_tasks_are_placed() -> None:
 def test_nonsense_is_told_before_constraints() -> None:
     """Tests that a wrong length and unknown nodes are violations on their own."""
     posed = Lsap(simple())
-    assert [str(entry) for entry in posed.violations(Placement.of([0]))] == ["length by -1"]
-    assert [str(entry) for entry in posed.violations(Placement.of([0, 1, 1]))] == ["length by 1"]
-    found = posed.violations(Placement.of([2, -2]))
-    assert [str(entry) for entry in found] == ["known-node(t0) by 1", "known-node(t1) by 1"]
+    for nodes, expected in (
+        ([0], ["length by -1"]),
+        ([0, 1, 1], ["length by 1"]),
+        ([2, -2], ["known-node(t0) by 1", "known-node(t1) by 1"]),
+    ):
+        assert [str(entry) for entry in posed.violations(Placement.of(nodes))] == expected
 
 
 def test_infeasible_has_no_value() -> None:
@@ -171,18 +160,16 @@ def test_infeasible_has_no_value() -> None:
 
 
 def test_parameters_of_no_problem_are_bad_input() -> None:
-    """Tests that parameters that come under a misspelt name are told of, not passed over."""
-    instance = Instance(Cluster(["a"]), Workload(["t"]), name="one", parameters={"lsapp": {"levels": [0, 1, 2]}})
-    with pytest.raises(InputError, match=r'one: parameters\.lsapp: there is no such problem; did you mean "lsap"'):
-        Lsap(instance)
-    assert Lsap(replace(instance, parameters={"traffic": {"capacities": True}})).parameters["levels"] == (0, 1, 1)
+    """Tests that parameters that come under a misspelt name are told of, not passed over; those of others are."""
+    with pytest.raises(InputError, match=r'simple: parameters\.lsapp: there is no such problem; did you mean "lsap"'):
+        Lsap(simple({"lsapp": {"levels": [0, 1, 2]}}))
+    assert Lsap(simple({"traffic": {"capacities": True}})).parameters["levels"] == (0, 1, 1)
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
     """Tests that parameters take numpy scalars and arrays as research code passes them."""
-    instance = Instance(Cluster(["a"]), Workload(["t"]))
-    assert Lsap(instance, levels=np.array([0, 1, 2])).parameters["levels"] == (0, 1, 2)
-    assert Latency(instance, w_rem=np.int64(4)).parameters["w_rem"] == 4
+    assert Lsap(simple(), levels=np.array([0, 1, 2])).parameters["levels"] == (0, 1, 2)
+    assert Latency(simple(), w_rem=np.int64(4)).parameters["w_rem"] == 4
 
 
 def test_what_a_problem_is_posed_on_and_places() -> None:
@@ -203,27 +190,19 @@ def test_less_is_better() -> None:
 
 def test_what_stands_for_a_problem() -> None:
     """Tests that a class is told to be posed, another type is not, and that a long text is not repeated."""
-    with pytest.raises(UsageError, match=r"pose it on an instance first: Lsap\(instance\)"):
-        expect_problem(Lsap, "solve")
-    with pytest.raises(UsageError, match=r'pose one first: optsched\.problem\("lsap", instance\)'):
-        expect_problem(int, "solve")
-    longest = "x" * 60
-    with pytest.raises(UsageError, match=f'pose one first: optsched.problem."lsap", "{longest}".$'):
-        expect_problem(longest, "solve")
-    with pytest.raises(UsageError, match=r"; pose one first$"):
-        expect_problem(longest + "x", "solve")
-
-
-def test_other_names_are_no_problems() -> None:
-    """Tests that `optsched.problems` has the classes of the registry, and of other names says that it has none."""
-    assert problems.Latency is Latency
-    with pytest.raises(AttributeError, match=r"'optsched\.problems' has no attribute 'Lsa'"):
-        _ = problems.Lsa
+    for given, text in (
+        (Lsap, r"pose it on an instance first: Lsap\(instance\)"),
+        (int, r'pose one first: optsched\.problem\("lsap", instance\)'),
+        ("x" * 60, f'pose one first: optsched.problem."lsap", "{"x" * 60}".$'),
+        ("x" * 61, r"; pose one first$"),
+    ):
+        with pytest.raises(UsageError, match=text):
+            expect_problem(given, "solve")
 
 
 def test_what_a_problem_without_slots_says() -> None:
     """Tests that such a problem offers nothing to policies, wants nothing filled, and is never plainly infeasible."""
-    posed = Latency(Instance(Cluster(["a"]), Workload(["t"])))
+    posed = Latency(simple())
     assert (dict(posed.offered), posed.due, posed.plainly_infeasible) == ({}, 0, None)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from optsched.instances.generate import generate
 from optsched.models import module
 from optsched.problems import PROBLEMS
 from optsched.problems.counted_places import CountedPlaces, filled
-from optsched.problems.programs import Programmed, fault_of, samples
+from optsched.problems.programs import samples
 from optsched.routes import solve
 from optsched.solvers.algebraic import solve_pyomo
 
@@ -29,33 +28,6 @@ def posed(name: str, seed: int) -> list[Any]:
     instance = generate(record.family, seed=seed, **record.sizes)
     found = [optsched.problem(name, instance, **parameters) for parameters in ({}, *record.variants)]
     return [problem for problem in found if problem.plainly_infeasible is None]
-
-
-def test_all_are_there() -> None:
-    """Tests that the problems are those whose tasks take slots or capacities, each for itself."""
-    assert {"lsap", "fair-lsap", "lsap-fairness", "worst-group", "flow", "generalized-assignment"} < set(COUNTED)
-    assert {"transmission-maps", "transmission-reduces"} < set(COUNTED)
-
-
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in (1, 2))])
-@pytest.mark.parametrize("name", COUNTED)
-def test_programs_hold_every_placement(name: str, seed: int) -> None:
-    """Tests that placements are in the program at their cost, and come back at no more; per pair they are the same."""
-    for problem in posed(name, seed):
-        best = solve(problem).decision
-        for view in (problem, problem.apart()):
-            if isinstance(view, Programmed):
-                assert fault_of(view, (), islice(samples(view, best), 400)) is None
-            program = view.program()
-            for placement in islice(samples(view, best), 100):
-                if problem.violations(placement):
-                    continue
-                again = view.decision_of(view.values_of(placement, program), program)
-                assert not problem.violations(again)
-                component = program.component
-                assert problem.evaluate(again)[component] <= problem.evaluate(placement)[component]
-                if view is not problem:
-                    assert (again.nodes == placement.nodes).all()
 
 
 @pytest.mark.parametrize("name", COUNTED)

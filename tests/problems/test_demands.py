@@ -10,31 +10,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optsched.core.instance import Cluster, Instance, Workload
-from optsched.problems.demands import TOO_FINE, capacity_units, count_limits, demand_fault, task_rates
+from optsched.problems.demands import TOO_FINE, capacity_units, count_limits, demand_fault, demands_of, task_rates
+
+TOO_MUCH = "demands may total too much, past 2^53/{}; scale them and the capacities down"
 
 
 @pytest.mark.parametrize(
-    ("demand", "grid"), [([], 1), ([0.0, 3.0], 1), ([0.1] * 3, 10), ([0.1, 0.25], 20), ([2.0**-20], 2**20)]
+    ("demand", "count", "grid", "fault"),
+    [
+        ([], 9, 1, None),
+        ([0.0, 3.0], 9, 1, None),
+        ([0.1] * 3, 9, 10, None),
+        ([0.1, 0.25], 9, 20, None),
+        ([2.0**-20], 9, 2**20, None),
+        ([1 / 3], 1, 1, f"demands of who {TOO_FINE}"),
+        ([2.0**-21], 1, 1, f"demands of who {TOO_FINE}"),
+        ([2.0**50, 1.0], 8, 1, None),
+        ([2.0**50, 0.5], 8, 2, TOO_MUCH.format(2)),
+        ([2.0**50], 9, 1, TOO_MUCH.format(1)),
+    ],
 )
-def test_unit_of_demands(demand: list[float], grid: int) -> None:
-    """Tests the least common denominator of the decimals, with which three demands of 0.1 are one capacity of 0.3."""
-    assert demand_fault("who", np.array(demand), 9) == (grid, None)
-    if grid == 10:
-        assert capacity_units(np.array([0.3]), grid).tolist() == [3]
-
-
-def test_demands_without_a_unit() -> None:
-    """Tests that a third, and a denominator past 2^20, are reported with what to do."""
-    for demand in ([1 / 3], [2.0**-21]):
-        assert demand_fault("who", np.array(demand), 1) == (1, f"demands of who {TOO_FINE}")
-
-
-def test_demands_that_may_total_too_much() -> None:
-    """Tests that as many of the largest demand as may come together are at most 2^53 units, and one unit more not."""
-    assert demand_fault("who", np.array([2.0**50, 1.0]), 8) == (1, None)
-    grid, shown = demand_fault("who", np.array([2.0**50, 0.5]), 8)
-    assert (grid, shown) == (2, "demands may total too much, past 2^53/2; scale them and the capacities down")
-    assert demand_fault("who", np.array([2.0**50]), 9)[1] is not None
+def test_unit_of_demands(demand: list[float], count: int, grid: int, fault: str | None) -> None:
+    """Tests the least common denominator of the decimals, up to 2^20, and that totals may be at most 2^53 units."""
+    assert demand_fault("who", np.array(demand), count) == (grid, fault)
 
 
 def test_capacities() -> None:
@@ -42,6 +40,16 @@ def test_capacities() -> None:
     given = np.array([[0.3, 0.35], [2.0, 0.0], [2.0**53, 1e300]])
     assert capacity_units(given, 10).tolist() == [[3, 3], [20, 0], [2**53, 2**53]]
     assert capacity_units(np.array([2.5]), 1).tolist() == [2]
+
+
+def test_demands_of_the_shuffle() -> None:
+    """Tests that only reduces take their demand of the shuffle, where they have one, and 0 of what is not given."""
+    other = {"cpu": [9.0, 5.0, np.nan], "disk": [9.0, 7.0, np.nan]}
+    workload = Workload(["m", "r", "s"], kind=[0, 1, 1], demand={"cpu": [1.0, 2.0, 3.0]}, demand_shuffle=other)
+    instance, tasks = Instance(Cluster(["a"]), workload), np.arange(3)
+    for phase, expected in (("shuffle", [[1, 5, 3], [0, 7, 0]]), ("after", [[1, 2, 3], [0, 0, 0]])):
+        found = demands_of(instance, tasks, phase)
+        assert [found[resource].tolist() for resource in ("cpu", "disk")] == expected
 
 
 def test_rates_by_type_and_without_one() -> None:

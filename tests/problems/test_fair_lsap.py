@@ -30,13 +30,6 @@ def instance(weights: list[float], nodes: int = 1, **columns: Any) -> Instance:
     return Instance.initial(Cluster(["n", "o"][:nodes], slots=[9] * nodes), workload, **state)
 
 
-def test_weights_are_the_decimals_that_are_written() -> None:
-    """Tests that 0.2, 0.3 and 0.5 are due what 2, 3 and 5 are, and that a weight of 0 is due nothing."""
-    due = [Fraction(1, 5), Fraction(3, 10), Fraction(1, 2)]
-    assert Groups.of(instance([0.2, 0.3, 0.5])).weights == due == Groups.of(instance([2, 3, 5])).weights
-    assert Groups.of(instance([0, 4])).weights == [0, 1]
-
-
 def test_running_maps_are_those_told_or_else_listed() -> None:
     """Tests that a group's own number stands for its maps, else the listed; reduces and what waits do not count."""
     listed = {
@@ -187,3 +180,14 @@ def test_distance_where_a_group_has_no_weight() -> None:
     """Tests that the plain distance is known there: |0 - 0| and |1 - 1|."""
     posed = instance([0, 1], job=[0], job_group=[1], group_running_tasks=[0, 2])
     assert FairLsap(posed, gfc="difference", beta=10**6, overflow="flat").fairness_distance() == 0
+
+
+def test_overflow_costs() -> None:
+    """Tests equation 13's cost beyond the ration in each of its forms, with the beta that the problem takes."""
+    for form, costs in (
+        ("weight", [303, 909]),
+        ("complement", [909, 303]),
+        ("flat", [1212, 1212]),
+        ("naive", [300, Fraction(100, 3)]),
+    ):
+        assert example(overflow=form).overflow_cost == costs

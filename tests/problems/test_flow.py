@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from optsched.core.errors import InputError, MissingField, TooLarge, UsageError
-from optsched.core.instance import RUNNING, Cluster, Instance, Ragged, State, Workload
+from optsched.core.instance import RUNNING, Cluster, Instance, Ragged, Workload
 from optsched.problems import Flow
 from optsched.problems.base import GRID
 from optsched.problems.flow import effective_load
@@ -118,9 +118,8 @@ def test_running_map_needs_its_rate() -> None:
     """Tests that a map that runs without a rate is a fault, even on a node that offers no slot."""
     nodes = cluster()
     workload = Workload(["m", "t"], rate_in=[np.nan, 1.0])
-    state = State.initial(nodes, workload, status=[RUNNING, 0], node=[0, -1], idle_slots=[0, 1, 1])
     with pytest.raises(MissingField, match=r"tasks\[0\]\.rate_in: flow needs the input rate of a running map, in MB/s"):
-        Flow(Instance(nodes, workload, state))
+        Flow(Instance.initial(nodes, workload, status=[RUNNING, 0], node=[0, -1], idle_slots=[0, 1, 1]))
 
 
 def test_classes_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

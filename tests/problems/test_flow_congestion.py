@@ -33,9 +33,6 @@ from optsched.problems import FlowCongestion, flow_congestion
 from optsched.problems.base import GRID
 from optsched.searches.enumeration import best_placement
 
-#: Hsu and Freeh, Table 3: WordCount, Terasort, Grep, NoComputation in clusters 1 and 2.
-TABLE3 = [[3.04, 9.14, 0.23, 16.0], [3.2, 12.8, 0.27, 21.3]]
-
 
 def two_nodes(slots: int | list[int] = 4, **columns: Any) -> Cluster:
     """Nodes n1 and n2 of 85 MB/s."""
@@ -54,55 +51,35 @@ def posed(running: list[list[float]], rates: list[float], slots: int = 4, **para
     return FlowCongestion(Instance.initial(two_nodes(slots), workload, running_rates=rows), **parameters)
 
 
-def value(problem: FlowCongestion, nodes: list[int]) -> float:
-    """Penalty of a placement in MB/s."""
-    return float(problem.evaluate(problem.placement(nodes))[0])
+def test_violations_say_by_how_much() -> None:
+    """Tests the amounts: maps missing to as many as there are slots for, and maps beyond a node's own slots."""
+    problem = posed([[], []], [1.0] * 5, slots=2)
+    few = Violation("cardinality", ("map",), 1)
+    for nodes, expected in (
+        ([NONE] * 5, [Violation("cardinality", ("map",), 4)]),
+        ([0, 0, 1, NONE, NONE], [few]),
+        ([0, 0, 0, 0, 1], [Violation("slots", ("n1",), 2)]),
+        ([1, 1, 1, NONE, NONE], [Violation("slots", ("n2",), 1), few]),
+    ):
+        assert problem.violations(problem.placement(nodes)) == expected
+    program, over = problem.program(), problem.placement([0, 0, 0, 0, 1])
+    assert program.broken(problem.values_of(over, program)) is not None
 
 
-class TestConvexity:
-    """Where one more task may cost less than the one before (Hsu and Freeh, note 5)."""
-
-    def test_counterexample(self) -> None:
-        """Tests two Greps on nodes with {12.8, 12.8}: 11.3202 apart, 11.2725 together (Hsu and Freeh, note 5)."""
-        problem = optsched.problem("flow-congestion", "papers/hsu-not-convex")
-        units = problem.load_units(0, np.array([[1], [2]])) / GRID
-        assert [2 * units[0], units[1]] == pytest.approx([11.3202, 11.2725], abs=5e-5)
-        assert value(problem, [0, 1]) == pytest.approx(12.4002, abs=5e-5)
-        assert value(problem, [0, 0]) == pytest.approx(12.3525, abs=5e-5)
-        assert best_placement(problem)[0] == problem.evaluate(problem.placement([0, 0]))  # type: ignore[index]
-
-
-class TestReduces:
-    """Reduces read from where maps ran, Hsu and Freeh's sum over sources or weighted by shares."""
-
-    def instance(self, **state: Any) -> Instance:
-        """Maps a and b ran on n1 (40 of 85 MB/s in use) and n2, c waits; reduce r reads 30, 10 and 60 MB of them."""
-        cluster = two_nodes(rack=[0, 0], rack_ids=["k"])
-        workload = Workload(
-            ["a", "b", "c", "r"],
-            kind=[MAP, MAP, MAP, REDUCE],
-            rate_in=[1.0, 1.0, 1.0, 10.0],
-            shuffle=Shuffle([0, 1, 2], [3, 3, 3], [30.0, 10.0, 60.0]),
-        )
-        given: dict[str, Any] = {"status": [FINISHED, FINISHED, PENDING, PENDING], "node": [0, 1, -1, -1]}
-        return Instance.initial(cluster, workload, out_in_use=[42.5, 0.0], **{**given, **state})
-
-    def test_slots_of_their_own(self) -> None:
-        """Tests the violations: too many of either kind on a node, and too few placed, each with its kind."""
-        problem = FlowCongestion(self.instance(idle_slots=[0, 1], idle_reduce_slots=[1, 0]))
-        assert problem.due == 2
-        assert {kind: slots.tolist() for kind, slots in problem.offered.items()} == {"map": [0, 1], "reduce": [1, 0]}
-        assert [str(entry) for entry in problem.violations(problem.placement([0, 1]))] == [
-            "slots(n1) by 1",
-            "reduce-slots(n2) by 1",
-        ]
-        assert [str(entry) for entry in problem.violations(problem.placement([1, NONE]))] == [
-            "cardinality(reduce): 1 task too few placed"
-        ]
-        assert [str(entry) for entry in problem.violations(problem.placement([NONE, 0]))] == [
-            "cardinality(map): 1 task too few placed"
-        ]
-        assert not problem.violations(problem.placement([1, 0]))
+def test_slots_of_their_own() -> None:
+    """Tests that maps and reduces have slots of their own, with their violations, and what is offered of either."""
+    workload = Workload(["m", "r"], kind=[MAP, REDUCE], rate_in=[1.0, 10.0])
+    state = {"idle_slots": [0, 1], "idle_reduce_slots": [1, 0]}
+    problem = FlowCongestion(Instance.initial(two_nodes(), workload, **state))
+    assert problem.due == 2
+    assert {kind: slots.tolist() for kind, slots in problem.offered.items()} == {"map": [0, 1], "reduce": [1, 0]}
+    for nodes, expected in (
+        ([0, 1], ["slots(n1) by 1", "reduce-slots(n2) by 1"]),
+        ([1, NONE], ["cardinality(reduce): 1 task too few placed"]),
+        ([NONE, 0], ["cardinality(map): 1 task too few placed"]),
+        ([1, 0], []),
+    ):
+        assert [str(entry) for entry in problem.violations(problem.placement(nodes))] == expected
 
 
 @given(strategies.problems("flow-congestion"), st.data())
@@ -132,37 +109,33 @@ def test_large_prices_are_exact() -> None:
     assert problem.price_bound(counts * 2**28, classes * 2**28, 2**28) == once
 
 
-class TestPatterns:
-    """The sets of tasks that a node can take."""
+@settings(max_examples=40)
+@given(strategies.problems("flow-congestion"))
+def test_every_set_once(problem: FlowCongestion) -> None:
+    """Tests that patterns are all sets within slots and supply, once each, the empty one first and free."""
+    for host, column in enumerate(problem.hosts.first.tolist()):
+        slots = problem.slots[:, problem.idle_nodes[column]]
+        ranges = [range(size + 1) for size in problem.types.size.tolist()]
+        expected = {
+            amounts
+            for amounts in itertools.product(*ranges)
+            if all(np.array(amounts)[problem.type_kind == kind].sum() <= slots[kind] for kind in (MAP, REDUCE))
+        }
+        found = [tuple(row) for row in problem.patterns(host).tolist()]
+        assert (set(found), len(found)) == (expected, len(expected))
+        assert not any(found[0])
+        assert problem.pattern_units(host)[0] == 0
 
-    @settings(max_examples=40)
-    @given(strategies.problems("flow-congestion"))
-    def test_every_set_once(self, problem: FlowCongestion) -> None:
-        """Tests that patterns are all sets within slots and supply, once each, the empty one first and free."""
-        for host, column in enumerate(problem.hosts.first.tolist()):
-            slots = problem.slots[:, problem.idle_nodes[column]]
-            ranges = [range(size + 1) for size in problem.types.size.tolist()]
-            expected = {
-                amounts
-                for amounts in itertools.product(*ranges)
-                if all(np.array(amounts)[problem.type_kind == kind].sum() <= slots[kind] for kind in (MAP, REDUCE))
-            }
-            found = [tuple(row) for row in problem.patterns(host).tolist()]
-            assert set(found) == expected
-            assert len(found) == len(expected)
-            assert not any(found[0])
-            assert problem.pattern_units(host)[0] == 0
-            assert not problem.patterns(host).flags.writeable
 
-    @pytest.mark.parametrize(("name", "limit"), [("MOST_PATTERNS", 5), ("MOST_ENTRIES", 7)])
-    def test_too_many(self, name: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Tests that too many patterns, or too long lists of them, are refused with their number and what to do."""
-        monkeypatch.setattr(flow_congestion, name, limit)
-        problem = posed([[1.0], []], [1.0, 2.0], slots=2)
-        text = "2 types of tasks make 8 patterns on 2 different nodes, too many to list; round the rates"
-        with pytest.raises(TooLarge, match=text):
-            problem.patterns(0)
-        assert problem.evaluate(problem.placement([0, 1]))[0] > 0
+@pytest.mark.parametrize(("name", "limit"), [("MOST_PATTERNS", 5), ("MOST_ENTRIES", 7)])
+def test_too_many_patterns(name: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that too many patterns, or too long lists of them, are refused with their number and what to do."""
+    monkeypatch.setattr(flow_congestion, name, limit)
+    problem = posed([[1.0], []], [1.0, 2.0], slots=2)
+    text = "2 types of tasks make 8 patterns on 2 different nodes, too many to list; round the rates"
+    with pytest.raises(TooLarge, match=text):
+        problem.patterns(0)
+    assert problem.evaluate(problem.placement([0, 1]))[0] > 0
 
 
 @pytest.mark.parametrize("held", [0, 1])
@@ -181,18 +154,6 @@ def test_least_cost_is_that_of_an_idle_node_with_a_slot(held: int) -> None:
     assert on_n2 > 0
 
 
-def test_violations_say_by_how_much() -> None:
-    """Tests the amounts: maps missing to as many as there are slots for, and maps beyond a node's own slots."""
-    problem = posed([[], []], [1.0] * 5, slots=2)
-    assert problem.violations(problem.placement([NONE] * 5)) == [Violation("cardinality", ("map",), 4)]
-    assert problem.violations(problem.placement([0, 0, 1, NONE, NONE])) == [Violation("cardinality", ("map",), 1)]
-    assert problem.violations(problem.placement([0, 0, 0, 0, 1])) == [Violation("slots", ("n1",), 2)]
-    assert problem.violations(problem.placement([1, 1, 1, NONE, NONE])) == [
-        Violation("slots", ("n2",), 1),
-        Violation("cardinality", ("map",), 1),
-    ]
-
-
 def test_hosts_and_classes() -> None:
     """Tests that equal nodes are one host and equal tasks one class; loads, slots and where blocks lie tell apart."""
     cluster = Cluster(["a", "b", "c", "d"], slots=[2, 2, 2, 3], rate_in=[85.0] * 4, rate_out=[85.0] * 4)
@@ -201,12 +162,14 @@ def test_hosts_and_classes() -> None:
     problem = FlowCongestion(Instance.initial(cluster, workload, running_rates=running))
     assert problem.hosts.of_task.tolist() == [0, 0, 1, 2]
     assert problem.classes.of_task.tolist() == [0, 0, 1, 1]
+    members = next(group.members for group in problem.program().groups if group.name == "members")
+    assert (len(members), [list(names) for names in members.values()]) == (2, [["t", "u"], ["v", "w"]])
     assert problem.types.size.tolist() == [4]
 
 
 def test_hosts_that_only_reading_tells_apart_share_their_loads() -> None:
     """Tests two nodes that differ in whose data they hold: patterns and what they load are listed once."""
-    cluster = Cluster(["a", "b"], slots=[2, 2], rate_in=[85.0] * 2, rate_out=[85.0] * 2)
+    cluster = two_nodes(slots=2)
     workload = Workload(["t"], rate_in=[1.0], replicas=Ragged.from_rows([[0]]))
     problem = FlowCongestion(Instance(cluster, workload))
     assert problem.hosts.of_task.tolist() == [0, 1]
@@ -234,9 +197,8 @@ def test_missing_fields(columns: dict[str, Any], rates: list[float], faults: lis
     workload = Workload(
         ["m", "r", "a"], kind=[MAP, REDUCE, MAP], rate_in=[*rates, np.nan], shuffle=Shuffle([2], [1], [5.0])
     )
-    state = State.initial(cluster, workload, status=[PENDING, PENDING, FINISHED], node=[-1, -1, 1])
     with pytest.raises(MissingField) as caught:
-        FlowCongestion(Instance(cluster, workload, state))
+        FlowCongestion(Instance.initial(cluster, workload, status=[PENDING, PENDING, FINISHED], node=[-1, -1, 1]))
     assert [str(fault) for fault in caught.value.faults] == faults
 
 
@@ -244,18 +206,16 @@ def test_missing_fields(columns: dict[str, Any], rates: list[float], faults: lis
 def test_one_idle_slot_needs_its_rate(kind: int) -> None:
     """Tests that a node with a single idle slot of the task's kind is asked for its rate."""
     slots = {"slots": [int(kind == MAP), 1], "reduce_slots": [int(kind == REDUCE), 1]}
-    cluster = Cluster(["n1", "n2"], rate_in=[np.nan, 85.0], rate_out=[85.0, 85.0], **slots)
-    workload = Workload(["t"], kind=[kind], rate_in=[1.0])
-    with pytest.raises(MissingField) as caught:
-        FlowCongestion(Instance(cluster, workload))
-    assert "nodes[0].rate_in" in str(caught.value)
+    instance = Instance(two_nodes(rate_in=[np.nan, 85.0], **slots), Workload(["t"], kind=[kind], rate_in=[1.0]))
+    with pytest.raises(MissingField, match=r"nodes\[0\]\.rate_in"):
+        FlowCongestion(instance)
 
 
 def test_what_is_not_missed() -> None:
     """Tests that reduce slots ask for nothing where no reduce waits, nor types of nodes without a slot."""
     cluster = two_nodes(rate_in=[85.0, np.nan], type=[0, 1], type_ids=["c1", "c2"])
     workload = Workload(["m"], rate_in_by_type=[[1.0, np.nan]])
-    instance = Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1, 0]))
+    instance = Instance.initial(cluster, workload, idle_slots=[1, 0])
     assert FlowCongestion(instance).idle_nodes.tolist() == [0]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from outside_packages import PACKAGE, CommandLine, install, on_path, project
+from outside_packages import PACKAGE, install, on_path, project
 
 from optsched.certificates import certify
 from optsched.core.errors import Fault, ProblemFailed, UsageError
@@ -88,23 +88,18 @@ def nodes(problem: Problem, rng: Any) -> list[str]:
     ("method", "answer", "message"),
     [
         ("objective", ZeroDivisionError, "its objective raised ZeroDivisionError: as it was told"),
-        ("objective", ValueError, "its objective raised ValueError: as it was told"),
         ("objective", 3, r"its objective answered 3; give a tuple of an int or Fraction for each of cost, rest"),
-        ("objective", None, "its objective answered None; give a tuple"),
-        ("objective", (1,), r"its objective answered \(1,\); give a tuple"),
         ("objective", (1, 2, 3), r"its objective answered \(1, 2, 3\); give a tuple"),
         ("objective", (1, 0.5), r"its objective answered \(1, 0.5\); give a tuple"),
         ("objective", (1, Fraction(1, 10**4000)), "its objective answered .* give numbers of up to 4,000 digits"),
         ("objective", [1, 2], r"its objective answered \[1, 2\]; give a tuple"),
         ("constraint_violations", KeyError, "its constraint_violations raised KeyError: 'as it was told'"),
         ("constraint_violations", (None,), "its constraint_violations answered None; give Violations"),
-        ("constraint_violations", 5, "its constraint_violations raised TypeError"),
         ("cheap_bounds", RuntimeError, "its cheap_bounds raised RuntimeError: as it was told"),
         ("cheap_bounds", (2,), "its cheap_bounds answered 2; give Bounds"),
         ("cheap_bounds", None, "its cheap_bounds answered None; give Bounds"),
         ("plainly_infeasible", IndexError, "its plainly_infeasible raised IndexError: as it was told"),
         ("plainly_infeasible", 5, "its plainly_infeasible answered 5; give a text, or None"),
-        ("first_step", ZeroDivisionError, "its first_step raised ZeroDivisionError: as it was told"),
         ("first_step", 0, "its first_step answered 0; give an int or Fraction above 0, or None"),
         ("prepare", AttributeError, "its prepare raised AttributeError: as it was told"),
         ("missing", OSError, "its missing raised OSError: as it was told"),
@@ -166,14 +161,6 @@ def test_a_heuristic_is_not_blamed_for_its_problem(monkeypatch: pytest.MonkeyPat
 # On the command line -----------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def wrong(tmp_path: Path) -> Iterator[CommandLine]:
-    """The command line where a package is installed whose objective divides by zero."""
-    install_with(tmp_path, "return (self.parameters", "1 / 0\n        return (self.parameters")
-    with on_path(tmp_path) as there:
-        yield there
-
-
 def install_with(folder: Path, text: str, other: str) -> Path:
     """Install the package of the example with another text in the place of one; where its modules are."""
     modules = folder / "consolidation"
@@ -184,27 +171,23 @@ def install_with(folder: Path, text: str, other: str) -> Path:
     return modules
 
 
-def test_bug_a_wrong_objective_was_called_a_bug_of_optsched(wrong: CommandLine, tmp_path: Path) -> None:
+def test_bug_a_wrong_objective_was_called_a_bug_of_optsched(tmp_path: Path) -> None:
     """Tests that every command that meets the objective ends with one line, exit code 1, and no traceback."""
-    drawn = str(tmp_path / "drawn.json")
-    wrong("generate", "consolidation", "--nodes", "3", "--tasks", "4", "--output", drawn)
-    for command in (
-        ["solve", drawn, "--problem", "consolidation"],
-        ["gap", drawn, "--problem", "consolidation"],
-        ["matrix", drawn, "--problem", "consolidation"],
-    ):
-        lines = wrong(*command, code=1).stderr.splitlines()
-        (line,) = [line for line in lines if "note:" not in line]
-        assert line.startswith(
-            'optsched: error: consolidation-n3-t4-seed0: the problem "consolidation" of optsched-consolidation '
-            "(consolidation.problem:Consolidation): its objective raised ZeroDivisionError: division by zero ("
-        )
-        assert line.endswith("; mend or uninstall that package")
-    done = CliRunner().invoke(report, ["consolidation"])
-    assert done.exit_code == 4
-    assert "Traceback" not in done.output
-    shown = [line for line in done.output.splitlines() if "ZeroDivisionError" in line]
-    assert len(shown) == 1
+    install_with(tmp_path, "return (self.parameters", "1 / 0\n        return (self.parameters")
+    drawn, posed = str(tmp_path / "drawn.json"), ["--problem", "consolidation"]
+    with on_path(tmp_path) as there:
+        there("generate", "consolidation", "--nodes", "3", "--tasks", "4", "--output", drawn)
+        for command in ("solve", "gap", "matrix"):
+            lines = there(command, drawn, *posed, code=1).stderr.splitlines()
+            (line,) = [line for line in lines if "note:" not in line]
+            assert line.startswith(
+                'optsched: error: consolidation-n3-t4-seed0: the problem "consolidation" of optsched-consolidation '
+                "(consolidation.problem:Consolidation): its objective raised ZeroDivisionError: division by zero ("
+            )
+            assert line.endswith("; mend or uninstall that package")
+        done = CliRunner().invoke(report, ["consolidation"])
+    assert (done.exit_code, "Traceback" in done.output) == (4, False)
+    assert len([line for line in done.output.splitlines() if "ZeroDivisionError" in line]) == 1
     assert "BROKEN  as above" in done.output
 
 

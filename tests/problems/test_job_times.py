@@ -13,22 +13,22 @@ from optsched.problems.makespan import Makespan
 from optsched.problems.schedules import NEVER
 
 
-def test_weights_of_groups() -> None:
-    """Tests that a job counts as its group weighs, exactly."""
+def grouped(*weights: float) -> JobTimes:
+    """A job of a task of 1, 2, ... s of each group, on a slot."""
+    each = list(range(len(weights)))
     workload = Workload(
-        ["t1", "t2"], job=[0, 1], job_ids=["j1", "j2"], job_group=[0, 1], duration=[0.1, 0.2],
-        group_ids=["g1", "g2"], group_weight=[0.1, 3],
+        [f"t{n}" for n in each], duration=[1 + n for n in each], job=each, job_ids=[f"j{n}" for n in each],
+        job_group=each, group_ids=[f"g{n}" for n in each], group_weight=list(weights),
     )  # fmt: skip
-    problem = JobTimes(Instance(Cluster(["a"]), workload), weights="group")
-    assert problem.evaluate(problem.schedule([0, 0], [200_000, 0])) == (Fraction(63, 100),)
-    assert problem.cheap_bounds()[0].value == Fraction(61, 100)
-    assert problem.value_in_words == "weighted sum of 2 job times"
+    return JobTimes(Instance(Cluster(["a"]), workload), weights="group")
 
 
 def test_what_is_told_beside_the_sum() -> None:
     """Tests the mean and the longest job time, and that nothing is told of no job."""
     problem = JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[1, 2])))
     assert problem.due == 2
+    without = JobTimes(Instance(Cluster(["a"], reduce_slots=[0]), problem.instance.workload))
+    assert without.counted_total() == problem.counted_total()
     assert problem.value_in_words == "sum of 2 job times"
     assert Makespan(problem.instance).value_in_words == "makespan"
     shown = [("mean job time", "2 s, of 2 jobs; the longest 3 s")]
@@ -39,13 +39,10 @@ def test_what_is_told_beside_the_sum() -> None:
 
 def test_how_late_a_job_may_be() -> None:
     """Tests that a job may lose what all of them lose, by its weight, and that one without weight may end whenever."""
-    workload = Workload(
-        ["t1", "t2", "t3"], job=[0, 1, 2], job_ids=["j1", "j2", "j3"], job_group=[0, 1, 2], duration=[1, 2, 3],
-        group_ids=["g1", "g2", "g3"], group_weight=[1, 2, 0],
-    )  # fmt: skip
-    problem = JobTimes(Instance(Cluster(["a"]), workload), weights="group")
+    problem = grouped(1, 2, 0)
     (worth,) = problem.evaluate(problem.schedule([0, 0, 0], [0, 1_000_000, 3_000_000]))
     assert problem.latest_completions(worth).tolist() == [1_000_000 + 2_000_000, 2_000_000 + 1_000_000, NEVER]
+    assert problem.value_in_words == "weighted sum of 3 job times"
 
 
 def test_common_unit() -> None:

@@ -94,29 +94,6 @@ def test_refused_weights_and_sizes() -> None:
             posed([0], [[0]], **{weight: wrong})
 
 
-def test_room() -> None:
-    """Tests the room within a limit and what counting alone allows there."""
-    problem = posed([2, 0, 9], [[0], [0], [1], []], w_loc=2, w_rem=5)
-    assert problem.room(7).tolist() == [5, 7, 0]
-    assert problem.local_capacity(7).tolist() == [2, 3, 0]
-    assert [problem.fits(7, remote) for remote in range(4)] == [True, True, False, False]
-    assert [problem.fits(6, remote) for remote in range(2)] == [True, False]
-    assert [row.tolist() for row in problem.server_tasks] == [[0, 1], [2], []]
-
-
-def test_least_remote() -> None:
-    """Tests what a cover of servers proves: its capacity, plus tasks with a replica on other servers with room."""
-    problem = posed([0, 0, 9], [[0], [0], [0], [0, 2], [1], []])
-
-    def least(limit: int, *cover: int) -> int:
-        return problem.least_remote(limit, np.isin(np.arange(3), cover))
-
-    assert problem.homeless == 1
-    assert [least(2), least(2, 0), least(2, 0, 1), least(2, 0, 1, 2)] == [1, 3, 2, 2]
-    assert [least(0), least(9, 0), least(10, 0)] == [6, 0, 0]
-    assert least(1, 0) == 4
-
-
 def test_counting_bound_by_hand() -> None:
     """Tests l** of Agosta et al.: all replicas of two tasks on a server busy until 5, and one with room elsewhere."""
     problem = posed([5, 0, 0], [[0]] * 5)
@@ -175,14 +152,6 @@ def test_no_sharing_out_of_remote_tasks_makes_more_work(weights: tuple[int, int]
     assert tight > 20
 
 
-def test_parity_rules_out_what_fillable_room_does_not() -> None:
-    """Tests six tasks of 2 or 5, one of them remote, on three servers with room for 5: only that fills one."""
-    problem = posed([0, 0, 0], [[0], [0], [1], [1], [2], []], w_loc=2, w_rem=5)
-    assert (problem.fillable(5).sum(), problem.usable_work(5, 1)) == (15, 13)
-    assert (problem.fits(5, 0), problem.fits(5, 1), problem.fits(6, 1)) == (True, False, True)
-    assert min(makespan for makespan, _ in pareto_front(problem)) > 5
-
-
 def test_room_that_no_mix_of_tasks_fills_is_not_counted() -> None:
     """Tests the most work of whole tasks on a server, by enumeration, and where there are too many mixes to try."""
     for w_loc, w_rem in ((1, 3), (2, 5), (3, 4), (4, 6), (7, 7), (6, 15)):
@@ -199,27 +168,6 @@ def test_room_that_no_mix_of_tasks_fills_is_not_counted() -> None:
     many = posed([0], [[0]], w_loc=3002, w_rem=3004)
     assert many.usable_work(3004 * 1500 + 1, 0) == 3004 * 1500
     assert many.fillable(3004 * 1500 + 1).tolist() == [3004 * 1500]  # a multiple of 2 is all that is asked for
-
-
-def test_prices_bound_the_remote_tasks() -> None:
-    """Tests the bound by prices by hand: a server of five units with three tasks of its own, and a remote task."""
-    workload = Workload(["a", "b", "c", "d"], replicas=Ragged.from_rows([[0], [0], [0], []]))
-    problem = Latency(Instance(Cluster(["s"]), workload))
-
-    def prices(weight: int, tasks: list[int], remote: int) -> LatencyPrices:
-        return LatencyPrices(weight, np.array(tasks), remote)
-
-    # Within 5 the server takes three local tasks, or two and a remote one: four tasks do not fit.
-    assert problem.price_bound(5, prices(0, [1, 1, 1, 1], 1)) == 4 - 3
-    assert problem.priced_remote(5, prices(0, [1, 1, 1, 1], 1)) is None
-    assert problem.priced_remote(6, prices(0, [1, 1, 1, 1], 1)) == 0
-    assert problem.priced_remote(6, prices(1, [0, 0, 0, 1], 0)) == 1
-    assert problem.priced_remote(6, prices(2, [0, 0, 0, 1], 0)) == 1
-    assert problem.priced_remote(6, prices(1, [-5, 0, 0, 0], 0)) == 0
-    assert problem.price_bound(0, prices(0, [1, 1, 1, 1], 1)) == 4
-    assert problem.price_bound(2**53, prices(0, [1, 1, 1, 1], 1)) <= 0
-    nothing = Latency(Instance(Cluster([]), Workload([])))
-    assert nothing.price_bound(3, prices(1, [], 7)) == 0
 
 
 def test_no_prices_prove_too_much() -> None:

@@ -11,7 +11,7 @@ import pytest
 from over_time import crowded, one_job, proved
 
 from optsched import bounds, solve
-from optsched.core.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, State, Topology, Workload
+from optsched.core.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, Topology, Workload
 from optsched.problems.latency import Latency
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_bounds import (
@@ -119,8 +119,7 @@ def test_tails_count_the_least_maps_that_reduces_wait_for() -> None:
     )
     cluster = Cluster(["a"], slots=[2], reduce_slots=[1])
     running = {"status": [0, 0, 0, 1, 0], "node": [-1, -1, -1, 0, -1], "start": [np.nan] * 3 + [0, np.nan]}
-    instance = Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1], **running))
-    problem = Makespan(instance, slowstart=0.6)
+    problem = Makespan(Instance.initial(cluster, workload, idle_slots=[1], **running), slowstart=0.6)
     assert tails(problem).tolist() == [6 * SECOND]
     assert demand(problem, Window(MAP, 0, 10 * SECOND, 6 * SECOND)) == (8 * SECOND, 16 * SECOND)
     assert demand(problem, Window(MAP, 0, 10 * SECOND)) == (15 * SECOND, 16 * SECOND)
@@ -150,17 +149,12 @@ def test_what_fills_a_window_at_the_highest_price() -> None:
 
 def test_reduces_that_wait_for_all_maps() -> None:
     """Tests that maps that run count, ones that have ended do not, and that a job without maps waits for none."""
-    cluster = Cluster(["a"], slots=[3], reduce_slots=[2])
-    workload = Workload(
-        ["m1", "m2", "m3", "r", "s"], job=[0, 0, 0, 0, 1], job_ids=["j", "k"], kind=[0, 0, 0, 1, 1], duration=[1] * 5
-    )
-    state = State.initial(
-        cluster, workload, status=[2, 1, 0, 0, 0], node=[0, 0, -1, -1, -1], start=[0, 0] + [float("nan")] * 3,
-        idle_slots=[1],
-    )  # fmt: skip
+    kinds = {"job": [0, 0, 0, 0, 1], "job_ids": ["j", "k"], "kind": [0, 0, 0, 1, 1], "duration": [1] * 5}
+    state = {"status": [2, 1, 0, 0, 0], "node": [0, 0, -1, -1, -1], "start": [0, 0] + [np.nan] * 3, "idle_slots": [1]}
+    workload = Workload(["m1", "m2", "m3", "r", "s"], **kinds)
+    instance = Instance.initial(Cluster(["a"], slots=[3], reduce_slots=[2]), workload, **state)
     for slowstart, waits in ((1, [True, False]), (0.5, [False, False])):
-        problem = Makespan(Instance(cluster, workload, state), slowstart=slowstart)
-        assert all_waited_for(problem).tolist() == waits
+        assert all_waited_for(Makespan(instance, slowstart=slowstart)).tolist() == waits
 
 
 def optimum(posed: Latency) -> int:
@@ -172,7 +166,7 @@ def alone_on(cluster: Cluster, times: list[list[float]], rows: list[list[int]], 
     """One job of maps on a cluster."""
     ids = [f"t{number}" for number in range(len(times))]
     workload = Workload(ids, job=[0] * len(ids), job_ids=["j"], times=times, replicas=Ragged.from_rows(rows))
-    return JobsAlone(Makespan(Instance(cluster, workload, State.initial(cluster, workload, **state))))
+    return JobsAlone(Makespan(Instance.initial(cluster, workload, **state)))
 
 
 def test_a_job_alone_by_hand() -> None:
@@ -187,6 +181,9 @@ def test_a_job_alone_by_hand() -> None:
     assert [row.tolist() for row in found.posed.replicas] == [[0, 1]] * 3
     assert optimum(found.posed) == 5
     assert [found.limit(time) for time in (5 * SECOND, 5 * SECOND - 1, -1)] == [5, 4, -1]
+    # A node counts with all its slots that have room: within 4 the held slot has none.
+    for limit, slots, nodes in ((5, [1, 1], [1, 0, 0]), (5, [1, 0], [0, 0, 0]), (4, [1, 0], [1, 0, 0])):
+        assert found.nodes(np.array([*slots, 0, 0], dtype=bool), limit, 3).tolist() == nodes
     # With no rack, what is off the node is off the rack; on `b` no slot becomes free.
     assert alone.latest.tolist() == [6 * SECOND]
 
@@ -222,14 +219,6 @@ def test_no_schedule_is_sooner() -> None:
             assert end <= min(last, jobs.latest[job])
             late += end > problem.earliest_completions[job]
     assert late > 20
-
-
-def test_when_all_can_have_ended() -> None:
-    """Tests the latest end that may be proved: with all maps far from their data, or none that takes time."""
-    cluster = Cluster(["a", "b", "c"], slots=[1, 1, 2])
-    assert alone_on(cluster, [[2, 3, 3]] * 4, [[0]] * 4).latest.tolist() == [3 * SECOND]
-    assert alone_on(cluster, [[2, 3, 3]] * 5, [[0]] * 5).latest.tolist() == [6 * SECOND]
-    assert alone_on(cluster, [[0, 0, 0]] * 4, [[0]] * 4).latest.tolist() == [0]
 
 
 def test_maps_without_time_or_slots() -> None:

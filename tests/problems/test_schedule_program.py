@@ -16,7 +16,7 @@ from optsched.problems import JobTimes, Makespan, schedule_program
 from optsched.problems.schedule_program import job_labels
 from optsched.routes import solve
 from optsched.searches.enumeration import semi_active
-from optsched.searches.job_placing import best_placed, placed_schedules
+from optsched.searches.job_placing import best_placed
 from optsched.searches.program_tree import as_arrays
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
@@ -25,27 +25,6 @@ from optsched.solvers.profiles import Profile
 def placed(problem: Any) -> Any:
     """The problem whose program has what is no worse than the best schedule of some that are placed job by job."""
     return problem.within(problem.evaluate(best_placed(problem))[0])
-
-
-def test_schedules_are_solutions() -> None:
-    """Tests that a best schedule keeps all rows, costs what it is worth, and comes back, as a list schedule does."""
-    for problem, best in both(range(8)):
-        posed = placed(problem)
-        program = posed.program()
-        nodes, starts = next(decided for value, decided in semi_active(problem) if value[0] == best)
-        for schedule in (problem.schedule(nodes, starts), next(placed_schedules(problem))):
-            values = posed.values_of(schedule, program)
-            if not values[program.family("start")].any() and len(problem.tasks):
-                assert problem.evaluate(schedule)[0] > posed.limit
-                continue
-            worth = problem.evaluate(posed.decision_of(values, program))
-            assert worth <= problem.evaluate(schedule)
-            assert program.broken(values) is None
-            assert (
-                worth[0] * program.unit
-                <= program.numbers.objective @ values
-                <= problem.evaluate(schedule)[0] * program.unit
-            )
 
 
 def test_every_optimum_is_a_solution() -> None:

@@ -50,7 +50,7 @@ def test_values_and_violations() -> None:
 def test_slots_that_nobody_gives_back() -> None:
     """Tests that a slot that is neither idle nor of a listed task never becomes free, and what follows is said."""
     cluster, workload = Cluster(["a"], slots=[2]), Workload(["t"], duration=[1])
-    instance = Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[0]))
+    instance = Instance.initial(cluster, workload, idle_slots=[0])
     problem = Makespan(instance)
     assert problem.plainly_infeasible == 'no slot for a map ever becomes free, and task "t" is one'
     assert [str(broken) for broken in problem.violations(problem.schedule([0], [0]))] == ["slots(map, a) by 1"]
@@ -61,11 +61,12 @@ def test_what_is_missing() -> None:
     """Tests that every task without a time, and every running one without a start, is named, in one go."""
     cluster = Cluster(["a"], slots=[2])
     workload = Workload(["t1", "t2", "t3"], duration=[np.nan, 1, np.nan])
-    state = State.initial(
-        cluster, workload, status=[0, 1, 2], node=[-1, 0, 0], idle_slots=[1], start=[np.nan, np.nan, np.nan]
-    )
     with pytest.raises(MissingField) as raised:
-        Makespan(Instance(cluster, workload, state))
+        Makespan(
+            Instance.initial(
+                cluster, workload, status=[0, 1, 2], node=[-1, 0, 0], idle_slots=[1], start=[np.nan, np.nan, np.nan]
+            )
+        )
     assert [fault.place for fault in raised.value.faults] == ["tasks[0].times", "tasks[1].start"]
     with pytest.raises(MissingField, match="group that has a weight"):
         JobTimes(Instance(cluster, Workload(["t"], duration=[1])), weights="group")
@@ -106,7 +107,6 @@ def test_tasks_that_do_not_run_are_passed_over(left: int) -> None:
     """Tests that a schedule without some of its tasks is still one without them, with reduces that cannot start."""
     for problem, _ in both(range(6)):
         for schedule in placed_schedules(problem):
-            kept = Schedule(schedule.nodes.copy(), schedule.starts)
             nodes = schedule.nodes.copy()
             nodes[left::2] = -1
             kept = Schedule(nodes, schedule.starts)

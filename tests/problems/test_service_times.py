@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,28 +23,34 @@ from optsched.problems.service_times import NEVER, moved, transfer_times
 from optsched.processes import limits
 
 
-def test_all_that_is_asked_of_times() -> None:
-    """Tests rows, homes, what is alike, and each level against each task on each node, also where racks are slower."""
+def agree(times: Any, truth: list[list[int]]) -> None:
+    """All that is said of times is that of a table of tasks and nodes."""
+    nodes = range(len(truth[0]) if truth else 0)
+    areas = [level.area.tolist() for level in times.near]
+    alike: dict[Any, list[int]] = {}
+    for task, row in enumerate(truth):
+        assert times.on(np.full(len(nodes), task), np.arange(len(nodes))).tolist() == times.row(task).tolist() == row
+        near = [dict(level.of(task)) for level in times.near]
+        found = [next(held[areas[n][node]] for n, held in enumerate(near) if areas[n][node] in held) for node in nodes]
+        assert found == row
+        assert alike.setdefault(times.alike(task), row) == row
+        assert set(row) <= set(times.distinct.tolist())
+        assert times.by_level[task].min() <= min(row)
+        assert max(row) <= times.longest[task]
+
+
+def test_times_by_level() -> None:
+    """Tests times by the level of the data, also where racks are slower, and the nodes that hold it."""
     for seed in range(60):
         problem = Makespan(parse(json.dumps(document(seed))), factors=(1, 2, 3))
-        times, nodes = problem.times, len(problem.instance.cluster)
-        areas = [level.area.tolist() for level in times.near]
+        times, nodes = problem.times, np.arange(len(problem.instance.cluster))
         assert [level.name for level in times.near] == ["node", "rack", "off_rack"]
-        rows: dict[tuple[int, ...], list[int]] = {}
+        agree(times, [times.on(np.full(len(nodes), task), nodes).tolist() for task in range(len(problem.tasks))])
         for task in range(len(problem.tasks)):
-            row = times.on(np.full(nodes, task), np.arange(nodes)).tolist()
-            assert times.row(task).tolist() == row
-            near = [dict(level.of(task)) for level in times.near]
-            assert row == [
-                next(held[areas[n][node]] for n, held in enumerate(near) if areas[n][node] in held)
-                for node in range(nodes)
-            ]
             assert times.homes(task) == problem.replicas[task].tolist()
-            assert rows.setdefault(times.alike(task), row) == row
-            assert set(row) <= set(times.distinct.tolist())
-            assert max(row) <= times.longest[task]
+            near = list(times.near[1].of(task))
             held, own = times.near[1].of_tasks(np.array([task, task]))
-            assert (held[1].tolist(), own[len(held[0]) :].tolist()) == (list(near[1]), list(near[1].values()))
+            assert list(zip(held[1].tolist(), own[len(held[0]) :].tolist(), strict=True)) == near
 
 
 def test_near_and_far_against_all_nodes() -> None:
@@ -84,23 +91,12 @@ def test_each_task_on_each_node(form: str) -> None:
     levels = set()
     for seed in range(8):
         instance = fetching(seed, form, nodes=3 + seed, tasks=12, reduces=1)
-        tasks, nodes = np.arange(len(instance.workload)), len(instance.cluster)
+        tasks = np.arange(len(instance.workload))
         times, truth = transfer_times(instance, tasks, 0.37), table(instance, 0.37)
         assert len(times) == len(tasks)
-        rows, columns = np.repeat(tasks, nodes), np.tile(np.arange(nodes), len(tasks))
-        assert times.on(rows, columns).reshape(-1, nodes).tolist() == truth
-        assert [times.row(task).tolist() for task in tasks.tolist()] == truth
+        agree(times, truth)
         for task, row in enumerate(truth):
-            assert times.by_level[task, 0] <= min(row)
-            assert max(row) <= times.longest[task]
-            assert set(row) <= set(times.distinct.tolist())
             assert {row[node] for node in times.homes(task)} <= {min(row)}
-            near = [dict(level.of(task)) for level in times.near]
-            areas = [level.area.tolist() for level in times.near]
-            for node, time in enumerate(row):
-                assert time == next(held[areas[n][node]] for n, held in enumerate(near) if areas[n][node] in held)
-        alike = {times.alike(task): row for task, row in enumerate(truth)}
-        assert all(alike[times.alike(task)] == row for task, row in enumerate(truth))
         levels.add(len(times.areas))
     assert levels == {"hops": {3}, "switches": {3}}.get(form, levels)
     assert times.even == (form in ("hops", "switches"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -56,13 +55,6 @@ def test_tasks_are_spread_as_is_best() -> None:
         assert priced.bound(given) == priced.value(best, 3)
 
 
-def test_no_more_is_kept_than_two_numbers_of_tasks() -> None:
-    """Tests that what many tasks on a slot cost takes no memory for every number of them."""
-    many = Workload([f"t{n}" for n in range(40)], job=[0] * 40, duration=[3] * 40, job_ids=["j"])
-    priced = PricedTime(JobTimes(Instance(Cluster(["a"], slots=[1]), many)), 10**6)
-    assert sorted(priced._chain(priced.classes[0][0], np.arange(200))) == [39, 40]
-
-
 def test_all_tasks_end_within_all_steps() -> None:
     """Tests that prices never tell that tasks cannot end within as many steps as are looked at, whatever they are."""
     chance = np.random.default_rng(3)
@@ -79,6 +71,8 @@ def test_prices_that_are_too_large() -> None:
     none = np.zeros(0, dtype=np.int64)
     priced = PricedTime(problem, 10**6)
     assert priced.too_large(TimePrices(10**6, 1, (none, none))) is None
+    nothing = JobTimes(Instance(Cluster(["a"]), Workload([])))
+    assert PricedTime(nothing, 10**6).bound(TimePrices(10**6, 1, (none, none))) == 0
     assert "2^57" in str(priced.too_large(TimePrices(10**6, 2**56, (np.zeros(9, np.int64), none))))
     assert "2^57" in str(priced.too_large(TimePrices(10**6, 1, (np.full(60, 2**52), none))))
     assert "steps" in str(PricedTime(problem, 1).too_large(TimePrices(1, 1, (none, none))))
@@ -130,17 +124,6 @@ def test_any_prices_leave_the_best_schedule_in_its_box(weights: str) -> None:
     assert narrowed > 1
 
 
-def test_nothing_costs_less_than_the_optimum() -> None:
-    """Tests that no prices prove that the optimum is more, within any limit, and that a box may be empty."""
-    problem = JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 2])))
-    ends = JobEnds(problem, 10**6, 9)
-    chance = np.random.default_rng(2)
-    assert 5 <= max(ends.settle(ends.box, prices(chance, 10**6, 2), 9) or 0 for _ in range(100)) <= 6
-    empty = JobEnds(problem, 10**6, 4)
-    assert empty.box.empty
-    assert empty.settle(empty.box, prices(chance, 10**6, 1), 4) == 4
-
-
 def test_a_ray_shows_that_nothing_is_in_a_box() -> None:
     """Tests that prices with the scale 0 close a box in which jobs cannot both end, and say nothing of one in which."""
     problem = JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 2])))
@@ -164,16 +147,6 @@ def test_jobs_without_weight_end_whenever() -> None:
     assert (box.lower.tolist(), box.upper.tolist()) == ([2, 5], [3, 5])
     assert ends.settle(box, TimePrices(10**6, 1, (np.array([1, 1, 1]), NONE)), 4) == 1
     assert ends.settle(ends.box, TimePrices(10**6, 1, (NONE, NONE)), 4) == 2
-
-
-def test_limits_stand_for_values() -> None:
-    """Tests that the least limit for a value proves it, and one less does not, also between whole steps."""
-    problem = JobTimes(batch(3))
-    for value in (50, Fraction(101, 2), 77):
-        for step in (10**6, 3 * 10**6):
-            limit = JobEnds.limit_of(problem, step, value)
-            ends = JobEnds(problem, step, limit)
-            assert ends.value(limit) >= int(value) > ends.value(limit - 1)
 
 
 def test_a_box_takes_no_gigabytes_to_settle() -> None:

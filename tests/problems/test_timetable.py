@@ -9,7 +9,7 @@ import pytest
 from over_time import both
 
 from optsched.core.errors import TooLarge
-from optsched.core.instance import MAP, REDUCE
+from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Workload
 from optsched.instances.files import from_document
 from optsched.problems import JobTimes, Makespan, timetable
 from optsched.problems.timetable import Timetable
@@ -30,21 +30,21 @@ def placed(problem: Any) -> Timetable:
 RACKS = [{"id": name, "rack": rack} for name, rack in zip("abcd", "rrss", strict=True)]
 
 
-def test_groups_of_a_task_with_three_times() -> None:
-    """Tests that a task is counted on its node, in its rack or anywhere, and that nodes without data are one pool."""
-    times = {"node": 10, "rack": 12, "off_rack": 15}
-    table = placed(Makespan(posed([{"id": "t", "replicas": ["a"], "times": times}], RACKS)))
+def one_task(times: tuple[int, ...], *replicas: str) -> Timetable:
+    """A task with data on some nodes, and its times on its data, in the rack and beyond."""
+    named = dict(zip(("node", "rack", "off_rack"), times, strict=True))
+    return placed(Makespan(posed([{"id": "t", "replicas": list(replicas), "times": named}], RACKS)))
+
+
+def test_places_of_a_task() -> None:
+    """Tests that a task is counted on its nodes, in their racks or anywhere, and nodes without data are one pool."""
+    table = one_task((10, 12, 15), "a")
     places = [(group.level, group.place, group.nodes, group.time) for group in table.groups]
     assert places == [("off_rack", -1, (0, 1, 2, 3), 15), ("rack", 0, (0, 1), 12), ("node", 0, (0,), 10)]
     assert [pool.nodes for pool in table.pools] == [(0,), (1,), (2, 3)]
-
-
-def test_each_rack_with_data_is_a_place() -> None:
-    """Tests that a task with data in both racks there are has a place in each, and so on every node."""
-    times = {"node": 10, "rack": 12, "off_rack": 15}
-    table = placed(Makespan(posed([{"id": "t", "replicas": ["a", "c"], "times": times}], RACKS)))
-    assert {node for group in table.groups for node in group.nodes} == {0, 1, 2, 3}
-    assert sorted(group.level for group in table.groups) == ["node", "node", "rack", "rack"]
+    both_racks = one_task((10, 12, 15), "a", "c")
+    assert {node for group in both_racks.groups for node in group.nodes} == {0, 1, 2, 3}
+    assert sorted(group.level for group in both_racks.groups) == ["node", "node", "rack", "rack"]
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,7 @@ def test_each_rack_with_data_is_a_place() -> None:
 )
 def test_places_with_the_same_time_are_one(times: tuple[int, int, int], levels: list[str]) -> None:
     """Tests levels with the same time, times that grow near the data, and a place where no time is taken."""
-    named = dict(zip(("node", "rack", "off_rack"), times, strict=True))
-    table = placed(Makespan(posed([{"id": "t", "replicas": ["a"], "times": named}], RACKS)))
-    assert [group.level for group in table.groups] == levels
+    assert [group.level for group in one_task(times, "a").groups] == levels
 
 
 def test_instants_are_sums() -> None:
@@ -79,25 +77,18 @@ def test_reduces_may_start_their_time_before_maps_end() -> None:
         {"id": "r", "job": "j", "kind": "reduce", "duration": 2},
     ]
     table = placed(Makespan(posed(tasks, [{"id": "a", "reduce_slots": 1}]), slowstart=0))
-    reduces = [
-        starts.tolist() for group, starts in zip(table.groups, table.starts, strict=True) if group.kind == REDUCE
-    ]
-    assert reduces == [[0, 2, 3]]
+    pairs = zip(table.groups, table.starts, strict=True)
+    assert [starts.tolist() for group, starts in pairs if group.kind == REDUCE] == [[0, 2, 3]]
     assert (table.earliest, table.latest) == ([5], [5])
 
 
 def test_a_job_without_weight_may_end_when_all_have_run() -> None:
     """Tests that the latest end is that of all tasks in turn where a weight of 0 sets no limit."""
-    tasks: list[dict[str, Any]] = [{"id": name, "job": name, "duration": 4} for name in "st"]
-    text = {
-        "format": "optsched/1",
-        "groups": [{"id": "g", "weight": 1}, {"id": "h", "weight": 0.5}],
-        "nodes": [{"id": "a"}],
-        "jobs": [{"id": "s", "group": "g"}, {"id": "t", "group": "h"}],
-        "tasks": tasks,
-    }
-    instance: Any = from_document(text)
-    problem = JobTimes(instance, weights="group")
+    workload = Workload(
+        ["s", "t"], duration=[4, 4], job=[0, 1], job_ids=["s", "t"], job_group=[0, 1],
+        group_ids=["g", "h"], group_weight=[1, 0.5],
+    )  # fmt: skip
+    problem = JobTimes(Instance(Cluster(["a"]), workload), weights="group")
     assert placed(problem).latest == [6, 8]
     problem.weights = (1, 0)
     assert placed(problem).latest == [4, 8]

@@ -8,7 +8,7 @@ import pytest
 from traffic_instances import EMPTY, NAN, posed
 
 from optsched.core.errors import InputError, MissingField
-from optsched.core.instance import FINISHED, PENDING, Cluster, Instance, Shuffle, State, Workload
+from optsched.core.instance import FINISHED, PENDING, Cluster, Instance, Shuffle, Workload
 from optsched.problems import Traffic
 
 
@@ -16,9 +16,8 @@ def test_missing_fields() -> None:
     """Tests that every absent field is reported with its place, and a shuffle across jobs."""
     cluster = Cluster(["a", "b"], datacenter=[0, -1], datacenter_ids=["east"])
     workload = Workload(["m", "n", "r"], kind=[0, 0, 1], job=[0, 0, 0], job_ids=["j"], size=[NAN, 1, NAN])
-    state = State.initial(cluster, workload, status=[PENDING, FINISHED, PENDING])
     with pytest.raises(MissingField) as caught:
-        Traffic(Instance(cluster, workload, state))
+        Traffic(Instance.initial(cluster, workload, status=[PENDING, FINISHED, PENDING]))
     places = [fault.place for fault in caught.value.faults]
     assert places == ["nodes[1].datacenter", "tasks[0].size", "tasks[1].node", "jobs[0].filter_ratio"]
     apart = Workload(
@@ -43,20 +42,15 @@ def test_bug_sizes_were_rounded_to_nothing_without_a_word() -> None:
 
 def test_numbers_that_are_not_exact() -> None:
     """Tests that decimals and thirds are exact, others rounded once to 2^-20 MB, and totals past 2^53 units refused."""
-    problem = posed([[0], [1]], 1.2, size=0.5)
-    assert problem.grid == 10
-    assert problem.evaluate(problem.placement([0, 1, 0])) == (Fraction(3, 5), 1)
-    parted = posed([[0], [1]], 1.0, reduces=3)
-    assert parted.grid == 3
-    assert parted.evaluate(parted.placement([0, 1, 0, 0, 0])) == (10, 1)
-    rounded = posed([[0], [1]], 1 / 7, size=0.5)
-    assert rounded.grid == 2**20
-    assert rounded.evaluate(rounded.placement([0, 1, 0])) == (Fraction(round(2**19 / 7), 2**20), 1)
-    listed = posed([[0], [1]], 0.5, size=[0.1, 1 / 7])
-    assert listed.grid == 2**20
-    with pytest.raises(InputError, match=r"traffic may total too much, past 2\^53/1048576 MB") as caught:
+    for problem, grid, nodes, value in (
+        (posed([[0], [1]], 1.2, size=0.5), 10, [0, 1, 0], (Fraction(3, 5), 1)),
+        (posed([[0], [1]], 1.0, reduces=3), 3, [0, 1, 0, 0, 0], (10, 1)),
+        (posed([[0], [1]], 1 / 7, size=0.5), 2**20, [0, 1, 0], (Fraction(round(2**19 / 7), 2**20), 1)),
+    ):
+        assert (problem.grid, problem.evaluate(problem.placement(nodes))) == (grid, value)
+    assert posed([[0], [1]], 0.5, size=[0.1, 1 / 7]).grid == 2**20
+    with pytest.raises(InputError, match=r"tasks\.size: .*traffic may total too much, past 2\^53/1048576 MB"):
         posed([[0], [1]], 1 / 7, size=2.0**33 + 0.5)
-    assert [fault.place for fault in caught.value.faults] == ["tasks.size"]
     with pytest.raises(InputError, match=r"traffic may total too much, past 2\^53/1 MB"):
         posed([[0]], 2.0**20, size=2.0**40)
     assert posed([[0]], 1.0, size=2.0**52).grid == 1

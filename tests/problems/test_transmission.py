@@ -9,7 +9,7 @@ import pytest
 from transmission_instances import example
 
 from optsched.core.errors import InputError
-from optsched.core.instance import PENDING, RUNNING, Instance, Shuffle, State
+from optsched.core.instance import PENDING, RUNNING, Instance, Shuffle
 from optsched.core.results import Violation
 from optsched.problems.transmission import Transmission
 
@@ -18,22 +18,17 @@ def test_violations() -> None:
     """Tests that slots and cardinality name the kind, and reduces of a job that share a node their job."""
     base = example(reduce_slots=2)
     state = replace(base.state, idle_slots=np.array([1, 0, 0, 0]))
-    problem = Transmission(base.with_state(state))
+    problem, shared = Transmission(base.with_state(state)), Transmission(base.with_state(state), distinct=False)
     assert (problem.map_count, problem.reduce_count, problem.due) == (1, 2, 3)
     assert {kind: slots.tolist() for kind, slots in problem.offered.items()} == {"map": [1, 0, 0, 0], "reduce": [2] * 4}
-    assert problem.violations(problem.placement([0, 0, 3, 3])) == [
-        Violation("slots", ("map", "D1"), 1),
-        Violation("distinct", ("J", "D4"), 1),
-    ]
-    assert problem.violations(problem.placement([-1, -1, -1, 3])) == [
-        Violation("cardinality", ("map",), 1),
-        Violation("cardinality", ("reduce",), 1),
-    ]
-    shared = Transmission(base.with_state(state), distinct=False)
-    assert shared.violations(shared.placement([0, -1, 3, 3])) == []
-    single = example(reduce_slots=1)
-    one = Transmission(single, distinct=False)
-    assert one.violations(one.placement([0, 1, 3, 3])) == [Violation("slots", ("reduce", "D4"), 1)]
+    narrow = Transmission(example(reduce_slots=1), distinct=False)
+    for given, nodes, expected in (
+        (problem, [0, 0, 3, 3], [("slots", ("map", "D1")), ("distinct", ("J", "D4"))]),
+        (problem, [-1, -1, -1, 3], [("cardinality", ("map",)), ("cardinality", ("reduce",))]),
+        (shared, [0, -1, 3, 3], []),
+        (narrow, [0, 1, 3, 3], [("slots", ("reduce", "D4"))]),
+    ):
+        assert given.violations(given.placement(nodes)) == [Violation(name, ids, 1) for name, ids in expected]
 
 
 @pytest.mark.parametrize("sent", [2.0**50, 2.0**53])
@@ -50,15 +45,7 @@ def test_costs_that_are_not_exact(sent: float) -> None:
 
 
 def test_cheap_bound_leaves_out_nodes_without_an_idle_slot() -> None:
-    """Tests the bound by hand on Shen et al.'s example: M1's node has no idle slot, the nearest other is D3 at distance
-    2.
-
-    M2 stays at home, and pending maps send nothing to pending reduces here: 128 MB times 2.
-    """
+    """Tests by hand that 128 MB go to the nearest node with a slot, at distance 2, where M1's own node has none."""
     instance = example()
-    full = Instance(
-        instance.cluster, instance.workload, State.initial(instance.cluster, instance.workload, idle_slots=[0, 2, 2, 2])
-    )
-    (bound,) = Transmission(full).cheap_bounds()
-    assert bound.value == 256
-    assert Transmission(instance).cheap_bounds()[0].value == 0
+    full = instance.with_state(replace(instance.state, idle_slots=np.array([0, 2, 2, 2])))
+    assert [Transmission(posed).cheap_bounds()[0].value for posed in (full, instance)] == [256, 0]

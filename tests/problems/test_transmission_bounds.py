@@ -19,7 +19,6 @@ from optsched.core.instance import (
     Instance,
     Ragged,
     Shuffle,
-    State,
     Topology,
     Workload,
 )
@@ -133,10 +132,8 @@ def test_what_makes_reduces_alike() -> None:
         replicas=Ragged.from_rows([[0]] * 10),
         shuffle=Shuffle(senders, 4 + receivers, np.ravel(sent)),
     )
-    state = State.initial(
-        cluster, workload, status=[PENDING] * 3 + [RUNNING] + [PENDING] * 6, node=[-1] * 3 + [0] + [-1] * 6
-    )
-    instance = Instance(cluster, workload, state)
+    status = [PENDING] * 3 + [RUNNING] + [PENDING] * 6
+    instance = Instance.initial(cluster, workload, status=status, node=[-1] * 3 + [0] + [-1] * 6)
     assert ReduceBounds(Transmission(instance)).twin.tolist() == [-1, 0, -1, -1, -1, -1]
     assert ReduceBounds(Transmission(instance, distinct=False)).twin.tolist() == [-1, 0, -1, -1, 1, -1]
 
@@ -186,8 +183,8 @@ def test_many_pairs_of_reduces_without_a_place() -> None:
         replicas=Ragged.from_rows([[0]] * tasks),
         shuffle=Shuffle(pairs, np.arange(10, 30), np.ones(20)),
     )
-    state = State.initial(cluster, workload, status=[PENDING] * 41 + [RUNNING] * 10, node=[-1] * 41 + [0] * 10)
-    problem = Transmission(Instance(cluster, workload, state))
+    state = {"status": [PENDING] * 41 + [RUNNING] * 10, "node": [-1] * 41 + [0] * 10}
+    problem = Transmission(Instance.initial(cluster, workload, **state))
     bounds = ReduceBounds(problem)
     assert (len(problem.reduces), problem.reduce_count) == (31, 21)
     fixed = np.array([OPEN] * 21 + [bounds.nowhere] * 10)
@@ -204,6 +201,15 @@ def test_prices_that_are_too_large(maps: int, reduces: int, nodes: int, slots: i
     charges = ReduceCharges(largest, np.full(problem.barred.shape, 2**53))
     for prices in ([], [largest[: len(bounds.free)]]):
         assert bounds.proved(Branching(np.arange(reduces), {(): prices}, charges)) <= value
+
+
+@pytest.mark.parametrize(("size", "scale"), [(2.0**47, 64), (2.0**47 + 1, 1), (0.5, 1)])
+def test_parts_of_a_unit(size: float, scale: int) -> None:
+    """Tests that costs are counted in parts of a unit where they are whole and all of them are within 2^53 parts."""
+    cluster = Cluster(["a", "b"], topology=Topology("distance", [[0, 1], [1, 0]]))
+    rows, nothing = Ragged.from_rows([[0], []]), Shuffle([0], [1], [0.0])
+    workload = Workload(["m", "r"], kind=[MAP, REDUCE], size=[size, np.nan], replicas=rows, shuffle=nothing)
+    assert ReduceBounds(Transmission(Instance(cluster, workload))).scale == scale
 
 
 def test_bounds_of_large_costs() -> None:

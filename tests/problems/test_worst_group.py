@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from worst_group_instances import ONE_SLOT, RACKS, posed, problems
 
 from optsched.core.errors import MissingField, UsageError
-from optsched.core.instance import RUNNING, Cluster, Instance, State, Workload
+from optsched.core.instance import RUNNING, Cluster, Instance, Workload
 from optsched.problems import WorstGroup
 from optsched.routes import bounds
 from optsched.searches.enumeration import judged
@@ -30,9 +30,8 @@ def test_missing_fields() -> None:
         ["busy", "t", "u"], job=[-1, -1, 0], job_ids=["j"], job_group=[-1], group_ids=["g"], group_weight=[np.nan]
     )
     cluster = Cluster(["n"], slots=[3])
-    state = State.initial(cluster, workload, status=[RUNNING, 0, 0], node=[0, -1, -1], idle_slots=[2])
     with pytest.raises(MissingField) as caught:
-        WorstGroup(Instance(cluster, workload, state))
+        WorstGroup(Instance.initial(cluster, workload, status=[RUNNING, 0, 0], node=[0, -1, -1], idle_slots=[2]))
     assert [str(fault) for fault in caught.value.faults] == [
         'tasks[1].job: worst-group needs a group for task "t"',
         'jobs[0].group: worst-group needs a group for task "u"',
@@ -77,7 +76,7 @@ def test_every_cost_is_one_of_the_steps(problem: WorstGroup) -> None:
 # The program -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(problems())
 def test_the_program_says_what_the_definition_says(problem: WorstGroup) -> None:
     """Tests each placement in the program within its own mean and one above, and back: it costs no more."""

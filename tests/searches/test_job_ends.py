@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 from over_time import batch, proved
 
@@ -40,6 +42,20 @@ def test_prices_and_parts_of_a_box() -> None:
     assert ends.settle(ends.box, found.prices, 9) == 6
     assert sum(float(late.sum()) for late in found.late) == pytest.approx(2)
     assert not found.outside
+
+
+def test_duals_of_the_wrong_sign_are_no_prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a dual value that would be a negative price of a slot, by a solver's tolerance, is a price of 0."""
+    ends = two(9)
+    program = StartProgram(ends.priced, ends.box, 10)
+    honest = program._warm.solve
+
+    def turned(*given: Any) -> Any:
+        found = honest(*given)
+        return replace(found, row_duals=np.where(np.arange(len(found.row_duals)) == 0, 1.0, found.row_duals))
+
+    monkeypatch.setattr(program._warm, "solve", turned)
+    assert program.solve(ends.box).prices.prices[0][0] == 0
 
 
 def test_a_ray_where_nothing_is_in_a_box() -> None:
