@@ -90,13 +90,6 @@ def copied(folder: Path) -> Path:
     return package
 
 
-def edit(file: Path, old: str, new: str) -> None:
-    """Change a text that is there once."""
-    text = file.read_text(encoding="utf-8")
-    assert text.count(old) == 1
-    file.write_text(text.replace(old, new), encoding="utf-8")
-
-
 def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """What the copy in a folder does with a command."""
     environment = {**ENVIRONMENT, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -111,14 +104,16 @@ def test_a_sweep_knows_that_the_code_is_another(tmp_path: Path) -> None:
     asked = ("sweep", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl", "--store", "a.sqlite")
     (before,) = json.loads(command(tmp_path, *asked, "--format", "json").stdout)
     assert before["version"] == code_version(), "a copy of the sources has the fingerprint of the sources"
-    edit(package / "problems" / "assignment.py", "(exact(self.units(placement), ", "(exact(2 * self.units(placement), ")
+    edited = package / "problems" / "assignment.py"
+    edited.write_text(
+        edited.read_text().replace("(exact(self.units(placement), ", "(exact(2 * self.units(placement), ")
+    )
     planned = command(tmp_path, *asked, "--dry-run")
     assert planned.stdout == "1 run: 0 done, 1 to compute, with 1 optimum to solve\n"
     text = (
-        f"optsched: note: a.sqlite has 1 run measured by other code (optsched {code_version()}): "
-        "to compute again; the old results stay in the store\n"
+        f"optsched: note: a.sqlite has 1 run measured by other code (optsched {code_version()}): to compute again; the"
     )
-    assert planned.stderr.endswith(text)
+    assert text in planned.stderr
     done = command(tmp_path, *asked, "--format", "json")
     (after,) = json.loads(done.stdout)
     assert text in done.stderr
@@ -134,26 +129,22 @@ def test_a_sweep_knows_that_the_code_is_another(tmp_path: Path) -> None:
 
 def test_what_changes_it(tmp_path: Path) -> None:
     """Tests that an edit, a new module, a name and a lost module count, each by itself, and that other files do not."""
-    (tmp_path / "inner").mkdir()
-    (tmp_path / "a.py").write_text("a = 1\n")
-    (tmp_path / "inner" / "b.py").write_text("")
+    one, inner = tmp_path / "a.py", tmp_path / "inner"
+    inner.mkdir()
+    one.write_text("a = 1\n")
     found = [resources._digest(tmp_path)]
-
-    def changed() -> bool:
+    for change in (
+        lambda: one.write_text("a = 2\n"),
+        lambda: (inner / "c.py").write_text(""),
+        lambda: (inner / "c.py").rename(inner / "d.py"),
+        one.unlink,
+    ):
+        change()
         found.append(resources._digest(tmp_path))
-        return len(set(found)) == len(found)
-
-    (tmp_path / "a.py").write_text("a = 2\n")
-    assert changed()
-    (tmp_path / "inner" / "c.py").write_text("")
-    assert changed()
-    (tmp_path / "inner" / "c.py").rename(tmp_path / "inner" / "d.py")
-    assert changed()
-    (tmp_path / "a.py").unlink()
-    assert changed()
-    (tmp_path / "inner" / "data.json").write_text("{}")
-    (tmp_path / "inner" / "b.pyc").write_bytes(b"")
-    assert not changed()
+    assert len(set(found)) == 5
+    (inner / "data.json").write_text("{}")
+    (inner / "b.pyc").write_bytes(b"")
+    assert resources._digest(tmp_path) == found[-1]
 
 
 def git(folder: Path, *words: str) -> None:
