@@ -43,17 +43,20 @@ def instance_of(nodes: Cluster | None = None, tasks: Workload | None = None, **r
     return Instance(nodes, tasks, state, **rest)
 
 
-def nodes(**columns: Any) -> Callable[[], Instance]:
+Make = Callable[[], Instance]
+
+
+def nodes(state: dict[str, Any] | None = None, **columns: Any) -> Make:
     """Makes an instance with these columns of nodes."""
-    return lambda: instance_of(cluster(**columns))
+    return lambda: instance_of(cluster(**columns), state=state or {})
 
 
-def tasks(**columns: Any) -> Callable[[], Instance]:
+def tasks(state: dict[str, Any] | None = None, **columns: Any) -> Make:
     """Makes an instance with these columns of tasks, jobs and groups."""
-    return lambda: instance_of(tasks=workload(**columns))
+    return lambda: instance_of(tasks=workload(**columns), state=state or {})
 
 
-def at(**columns: Any) -> Callable[[], Instance]:
+def at(**columns: Any) -> Make:
     """Makes an instance in this state."""
     return lambda: instance_of(state=columns)
 
@@ -62,6 +65,7 @@ LONG = Ragged.from_rows([[0, 1, 2], [0, 1, 2, 0, 1, 2, 0, 1, 2, 0], []])
 
 
 NAN = np.nan
+TWO = Shuffle([0, 1], [2, 2], [1, 2])
 
 
 @pytest.mark.parametrize(
@@ -80,7 +84,7 @@ NAN = np.nan
         (nodes(slots=[1, 2]), ["nodes.slots: has shape (2,) where the", "nodes.idle_slots: has shape (2,) where"]),
         (nodes(rack=[0, -1, -2]), ["nodes[0].rack: there is no entry 0 to", "nodes[2].rack: there is no entry -2 to"]),
         (
-            lambda: instance_of(cluster(slots=[1, -1, 1]), state={"idle_slots": [1, 0, 0]}),
+            nodes({"idle_slots": [1, 0, 0]}, slots=[1, -1, 1]),
             ["nodes[1].slots: -1 is negative", "nodes[1].idle_slots: 0 is more than its -1 slots"],
         ),
         (nodes(rate_in=[NAN, -0.5, np.inf]), ["nodes[1].rate_in: -0.5 is", "nodes[2].rate_in: inf is past"]),
@@ -101,15 +105,9 @@ NAN = np.nan
                 'tasks[2].replicas[1]: node "n2" is named twice',
             ],
         ),
-        (
-            tasks(replicas=LONG),
-            [f'tasks[1].replicas[{position}]: node "n{position % 3 + 1}" is named twice' for position in range(3, 10)],
-        ),
+        (tasks(replicas=LONG), [f"tasks[1].replicas[{position}]: node" for position in range(3, 10)]),
         (tasks(arrival=[0.0]), ["jobs.arrival: has shape (1,) where the table has 0 records"]),
-        (
-            lambda: instance_of(tasks=workload(group_ids=["g"]), state={"group_running_tasks": [-2]}),
-            ["groups[0].running_tasks: -2 is negative"],
-        ),
+        (tasks({"group_running_tasks": [-2]}, group_ids=["g"]), ["groups[0].running_tasks: -2 is negative"]),
         (at(status=[RUNNING, 0, FINISHED], node=[-1, 2, -1]), ["tasks[0].node: a running", "tasks[1].node: a pending"]),
         (
             tasks(times=[[0.0, NAN, 2**54], [NAN, NAN, NAN], [-1, 2, NAN]]),
@@ -152,7 +150,7 @@ NAN = np.nan
         ),
         (
             nodes(topology=Topology("distance", np.ones((3, 3)))),
-            [f"topology.distance[{row}][{row}]: the distance of a node to itself must be 0" for row in range(3)],
+            [f"topology.distance[{row}][{row}]: the" for row in range(3)],
         ),
         (nodes(topology=Topology("rate")), ["topology.rate: has shape (0,), not (3, 3)"]),
         (
@@ -164,14 +162,8 @@ NAN = np.nan
             ["topology.links[0].to: '' must be a non-empty", "topology.links[1].rate: 0 must be a rate in MB/s"],
         ),
         (tasks(shuffle=Shuffle([0], [2, 2], [1.0])), ["shuffle.reduce: has shape (2,), not (1,)"]),
-        (
-            lambda: instance_of(tasks=workload(shuffle=Shuffle([0, 1], [2, 2], [1, 2])), state={"emitted": [1, -1]}),
-            ["shuffle[1].emitted: -1.0 is negative"],
-        ),
-        (
-            lambda: instance_of(tasks=workload(shuffle=Shuffle([0, 1], [2, 2], [1, 2])), state={"emitted": [1]}),
-            ["shuffle.emitted: has shape (1,), not (2,)"],
-        ),
+        (tasks({"emitted": [1, -1]}, shuffle=TWO), ["shuffle[1].emitted: -1.0 is negative"]),
+        (tasks({"emitted": [1]}, shuffle=TWO), ["shuffle.emitted: has shape (1,), not (2,)"]),
         (
             tasks(shuffle=Shuffle([0, 2, 5], [2, 1, -1], [1.0, -1, NAN])),
             [
@@ -198,7 +190,7 @@ NAN = np.nan
         ),
     ],
 )
-def test_each_fault_has_its_place(make: Callable[[], Any], faults: list[str]) -> None:
+def test_each_fault_has_its_place(make: Make, faults: list[str]) -> None:
     """Tests that each kind of fault is found, whatever the instance was made from, with its place and value."""
     with pytest.raises(InputError) as caught:
         make()
