@@ -38,7 +38,7 @@ def test_every_field_survives(tmp_path: Path, suffix: str, document: dict[str, A
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(document=documents())
 def test_any_instance_survives(tmp_path_factory: pytest.TempPathFactory, suffix: str, document: dict[str, Any]) -> None:
     """Tests that any valid instance comes back from each kind of file with every column, replica order and digest."""
@@ -53,7 +53,7 @@ def test_any_instance_survives(tmp_path_factory: pytest.TempPathFactory, suffix:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(document=network_documents())
 def test_any_network_survives(tmp_path_factory: pytest.TempPathFactory, suffix: str, document: dict[str, Any]) -> None:
     """Tests that any valid flow network comes back from each kind of file."""

@@ -37,7 +37,7 @@ def test_frames_show_ids_and_numbers() -> None:
     assert frames["groups"]["running_tasks"].isna().tolist() == [False, True]
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(document=documents())
 def test_any_instance_survives(document: dict[str, Any]) -> None:
     """Tests that any instance comes back from its frames and its header."""

@@ -9,13 +9,14 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from instance_documents import FULL, documents
 
 from optsched.instances.documents.format import SCHEMAS, InstanceDocument, NetworkDocument, schema, schema_text
 from optsched.instances.files import from_document, to_document
 
 
+@settings(max_examples=15)
 @given(document=documents())
 def test_schema_agrees_with_reader(document: dict[str, Any]) -> None:
     """Tests that what is read and what is written satisfy the published schema."""
