@@ -17,7 +17,7 @@ from replica_instances import small
 
 import optsched
 from optsched.core.errors import HeuristicFailed, UsageError
-from optsched.core.instance import PENDING, RUNNING, Cluster, Instance, State, Workload
+from optsched.core.instance import PENDING, RUNNING, Instance, State
 from optsched.heuristics.running.base import Policy
 from optsched.instances.files import parse
 from optsched.measuring.decomposing import PARTS, arrivals, decompose, decompose_all, known_at, planned_anew
@@ -215,16 +215,10 @@ def test_the_order_of_another_policy() -> None:
         def offer(self, offer: object, view: object) -> tuple[int, ...]:
             return tuple(view.pending[-1:].tolist())
 
-    workload = Workload(
-        ["a", "b1", "b2", *(f"c{number}" for number in range(9))],
-        job=[0, 1, 1, *[2] * 9],
-        job_ids=["a", "b", "c"],
-        duration=[100, 30, 30, *[1] * 9],
-        observed=[0] * 12,
-    )
-    cluster = Cluster(["n"])
-    recorded = State.initial(cluster, workload, start=[69, 9, 39, *range(9)])
-    problem = JobTimes(Instance(cluster, workload, recorded, name="three"))
+    jobs = {"job": [0, 1, 1, *[2] * 9], "job_ids": ["a", "b", "c"], "duration": [100, 30, 30, *[1] * 9]}
+    instance = small([[]] * 12, [1], **jobs, observed=[0] * 12)
+    state = State.initial(instance.cluster, instance.workload, start=[69, 9, 39, *range(9)])
+    problem = JobTimes(instance.with_state(state))
     # c ends after 9 s, b after 69 s, a after 169 s; no plain order begins with the job of the most tasks.
     found = decompose_all(problem, [First, Longest], [0], heartbeat=0)
     assert [(run.as_is, run.any_order, last_name(run.order)) for one in found for run in one.runs] == [
@@ -295,7 +289,7 @@ def test_bug_a_reduce_that_waits_for_its_maps_was_over() -> None:
     assert planned_anew(problem) == best[0]
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 5)), min_size=1, max_size=4), st.integers(1, 2))
 def test_between_the_optimum_and_itself(jobs: list[tuple[int, int]], nodes: int) -> None:
     """Tests that no plan without the future beats the optimum, and that it is the optimum if all arrives at once."""

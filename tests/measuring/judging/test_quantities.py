@@ -242,7 +242,7 @@ def test_best_sources_are_the_oracle_s(nodes: tuple[int, int]) -> None:
     assert seeming >= best > 0
 
 
-@pytest.mark.parametrize("setting", ROUNDS)
+@pytest.mark.parametrize("setting", list(ROUNDS)[:2])
 def test_readers_of_drawn_rounds(setting: str) -> None:
     """Tests that nothing is below the least cost, and that the best sources cost no more than those that seem best."""
     answer = Answer(problem("flow-congestion", reading_round(0, setting), scale=85), "optimum")
