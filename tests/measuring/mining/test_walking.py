@@ -113,14 +113,13 @@ DOCUMENT: dict[str, Any] = {
 }
 
 
-def elsewhere(problem: Any, rng: Any) -> list[str]:
-    """Every task away from its data."""
-    return ["b", "c"]
+def answering(*nodes: str) -> Any:
+    """A heuristic with this answer."""
+    return lambda problem, rng: list(nodes)
 
 
-def crowded(problem: Any, rng: Any) -> list[str]:
-    """Two tasks on one slot."""
-    return ["a", "a"]
+#: Every task away from its data; two tasks on one slot; too few nodes.
+elsewhere, crowded, short = answering("b", "c"), answering("a", "a"), answering()
 
 
 def raising(problem: Any, rng: Any) -> list[str]:
@@ -146,11 +145,6 @@ def test_gaps() -> None:
     roomy = {**DOCUMENT, "nodes": [{"id": "a", "slots": 2}, *DOCUMENT["nodes"][1:]]}
     assert judged(elsewhere, roomy).score == (OVER_ZERO, Fraction(2))
     assert judged(elsewhere, roomy, worst="absolute").score == (0, Fraction(2))
-
-
-def short(problem: Any, rng: Any) -> list[str]:
-    """Too few nodes."""
-    return []
 
 
 def test_failures_alike() -> None:
@@ -247,7 +241,7 @@ def test_what_counts_for_nothing() -> None:
         "tasks": [{"id": "t"}],
         "pairs": {"cost": [[1]], "demand": {"w": [[2]]}},
     }
-    assert judged(lambda problem, rng: ["a"], too_heavy, problem="generalized-assignment") is None
+    assert judged(answering("a"), too_heavy, problem="generalized-assignment") is None
 
 
 def test_each_document_is_judged_once() -> None:

@@ -18,13 +18,9 @@ MEASURED = [one for one in figures() if one.measured]
 def test_every_figure_says_how(one: PaperFigure) -> None:
     """Tests that a figure is measured, shown by a command, or left out with a reason, and only one of these."""
     assert [one.measured, bool(one.shown_by), bool(one.left_out)].count(True) == 1
-    assert one.title
-    assert one.place
+    assert all((one.title, one.place))
     if one.measured:
-        assert one.kind in KINDS
-        assert one.judge in JUDGES
-        assert one.on
-        assert one.y
+        assert all((one.on, one.y, one.kind in KINDS, one.judge in JUDGES))
         assert one.full == 0 or one.full >= one.draws
         assert {len(texts) for texts in one.series.values()} == {2 if one.kind == "scatter" else 1}
         assert not one.x.full or set(one.x.quick) <= set(one.x.full), "what is quick is a part of the whole"

@@ -14,11 +14,6 @@ from optsched.measuring.studies.choices import Family
 from optsched.solvers.profiles import load_profile
 
 
-def nowhere(problem: Any, rng: Any) -> list[None]:
-    """Places nothing, which is infeasible."""
-    return [None] * len(problem.tasks)
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -41,8 +36,6 @@ def test_asserted(given: dict[str, Any], message: str) -> None:
         ({"heuristic": []}, UsageError, "at least one heuristic in at least one problem"),
         ({"problem": []}, UsageError, "at least one heuristic in at least one problem"),
         ({"problem": ["lsap", "lsapp"]}, UsageError, 'did you mean "lsap"'),
-        ({"certify": ["solvr"]}, UsageError, 'did you mean "solver"'),
-        ({"seeds": 0}, UsageError, "seeds 0: give how many"),
         ({"instances": []}, UsageError, "on at least one instance"),
         ({"heuristic": ["dl", "labl"]}, UsageError, "heuristic labl serves latency; not lsap"),
         ({"problem": ["lsap", "latency"]}, UsageError, "heuristic dl serves .*; not latency"),
@@ -78,10 +71,11 @@ def test_each_assertion_fails() -> None:
     """Tests that a gap, an infeasible placement and a reference that is not proved each break what is asserted."""
     twins = Family("lsap", 2, {"nodes": 6, "tasks": 9})
     assert Check.of("rand", twins, "lsap", max_absolute=0).planned().run().failed
-    outcome = Check.of(nowhere, "papers/guo-fig2", "lsap").planned().run()
+    nowhere = {"heuristic": lambda *_: [None] * 3, "instances": "papers/guo-fig2", "problem": "lsap"}
+    outcome = Check.of(**nowhere).planned().run()
     assert "infeasible" in next(outcome.lines())
     assert outcome.cause is None
-    assert not Check.of(nowhere, "papers/guo-fig2", "lsap", feasible=False, certify=True).planned().run().failed
+    assert not Check.of(**nowhere, feasible=False, certify=True).planned().run().failed
     tried = Family("job-times", [0], {"nodes": 2, "tasks": 5, "jobs": 3, "replicas": 1, "reduces": 0, "slots": 1})
     (breach,) = Check.of("dl", tried, "job-times", certify=[]).planned().run().breaches
     assert breach.message.startswith("the reference is not proved: ")
