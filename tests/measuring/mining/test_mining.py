@@ -212,6 +212,7 @@ def test_another_family_and_parameters() -> None:
         ({"component": "speed"}, "no component"),
         ({"worst": "absolute", "problem": "latency", "heuristic": "labl"}, "makespan and work"),
         ({"most_tasks": True}, "most_tasks=True: give a whole number"),
+        ({"family": "latncy"}, 'no family "latncy"'),
         ({"family": "lsap", "family_parameters": {"speed": 2}}, 'no parameter "speed"'),
         ({"family": "min-cost-flow"}, "draws flow networks"),
         ({"problem": "utility", "heuristic": "ras", "family": "latency"}, "no instance of family latency can be posed"),
@@ -248,36 +249,28 @@ def test_bug_a_greedy_rule_was_not_refuted(sizes: dict[str, int], budget: int, g
     assert gap > 1 or (len(found.instance().workload), len(found.instance().cluster)) == (3, 3)
 
 
+#: Heuristics, and the claim that everything is optimal, as a truth and as a number.
 PLACER = """
+import time
+
 def place(problem, rng):
     "Each task on the next node, from the last one on."
     nodes = problem.instance.cluster.node_ids
     return [nodes[-1 - at % len(nodes)] for at in range(len(problem.tasks))]
 
-
 def raising(problem, rng):
-    "Nothing."
     raise ValueError("no")
 
-
 def claim(report):
-    "Everything is optimal."
     return report.absolute_gap[0] == 0
 
-
 def slack(report):
-    "The same as a number."
     return -report.absolute_gap[0]
 
-
 def hanging(problem, rng):
-    "Nothing, for ever."
-    import time
     time.sleep(1000)
 
-
 def sometimes(problem, rng):
-    "Nothing in some runs; else each task on the last node."
     if rng.integers(4) == 1:
         raise ValueError("not now")
     return place(problem, rng)
