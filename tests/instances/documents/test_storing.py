@@ -19,41 +19,13 @@ from optsched.instances.documents.storing import GrowingFile, write_whole
 from optsched.instances.files import from_document, load, save, to_document
 
 
-def changed_archive(rng: random.Random, document: dict[str, Any], path: Path) -> None:
-    """An archive in which a column is missing, new, doubled, of another type or shape, or pickled."""
-    save(from_document(document), path)
-    with np.load(path) as archive:
-        arrays = dict(archive)
-    name = rng.choice(sorted(arrays))
-    values = arrays[name]
-    strange: list[Any] = [
-        *(np.array([{"a": 1}, None]), values[:-1], values[:, None], np.float64(3), values.astype("S3"), np.zeros(0)),
-        *(np.full(values.shape, np.nan), np.full(values.shape, -7), np.full(values.shape, 2**62), np.array([1 + 2j])),
-        *(np.full(values.shape, np.inf), np.array(["2026-11-21"], dtype="M8[D]"), np.full(values.shape, b"\xff\xfe")),
-        *(np.full(values.shape, 2**64 - 1, dtype=np.uint64), values.astype(">U3"), np.zeros(values.shape, dtype="S0")),
-        np.zeros(values.shape, dtype=[("a", "i4")]),
-    ]
-    how = rng.randrange(5)
-    if how == 0:
-        del arrays[name]
-    elif how == 1:
-        arrays[rng.choice(["tasks.colour", "nodes", "../x", "tasks.demand.", "nodes.capacity.\n"])] = values
-    else:
-        arrays[name] = rng.choice(strange)
-    with path.open("wb") as file:
-        np.savez(file, **arrays)
-
-
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_mutants_of_archives(tmp_path: Path) -> None:
-    """Tests that changed columns and changed bytes of archives load or are refused."""
+    """Tests that archives of which bytes are changed load or are refused."""
     path = tmp_path / "mutant.npz"
-    for seed in range(30):
+    for seed in range(60):
         rng = random.Random(seed)
-        document = rng.choice([FULL, FULL, NETWORK])
-        changed_archive(rng, document, path)
-        outcome(path)
-        save(from_document(document), path)
+        save(from_document(rng.choice([FULL, NETWORK])), path)
         path.write_bytes(changed_bytes(rng, path.read_bytes()))
         outcome(path)
 
