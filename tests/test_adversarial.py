@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from replica_instances import small
 
 from optsched.certificates import certify
 from optsched.core.errors import InputError, SolverDisagreement, TooLarge, UsageError
-from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.results import Certificate, Proof, Solution, Termination
 from optsched.measuring.gaps import Reference, gap
 from optsched.problems import FairLsap, Flow, Latency, Lsap, problem
@@ -21,7 +22,7 @@ from optsched.solvers.profiles import Profile, load_profile
 
 def _latency() -> tuple[Latency, Solution]:
     """Two tasks whose blocks are on the first of two servers, and the proved optimum (2, 2)."""
-    posed = Latency(Instance(Cluster(["a", "b"]), Workload(["t", "u"], replicas=Ragged.from_rows([[0], [0]]))))
+    posed = Latency(small([[0], [0]]))
     return posed, solve(posed)
 
 
@@ -63,18 +64,18 @@ def test_a_parameter_may_have_any_name_and_still_be_unknown(name: str) -> None:
 @pytest.mark.parametrize(("kind", "nodes"), [(Lsap, 4), (Lsap, 0), (Latency, 1)])
 def test_enumeration_of_many_tasks_is_refused(kind: type[Lsap] | type[Latency], nodes: int) -> None:
     """Tests that neither the number of ways (too long to print) nor the depth of the recursion ends in a traceback."""
-    instance = Instance(Cluster([f"n{n}" for n in range(nodes)]), Workload([f"t{t}" for t in range(20_000)]))
+    instance = small([[]] * 20_000, [1] * nodes)
     with pytest.raises(TooLarge, match="brute-force"):
         solve(kind(instance), route="brute-force")
 
 
 def _flow(rate: float = 3.0, rate_out: float = 85.0, **parameters: Any) -> Flow:
     cluster = Cluster(["a", "b"], rate_out=[rate_out] * 2, rate_in=[85.0] * 2)
-    workload = Workload(["t", "u"], replicas=Ragged.from_rows([[0], [0]]), rate_in=[rate] * 2)
-    return Flow(Instance.initial(cluster, workload, out_in_use=[1.0] * 2, running_rates=RUNNING), **parameters)
-
-
-RUNNING = Ragged.from_rows([[3.0], []], float)
+    workload = small([[0], [0]], rate_in=[rate] * 2).workload
+    return Flow(
+        Instance.initial(cluster, workload, out_in_use=[1.0] * 2, running_rates=Ragged.from_rows([[3.0], []], float)),
+        **parameters,
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,14 +97,8 @@ def test_costs_beyond_int64_are_refused(columns: dict[str, Any]) -> None:
 
 def test_costs_beyond_a_double_are_refused() -> None:
     """Tests that the overflow cost of the smallest share that a double can hold is refused, not a traceback."""
-    workload = Workload(
-        ["t"],
-        job=[0],
-        job_ids=["j"],
-        job_group=[0],
-        group_ids=["g", "h"],
-        group_weight=[5e-324, 1],
-    )
+    groups = {"job_group": [0], "group_ids": ["g", "h"], "group_weight": [5e-324, 1]}
+    workload = Workload(["t"], job=[0], job_ids=["j"], **groups)
     instance = Instance.initial(Cluster(["a"]), workload, group_running_tasks=[3, 3])
     with pytest.raises(InputError, match="costs may total too much"):
         FairLsap(instance)
@@ -114,9 +109,7 @@ def test_costs_beyond_a_double_are_refused() -> None:
 def test_slots_without_end(route: str, levels: tuple[int, int, int]) -> None:
     """Tests that time and memory grow with the tasks, however many slots the nodes have."""
     cluster = Cluster(["a", "b", "c"], slots=[2**53, 2**53, 1], rack=[0, -1, 0], rack_ids=["r"])
-    posed = Lsap(
-        Instance(cluster, Workload(["t", "u", "v"], replicas=Ragged.from_rows([[0], [2], [2]]))), levels=levels
-    )
+    posed = Lsap(Instance(cluster, small([[0], [2], [2]]).workload), levels=levels)
     solution = solve(posed, route=route)
     assert solution.objective == (1,)
     assert certify(posed, solution).valid
@@ -125,24 +118,18 @@ def test_slots_without_end(route: str, levels: tuple[int, int, int]) -> None:
 @pytest.mark.parametrize("load", [10**6, 2**52])
 def test_room_without_end(load: int) -> None:
     """Tests that the work that fits on idle servers beside a very loaded one costs no memory."""
-    cluster = Cluster(["a", "b", "c"])
-    workload = Workload(["t", "u", "v"], replicas=Ragged.from_rows([[0], [0], []]))
-    posed = Latency(Instance(cluster, workload, State.initial(cluster, workload, load=[load, 0, 0])))
+    posed = Latency(small([[0], [0], []], loads=[load, 0, 0]))
     assert frontier(posed).values == [(6, 9), (load + 1, 7), (load + 2, 5)]
 
 
 @pytest.mark.parametrize("route", ["search", "arrays", "pyomo"])
 def test_large_weights_do_not_slow_the_search(route: str) -> None:
     """Tests that the search over limits takes steps that fit the weights, not a program for every unit."""
-    workload = Workload(list("tuvwx"), replicas=Ragged.from_rows([[0], [0], [2], [0, 2], [0, 1]]))
-    cluster = Cluster(["a", "b", "c"])
-    state = State.initial(cluster, workload, load=[0, 1, 3])
-    small = solve(Latency(Instance(cluster, workload, state), w_loc=2, w_rem=5)).objective
-    assert small is not None
-    state = State.initial(cluster, workload, load=[0, 10**5, 3 * 10**5])
-    posed = Latency(Instance(cluster, workload, state), w_loc=2 * 10**5, w_rem=5 * 10**5)
+    rows = [[0], [0], [2], [0, 2], [0, 1]]
+    least = solve(Latency(small(rows, [1] * 3, [0, 1, 3]), w_loc=2, w_rem=5)).objective
+    posed = Latency(small(rows, [1] * 3, [0, 10**5, 3 * 10**5]), w_loc=2 * 10**5, w_rem=5 * 10**5)
     solution = solve(posed, route=route)
-    assert solution.objective == tuple(value * 10**5 for value in small)
+    assert solution.objective == tuple(value * 10**5 for value in least)
     assert certify(posed, solution).valid
 
 
@@ -155,10 +142,8 @@ def test_a_word_is_not_passed_on_as_a_proof() -> None:
         nodes = np.array([0, 0, 1, 2])  # counting would allow one remote task
         return replace(known, nodes=nodes, remote=2, remote_bound=2, feasible=True, proof=Proof.SOLVER)
 
-    workload = Workload(list("tuvw"), replicas=Ragged.from_rows([[0], [0], [0], [0]]))
-    search = LatencySearch(
-        Latency(Instance(Cluster(["a", "b", "c"]), workload)), load_profile("exact"), decide, shortcuts=False
-    )
+    posed = Latency(small([[0]] * 4, [1] * 3))
+    search = LatencySearch(posed, load_profile("exact"), decide=decide, shortcuts=False)
     first, second = search.frontier()[0]
     assert (first.objective, second.objective) == ((3, 8), (4, 4))
     assert [proof.kind for proof in first.certificates] == [Proof.COMBINATORIAL, Proof.SOLVER]
@@ -171,9 +156,9 @@ def test_a_reference_of_another_problem_is_refused() -> None:
     other = Latency(posed.instance, w_rem=5)
     for reference in (solution, Reference(posed), Reference(Lsap(posed.instance))):
         with pytest.raises(UsageError, match="the reference is of"):
-            gap(other, lambda problem, rng: ["a", "a"], reference=reference)
+            gap(other, lambda problem, rng: ["n0", "n0"], reference=reference)
     spelled = replace(solution, parameters={"w_rem": "3"})
-    assert gap(Latency(posed.instance), lambda problem, rng: ["a", "a"], reference=spelled).absolute_gap == (0, 0)
+    assert gap(Latency(posed.instance), lambda problem, rng: ["n0", "n0"], reference=spelled).absolute_gap == (0, 0)
 
 
 def test_a_claim_that_the_start_refutes_is_a_disagreement() -> None:
@@ -193,6 +178,6 @@ def test_a_claim_that_the_start_refutes_is_a_disagreement() -> None:
 
 def test_a_dense_table_that_cannot_fit_is_refused_at_once() -> None:
     """Tests that the table of all pairs is not built first."""
-    instance = Instance(Cluster([f"n{n}" for n in range(10**5)]), Workload([f"t{t}" for t in range(10**5)]))
+    instance = small([[]] * 10**5)
     with pytest.raises(TooLarge, match='route "dense" would have a matrix of 100,000 tasks x 100,000 slots'):
         solve(Lsap(instance), route="dense")
