@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from functools import partial
 from typing import Any
 
@@ -12,6 +11,7 @@ import strategies
 from optsched.core.instance import Cluster, Instance, Pairs, Workload
 from optsched.core.results import Value
 from optsched.problems import GeneralizedAssignment
+from optsched.searches.enumeration import best_placement
 
 
 def posed(
@@ -39,12 +39,8 @@ ODD = posed([[0, 3], [0, 3], [0, 3]], {"weight": [[2, 0], [2, 0], [2, 0]]}, {"we
 
 def enumerated(problem: GeneralizedAssignment) -> Value | None:
     """The optimum by trying every placement, None without a feasible one."""
-    nodes, tasks = len(problem.instance.cluster), len(problem.tasks)
-    placements = (
-        problem.placement(np.array(nodes_, dtype=np.int64)) for nodes_ in itertools.product(range(nodes), repeat=tasks)
-    )
-    values = [problem.evaluate(placement) for placement in placements if not problem.violations(placement)]
-    return min(values, key=problem.minimised, default=None)
+    best = best_placement(problem)
+    return best and best[0]
 
 
 problems = partial(strategies.problems, "generalized-assignment")

@@ -15,27 +15,23 @@ from optsched.instances.generate import generate
 from optsched.problems import PROBLEMS, problem
 from optsched.routes import routes_of, solve
 
-ROOT = Path(__file__).resolve().parent.parent
+DOCS = Path(__file__).resolve().parent.parent / "docs"
 NAMES = [entry.name for entry in SHIPPED]
 
 
-def first_cells(text: str, head: str) -> list[str]:
-    """The first cell of each row of the table that begins with a line."""
-    rows = text[text.index(head) :].splitlines()[2:]
-    return [row.split("|")[1] for row in rows[: next(at for at, row in enumerate([*rows, ""]) if not row)]]
+def rows(page: str, head: str = "|") -> list[list[str]]:
+    """Cells of the table of a page that begins with a line, or of the first one, without its head."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    lines = f"\n{text}"[f"\n{text}".index(f"\n{head}") + 1 :].partition("\n\n")[0].splitlines()
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
 
 
 @pytest.mark.parametrize(
-    ("file", "head"),
-    [
-        ("docs/problems.md", "| problem | "),
-        ("docs/certificates.md", "| problem | kind of certificate | "),
-    ],
+    ("page", "head"), [("problems.md", "| problem | "), ("certificates.md", "| problem | kind of ")]
 )
-def test_tables_of_problems_are_whole(file: str, head: str) -> None:
+def test_tables_of_problems_are_whole(page: str, head: str) -> None:
     """Tests that each table of all problems has every shipped one, and no other."""
-    cells = first_cells((ROOT / file).read_text(encoding="utf-8"), head)
-    assert set(re.findall(r"`([\w-]+)`", " ".join(cells))) == set(NAMES)
+    assert set(re.findall(r"`([\w-]+)`", " ".join(row[0] for row in rows(page, head)))) == set(NAMES)
 
 
 def routes_by_text(text: str) -> dict[str, list[str]]:
@@ -59,15 +55,6 @@ def test_routes_that_solve_names() -> None:
         own = [route for route in routes if route not in ("pyomo", "pulp", "brute-force")]
         assert shown.get(entry.name, ["arrays"]) == own, entry.name
         assert ("brute-force" in routes) == (entry.name != "min-cost-flow")
-
-
-DOCS = Path(__file__).resolve().parent.parent / "docs"
-
-
-def rows(page: str) -> list[list[str]]:
-    """Cells of the first table of a page, without its head."""
-    lines = [line for line in (DOCS / page).read_text(encoding="utf-8").splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
 
 
 def test_every_scheduler_has_a_row_and_every_cell_is_filled() -> None:

@@ -140,17 +140,12 @@ def test_ctrl_c_while_it_is_written(name: str, folder: Path, monkeypatch: pytest
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="where nobody may write differs")
-@pytest.mark.parametrize(
-    "name",
-    [
-        name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough)
-        for name, (_, words) in COMMANDS.items()
-        if "OUT" in words
-    ],
-)
+@EACH
 def test_folder_that_cannot_be_written_to(name: str, folder: Path) -> None:
     """Tests that a folder where nobody may make a file is reported in one line."""
     file, words = COMMANDS[name]
+    if "OUT" not in words:
+        return
     target = f"/sys/{file}"  # not even root may
     failed = run(*(target if word == "OUT" else word for word in words))
     assert failed.exit_code == 3, failed.output
@@ -159,25 +154,19 @@ def test_folder_that_cannot_be_written_to(name: str, folder: Path) -> None:
     ]
 
 
+MINE = ["mine", "--problem", "lsap", "--heuristic", "rand", "--budget", "200", "--to", "many"]
+SPLIT = ["import", "rumen", TRACE, "--slots", "2", "--split-jobs", "many"]
+
+
 @pytest.mark.thorough
-def test_mined_files_are_whole_or_not_there(folder: Path) -> None:
-    """Tests that what is mined leaves no half of its two files on a full disk, and replaces nothing."""
-    command = ["mine", "--problem", "lsap", "--heuristic", "rand", "--budget", "200", "--to", str(folder / "mined")]
+@pytest.mark.parametrize("command", [MINE, SPLIT], ids=["mine", "import"])
+def test_many_files_are_whole_or_not_there(folder: Path, command: list[str]) -> None:
+    """Tests that a full disk leaves no half of a file in a folder of many."""
     with full_disk():
         failed = run(*command)
     assert failed.exit_code == 3, failed.output
     assert "cannot be written: File too large" in failed.stderr
-    assert not list(folder.glob("mined/*"))
-
-
-@pytest.mark.thorough
-def test_split_jobs_are_whole_or_not_there(folder: Path) -> None:
-    """Tests that of an import into a folder no file is a part."""
-    with full_disk():
-        failed = run("import", "rumen", TRACE, "--slots", "2", "--split-jobs", str(folder / "jobs"))
-    assert failed.exit_code == 3, failed.output
-    assert "cannot be written: File too large" in failed.stderr
-    assert not list(folder.glob("jobs/*"))
+    assert not list(folder.glob("many/*"))
 
 
 def test_solve_that_was_killed(folder: Path) -> None:

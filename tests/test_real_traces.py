@@ -16,10 +16,10 @@ from optsched.routes import solve
 
 TRACES = (
     "yahoo4.trace.json.gz",
+    "gridmix_wordcount2.json",
     "gridmix_2m_stream_trace.json.gz",
     "gridmix_trace_1m.json.gz",
     "gridmix_trace_3m.json.gz",
-    "gridmix_wordcount2.json",
 )
 
 
@@ -27,12 +27,12 @@ def jobs(folder: Path, trace: str) -> list[Instance]:
     """One instance a job of a trace, with the slots that Hadoop used."""
     topology = folder / "hadoop" / "yahoo4.topology.json.gz" if trace.startswith("yahoo4") else None
     imported = import_rumen(folder / "hadoop" / trace, topology=topology, slots="observed", split=True)
-    instances = [from_document(document) for document in imported.documents]
-    assert all(isinstance(instance, Instance) for instance in instances)
-    return [instance for instance in instances if isinstance(instance, Instance)]
+    return [from_document(document) for document in imported.documents]
 
 
-@pytest.mark.parametrize("trace", TRACES)
+@pytest.mark.parametrize(
+    "trace", [*TRACES[:2], *(pytest.param(each, marks=pytest.mark.thorough) for each in TRACES[2:])]
+)
 def test_routes_that_share_no_code_agree_on_every_job(real_data: Path, trace: str) -> None:
     """Tests network, SciPy's dense assignment and both models on each job, each certified, and Hadoop's own cost."""
     for instance in jobs(real_data, trace):
@@ -46,8 +46,6 @@ def test_routes_that_share_no_code_agree_on_every_job(real_data: Path, trace: st
         assert certify(posed, best).proved
         report = gap(posed, "observed", reference=Reference(posed, solution=best))
         assert report.feasible
-        assert report.absolute_gap is not None
-        assert report.absolute_gap[0] is not None
         # The slots are those that Hadoop used, so that its placement fills all of them.
         assert posed.count == len(posed.tasks) == int(posed.capacity.sum())
 
@@ -89,14 +87,11 @@ def test_yahoo4_with_a_proportional_shuffle(
         maps=maps,
     )
     instance = from_document(imported.documents[0])
-    assert isinstance(instance, Instance)
     assert instance.labels["shuffle"].startswith("assumed")
     posed = problem(name, instance)
     best = solve(posed)
     assert certify(posed, best).proved
-    assert best.objective is not None
     assert float(best.objective[0]) == pytest.approx(optimum, rel=1e-5)
     report = gap(posed, "observed", reference=Reference(posed, solution=best))
-    assert (None if report.objective is None else float(report.objective[0])) == (
-        None if hadoop is None else pytest.approx(hadoop, rel=1e-5)
-    )
+    found = report.objective and float(report.objective[0])
+    assert found == (hadoop and pytest.approx(hadoop, rel=1e-5))

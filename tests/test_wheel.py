@@ -17,7 +17,6 @@ import sysconfig
 import tarfile
 import venv
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -51,31 +50,6 @@ def wheel(built: Path) -> Path:
     """The wheel."""
     (found,) = built.glob("optsched-*.whl")
     return found
-
-
-@dataclass
-class Installed:
-    """An environment that holds the wheel, and an empty folder to work in."""
-
-    bin: Path
-    folder: Path
-
-    def __call__(self, *arguments: str) -> str:
-        return run([self.bin / arguments[0], *arguments[1:]], self.folder)
-
-
-@pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """The wheel in a fresh environment, beside the dependencies of this one."""
-    place = tmp_path_factory.mktemp("elsewhere")
-    venv.create(place / "venv", symlinks=os.name != "nt")
-    paths = sysconfig.get_paths(vars={"base": str(place / "venv"), "platbase": str(place / "venv")})
-    here = sysconfig.get_paths()
-    Path(paths["purelib"], "dependencies.pth").write_text("\n".join(sorted({here["purelib"], here["platlib"]})))
-    python = Path(paths["scripts"], "python")
-    run([sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps", wheel], place)
-    (place / "empty").mkdir()
-    return Installed(Path(paths["scripts"]), place / "empty")
 
 
 def test_wheel_carries_its_data(wheel: Path) -> None:
@@ -136,28 +110,27 @@ def test_metadata(wheel: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_installed_wheel_is_its_own(installed: Installed) -> None:
-    """Tests that the environment imports the installed wheel, not the checkout."""
-    imported = installed("python", "-c", "import optsched; print(optsched.__file__)")
-    assert Path(imported.strip()).is_relative_to(installed.bin.parent)
-
-
-@pytest.mark.thorough
-def test_installed_wheel_finds_its_data(installed: Installed) -> None:
-    """Tests that library, models, profiles and pages are found without the checkout."""
-
-    def listed(kind: str) -> set[str]:
-        return {entry["name"] for entry in json.loads(installed("optsched", "list", kind, "--format", "json"))}
-
-    assert len(listed("instances")) > 10
-    assert {"lsap", "fair-lsap", "flow", "latency"} <= listed("models")
-    assert {"exact", "quick", "ci"} <= listed("profiles")
-    assert installed("optsched", "docs", "how-to/explain").startswith("# Say why a gap is there")
-
-
-@pytest.mark.thorough
-def test_installed_wheel_computes_gaps(installed: Installed) -> None:
-    """Tests that `optsched gap` judges the shipped library: records of each problem, none beyond its reference."""
-    records = json.loads(installed("optsched", "gap", "--format", "json"))
+def test_installed_wheel_works(wheel: Path, tmp_path: Path) -> None:
+    """Tests that the wheel in a fresh environment is what is imported, finds its data, and judges its library."""
+    venv.create(tmp_path / "venv", symlinks=os.name != "nt")
+    paths = sysconfig.get_paths(vars={"base": str(tmp_path / "venv"), "platbase": str(tmp_path / "venv")})
+    here = sysconfig.get_paths()
+    Path(paths["purelib"], "dependencies.pth").write_text("\n".join(sorted({here["purelib"], here["platlib"]})))
+    bin, empty = Path(paths["scripts"]), tmp_path / "empty"
+    run(
+        [sys.executable, "-m", "pip", "--python", bin / "python", "install", "--no-index", "--no-deps", wheel], tmp_path
+    )
+    empty.mkdir()
+    imported = run([bin / "python", "-c", "import optsched; print(optsched.__file__)"], empty)
+    assert Path(imported.strip()).is_relative_to(bin.parent)
+    for kind, some in (
+        ("instances", {"papers/guo-fig2"}),
+        ("models", {"lsap", "fair-lsap", "flow", "latency"}),
+        ("profiles", {"exact", "quick", "ci"}),
+    ):
+        listed = json.loads(run([bin / "optsched", "list", kind, "--format", "json"], empty))
+        assert some <= {entry["name"] for entry in listed}
+    assert run([bin / "optsched", "docs", "how-to/explain"], empty).startswith("# Say why a gap is there")
+    records = json.loads(run([bin / "optsched", "gap", "--format", "json"], empty))
     assert {"lsap", "fair-lsap", "flow", "latency"} <= {record["problem"] for record in records}
     assert not [record for record in records if record["error"]]
