@@ -228,6 +228,7 @@ ABSENT = [
     ("simulate DAY --policy dl --schedule none/s.json", "none/s.json: cannot be written: there is no folder "),
     ("check", "optsched-check.toml: there is no such file here: name one, or write it (optsched docs uses/ci)"),
     ("check no/such.toml", "no/such.toml: cannot be read (No such file or directory): check the path"),
+    ("sweep --store . FIG", "is a folder"),
 ]
 
 
