@@ -150,16 +150,23 @@ def option(name: str, *further: str, **overrides: Any) -> Callable[[Command], Co
 
 
 class Seconds(click.FloatRange):
-    """Seconds, at least 0 or with `min_open` more: a range of click, which by itself lets nan through."""
+    """A finite number of seconds: at least 0, with `min_open` above 0; with `none` also that word, for infinity."""
 
-    def __init__(self, min_open: bool = False) -> None:
+    def __init__(self, min_open: bool = False, none: bool = False) -> None:
         super().__init__(0, min_open=min_open)
+        self._none = none
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found: float = super().convert(value, param, ctx)
-        if math.isnan(found):
-            self.fail(f"{value!r} is no number of seconds", param, ctx)
-        return found
+        if self._none and value == "none":
+            return math.inf
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = math.nan
+        if not math.isfinite(seconds) or seconds < 0 or (self.min_open and seconds == 0):
+            due = "above 0" if self.min_open else "of at least 0, nor none" if self._none else "of at least 0"
+            self.fail(f"{value!r} is no number of seconds {due}", param, ctx)
+        return seconds
 
 
 class Commands(click.Group):
@@ -197,25 +204,6 @@ def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Com
     return decorate
 
 
-def _seconds(hint: str, none: bool = False) -> Callable[[click.Context, click.Parameter, str | None], float | None]:
-    """Reads a finite number of seconds, or `none` as infinity; without `none`, 0 is refused, too."""
-
-    def read(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-        if value is None:
-            return None
-        if none and value == "none":
-            return math.inf
-        try:
-            seconds = float(value)
-        except ValueError:
-            seconds = math.nan
-        if not math.isfinite(seconds) or seconds < 0 or (seconds == 0 and not none):
-            raise click.BadParameter(f"{value!r} is no number of seconds{hint}", ctx, param)
-        return seconds
-
-    return read
-
-
 #: Seconds for each reference and each run of a heuristic, where neither the command nor the profile says.
 DEFAULT_LIMIT = 10.0
 
@@ -233,7 +221,7 @@ posed_options = _together(
     param_option,
 )
 limit_options = _together(
-    _profile, click.option("--time-limit", type=float, metavar="S", help="Seconds for each solve.")
+    _profile, click.option("--time-limit", type=Seconds(), metavar="S", help="Seconds for each solve.")
 )
 
 #: Heuristics on problems, how long for each, and where the records go.
@@ -268,7 +256,7 @@ gap_limit_options = _together(
     _profile,
     click.option(
         "--time-limit",
-        callback=_seconds(", 0 or more, and not none", none=True),
+        type=Seconds(none=True),
         metavar="S|none",
         help="Seconds for each reference, and for each run of a heuristic. By default the profile's, else "
         f"{DEFAULT_LIMIT:g}; none lifts it.",
@@ -280,7 +268,7 @@ gap_limit_options = _together(
 kill_options = _together(
     click.option(
         "--run-limit",
-        callback=_seconds(" above 0"),
+        type=Seconds(min_open=True),
         metavar="S",
         help="Kill each run of a heuristic, and each solve, after this many seconds.",
     ),

@@ -94,6 +94,7 @@ SECONDS = [
     "figure guo-2012/4b --time-limit",
     "decompose FIG --policy dl --heartbeat",
     "certify FIG --time-limit",
+    "solve FIG --problem lsap --time-limit",
 ]
 
 #: Wrong usage of every command (exit code 2), and what the one line on stderr says of it.
