@@ -127,9 +127,6 @@ def test_control_characters_and_length() -> None:
     assert brief("a" * 197) == f"<{'a' * 197}>"
 
 
-# What labels say was assumed or inferred ------------------------------------------------------------------------------
-
-
 def labelled(**labels: str) -> Instance:
     """An instance with labels."""
     return Instance(Cluster(["a"]), Workload(["t"]), labels=labels)

@@ -93,8 +93,6 @@ def test_what_is_not_known(tmp_path: Path) -> None:
     assert kind_of(b"") is kind_of(b"1 2 3") is kind_of(b"1 2 3 four") is None
 
 
-# Every command, given a file of every other kind ----------------------------------------------------------------------
-
 INSTANCES = {"instance.json", "instance.npz", "network.json", "tasks.csv"}
 
 #: Commands by the kinds that they take; `{}` is the file.

@@ -123,9 +123,6 @@ def test_enough_capacity_is_enough() -> None:
         assert results[0] == results[1]
 
 
-# Cycles of negative cost, against networkx ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_negative_cycle(seed: int) -> None:
     """Tests that a cycle is found exactly where networkx says that there is one, with costs up to 2^53, and is one."""

@@ -269,8 +269,6 @@ def test_bug_an_unknown_frontier_imported_the_routes_of_every_record(
         frontier(Lsap(three_tasks()))
 
 
-# Shipped parts in records from outside: only for a class that they know ----------------------------------------------
-
 #: What a record names beside its class, its family and its rivals.
 PARTS = ("models", "routes", "provers", "enumeration", "network", "infeasible", "unlimited", "frontier_gaps")
 PARTS += ("slots", "runner", "limit", "frontier")

@@ -120,8 +120,6 @@ def test_no_frames() -> None:
         Instance.from_frames(NODES, TASKS, jobs={})
 
 
-# Distances as an array, a frame or a graph: the same matrix from each, and one clear fault for ------------------------
-
 PLACES = ["a", "b", "c"]
 TRUE = [[0, 1, 4], [2, 0, 3], [4, 3, 0]]
 

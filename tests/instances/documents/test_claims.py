@@ -158,8 +158,6 @@ def test_bombs_and_broken_archives() -> None:
         unpacked(data[:-30], 10_000)
 
 
-# Placements and flows of files: by ids or by position, and every fault with its place ---------------------------------
-
 ON = Instance(Cluster(["a", "b"]), Workload(["t1", "t2", "t3"]))
 NETWORK = FlowNetwork(["s", "t"], tail=[0, 0], head=[1, 1], capacity=[9, 9], supply=[3, -3])
 BEFORE = Placement.of([0, 1, None])

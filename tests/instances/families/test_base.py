@@ -148,9 +148,6 @@ class TestSampling:
         assert len(in_blocks(0, 5)) == 0
 
 
-# Shuffles that a trace does not record, in proportion to what its maps put out ----------------------------------------
-
-
 def test_proportional_shuffle() -> None:
     """Tests that each reduce takes in what it does, from the maps of its job in proportion to their output."""
     shuffle = proportional_shuffle(

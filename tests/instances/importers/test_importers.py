@@ -96,8 +96,6 @@ def test_bug_readers_called_by_themselves_took_any_value(name: str) -> None:
                 getattr(import_module(module), function)("/dev/null", **{option.name: "most"})
 
 
-# Importers on files that others published, solved by two routes or more, certified, exported and read back ------------
-
 #: File: sense, and optimum as published.
 PUBLISHED = {"a05100": ("min", 1698), "c05100": ("min", 1931)}
 PUBLISHED |= {f"gap1-{number}": ("max", best) for number, best in enumerate((336, 327, 339, 341, 326))}
