@@ -104,7 +104,7 @@ def test_all_of_ten_faults() -> None:
         (document(nodes='{"id": "b", "slots": true}'), ["nodes[1].slots: expected an integer, 0 or more, got true"]),
         (document(nodes='{"id": "b", "capacity": {"cpu": -1}}'), ["nodes[1].capacity.cpu: expected a number, 0 or"]),
         (document(tasks='{"id": "u", "replicas": "n1"}'), ['tasks[1].replicas: expected a list, got "n1"']),
-        (document(tasks='{"id": "u", "size": 1e400}'), ["tasks[1].size: 1e400 is past 2^53"]),
+        (document(tasks='{"id": "u", "size": -1e400}'), ["tasks[1].size: -1e400 is past 2^53"]),
         (document(tasks='{"id": "u", "size": 9007199254740992.5}'), ["tasks[1].size: 9007199254740992.5 is past 2^53"]),
         (document(tasks='{"id": "u", "rate_in": {"c9": "x"}}'), ["tasks[1].rate_in.c9: expected a number, 0 or more"]),
         (
