@@ -105,9 +105,11 @@ def test_slots() -> None:
     assert set(slots(inferred).values()) == {3}
     assert set(slots(inferred, "idle_reduce_slots").values()) == {1}
     assert inferred["labels"]["slots"].startswith("inferred: ")
-    without = [task["id"] for task in inferred["tasks"] if "observed" not in task]
-    assert without == ["no_attempt", "nowhere", "failed", "reduce_open"]
+    nowhere = [task["id"] for task in inferred["tasks"] if "observed" not in task]
+    assert nowhere == ["no_attempt", "nowhere", "failed", "reduce_open"]
     assert "job_1: 3 of 8 maps never succeeded; kept without an observed node" in notes
+    without, _ = one("killed.trace.json", slots="inferred")  # no reduce
+    assert set(slots(without, "reduce_slots").values()) == {1}
     for number in (4, "4"):
         given, _ = one("attempts.trace.json", slots=number)
         assert [node["idle_slots"] for node in given["nodes"]] == [4] * 4
@@ -238,6 +240,7 @@ def test_racks_of_racks_in_a_trace(file: Callable[..., Path]) -> None:
     imported = import_rumen(path, DATA / "deep.topology.json")
     assert imported.notes[0] == "1 host of 3 in no known rack, so off-rack from all others"
     assert not [note for note in imported.notes if "another rack" in note]
+    assert [node["id"] for node in imported.documents[0]["nodes"]] == ["n1", "n2", "gateway"]  # by rack, then by name
 
 
 #: Maps, levels of locality under Hadoop, and the optimum of each real job.
