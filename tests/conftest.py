@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
-from browsers import browser_found
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -43,6 +44,25 @@ collect_ignore = ["data"]
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def chromium() -> str | None:
+    """Chromium: `OPTSCHED_CHROMIUM`, or the one of the system; None without any."""
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    return os.environ.get("OPTSCHED_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, alone and silent."""
+    from playwright.sync_api import sync_playwright
+
+    silent = ("disable-gpu", "disable-background-networking", "disable-component-update", "disable-sync")
+    options = [f"--{option}" for option in ("headless", "no-sandbox", *silent)]
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium(), args=options)
+        yield started
+        started.close()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Search for no cycles while tests are collected, nor ever among what was collected, which stays to the end.
@@ -65,9 +85,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     unstable = [item.nodeid for item in items if " at 0x" in item.nodeid]
     if unstable:
         raise pytest.UsageError(f"{unstable[0]}: its parameters need ids (pytest.mark.parametrize(..., ids=...))")
-    found = browser_found()
     marked = ((item, mark) for item in items if (mark := item.get_closest_marker("browser")) is not None)
-    needing = [item for item, mark in marked if not (found and all(map(find_spec, mark.args)))]
+    needing = [item for item, mark in marked if not (chromium() and all(map(find_spec, ("playwright", *mark.args))))]
     if needing:
         config.hook.pytest_deselected(items=needing)
         items[:] = [item for item in items if item not in needing]

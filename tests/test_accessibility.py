@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from browsers import OPTIONS, chromium
 from report_records import Study, record
 
 import optsched
@@ -23,17 +22,6 @@ AXE = "axe_playwright_python"
 
 #: Wide and narrow: on a phone other parts scroll.
 WIDTHS = (1280, 390)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium(), args=list(OPTIONS))
-        yield started
-        started.close()
 
 
 def found(browser: Any, pages: Iterable[Path], width: int, contrast: bool = True) -> list[str]:

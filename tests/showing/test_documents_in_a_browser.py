@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsers import OPTIONS, chromium
 from report_records import Study, record
 
 import optsched
@@ -31,17 +30,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     cells = [record(3, ran_in="lsap", reason=None, heuristic=name) for name in ("dl", "fair")]
     write_report([study, Study([*hostile, *cells])], folder / "report.html")
     return Path(folder, "report.html").as_uri()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium(), args=list(OPTIONS))
-        yield started
-        started.close()
 
 
 @pytest.fixture
