@@ -50,11 +50,6 @@ def timed() -> Any:
     return optsched.problem("makespan", "examples/order-of-jobs")
 
 
-def swept(folder: Path) -> optsched.Sweep:
-    """A small sweep."""
-    return optsched.sweep(folder / "a.sqlite", "papers/guo-fig2", "lsap", "dl")
-
-
 #: What makes one of each kind; those that a public function returns, and those that users hold besides.
 MADE: dict[type, Callable[[Path], Any]] = {
     optsched.Certificate: lambda folder: optsched.solve(lsap()).certificates[0],
@@ -75,7 +70,7 @@ MADE: dict[type, Callable[[Path], Any]] = {
     optsched.Simulation: lambda folder: optsched.simulate(timed().instance, "fair"),
     optsched.Solution: lambda folder: optsched.solve(lsap()),
     optsched.State: lambda folder: timed().instance.state,
-    optsched.Sweep: swept,
+    optsched.Sweep: lambda folder: optsched.sweep(folder / "a.sqlite", "papers/guo-fig2", "lsap", "dl"),
     optsched.Termination: lambda folder: optsched.Termination.OPTIMAL,
     optsched.UsageError: lambda folder: optsched.UsageError("no"),
     BaseProblem: lambda folder: lsap(),

@@ -21,29 +21,22 @@ from optsched.routes import routes_of, solve
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 
 
-_Status = highspy.HighsModelStatus
+#: What the status is called instead.
+STATUSES = [
+    getattr(highspy.HighsModelStatus, f"k{name}")
+    for name in ("Optimal", "Infeasible", "Unbounded", "TimeLimit", "Unknown", "UnboundedOrInfeasible")
+]
 
 
-def _values(rng: np.random.Generator, solution: Any, what: str) -> None:
-    """Alter what is held of one kind (`col_value`, `row_dual`): one entry, all of them, or their number."""
-    values = list(getattr(solution, what))
-    way = rng.integers(10)
-    if not values:
-        values = [1.0]
-    elif way < 6:
+def _values(rng: np.random.Generator, values: list[float]) -> list[float]:
+    """The values with one entry altered, all of them, or their number."""
+    values, way = values or [1.0], rng.integers(10)
+    if way < 6:
         position = int(rng.integers(len(values)))
-        values[position] = [values[position] + 1, values[position] - 1, np.nan, np.inf, 1e300, values[position] + 0.5][
-            way
-        ]
-    elif way == 6:
-        values = values[::-1]
-    elif way == 7:
-        values = [0.0] * len(values)
-    elif way == 8:
-        values = values[:-1]
-    else:
-        values = [*values, 1.0]
-    setattr(solution, what, values)
+        one = values[position]
+        values[position] = [one + 1, one - 1, np.nan, np.inf, 1e300, one + 0.5][way]
+        return values
+    return {6: values[::-1], 7: [0.0] * len(values), 8: values[:-1], 9: [*values, 1.0]}[int(way)]
 
 
 #: What may be altered.
@@ -75,7 +68,7 @@ def lying(lie: str, seed: int, often: float) -> Iterator[list[str]]:
             return held
         names = ("col_value", "col_dual", "row_value", "row_dual", "dual_valid", "value_valid")
         copy = SimpleNamespace(**{name: getattr(held, name) for name in names})
-        _values(draw, copy, lie)
+        setattr(copy, lie, _values(draw, list(getattr(held, lie))))
         return copy
 
     def info(self: Any) -> Any:
@@ -95,19 +88,8 @@ def lying(lie: str, seed: int, often: float) -> Iterator[list[str]]:
         return copy
 
     def status(self: Any) -> Any:
-        held = kept["getModelStatus"](self)
-        draw = lies(self, "status")
-        if draw is None:
-            return held
-        others = (
-            _Status.kOptimal,
-            _Status.kInfeasible,
-            _Status.kUnbounded,
-            _Status.kTimeLimit,
-            _Status.kUnknown,
-            _Status.kUnboundedOrInfeasible,
-        )
-        return others[int(draw.integers(len(others)))]
+        held, draw = kept["getModelStatus"](self), lies(self, "status")
+        return held if draw is None else STATUSES[int(draw.integers(len(STATUSES)))]
 
     altered = {"getSolution": solution, "getInfo": info, "getModelStatus": status, "run": run}
     try:

@@ -1,16 +1,23 @@
-"""What README and docs show in Python, as a type checker sees it: mypy --strict, but that functions need no types."""
+"""What a type checker sees: README and docs (mypy --strict, but that functions need no types), and lists of modules.
+
+mypy holds every module of models and routes that the registry names against what such a module must have.
+"""
 
 from __future__ import annotations
 
+import ast
 import doctest
+import inspect
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from pages import FENCED, PAGES, ROOT, borrowed, steps
 
-from optsched.core.registry import SHIPPED
+from optsched import models, routes
+from optsched.core.registry import SHIPPED, records
 
 #: A session gives a name another value; and a user's own functions may be without types.
 FLAGS = (
@@ -67,3 +74,33 @@ def test_names_tell_classes(tmp_path: Path, cache: Path) -> None:
     assert told(tmp_path, cache).startswith("Success")
     (tmp_path / "posed.py").write_text("\n".join([*lines, 'optsched.generate("lsap", 1).clusters']), encoding="utf-8")
     assert 'has no attribute "clusters"' in told(tmp_path, cache)
+
+
+def listed(package: ModuleType) -> dict[str, list[str]]:
+    """The names in each list that the package assigns for the type checker alone."""
+    tree = ast.parse(inspect.getsource(package))
+    blocks = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    assigned = (node for block in blocks for node in block.body if isinstance(node, ast.AnnAssign))
+    found = {}
+    for node in assigned:
+        assert isinstance(node.value, ast.List)  # of a tuple mypy says only that one of its modules does not fit
+        names = [ast.unparse(entry) for entry in node.value.elts]
+        assert len(set(names)) == len(names), "a module is named twice"
+        found[ast.unparse(node.target)] = names
+    return found
+
+
+def test_every_module_of_models_is_checked() -> None:
+    """Tests that mypy sees each module of models, and those of problems with a second program as such."""
+    own = {entry.models: entry for entry in records().values() if (entry.models or "").startswith("optsched.")}
+    found = listed(models)
+    assert {f"optsched.models.{name}" for names in found.values() for name in names} == set(filter(None, own))
+    limited = {f"optsched.models.{name}" for name in found["_LIMITED"]}
+    assert limited == {path for path, entry in own.items() if entry.limit is not None}
+
+
+def test_every_module_of_routes_is_checked() -> None:
+    """Tests that mypy sees each module of routes."""
+    own = {entry.routes for entry in records().values() if (entry.routes or "").startswith("optsched.")}
+    every = set().union(*listed(routes).values())
+    assert {f"optsched.routes.{name}" for name in every} == own | {"optsched.routes.base"}
