@@ -14,12 +14,9 @@ from optsched.instances.importers import Imported
 
 DIMACS = "c a comment\np min 3 3\nn 1 4\nn 3 -4\n\na 1 2 0 4 2\na 1 2 1 3 -5\na 2 3 0 5 08\n"
 
-
 GAP = "2 3\n 4 5 6\n 7 8 9\n 1 1 2\n 2 1 1\n 3 2\n"
 
-
 ASSIGN = "2\n 4 1\n 2 3\n"
-
 
 SLS = (
     '{"job.id": "j1", "job.start.ms": 1000, "job.queue.name": "q1", "job.tasks": ['
@@ -30,15 +27,12 @@ SLS = (
     '{"container.host": "/r1/h1", "container.start.ms": 4000, "container.end.ms": 6000, "container.type": "reduce"}]}\n'
 )
 
-
 NODES = '{"rack": "r1", "nodes": [{"node": "h1", "memory-mb": 2048, "vcores": 6}, {"node": "h2"}]}\n'
-
 
 QUEUES = (
     '<?xml version="1.0"?><allocations><queue name="q1"><weight>0.25</weight>'
     '<queue name="inner"><weight>3</weight></queue></queue><pool name="q2"/></allocations>'
 )
-
 
 SWIM = "job0\t5\t5\t200000000\t1000000\t0\njob1\t9\t4\t0\t0\t7\njob2\t9\t0\t0\t0\t0\n"
 

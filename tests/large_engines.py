@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,17 +31,10 @@ KERNELS = "optsched.solvers.kernels"
 _grow = cache(lambda: compiled.compiled(matching.grow))
 
 
-class Used:
-    """How often an engine took loops to run."""
-
-    def __init__(self) -> None:
-        self.number = 0
-
-
 class _Counting(ModuleType):
     """A module of loops that counts how often somebody takes something of it."""
 
-    def __init__(self, module: ModuleType, used: Used) -> None:
+    def __init__(self, module: ModuleType, used: Any) -> None:
         super().__init__(module.__name__)
         self.__dict__.update(_module=module, _used=used)
 
@@ -70,12 +63,12 @@ def force(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def large_engines(interpreted: bool) -> Iterator[Used]:
+def large_engines(interpreted: bool) -> Iterator[Any]:
     """Within this, engines for large inputs take all: compiled where numba is installed, or `interpreted`, as Python.
 
     Gives how often an engine took loops of the modules of kernels; that of plain Python is counted only.
     """
-    used = Used()
+    used = SimpleNamespace(number=0)
     with pytest.MonkeyPatch.context() as patched:
         force(patched)
         # Once its loop is compiled, a matching takes it for small inputs too: what is compiled here is not to stay.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -11,27 +13,26 @@ from optsched.core.instance import Cluster, Instance, Ragged, State, Topology, W
 @st.composite
 def nested(draw: st.DrawFn) -> Instance:
     """Nodes without tasks, in racks (one, several, none, or some nodes in none), or below one to three switches."""
-    nodes = draw(st.integers(1, 6))
-    names = [f"n{node}" for node in range(nodes)]
+    names = [f"n{node}" for node in range(draw(st.integers(1, 6)))]
+    racks: dict[str, Any] = {}
     if draw(st.booleans()):
         hops = draw(st.sampled_from([(0, 2, 4), (0.25, 0.5, 3), (0, 0, 0), (1, 1, 2), (0, 3, 3)]))
         topology = Topology("hops", hops=dict(zip(("node", "rack", "off_rack"), hops, strict=True)))
-        rack = draw(st.lists(st.integers(draw(st.sampled_from([-1, 0])), 2), min_size=nodes, max_size=nodes))
-        ids = ["r1", "r2", "r3"]
-        return Instance(Cluster(names, slots=[2] * nodes, rack=rack, rack_ids=ids, topology=topology), Workload([]))
-    # Every node is as far from the root: areas, whatever the rates of the levels are.
-    rates = [draw(st.sampled_from([1.0, 3.0, 0.5, 40.0])) for _ in range(3)]
-    depth = draw(st.integers(1, 3))
-    links: set[tuple[str, str, float]] = set()
-    for name in names:
-        below = name
-        path = "".join(str(draw(st.integers(0, 1))) for _ in range(depth))
-        for level in range(depth):
-            switch = f"s{path[: depth - 1 - level]}" if level < depth - 1 else "root"
-            links.add((below, switch, rates[level]))
-            below = switch
-    topology = Topology("links", links=tuple(sorted(links)))
-    return Instance(Cluster(names, slots=[2] * nodes, topology=topology), Workload([]))
+        of_nodes = st.integers(draw(st.sampled_from([-1, 0])), 2)
+        racks = {"rack": [draw(of_nodes) for _ in names], "rack_ids": ["r1", "r2", "r3"]}
+    else:
+        # Every node is as far from the root: areas, whatever the rates of the levels are.
+        rates = [draw(st.sampled_from([1.0, 3.0, 0.5, 40.0])) for _ in range(3)]
+        links: set[tuple[str, str, float]] = set()
+        depth = draw(st.integers(1, 3))
+        for below in names:
+            path = "".join(str(draw(st.integers(0, 1))) for _ in range(depth))
+            for level in range(depth):
+                switch = f"s{path[: depth - 1 - level]}"
+                links.add((below, switch, rates[level]))
+                below = switch
+        topology = Topology("links", links=tuple(sorted(links)))
+    return Instance(Cluster(names, slots=[2] * len(names), topology=topology, **racks), Workload([]))
 
 
 @st.composite

@@ -51,9 +51,7 @@ for name in records():
     answers[name] = {route: solved(problem, route) for route in routes_of(problem) if route not in MODELS}
     if has_frontier(problem):
         points = frontier(problem).points
-        answers[name]["frontier"] = [
-            told(problem, point.objective, point.placement, point.certificates) for point in points
-        ]
+        answers[name]["frontier"] = [told(problem, at.objective, at.placement, at.certificates) for at in points]
     if name in LARGE:
         answers[name]["large"] = solved(posed(name, LARGE[name]), None)
 print(json.dumps(answers))

@@ -84,12 +84,10 @@ def test_what_is_said_of_traces(page: Path, real_data: Path, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", ["setup-and-gap", "setup-and-test"])
 def test_commands_of_ci(name: str) -> None:
-    """Tests that the README has one command after each marker that `.ci/run` looks for, and what it says of them."""
+    """Tests that the README has one line that can be copied after each marker that `.ci/run` looks for."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.findall(rf"^<!-- ci: {name} -->\n```bash\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    assert len(found) == 1
-    assert found[0].startswith("python3 -m venv .venv && .venv/bin/pip install ")
-    assert found[0].count("\n") == 1, "one line that can be copied"
+    (found,) = re.findall(rf"^<!-- ci: {name} -->\n```bash\n(.*\n)```$", text, re.MULTILINE)
+    assert found.startswith("python3 -m venv .venv && .venv/bin/pip install ")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
