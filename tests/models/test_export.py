@@ -302,10 +302,7 @@ TRAPS: dict[str, tuple[Callable[[], Any], float | None]] = {
         -15 - 3 * 0.1234567891 - 18,
     ),
     # The row "empty" has no variable.
-    "no objective": (
-        lambda: literal({"x": (0, 4)}, {}, {"row": ({"x": 1}, ">=", 1), "empty": ({}, ">=", -1)}),
-        0,
-    ),
+    "no objective": (lambda: literal({"x": (0, 4)}, {}, {"row": ({"x": 1}, ">=", 1), "empty": ({}, ">=", -1)}), 0),
     "infeasible": (lambda: literal({"x": (0, 4)}, {"x": 1}, {"empty": ({}, ">=", 1)}), None),
     # Costs that differ in their 13th digit: PuLP writes 12.
     "many digits": (

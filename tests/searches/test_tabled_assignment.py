@@ -22,9 +22,7 @@ from optsched.problems import Lsap, problem
 from optsched.problems.assignment import AssignmentProblem
 from optsched.routes import solve
 from optsched.searches import tabled_assignment
-from optsched.searches.assignment import (
-    prices_of,
-)
+from optsched.searches.assignment import prices_of
 from optsched.searches.enumeration import best_placement
 from optsched.searches.tabled_assignment import assign_table, is_tabled, is_transported, transport_table
 from optsched.solvers.transport import assign_dense

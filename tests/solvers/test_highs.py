@@ -28,14 +28,7 @@ from optsched.problems import FairLsap, WorstGroup
 from optsched.processes.handing import handing, taking
 from optsched.routes import solve
 from optsched.solvers import highs as engine
-from optsched.solvers.highs import (
-    SMALL_MODELS,
-    Improving,
-    LinearProgram,
-    WarmProgram,
-    solve_arrays,
-    wrong_answers,
-)
+from optsched.solvers.highs import SMALL_MODELS, Improving, LinearProgram, WarmProgram, solve_arrays, wrong_answers
 from optsched.solvers.profiles import Profile, load_profile
 
 INF = np.inf

@@ -122,9 +122,7 @@ def ints(values: object) -> np.ndarray:
 def test_dense_assignment(data: st.DataObject) -> None:
     """Tests that exactly `count` tasks are placed within capacities, at the least cost of all such placements."""
     tasks, nodes = data.draw(st.integers(0, 4)), data.draw(st.integers(1, 3))
-    cost = ints(
-        [[data.draw(st.integers(-9, 9)) for _ in range(nodes)] for _ in range(tasks)],
-    ).reshape(tasks, nodes)
+    cost = ints([[data.draw(st.integers(-9, 9)) for _ in range(nodes)] for _ in range(tasks)]).reshape(tasks, nodes)
     capacity = [data.draw(st.integers(0, 3)) for _ in range(nodes)]
     count = data.draw(st.integers(0, min(tasks, sum(capacity))))
     node = assign_dense(cost, ints(capacity), count).tolist()
