@@ -15,18 +15,16 @@ from replica_instances import instance_of
 from small_problems import small_problem
 
 import optsched
-from optsched import models
+from optsched import generate, models, solve
 from optsched.core.errors import TooLarge, UsageError
 from optsched.core.placement import NetworkFlow, Placement
 from optsched.core.registry import records
 from optsched.core.results import Termination, Value
 from optsched.instances.documents.columns import to_document
 from optsched.instances.files import from_document
-from optsched.instances.generate import generate
 from optsched.models import lsap, module
 from optsched.models.base import int_of, is_whole, of_problem, whole_limit
 from optsched.problems import Flow, GeneralizedAssignment, Lsap
-from optsched.routes import solve
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import Profile
 

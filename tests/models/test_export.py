@@ -15,9 +15,8 @@ from click.testing import CliRunner
 from readers import PULP_3, add_sos, everywhere, read_by_all
 
 import optsched
-from optsched import models
+from optsched import UsageError, models
 from optsched.cli import cli
-from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.results import Sense
 from optsched.instances.library import library

@@ -11,13 +11,10 @@ import pytest
 from pyomo.repn import generate_standard_repn
 
 import optsched
-from optsched import models
-from optsched.core.errors import UsageError
+from optsched import UsageError, generate, models, solve
 from optsched.core.registry import records
-from optsched.instances.generate import generate
 from optsched.models.base import ModelSize
 from optsched.problems.base import stated
-from optsched.routes import solve
 from optsched.solvers.algebraic import solve_pyomo
 
 

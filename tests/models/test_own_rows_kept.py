@@ -16,11 +16,9 @@ import pulp
 import pyomo.environ as pyo
 import pytest
 
-from optsched import models
-from optsched.core.errors import UsageError
+from optsched import Termination, UsageError, models
 from optsched.core.placement import NetworkFlow
 from optsched.core.registry import records
-from optsched.core.results import Termination
 from optsched.models.export import about
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.testing.contract import Case, cases, columns

@@ -6,13 +6,9 @@ import pytest
 from replica_instances import FIGURE_2
 from stopping import interrupted
 
-from optsched.certificates import certify
-from optsched.core.errors import UsageError
+from optsched import Limit, Termination, UsageError, certify, generate, solve
 from optsched.core.registry import record
-from optsched.core.results import Limit, Termination
-from optsched.instances.generate import generate
 from optsched.problems import FairLsap, Lsap, problem
-from optsched.routes import solve
 from optsched.searches.assignment import AssignmentSolution
 from optsched.testing.contract import every_decision
 

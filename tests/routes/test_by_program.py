@@ -13,12 +13,10 @@ import pytest
 from worst_group_instances import ONE_SLOT, posed
 
 import optsched
-from optsched.certificates import certify
+from optsched import Limit, Proof, Termination, certify, generate
 from optsched.core.errors import OutOfTime, SolverDisagreement, TooLarge
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
-from optsched.core.results import Limit, Proof, Termination
 from optsched.instances.files import from_document
-from optsched.instances.generate import generate
 from optsched.instances.importers.rumen import import_rumen
 from optsched.problems import FlowCongestion, Lsap, WorstGroup, flow_congestion
 from optsched.routes import call, programs, solve

@@ -10,11 +10,10 @@ import pytest
 from small_problems import NAMES, small_problem
 
 import optsched
-from optsched.certificates import certify
+from optsched import certify, generate
 from optsched.core.errors import OutOfTime, UsageError
 from optsched.core.registry import records
 from optsched.core.results import Limit, Sense, Termination
-from optsched.instances.generate import generate
 from optsched.measuring.gaps import Reference, frontier_gap_fields
 from optsched.problems import AnyProblem
 from optsched.processes import Limits, contained, containing

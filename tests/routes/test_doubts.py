@@ -9,14 +9,11 @@ import numpy as np
 import pytest
 from small_problems import NAMES, small_problem
 
+from optsched import FlowNetwork, Schedule, generate, solve
 from optsched.certificates import Enumerated, certify
 from optsched.core.instance import Cluster, Instance, Workload
-from optsched.core.network import FlowNetwork
-from optsched.core.placement import Schedule
 from optsched.core.results import Certificate, Proof, Sense, Solution, Termination, Value
-from optsched.instances.generate import generate
 from optsched.problems import AnyProblem, Lsap, MinCostFlow, Problem, problem
-from optsched.routes import solve
 from optsched.routes.doubts import enumerated, examine, quick_decisions
 
 WORDS = (Proof.SOLVER, Proof.ENUMERATION)

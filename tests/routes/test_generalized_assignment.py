@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from generalized_assignment_instances import SMALL, posed
 
-from optsched.certificates import certify
+from optsched import Limit, Termination, certify
 from optsched.core.errors import OutOfTime, SolverDisagreement
 from optsched.core.instance import Cluster, Instance, Pairs, Workload
-from optsched.core.results import Limit, Termination
 from optsched.problems import GeneralizedAssignment
 from optsched.routes import generalized_assignment, solve
 from optsched.routes.generalized_assignment import ROUTES as GENERALIZED_ASSIGNMENT_ROUTES

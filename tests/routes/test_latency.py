@@ -17,12 +17,8 @@ import numpy as np
 import pytest
 from replica_instances import FIGURE_2, small
 
-from optsched.certificates import certify
-from optsched.core.errors import UsageError
-from optsched.core.results import Limit, Proof, Solution, Termination
-from optsched.instances.generate import generate
+from optsched import Limit, Proof, Solution, Termination, UsageError, bounds, certify, frontier, generate, solve
 from optsched.problems import Latency, Lsap
-from optsched.routes import bounds, frontier, solve
 from optsched.routes.call import Call
 from optsched.routes.latency import by_route, latency_search
 from optsched.searches.latency import GrowingMatchings, LatencySearch

@@ -12,9 +12,7 @@ from small_problems import pareto_front
 from stopping import interrupted
 from strategies import problems
 
-from optsched.certificates import certify
-from optsched.core.results import Limit, Proof
-from optsched.instances.generate import generate
+from optsched import Limit, Proof, certify, generate
 from optsched.problems import LsapFairness
 from optsched.routes import frontier, routes_of, solve
 from optsched.searches.lsap_fairness import CappedNetwork

@@ -10,13 +10,10 @@ import pytest
 from min_cost_flow_instances import SMALL, posed
 from stopping import interrupted
 
-from optsched.certificates import certify
+from optsched import Limit, Proof, Termination, certify, generate, load
 from optsched.core.errors import SolverDisagreement, UsageError
 from optsched.core.network import UNBOUNDED
 from optsched.core.placement import NetworkFlow, Placement
-from optsched.core.results import Limit, Proof, Termination
-from optsched.instances.files import load
-from optsched.instances.generate import generate
 from optsched.problems import MinCostFlow
 from optsched.routes import min_cost_flow, routes_of, solve
 from optsched.routes.min_cost_flow import ROUTES as MIN_COST_FLOW_ROUTES

@@ -17,10 +17,8 @@ from hypothesis import strategies as st
 from replica_instances import FIGURE_2
 from small_problems import NAMES, small_problem
 
+from optsched import Limit, Placement, Proof, UsageError
 from optsched.certificates import Enumerated, certify
-from optsched.core.errors import UsageError
-from optsched.core.placement import Placement
-from optsched.core.results import Limit, Proof
 from optsched.problems import Lsap
 from optsched.routes import frontier, routes_of, solve
 from optsched.solvers.profiles import Profile

@@ -8,9 +8,8 @@ import pytest
 from over_time import FORMS, batch, fetching, one_job
 
 import optsched
-from optsched.certificates import certify
+from optsched import Limit, Proof, Termination, certify
 from optsched.core.errors import TooLarge
-from optsched.core.results import Limit, Proof, Termination
 from optsched.problems import JobTimes, Makespan, timetable
 from optsched.routes import routes_of, schedules, solve
 from optsched.searches.schedules import ScheduleSearch

@@ -8,12 +8,11 @@ from fractions import Fraction
 import pytest
 from traffic_instances import posed
 
+from optsched import Termination, frontier, solve
 from optsched.certificates import certify, no_room_certificate
 from optsched.certificates.traffic import Cases, SlotPrices
 from optsched.core.errors import OutOfTime
-from optsched.core.results import Termination
 from optsched.problems import Traffic
-from optsched.routes import frontier, solve
 from optsched.routes.traffic import ROUTES
 
 

@@ -10,9 +10,8 @@ from agreement import check_routes
 from stopping import interrupted
 from transmission_instances import drawn, example, rich
 
-from optsched.certificates import certify
+from optsched import Limit, Proof, Termination, UsageError, certify
 from optsched.core.deadline import deadline
-from optsched.core.errors import UsageError
 from optsched.core.instance import (
     MAP,
     PENDING,
@@ -26,7 +25,6 @@ from optsched.core.instance import (
     Topology,
     Workload,
 )
-from optsched.core.results import Limit, Proof, Termination
 from optsched.heuristics.sequential import sequential
 from optsched.problems.transmission import Transmission
 from optsched.routes import call, solve

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from transmission_instances import posed
 
-from optsched.certificates import certify
+from optsched import Limit, Termination, certify, solve
 from optsched.core.errors import SolverDisagreement
-from optsched.core.results import Limit, Termination
-from optsched.routes import solve
 from optsched.solvers.answers import SolverOutcome
 from optsched.solvers.profiles import load_profile
 

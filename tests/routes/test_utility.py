@@ -7,9 +7,8 @@ from fractions import Fraction
 import pytest
 from utility_instances import posed
 
-from optsched.core.errors import UsageError
+from optsched import UsageError, solve
 from optsched.problems.base import GRID
-from optsched.routes import solve
 
 
 @pytest.mark.parametrize("route", ["thresholds", "arrays", "pyomo", "pulp"])

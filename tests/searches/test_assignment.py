@@ -14,15 +14,13 @@ from replica_instances import FIGURE_2
 from strategies import problems
 
 import optsched
+from optsched import Limit, Proof, Termination, generate, solve
 from optsched.core.errors import OptschedError, TooLarge
 from optsched.core.instance import Cluster, Instance, Ragged, Topology, Workload
 from optsched.core.placement import NONE
-from optsched.core.results import Limit, Proof, Termination
-from optsched.instances.generate import generate
 from optsched.problems import PROBLEMS, Lsap, problem
 from optsched.problems.assignment import AssignmentProblem
 from optsched.processes import limits
-from optsched.routes import solve
 from optsched.searches import assignment as transport
 from optsched.searches.assignment import (
     fill_idle_slots,

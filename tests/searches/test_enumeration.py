@@ -15,9 +15,8 @@ import utility_instances
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import schedules as oracles
-from over_time import Text, document, whole
+from over_time import Text, whole
 from replica_instances import small
-from small_problems import pareto_front
 
 import optsched
 from optsched.core.errors import TooLarge, UsageError
@@ -49,14 +48,6 @@ def test_first_of_equal_placements_is_kept() -> None:
     """Tests that of several optima the first is the answer: nodes in turn for each task in turn, waiting before all."""
     value, nodes = best_placement(Lsap(small([[0, 1], [0, 1], [0, 1]], [1, 1]))) or ((), [])
     assert (value, list(nodes)) == ((0,), [-1, 0, 1])
-
-
-def test_front_by_hand() -> None:
-    """Tests four tasks with their data on one of two servers: each of them elsewhere, at 3 instead of 1, saves time."""
-    posed = Latency(small([[0]] * 4, [1, 1]), w_rem=3)
-    assert pareto_front(posed) == [(3, 6), (4, 4)]
-    assert min(value for value, _ in judged(posed)) == (3, 6)
-    assert pareto_front(Latency(small([], [1, 1]))) == [(0, 0)]
 
 
 def test_nothing_feasible_has_no_best() -> None:
@@ -139,15 +130,6 @@ def test_orders_find_what_every_start_does() -> None:
 def test_orders_find_what_every_start_does_of_three_tasks() -> None:
     """Tests the same of three tasks."""
     expect_least(3, 30)
-
-
-def test_each_value_is_of_a_feasible_schedule() -> None:
-    """Tests that every schedule that is given is feasible and worth what is said."""
-    for seed in range(20):
-        for name in PROBLEMS:
-            problem = optsched.problem(name, from_document(document(seed)))
-            for value, (nodes, starts) in semi_active(problem):
-                assert problem.evaluate(problem.schedule(nodes, starts)) == value
 
 
 def posed(tasks: Sequence[Text], **slots: int) -> Instance:

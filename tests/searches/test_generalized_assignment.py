@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from generalized_assignment_instances import SMALL, posed
 
-from optsched.certificates import certify
+from optsched import Proof, Termination, certify, solve
 from optsched.core.deadline import deadline
 from optsched.core.errors import SolverDisagreement
-from optsched.core.results import Proof, Termination
-from optsched.routes import solve
 from optsched.searches import generalized_assignment
 from optsched.searches.generalized_assignment import improved, repaired
 from optsched.solvers.answers import OUT_OF_MEMORY

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from replica_instances import small
 from small_problems import pareto_front
 
+from optsched import frontier, generate
 from optsched.certificates import proved_bound
 from optsched.core.errors import SolverDisagreement
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.core.placement import NONE
-from optsched.core.results import Certificate, Limit, Proof, Value
-from optsched.instances.generate import generate
+from optsched.core.results import FrontierPoint, Limit, Proof, Value
 from optsched.problems import Latency
 from optsched.processes.handing import pack, unpack
-from optsched.routes import frontier
 from optsched.searches.enumeration import best_placement
 from optsched.searches.latency import (
     GrowingMatchings,
@@ -134,7 +135,7 @@ def random_problem(seed: int) -> Latency:
 @pytest.mark.parametrize("shortcuts", [True, False])
 def test_frontier_equals_enumeration(shortcuts: bool) -> None:
     """Tests frontier, optimum and order of the bounds, with and without bound and packing, and every certificate."""
-    kinds, named = set(), set()
+    named = set()
     for seed in range(30):
         posed = random_problem(seed)
         search = LatencySearch(posed, EXACT, compact_program, shortcuts=shortcuts)
@@ -144,27 +145,24 @@ def test_frontier_equals_enumeration(shortcuts: bool) -> None:
         optimum, _ = best_placement(posed)
         assert points[0].objective == optimum
         assert posed.counting_bound() <= search.flow_bound() <= optimum[0]
-        for position, point in enumerate(points):
+        for point in points:
             assert posed.evaluate(point.placement) == point.objective
-            kinds.add(point.certificate)
             named.update(name for certificate in point.certificates for name in certificate.data)
-            previous = points[position - 1].objective if position else None
-            check_certificates(posed, previous, point.objective, point.certificates)
-    assert kinds == {Proof.COMBINATORIAL}
+        check_points(posed, points)
     assert {"cover", "task_prices"} <= named
 
 
-def check_certificates(
-    posed: Latency, previous: Value | None, value: Value, certificates: tuple[Certificate, Certificate]
-) -> None:
-    """Recompute what the certificates of a point of the frontier prove."""
-    earlier, work = certificates
-    if earlier.kind is Proof.COMBINATORIAL:
+def check_points(posed: Latency, points: Sequence[FrontierPoint]) -> None:
+    """Recompute what the certificates of each point of a frontier prove."""
+    previous = None
+    for point in points:
+        (earlier, work), value = point.certificates, point.objective
+        assert (earlier.kind, work.kind) == (Proof.COMBINATORIAL, Proof.COMBINATORIAL)
         # One unit earlier nothing ends (first point), or nothing has less work than the point before.
         given = None if previous is None else (int(value[0]) - 1, 0)
         assert proved_bound(posed, earlier, given) >= (value[0] if previous is None else previous[1])
-    if work.kind is Proof.COMBINATORIAL:
         assert proved_bound(posed, work, value) == value[1]
+        previous = value
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -174,10 +172,7 @@ def test_papers_scale_is_proved_whole(seed: int) -> None:
     points, limit = LatencySearch(posed, EXACT, compact_program).frontier()
     assert limit is None
     assert points[-1].objective[1] == posed.least_work
-    values = [point.objective for point in points]
-    for position, point in enumerate(points):
-        assert point.certificate is Proof.COMBINATORIAL
-        check_certificates(posed, values[position - 1] if position else None, point.objective, point.certificates)
+    check_points(posed, points)
 
 
 def test_time_limit_holds_for_the_whole_search() -> None:
@@ -252,12 +247,9 @@ def test_hard_band_is_proved_by_name(weights: tuple[int, int]) -> None:
         )
         points, limit = LatencySearch(posed, EXACT, compact_program).frontier()
         assert limit is None
-        values = [point.objective for point in points]
-        for position, point in enumerate(points):
-            assert point.certificate is Proof.COMBINATORIAL
-            check_certificates(posed, values[position - 1] if position else None, point.objective, point.certificates)
+        check_points(posed, points)
         if seed % 15 == 0:
-            assert [point.objective for point in frontier(posed, route="pyomo").points] == values
+            assert frontier(posed, route="pyomo").values == [point.objective for point in points]
 
 
 def test_the_relaxation_alone_gives_no_word() -> None:

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from small_problems import pareto_front
 
-from optsched.core.results import Termination
-from optsched.instances.generate import generate
+from optsched import Termination, generate, solve
 from optsched.problems import Latency
 from optsched.problems.latency import LatencyPrices
-from optsched.routes import solve
 from optsched.searches.latency_program import CompactProgram
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile

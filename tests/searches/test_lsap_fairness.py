@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from lsap_fairness_instances import SMALL
 
+from optsched import generate, solve
 from optsched.core.errors import SolverDisagreement
 from optsched.core.placement import NONE
-from optsched.instances.generate import generate
 from optsched.problems import LsapFairness
-from optsched.routes import solve
 from optsched.searches.lsap_fairness import CappedNetwork
 
 

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from min_cost_flow_instances import SMALL
 
-from optsched.certificates import certify
+from optsched import Termination, certify, solve
 from optsched.core.errors import SolverDisagreement
 from optsched.core.placement import NetworkFlow
-from optsched.core.results import Termination
-from optsched.routes import solve
 from optsched.searches import min_cost_flow
 from optsched.solvers.answers import SolverOutcome
 from optsched.solvers.profiles import load_profile

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.instances.generate import generate
-from optsched.problems import problem
-from optsched.routes import solve
+from optsched import generate, problem, solve
 from optsched.searches.assignment import network_of
 from optsched.searches.transmission_stages import posed_network
 from optsched.solvers.profiles import Profile

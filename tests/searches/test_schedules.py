@@ -11,17 +11,16 @@ import numpy as np
 import pytest
 from over_time import FORMS, batch, both, crowded, fetching, one_job, proved
 
+from optsched import Certificate, Proof, bounds
 from optsched.certificates import proved_bound
 from optsched.certificates.schedules import makespan_certificate
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime
 from optsched.core.instance import MAP, Cluster, Instance, Ragged, Workload
-from optsched.core.results import Certificate, Proof
 from optsched.instances.files import from_document
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_bounds import Window, ruled_out
-from optsched.routes import bounds
 from optsched.routes.latency import latency_search
 from optsched.searches import schedules
 from optsched.searches import schedules as module

@@ -11,16 +11,13 @@ from replica_instances import FIGURE_2
 from strategies import problems
 from transmission_instances import problems as small_maps
 
-from optsched.certificates import certify
+from optsched import Limit, Proof, certify, generate, solve
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime
 from optsched.core.instance import Cluster, Instance, Ragged, Topology, Workload
 from optsched.core.placement import NONE
-from optsched.core.results import Limit, Proof
-from optsched.instances.generate import generate
 from optsched.problems import Lsap, problem
 from optsched.problems.assignment import AssignmentProblem
-from optsched.routes import solve
 from optsched.searches import tabled_assignment
 from optsched.searches.assignment import prices_of
 from optsched.searches.enumeration import best_placement

@@ -10,15 +10,13 @@ import pytest
 from stopping import clock_of_looks
 from traffic_instances import EMPTY, posed
 
+from optsched import Limit, Proof, Termination, frontier, generate, solve
 from optsched.certificates import certify, proved_bound
 from optsched.certificates.traffic import SlotPrices
 from optsched.core.deadline import deadline
 from optsched.core.errors import SolverDisagreement
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
-from optsched.core.results import Limit, Proof, Termination
-from optsched.instances.generate import generate
 from optsched.problems import Traffic
-from optsched.routes import frontier, solve
 from optsched.routes.traffic import traffic_search
 from optsched.searches import traffic
 from optsched.solvers import highs

@@ -12,15 +12,12 @@ from agreement import check_routes
 from stopping import clock_of_looks
 from transmission_instances import drawn, enlarged, example, rich
 
-from optsched.certificates import certify
+from optsched import InputError, Limit, Termination, certify, solve
 from optsched.core.deadline import deadline
-from optsched.core.errors import InputError
 from optsched.core.instance import Ragged, Topology
-from optsched.core.results import Limit, Termination
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import ReduceBounds
 from optsched.problems.transmission_maps import TransmissionMaps
-from optsched.routes import solve
 from optsched.searches import transmission
 from optsched.searches.transmission import FirstPlacements, Incumbent, Searched, TransmissionSearch
 from optsched.solvers.profiles import Profile

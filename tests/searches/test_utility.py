@@ -6,11 +6,8 @@ import pytest
 from stopping import interrupted
 from utility_instances import posed
 
-from optsched.certificates import certify
-from optsched.core.results import Limit, Proof, Termination
-from optsched.instances.generate import generate
+from optsched import Limit, Proof, Termination, certify, generate, solve
 from optsched.problems import Utility
-from optsched.routes import solve
 from optsched.searches import utility as engine
 
 

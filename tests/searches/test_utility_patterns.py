@@ -9,17 +9,14 @@ import pytest
 from hypothesis import given, settings
 from utility_instances import SWAPS, posed, problems
 
-from optsched.certificates import certify
+from optsched import Limit, Proof, certify, generate, solve
 from optsched.core.errors import OutOfTime, SolverDisagreement
-from optsched.core.results import Limit, Proof
-from optsched.instances.generate import generate
 from optsched.problems import Utility
 from optsched.problems.base import GRID
 from optsched.problems.knapsack import knapsack_bounds
 from optsched.problems.utility_program import Hosts, Items, TaskPrices, maximal_patterns
-from optsched.routes import solve
 from optsched.searches import utility_patterns
-from optsched.searches.enumeration import best_placement, judged
+from optsched.searches.enumeration import best_placement
 from optsched.searches.utility import UtilitySearch
 from optsched.searches.utility_patterns import Packing, Patterns, best_patterns, most_utilisation, vary
 from optsched.solvers.profiles import Profile, load_profile
@@ -149,31 +146,6 @@ def test_too_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not utility_patterns.is_too_large(problem)
     monkeypatch.setattr(utility_patterns, "MOST_COLUMNS", columns - 1)
     assert utility_patterns.is_too_large(problem)
-
-
-@pytest.mark.parametrize("reduces", ["free", "fixed"])
-def test_counts_are_those_of_the_placement(reduces: str) -> None:
-    """Tests counts by tracker of a placement and back; fixed reduces are not counted, but come back."""
-    job = {"maps": 2, "reduces": 1, "map": {"cpu": 1}, "reduce": {"cpu": 2}}
-    problem = posed({"cpu": [4, 2]}, [job, {"maps": 1, "map": {"cpu": 1}}], reduces=reduces)
-    best = solve(problem).decision
-    counts = problem.items_on(best)
-    assert counts[:2].sum(axis=1).tolist() == [2, 1]
-    assert counts[2:].sum() == (reduces == "free")
-    again = problem.placed(counts)
-    assert problem.evaluate(again) == problem.evaluate(best)
-
-
-@given(problems(tasks=5, nodes=2, reduces="free"))
-@settings(max_examples=25)
-def test_utilisation_against_enumeration(problem: Utility) -> None:
-    """Tests the most utilisation of counts with which no job is worth less than the lowest that any placement has."""
-    hosts = problem.posing.hosts
-    outcome, counts = utility_patterns.solve_packing(problem, hosts, problem.lowest_units, Profile("exact"), True)
-    values = [value for value, _ in judged(problem)]
-    assert outcome.objective == pytest.approx(min(float(use) for _, use in values) * GRID, abs=1e-3)
-    found = problem.placed(counts)
-    assert problem.minimised(problem.evaluate(found))[1] == min(use for _, use in values)
 
 
 @given(problems())

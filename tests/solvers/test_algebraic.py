@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from pyomo.common.collections import ComponentMap
 from readers import PULP_3, add_sos
 
-from optsched.core.errors import UsageError
-from optsched.core.results import Limit, Termination
+from optsched import Limit, Termination, UsageError
 from optsched.solvers.algebraic import injective_names, solve_pulp, solve_pyomo
 from optsched.solvers.profiles import Profile
 

@@ -19,14 +19,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from optsched import Limit, Termination, generate, solve
 from optsched.core.deadline import deadline, remaining
 from optsched.core.errors import InputError, OutOfTime, SolverDisagreement, UsageError
-from optsched.core.results import Limit, Termination
 from optsched.instances.files import from_document
-from optsched.instances.generate import generate
 from optsched.problems import FairLsap, WorstGroup
 from optsched.processes.handing import handing, taking
-from optsched.routes import solve
 from optsched.solvers import highs as engine
 from optsched.solvers.highs import SMALL_MODELS, Improving, LinearProgram, WarmProgram, solve_arrays, wrong_answers
 from optsched.solvers.profiles import Profile, load_profile

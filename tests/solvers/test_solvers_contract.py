@@ -17,8 +17,7 @@ import pytest
 import scipy.sparse as sp
 from pyomo.common.collections import ComponentMap
 
-from optsched.core.errors import UsageError
-from optsched.core.results import Limit, Termination
+from optsched import Limit, Termination, UsageError
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.answers import SolverOutcome
 from optsched.solvers.highs import SMALL_MODELS, LinearProgram, solve_arrays
