@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +32,7 @@ from optsched.searches.assignment import (
 from optsched.searches.tabled_assignment import is_tabled
 from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
 from optsched.solvers.profiles import Profile
+from optsched.testing.contract import every_decision
 
 ENGINES = ("network", "arrays", "network-simplex", "dense")
 
@@ -164,30 +164,25 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 @pytest.mark.parametrize(("name", "sizes", "parameters"), CASES)
 def test_fewest_moves(name: str, sizes: dict[str, Any], parameters: dict[str, Any], seed: int) -> None:
     """Tests that it is an optimum, and that none moves fewer tasks."""
-    instance = optsched.generate(name, seed, **sizes)
-    problem = PROBLEMS[name](instance, **parameters)
+    problem = PROBLEMS[name](generate(name, seed, **sizes), **parameters)
     solution = solve(problem)
     there = problem.nodes_of(solution.decision)
-    every = [
-        nodes
-        for nodes in itertools.product(range(NONE, len(instance.cluster)), repeat=len(problem.tasks))
-        if not problem.violations(problem.placement(nodes))
-    ]
+    every = [problem.nodes_of(held) for held in every_decision(problem) if not problem.violations(held)]
 
     def placed(nodes: Any) -> Any:
         """The value, and what an optimum of several components keeps: how many tasks of each pool are placed."""
-        pools = np.bincount(problem.pool[np.asarray(nodes) != NONE], minlength=len(problem.pools)).tolist()
+        pools = np.bincount(problem.pool[nodes != NONE], minlength=len(problem.pools)).tolist()
         return problem.evaluate(problem.placement(nodes)), pools if len(problem.components) > 1 else None
 
     optima = [nodes for nodes in every if placed(nodes) == placed(there)]
-    here = np.array(every[np.random.default_rng(seed).integers(len(every))])
+    here = every[np.random.default_rng(seed).integers(len(every))]
     found = nearest_optimum(problem, here, there)
     assert placed(found) == placed(there)
     classes = problem.classes().of_task
 
     def moved(nodes: Any) -> int:
         """How many tasks move, where those of a class may be swapped."""
-        pairs = [sorted(zip(classes.tolist(), np.asarray(part).tolist(), strict=True)) for part in (here, nodes)]
+        pairs = [list(zip(classes.tolist(), part.tolist(), strict=True)) for part in (here, nodes)]
         kept = sum(min(pairs[0].count(pair), pairs[1].count(pair)) for pair in set(pairs[0]) if pair[1] != NONE)
         return int((here != NONE).sum()) - kept
 

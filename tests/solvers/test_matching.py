@@ -61,13 +61,6 @@ def test_b_matching_of_huge_capacities() -> None:
     assert (matching.size, matching.task_cover.tolist(), matching.node_cover.tolist()) == (2, [True, True], [False])
 
 
-def test_b_matching_is_deep() -> None:
-    """Tests a chain of 50,000 tasks, whose only augmenting path is as long."""
-    tasks = 50_000
-    indptr, indices = np.arange(0, 2 * tasks + 1, 2), np.stack([np.arange(tasks), np.arange(1, tasks + 1)], 1).ravel()
-    assert maximum_b_matching(indptr, indices, np.ones(tasks + 1, dtype=np.int64)).size == tasks
-
-
 @pytest.mark.parametrize("capacity", [[], [-1]])
 def test_b_matching_of_wrong_capacities(capacity: list[int]) -> None:
     """Tests that too few or negative capacities are wrong usage."""
@@ -127,6 +120,19 @@ def test_it_is_maximum_after_every_growth() -> None:
             growing = grown
         checked(empty.grown(room), accepted, room)
         assert empty.size == 0
+
+
+def test_paths_are_followed_far() -> None:
+    """Tests a path over every node: each task moves one node on, so that the last one finds room."""
+    count = 2_000
+    accepted = Ragged.from_rows([[0], *([node, node + 1] for node in range(count - 1))])
+    on = accepted.transposed(count)
+    room = np.ones(count, dtype=np.int64)
+    part = room.copy()
+    part[-1] = 0
+    first = GrowingMatching.empty(on.starts, on.values, count, 1, 5).grown(part)
+    assert first.size == count - 1
+    checked(first.grown(room), accepted, room)
 
 
 def test_deadline_holds_within() -> None:
