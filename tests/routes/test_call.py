@@ -10,21 +10,18 @@ from dataclasses import replace
 from typing import Any
 
 import generalized_assignment_instances as generalized
-import numpy as np
 import pytest
-from replica_instances import FIGURE_2
 from stopping import interrupted
 
 import optsched
 from optsched import Certificate, Limit, Proof, Solution, Termination, certify, generate
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime, SolverDisagreement, TooLarge
-from optsched.core.instance import Cluster, Instance, Pairs, Workload
-from optsched.problems import Lsap, problem
+from optsched.problems import problem
 from optsched.processes.handing import handing, to
 from optsched.routes import call as call_module
 from optsched.routes import generalized_assignment, latency, solve
-from optsched.routes.call import Call, proved, solver_of
+from optsched.routes.call import Call, proved
 from optsched.solvers.answers import INTERRUPTED
 from optsched.solvers.highs import ArraySolution, LinearProgram
 from optsched.solvers.profiles import Profile
@@ -64,36 +61,6 @@ def test_interrupt_of_a_search_for_prices_ends_it(name: str, monkeypatch: pytest
     assert (ran, solution.limit) == ([False], Limit.INTERRUPTED)
     assert solution.bound != (None,)
     assert certify(posed, solution).valid
-
-
-def test_infeasible_beside_a_feasible_start_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a solver's word that nothing fits is not believed against a placement that does."""
-    instance = Instance(
-        Cluster(["a"], capacity={"weight": np.array([5.0])}),
-        Workload(["t"], pairs=Pairs(cost=np.array([[1.0]]), demand={"weight": np.array([[2.0]])})),
-    )
-    posed = problem("generalized-assignment", instance)
-    assert solve(posed, start=["a"]).objective == (1,)
-    honest = solver_of("pyomo")
-
-    def lying(route: str) -> object:
-        return lambda *given: replace(honest(*given), status=Termination.INFEASIBLE, objective=None, bound=None)
-
-    monkeypatch.setattr("optsched.routes.call.solver_of", lying)
-    with pytest.raises(SolverDisagreement, match="but the start is"):
-        solve(posed, start=["a"], route="pyomo")
-
-
-def test_figure_of_a_solver_that_differs_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a model whose objective is not the placement's value raises SolverDisagreement."""
-    honest = solver_of("pyomo")
-
-    def lying(route: str) -> object:
-        return lambda *given: replace(honest(*given), objective=17.0)
-
-    monkeypatch.setattr("optsched.routes.call.solver_of", lying)
-    with pytest.raises(SolverDisagreement, match=r"the solver says 17\.0"):
-        solve(Lsap(FIGURE_2), route="pyomo")
 
 
 def test_bug_pyomo_printed_a_limit_among_the_data() -> None:

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from utility_instances import SWAPS, posed, problems
 
 from optsched import Limit, Proof, certify, generate, solve
-from optsched.core.errors import OutOfTime, SolverDisagreement
+from optsched.core.errors import OutOfTime
 from optsched.problems import Utility
 from optsched.problems.base import GRID
 from optsched.problems.knapsack import knapsack_bounds
-from optsched.problems.utility_program import Hosts, Items, TaskPrices, maximal_patterns
+from optsched.problems.utility_program import Items, TaskPrices, maximal_patterns
 from optsched.searches import utility_patterns
-from optsched.searches.enumeration import best_placement
+from optsched.searches.enumeration import best_placement, judged
 from optsched.searches.utility import UtilitySearch
 from optsched.searches.utility_patterns import Packing, Patterns, best_patterns, most_utilisation, vary
 from optsched.solvers.profiles import Profile, load_profile
@@ -126,18 +126,6 @@ def test_no_exact_program(monkeypatch: pytest.MonkeyPatch) -> None:
     assert certify(problem, solution).valid
 
 
-@pytest.mark.parametrize(
-    ("x", "message"), [([2.0, 0.0, 1.0], "violates capacity"), ([1.0, 0.0, 1.0], "what a job needs")]
-)
-def test_wrong_solver_is_caught(monkeypatch: pytest.MonkeyPatch, x: list[float], message: str) -> None:
-    """Tests that counts which violate a capacity, or are too few, are a disagreement, not a result."""
-    problem = posed({"cpu": [3, 4]}, [{"maps": 2, "map": {"cpu": 2}}])
-    answer = type("Answer", (), {"x": np.array(x), "outcome": None})
-    monkeypatch.setattr(utility_patterns, "solve_arrays", lambda *_: answer)
-    with pytest.raises(SolverDisagreement, match=message):
-        utility_patterns.solve_packing(problem, Hosts.of(problem, {}), GRID, load_profile("exact"), False)
-
-
 def test_too_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the columns of the single trackers alone are counted, and just as many as are allowed are taken."""
     problem = posed({"cpu": [3, 5, 3]}, [{"maps": 9, "map": {"cpu": 1}}])
@@ -146,6 +134,29 @@ def test_too_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not utility_patterns.is_too_large(problem)
     monkeypatch.setattr(utility_patterns, "MOST_COLUMNS", columns - 1)
     assert utility_patterns.is_too_large(problem)
+
+
+@pytest.mark.parametrize("reduces", ["free", "fixed"])
+def test_counts_are_those_of_the_placement(reduces: str) -> None:
+    """Tests counts by tracker of a placement and back; fixed reduces are not counted, but come back."""
+    job = {"maps": 2, "reduces": 1, "map": {"cpu": 1}, "reduce": {"cpu": 2}}
+    problem = posed({"cpu": [4, 2]}, [job, {"maps": 1, "map": {"cpu": 1}}], reduces=reduces)
+    best = solve(problem).decision
+    counts = problem.items_on(best)
+    assert counts[:2].sum(axis=1).tolist() == [2, 1]
+    assert counts[2:].sum() == (reduces == "free")
+    again = problem.placed(counts)
+    assert problem.evaluate(again) == problem.evaluate(best)
+
+
+@given(problems(tasks=5, nodes=2, reduces="free"))
+@settings(max_examples=25)
+def test_utilisation_against_enumeration(problem: Utility) -> None:
+    """Tests the most utilisation of counts with which no job is worth less than the lowest that any placement has."""
+    outcome, counts = utility_patterns.solve_packing(problem, problem.posing.hosts, problem.lowest_units, EXACT, True)
+    most = min(value[1] for value, _ in judged(problem))
+    assert outcome.objective == pytest.approx(float(most) * GRID, abs=1e-3)
+    assert problem.minimised(problem.evaluate(problem.placed(counts)))[1] == most
 
 
 @given(problems())
