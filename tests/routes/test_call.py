@@ -63,6 +63,20 @@ def test_interrupt_of_a_search_for_prices_ends_it(name: str, monkeypatch: pytest
     assert certify(posed, solution).valid
 
 
+def test_infeasible_beside_a_feasible_start_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a solver's word that nothing fits is not believed against a placement that does."""
+    posed = generalized.posed([[1]], {"weight": [[2]]}, {"weight": [5]})
+    assert solve(posed, start=["n0"]).objective == (1,)
+    honest = call_module.solver_of("pyomo")
+
+    def lying(*given: Any) -> Any:
+        return replace(honest(*given), status=Termination.INFEASIBLE, objective=None, bound=None)
+
+    monkeypatch.setattr("optsched.routes.call.solver_of", lambda route: lying)
+    with pytest.raises(SolverDisagreement, match="but the start is"):
+        solve(posed, start=["n0"], route="pyomo")
+
+
 def test_bug_pyomo_printed_a_limit_among_the_data() -> None:
     """Tests that a limit that meets Pyomo in a rule is a result: its log went to stdout, before the JSON."""
     instance = "generated/planted-flow-n8-racks3-t20-seed0"

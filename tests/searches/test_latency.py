@@ -11,6 +11,7 @@ from small_problems import pareto_front
 
 from optsched import frontier, generate
 from optsched.certificates import proved_bound
+from optsched.core.errors import SolverDisagreement
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.core.placement import NONE
 from optsched.core.results import FrontierPoint, Limit, Proof, Value
@@ -21,6 +22,7 @@ from optsched.searches.latency import (
     GrowingMatchings,
     LatencySearch,
     packed,
+    settled,
     shifted,
     with_claimed_bound,
     with_remote,
@@ -205,6 +207,14 @@ def test_claims_of_a_solver_only_strengthen() -> None:
     assert with_claimed_bound(known, 0.0) is known
     stronger = with_claimed_bound(known, (known.remote_bound or 0) + 0.5)
     assert (stronger.remote_bound, stronger.proof) == ((known.remote_bound or 0) + 1, Proof.SOLVER)
+
+
+def test_placement_beyond_the_limit_is_a_disagreement() -> None:
+    """Tests that what a program returns is checked against the limit."""
+    posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))
+    search = LatencySearch(posed, Profile("none", time_limit=0), compact_program)
+    with pytest.raises(SolverDisagreement, match="does not keep the limit"):
+        settled(search, search.at(search.flow_bound()), np.zeros(50, dtype=np.int64), None)
 
 
 @pytest.mark.parametrize("weights", [(1, 3), (2, 5)])

@@ -76,6 +76,21 @@ def test_interrupt(monkeypatch: pytest.MonkeyPatch, when: str) -> None:
     assert certify(problem, solution).valid
 
 
+def test_wrong_solver_is_caught() -> None:
+    """Tests that what a solver holds or says is checked: infeasible placements, false figures, false infeasibility."""
+    done = SolverOutcome(Termination.OPTIMAL, None, 31.0, 31.0, "done", 0.0, 0)
+    gone = SolverOutcome(Termination.INFEASIBLE, None, None, None, "infeasible", 0.0, 0)
+    for outcome, placement, message in (
+        (done, EMPTY.placement([1] * 7), "the solver says 31.0, the placement is worth 30.0"),
+        (done, EMPTY.placement([-1] * 7), "a solver holds a placement that violates every-task-placed"),
+        (gone, None, "a solver says that nothing is feasible; it is"),
+    ):
+        search = traffic_search(EMPTY, load_profile("exact"), start=EMPTY.placement([1] * 7), route="arrays")
+        search.decide = lambda *_, outcome=outcome, placement=placement: (outcome, placement)
+        with pytest.raises(SolverDisagreement, match=message):
+            search.at(None)
+
+
 def test_fractions_of_maps_are_made_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that maps which a solver leaves in parts are placed anew, with the reduces where it has them."""
     problem = posed([[1]] * 2 + [[2]] * 2, 1.0, nodes=[0, 1, 2], slots=[2, 2, 2], capacity="slots")

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from utility_instances import SWAPS, posed, problems
 
 from optsched import Limit, Proof, certify, generate, solve
-from optsched.core.errors import OutOfTime
+from optsched.core.errors import OutOfTime, SolverDisagreement
 from optsched.problems import Utility
 from optsched.problems.base import GRID
 from optsched.problems.knapsack import knapsack_bounds
-from optsched.problems.utility_program import Items, TaskPrices, maximal_patterns
+from optsched.problems.utility_program import Hosts, Items, TaskPrices, maximal_patterns
 from optsched.searches import utility_patterns
 from optsched.searches.enumeration import best_placement, judged
 from optsched.searches.utility import UtilitySearch
@@ -124,6 +124,18 @@ def test_no_exact_program(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "too large" in solution.raw_status
     assert solution.limit is Limit.GAP
     assert certify(problem, solution).valid
+
+
+@pytest.mark.parametrize(
+    ("x", "message"), [([2.0, 0.0, 1.0], "violates capacity"), ([1.0, 0.0, 1.0], "what a job needs")]
+)
+def test_wrong_solver_is_caught(monkeypatch: pytest.MonkeyPatch, x: list[float], message: str) -> None:
+    """Tests that counts which violate a capacity, or are too few, are a disagreement, not a result."""
+    problem = posed({"cpu": [3, 4]}, [{"maps": 2, "map": {"cpu": 2}}])
+    answer = type("Answer", (), {"x": np.array(x), "outcome": None})
+    monkeypatch.setattr(utility_patterns, "solve_arrays", lambda *_: answer)
+    with pytest.raises(SolverDisagreement, match=message):
+        utility_patterns.solve_packing(problem, Hosts.of(problem, {}), GRID, load_profile("exact"), False)
 
 
 def test_too_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
