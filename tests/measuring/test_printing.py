@@ -11,27 +11,8 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress as RichProgress
 
-from optsched.measuring.printing import (
-    Cell,
-    Fitted,
-    Progress,
-    Table,
-    _Bar,
-    _time_left,
-    counts,
-    figures,
-    fitted,
-    in_full,
-    interval,
-    on_page,
-    page_width,
-    progress,
-    render,
-    seconds,
-    share,
-    to_csv,
-    to_json,
-)
+from optsched.measuring import printing
+from optsched.measuring.printing import Table, figures, fitted, interval, on_page, page_width, progress, render, share
 
 
 class Terminal(io.StringIO):
@@ -101,7 +82,7 @@ FACTS = Table(("instance", "objective", "gap", "note"), [ROW], frozenset({"objec
 @pytest.mark.parametrize("most", [24, 40, 60, 80, 200])
 def test_no_line_is_longer_than_the_page(most: int) -> None:
     """Tests that names are cut, columns left out and notes folded until each line fits, and no number is cut."""
-    lines = Fitted(FACTS, most, ("objective",))
+    lines = printing.Fitted(FACTS, most, ("objective",))
     text = lines.head() + lines.line(ROW)
     assert max(map(len, text.splitlines())) <= most
     assert "50 %" in text
@@ -137,16 +118,16 @@ def test_table_drops_an_empty_last_column_and_numbers_long_names() -> None:
 
 def test_json() -> None:
     """Tests that rationals are doubles, and NaN, which JSON lacks, is refused."""
-    assert json.loads(to_json({"gap": [Fraction(1, 2), None, 3]})) == {"gap": [0.5, None, 3]}
+    assert json.loads(printing.to_json({"gap": [Fraction(1, 2), None, 3]})) == {"gap": [0.5, None, 3]}
     with pytest.raises(ValueError, match="JSON"):
-        to_json(float("nan"))
+        printing.to_json(float("nan"))
     with pytest.raises(TypeError, match="has no form in JSON"):
-        to_json(np.int64(1))
+        printing.to_json(np.int64(1))
 
 
 def test_csv() -> None:
     """Tests that texts stand as they are, unknown is empty, everything else JSON, and columns of later records too."""
-    text = to_csv([{"a": "x,y", "b": None}, {"a": "z", "c": {"k": Fraction(1, 4)}}])
+    text = printing.to_csv([{"a": "x,y", "b": None}, {"a": "z", "c": {"k": Fraction(1, 4)}}])
     assert text == 'a,b,c\n"x,y",,\nz,,"{""k"":0.25}"\n'
 
 
@@ -160,16 +141,16 @@ def test_csv() -> None:
         (figures(1 / 3), "0.333333", 1 / 3),
         (figures(1e300), "1e+300", 1e300),
         (figures(None), "-", None),
-        (seconds(0.0012345), "0.00123", 0.0012345),
-        (seconds(None), "-", None),
-        (*counts(7), "7", 7),
-        (Cell("a", again=True), "a", None),
+        (printing.seconds(0.0012345), "0.00123", 0.0012345),
+        (printing.seconds(None), "-", None),
+        (*printing.counts(7), "7", 7),
+        (printing.Cell("a", again=True), "a", None),
         ("plain", "plain", "plain"),
     ],
 )
 def test_cells(cell: str, shown: str, value: object) -> None:
     """Tests what is shown, and the value in full."""
-    assert (cell, in_full(cell)) == (shown, value)
+    assert (cell, printing.in_full(cell)) == (shown, value)
 
 
 def test_interval_against_a_table() -> None:
@@ -184,7 +165,7 @@ def test_interval_against_a_table() -> None:
 def test_lines_come_one_by_one() -> None:
     """Tests that lines are those of the whole table where cells fit, and that a wider cell moves little."""
     table = Table(("name", "n", "note"), [("a", "1", "x"), ("longer", "100", "")], frozenset({"n"}))
-    lines = Fitted(table, 80)
+    lines = printing.Fitted(table, 80)
     assert lines.head() + "".join(map(lines.line, table.rows)) == render(table)
     assert lines.line(("a", "123456", "x")) == "a    123456  x\n"
     assert lines.line(("longer", "123456", "x")) == "longer  123456  x\n"
@@ -195,7 +176,7 @@ def test_time_that_is_left() -> None:
     clock = [0.0]
     bar = RichProgress(get_time=lambda: clock[0], console=Console(file=io.StringIO()))
     bar.add_task("", total=5)
-    (task,), column = bar.tasks, _time_left()
+    (task,), column = bar.tasks, printing._time_left()
     seen = []
     for now, done in ((10, 0), (20, 1), (30, 4), (2000, 1)):
         clock[0] = now
@@ -207,7 +188,7 @@ def test_time_that_is_left() -> None:
 def test_progress_within_a_step() -> None:
     """Tests that what is done of a step counts beside the steps that are done, and the next step begins a new one."""
     bar = RichProgress(disable=True)
-    step = _Bar(bar, 3)
+    step = printing._Bar(bar, 3)
     (task,) = bar.tasks
     done = []
     for part in (0.25, 0.5, 7.0):
@@ -217,7 +198,7 @@ def test_progress_within_a_step() -> None:
         done.append(task.completed)
     step("last")
     assert [*done, task.completed] == [0.25, 0.5, 2, 2]
-    Progress().within(0.5)
+    printing.Progress().within(0.5)
 
 
 def test_progress_on_a_terminal_only() -> None:

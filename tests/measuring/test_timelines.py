@@ -14,17 +14,9 @@ from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.core.placement import MICRO
 from optsched.instances.files import from_document
+from optsched.measuring import timelines
 from optsched.measuring.gaps import gap
-from optsched.measuring.timelines import (
-    job_reductions,
-    locality_by_size,
-    regret,
-    running_tasks,
-    spans,
-    time_distribution,
-    timeline,
-    timelines_of,
-)
+from optsched.measuring.timelines import job_reductions, regret, running_tasks, time_distribution, timeline
 from optsched.problems import problem
 from optsched.problems.makespan import Makespan
 from optsched.routes import solve
@@ -61,7 +53,7 @@ def test_a_schedule_by_hand() -> None:
     problem = Makespan(small())
     schedule = problem.schedule([1, 0, 0, 0], [2 * MICRO, 2 * MICRO, 6 * MICRO, 6 * MICRO])
     line = timeline(problem, schedule, "mine")
-    rows = spans(line)
+    rows = timelines.spans(line)
     shown = rows.drop(columns="run").astype(object)
     assert shown.where(shown.notna(), None).to_numpy().tolist() == [
         ["m1", "j", "map", "a", 0, "node", 1, 5],
@@ -128,7 +120,7 @@ def test_distributions_put_runs_of_a_name_together(runs: list[Simulation]) -> No
 def test_what_has_not_ended() -> None:
     """Tests that a run that was stopped has no end for what ran, and that shares are of all jobs and tasks."""
     run = simulate(arriving(1), "fair", until=30)
-    rows = spans(run)
+    rows = timelines.spans(run)
     assert len(rows) == run.schedule.placed
     assert rows["end"].isna().sum() == run.schedule.placed - run.tasks["finish_time"].notna().sum()
     ended = int(((run.tasks["kind"] == "map") & run.tasks["finish_time"].notna()).sum())
@@ -155,7 +147,7 @@ def test_reductions_by_hand(runs: list[Simulation]) -> None:
 def test_locality_by_size_by_hand(runs: list[Simulation]) -> None:
     """Tests sizes in MB and in maps, and shares by size, against the frames of jobs; many sizes by powers of two."""
     run = runs[0]
-    found = locality_by_size(run)
+    found = timelines.locality_by_size(run)
     jobs, workload = run.jobs, run.instance.workload
     maps = (workload.kind == 0) & (workload.job >= 0)
     size = np.bincount(workload.job[maps], weights=workload.size[maps], minlength=len(workload.job_ids))
@@ -171,7 +163,7 @@ def test_locality_by_size_by_hand(runs: list[Simulation]) -> None:
     job = np.repeat(np.arange(len(sizes)), sizes)
     cluster, names = Cluster(["a"], slots=[9]), [f"t{number}" for number in range(len(job))]
     many = Workload(names, job=job, job_ids=[f"j{number}" for number in range(len(sizes))], duration=[1] * len(job))
-    shown = locality_by_size(simulate(Instance(cluster, many), "dl"))
+    shown = timelines.locality_by_size(simulate(Instance(cluster, many), "dl"))
     assert shown[["least", "most", "jobs"]].to_numpy().tolist() == [
         [1, 1, 1], [2, 3, 2], [4, 7, 4], [8, 9, 2], [20, 20, 1],
     ]  # fmt: skip
@@ -188,7 +180,7 @@ def test_reports_are_timelines() -> None:
     for wrong, message in (
         (lambda: timeline(problem), "a timeline is of a schedule, not of None"),
         (lambda: timeline("x"), 'not the text "x"'),
-        (lambda: timelines_of([]), "there is no run to show"),
+        (lambda: timelines.timelines_of([]), "there is no run to show"),
         (lambda: timeline(problem, optsched.Schedule.empty(1)), "the schedule is of another instance"),
         (lambda: time_distribution(report, "task"), "of='task': give job, map or reduce"),
         (lambda: job_reductions(report), "reductions need fair and another one"),

@@ -12,17 +12,8 @@ import pytest
 from optsched.core.errors import InputError
 from optsched.instances.files import from_document, to_document
 from optsched.instances.generate import generate
-from optsched.measuring.mining.documents import (
-    LEAST_BOUND,
-    TABLES,
-    Changes,
-    numbered_anew,
-    numbers,
-    size,
-    smaller,
-    with_copy,
-    without,
-)
+from optsched.measuring.mining import documents
+from optsched.measuring.mining.documents import numbers, size, smaller, with_copy, without
 
 #: Two documents with references and matrices of every sort.
 WHOLE: dict[str, Any] = {
@@ -76,7 +67,7 @@ def test_a_group_goes_with_its_jobs_and_their_tasks() -> None:
 def test_copies_are_legal(document: dict[str, Any]) -> None:
     """Tests that a record may come twice, with rows, columns, links and shuffle of its own, and the given one stays."""
     before = copy.deepcopy(document)
-    for table in TABLES:
+    for table in documents.TABLES:
         for at in range(len(document[table])):
             twice = with_copy(document, table, at)
             assert legal(twice), (table, at)
@@ -100,7 +91,7 @@ def test_what_is_left_is_numbered_anew() -> None:
         "shuffle": [{"map": "t5", "reduce": "t9", "size": 1}],
         "topology": {"links": [{"from": "n3", "to": "s", "rate": 1}, {"from": "s", "to": "n7", "rate": 1}]},
     }
-    numbered = numbered_anew(gaps)
+    numbered = documents.numbered_anew(gaps)
     assert numbered["tasks"] == [
         {"id": "t1", "job": "j1", "replicas": ["n2"], "node": "n2", "start": 0, "state": "running"},
         {"id": "t2", "job": "j1", "kind": "reduce"},
@@ -108,7 +99,7 @@ def test_what_is_left_is_numbered_anew() -> None:
     assert numbered["shuffle"] == [{"map": "t1", "reduce": "t2", "size": 1}]
     assert [(link["from"], link["to"]) for link in numbered["topology"]["links"]] == [("n1", "s"), ("s", "n2")]
     mixed = {"format": "optsched/1", "nodes": [{"id": "n3"}, {"id": "m4"}], "tasks": [{"id": "task"}]}
-    assert numbered_anew(mixed) == mixed
+    assert documents.numbered_anew(mixed) == mixed
     from_document(numbered)
 
 
@@ -128,7 +119,7 @@ MOST = {"tasks": 8, "nodes": 5}
 
 def test_a_walk_keeps_within_sizes_and_ranges() -> None:
     """Tests that a long walk has no more records than allowed, and numbers no larger than what was learnt, or 10."""
-    changed = Changes(MOST)
+    changed = documents.Changes(MOST)
     changed.learn({"nodes": [{"load": -3}, {"load": 40}]})
     walked = copy.deepcopy(WHOLE)
     rng = np.random.default_rng(0)
@@ -141,9 +132,9 @@ def test_a_walk_keeps_within_sizes_and_ranges() -> None:
         assert len(walked["tasks"]) <= MOST["tasks"]
         assert len(walked["nodes"]) <= MOST["nodes"]
     loads = seen.pop(("nodes", "load"))
-    assert LEAST_BOUND < max(loads) <= 40
+    assert documents.LEAST_BOUND < max(loads) <= 40
     assert min(loads) >= -3
-    assert all(0 <= number <= LEAST_BOUND for numbers_of in seen.values() for number in numbers_of)
+    assert all(0 <= number <= documents.LEAST_BOUND for numbers_of in seen.values() for number in numbers_of)
 
 
 def test_bare_documents_can_be_changed() -> None:
@@ -152,7 +143,7 @@ def test_bare_documents_can_be_changed() -> None:
     for tasks in ([], [{"id": "r", "kind": "reduce"}]):
         document = {"format": "optsched/1", "nodes": [{"id": "n"}], "tasks": tasks}
         for _ in range(40):
-            json.dumps(Changes(MOST)(document, rng))
+            json.dumps(documents.Changes(MOST)(document, rng))
 
 
 @pytest.mark.parametrize("document", [WHOLE, LINKED], ids=["matrices", "links"])

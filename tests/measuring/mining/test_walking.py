@@ -14,18 +14,9 @@ from optsched.core.errors import UsageError
 from optsched.core.placement import Placement
 from optsched.core.registry import records
 from optsched.heuristics import HEURISTICS
+from optsched.measuring.mining import walking
 from optsched.measuring.mining.documents import smaller
-from optsched.measuring.mining.walking import (
-    BROKEN,
-    OVER_ZERO,
-    Aim,
-    Judge,
-    Judged,
-    Search,
-    failure_of,
-    is_broken,
-    starts_of,
-)
+from optsched.measuring.mining.walking import BROKEN, Judge, failure_of, starts_of
 from optsched.measuring.studies.choices import chosen
 from optsched.processes.containing import contained
 from optsched.processes.limits import Limits
@@ -36,10 +27,10 @@ MOST = {"tasks": 6, "nodes": 4}
 
 def search_of(
     heuristic: Any, budget: int | None, step: Callable[[str], None] = lambda text: None, **aim: Any
-) -> tuple[Search, Judge]:
+) -> tuple[walking.Search, Judge]:
     """A search in `latency`, and who judges for it."""
     judge = judge_of(heuristic, "latency", **aim)
-    return Search(judge, starts_of(judge, None, {}, MOST), MOST, budget, 0, step), judge
+    return walking.Search(judge, starts_of(judge, None, {}, MOST), MOST, budget, 0, step), judge
 
 
 def test_a_larger_budget_begins_the_same() -> None:
@@ -129,10 +120,10 @@ def raising(problem: Any, rng: Any) -> list[str]:
 
 def judge_of(heuristic: Any, problem: str = "lsap", seeds: tuple[int, ...] = (0,), **aim: Any) -> Judge:
     """A judge of runs with these seeds."""
-    return Judge(problem, {}, chosen(heuristic), seeds, Aim(**aim), load_profile("exact"))
+    return Judge(problem, {}, chosen(heuristic), seeds, walking.Aim(**aim), load_profile("exact"))
 
 
-def judged(heuristic: Any, document: dict[str, Any] = DOCUMENT, **judge: Any) -> Judged | None:
+def judged(heuristic: Any, document: dict[str, Any] = DOCUMENT, **judge: Any) -> walking.Judged | None:
     """What is thought of a document."""
     return judge_of(heuristic, **judge)(document)
 
@@ -143,7 +134,7 @@ def test_gaps() -> None:
     assert (found.score, found.counts) == ((0, Fraction(1)), True)
     assert found.compared == "locality-cost 2 against the optimum 1"
     roomy = {**DOCUMENT, "nodes": [{"id": "a", "slots": 2}, *DOCUMENT["nodes"][1:]]}
-    assert judged(elsewhere, roomy).score == (OVER_ZERO, Fraction(2))
+    assert judged(elsewhere, roomy).score == (walking.OVER_ZERO, Fraction(2))
     assert judged(elsewhere, roomy, worst="absolute").score == (0, Fraction(2))
 
 
@@ -214,7 +205,7 @@ def test_claims(answer: Any, score: tuple[int, Fraction]) -> None:
     """Tests that False, nothing and a number below 0 break a claim, and that a number guides the search."""
     found = judged(elsewhere, claim=lambda report: answer)
     assert found.score == score
-    assert is_broken(answer) is (score == BROKEN)
+    assert walking.is_broken(answer) is (score == BROKEN)
 
 
 @pytest.mark.parametrize("answer", ["yes", float("nan"), float("inf")])

@@ -15,17 +15,8 @@ from optsched.core.errors import Fault, InputError, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.kinds import SWEEP
 from optsched.instances.library import NETWORK, library
-from optsched.measuring.studies.choices import (
-    MEASURED,
-    Family,
-    chosen,
-    distinct,
-    formed,
-    groups_of,
-    listed,
-    read_toml,
-    seeds_of,
-)
+from optsched.measuring.studies import choices
+from optsched.measuring.studies.choices import Family, chosen, groups_of
 from optsched.measuring.studies.runs import plan
 from optsched.simulating import EveryRound
 
@@ -106,7 +97,7 @@ def test_what_is_no_source(source: Any, message: str) -> None:
 )
 def test_seeds(given: Any, seeds: list[int]) -> None:
     """Tests every way to say which seeds are meant."""
-    assert seeds_of(given) == seeds
+    assert choices.seeds_of(given) == seeds
 
 
 _FORMS = "give how many, a list of whole numbers from 0 on, or 0-29"
@@ -123,7 +114,7 @@ _NONE = [0, -1, True, 1.5, "", "a", "3-1", "1,-2", [], [1.5], [True], [-1], ["1"
 def test_no_seeds(given: Any, message: str) -> None:
     """Tests that what is no seed is wrong usage with the forms that there are, and too many are refused at once."""
     with pytest.raises(UsageError, match=message):
-        seeds_of(given)
+        choices.seeds_of(given)
 
 
 def test_names_that_two_bear(tmp_path: Path) -> None:
@@ -162,7 +153,8 @@ def test_two_heuristics_of_one_name_are_not_taken_for_one() -> None:
         return place
 
     one = made(0)
-    assert [choice.label for choice in distinct(map(chosen, ["dl", one, one, "dl"]))] == ["dl", chosen(one).label]
+    twice = choices.distinct(map(chosen, ["dl", one, one, "dl"]))
+    assert [choice.label for choice in twice] == ["dl", chosen(one).label]
     with pytest.raises(UsageError, match=r"two heuristics are called .*place: define each under a name of its own"):
         plan("papers/guo-fig2", "lsap", [one, made(1)])
 
@@ -201,21 +193,21 @@ def test_what_is_no_toml(tmp_path: Path) -> None:
         if text is not None:
             file.write_text(text)
         with pytest.raises(InputError, match=message) as caught:
-            read_toml(file, SWEEP)
+            choices.read_toml(file, SWEEP)
         assert str(caught.value).startswith(str(file))
     file.write_text("seeds = 3\n")
-    assert read_toml(file, SWEEP) == ("seeds = 3\n", {"seeds": 3})
+    assert choices.read_toml(file, SWEEP) == ("seeds = 3\n", {"seeds": 3})
 
 
 def test_forms() -> None:
     """Tests that wrong values and unknown keys are faults with their places, and the others are kept."""
     faults: list[Fault] = []
     given = {"seeds": True, "heuristic": ["dl", ""], "instances": "a", "family": [{"nodes": 3}], "problme": "lsap"}
-    assert formed(given, MEASURED, "part[0].", faults) == {"instances": "a", "heuristic": ["dl", None]}
+    assert choices.formed(given, choices.MEASURED, "part[0].", faults) == {"instances": "a", "heuristic": ["dl", None]}
     shown = [str(fault) for fault in faults]
     places = [line.partition(":")[0].removeprefix("part[0].") for line in shown]
     assert places == ["seeds", "heuristic[1]", "family[0]", "problme"]
     assert shown[0].endswith('expected how many, a list of seeds, or a text such as "0-29", got true')
     assert shown[2].endswith("or a list of them, got a table")
     assert shown[3].endswith('did you mean "problem"?')
-    assert (listed("a"), listed(["a"])) == (["a"], ["a"])
+    assert (choices.listed("a"), choices.listed(["a"])) == (["a"], ["a"])

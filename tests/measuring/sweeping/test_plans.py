@@ -16,20 +16,7 @@ from optsched.core.errors import InputError, UsageError
 from optsched.heuristics import Heuristic, heuristic
 from optsched.measuring.studies.choices import chosen
 from optsched.measuring.sweeping import plans
-from optsched.measuring.sweeping.plans import (
-    Plan,
-    SweepFile,
-    canonical,
-    digest_of,
-    heuristic_parameters,
-    look_anew,
-    named,
-    optimum_key,
-    planned,
-    problem_source,
-    run_key,
-    source_digest,
-)
+from optsched.measuring.sweeping.plans import SweepFile, digest_of, optimum_key, planned, run_key, source_digest
 from optsched.problems import Latency
 from optsched.solvers.profiles import load_profile
 
@@ -59,7 +46,7 @@ def test_plans_together() -> None:
     one, two = small_plan(seeds=1), small_plan(seeds=2)
     assert (len(one + two), len((one + two).unique)) == (12, 8)
     assert one.digest != two.digest == small_plan(seeds=2).digest
-    assert Plan(()).digest != one.digest
+    assert plans.Plan(()).digest != one.digest
 
 
 def test_faults_are_found_beforehand() -> None:
@@ -120,17 +107,17 @@ def test_what_is_in_the_key_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_parameters_in_force() -> None:
     """Tests the values of a heuristic of the list, with defaults, and of a user's own, as given."""
     own = {"max_idle_rounds": "7", "ties": "random", "reading": "sweep"}
-    assert heuristic_parameters(chosen("dl,max_idle_rounds=7")) == own
-    assert canonical(own) == '{"max_idle_rounds":"7","reading":"sweep","ties":"random"}', "the order does not count"
-    assert heuristic_parameters(chosen("builtins:max,a=1")) == {"a": 1}
+    assert plans.heuristic_parameters(chosen("dl,max_idle_rounds=7")) == own
+    assert plans.canonical(own) == '{"max_idle_rounds":"7","reading":"sweep","ties":"random"}'  # in any order
+    assert plans.heuristic_parameters(chosen("builtins:max,a=1")) == {"a": 1}
 
 
 def test_a_problem_of_another_package() -> None:
     """Tests that the source of a problem counts where this package does not bring it."""
     posed = Latency(FIGURE)
-    assert problem_source(posed) == ""
+    assert plans.problem_source(posed) == ""
     again = type("Own", (Latency,), {"__module__": __name__})(FIGURE)
-    assert len(problem_source(again)) == 64
+    assert len(plans.problem_source(again)) == 64
     assert optimum_key(again, EXACT) != optimum_key(posed, EXACT)
 
 
@@ -185,7 +172,7 @@ def test_sources_are_looked_at_anew(project: Path) -> None:
     (project / "mine/deep/third.py").write_text("# edited\n")
     assert source_digest("mine.first:run") == before
     assert source_digest("dl") == source_digest("labl") == ""
-    look_anew()
+    plans.look_anew()
     assert source_digest("mine.first:run") != before
 
 
@@ -240,7 +227,7 @@ def test_what_cannot_be_read(project: Path) -> None:
 def test_what_no_name_leads_to(given: Callable[..., Any] | Heuristic) -> None:
     """Tests that a lambda, an entry with another's name, and one of a script are refused with what to do."""
     with pytest.raises(UsageError, match="define it at the top of a module of yours"):
-        named(heuristic(given))
+        plans.named(heuristic(given))
 
 
 @pytest.fixture
