@@ -45,6 +45,7 @@ def test_a_page_has_every_word_of_a_table(most: int) -> None:
     text = on_page(Table(("name", "value", "bounds", "source"), rows, frozenset({"value"})), most)
     assert max(map(len, text.splitlines())) <= most
     assert set(text.split()) >= {word for cell in rows[0] for word in cell.split()}
+    assert on_page(Table(("name",), []), most).split()[0] == "name", "also without rows"
 
 
 @pytest.mark.parametrize("terminal", [False, True])

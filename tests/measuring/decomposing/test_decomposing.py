@@ -26,15 +26,11 @@ from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.simulating import problem_service, simulate
 
+#: One slot; a long job that comes first, and a short one.
+TWO_JOBS = small([[], [], []], [1], name="two-jobs", job=[0, 0, 1], job_ids=["a", "b"], duration=[8, 8, 1])
 
-def two_jobs() -> Instance:
-    """One slot; a long job that comes first, and a short one."""
-    return small([[], [], []], [1], name="two-jobs", job=[0, 0, 1], job_ids=["a", "b"], duration=[8, 8, 1])
-
-
-def crossed() -> Instance:
-    """Two slots and two tasks, each with its data on the other's node."""
-    return small([[1], [0]], job=[0, 0], job_ids=["j"], times=[[1, 5, 5]] * 2)
+#: Two slots and two tasks, each with its data on the other's node.
+CROSSED = small([[1], [0]], job=[0, 0], job_ids=["j"], times=[[1, 5, 5]] * 2)
 
 
 class First(Policy):
@@ -77,10 +73,10 @@ def test_parts_add_up() -> None:
 
 def test_each_grant() -> None:
     """Tests each part where it is known: an order of jobs that costs 15 s, and tasks that cost 4 s for their places."""
-    order = decompose(JobTimes(two_jobs()), First, [0], heartbeat=0)
+    order = decompose(JobTimes(TWO_JOBS), First, [0], heartbeat=0)
     assert list(order.parts.values()) == [0, 0, 15, 0, 0, 0]
     assert [(run.as_is, run.nearest, run.any_order, run.order) for run in order.runs] == [(33, 33, 18, "fewest-left")]
-    place = decompose(Makespan(crossed()), First, [3, 3], heartbeat=0)
+    place = decompose(Makespan(CROSSED), First, [3, 3], heartbeat=0)
     assert list(place.parts.values()) == [0, 4, 0, 0, 0, 0]
     assert place.runs[0] == place.runs[1]
     assert (place.known, place.bound) == (1, 1)
@@ -135,7 +131,7 @@ def test_knowledge_is_of_arrivals() -> None:
 
 def test_how_it_is_shown() -> None:
     """Tests the line and the frame: parts in order, with shares of the whole gap."""
-    found = decompose(JobTimes(two_jobs()), First, [0], heartbeat=0)
+    found = decompose(JobTimes(TWO_JOBS), First, [0], heartbeat=0)
     assert "First on two-jobs" in repr(found)
     frame = found.frame()
     assert frame["part"].tolist() == list(PARTS)
@@ -158,12 +154,12 @@ def test_how_it_is_shown() -> None:
 def test_what_is_refused(asked: Callable[[Makespan], object], error: type[Exception], message: str) -> None:
     """Tests a line for a problem without time, no seed or policy, one twice, a parameter that is none, and idling."""
     with pytest.raises(error, match=message):
-        asked(Makespan(crossed()))
+        asked(Makespan(CROSSED))
 
 
 def test_a_reference_saves_solving(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a solution or a reference stands for solving, and that one of another problem is refused."""
-    problem = JobTimes(two_jobs())
+    problem = JobTimes(TWO_JOBS)
     solution = optsched.solve(problem)
     monkeypatch.setattr("optsched.measuring.gaps.solve", lambda *given, **named: pytest.fail("it is solved again"))
     for reference in (solution, Reference(problem, solution=solution)):
@@ -171,7 +167,7 @@ def test_a_reference_saves_solving(monkeypatch: pytest.MonkeyPatch) -> None:
         assert list(found.parts.values()) == [0, 0, 15, 0, 0, 0]
         assert found.proof is solution.certificate
     with pytest.raises(UsageError, match="the reference is of another problem"):
-        decompose(Makespan(two_jobs()), First, [0], reference=solution)
+        decompose(Makespan(TWO_JOBS), First, [0], reference=solution)
     with pytest.raises(UsageError, match="a reference or a solution"):
         decompose(problem, First, [0], reference=3)
 
@@ -183,9 +179,7 @@ def test_several_policies_share_what_is_below(monkeypatch: pytest.MonkeyPatch) -
     alone = [decompose(problem, "fifo", range(2)), decompose(problem, "rand", range(2))]
     solved: list[object] = []
     solve = optsched.measuring.gaps.solve
-    monkeypatch.setattr(
-        "optsched.measuring.gaps.solve", lambda *given, **named: solved.append(given) or solve(*given, **named)
-    )
+    monkeypatch.setattr("optsched.measuring.gaps.solve", lambda *given: solved.append(given) or solve(*given))
     found = decompose_all(problem, policies, range(2))
     assert len(solved) == 1
     assert [one.label for one in found] == ["fifo", "rand", "fair,delay=0"]
@@ -235,14 +229,14 @@ def test_the_order_of_another_policy() -> None:
 def test_a_policy_that_fails_ends_no_table() -> None:
     """Tests that a policy that fails is told of by its name, and that the others are measured."""
     lines: list[str] = []
-    found = decompose_all(Makespan(crossed()), [First, Idle], [3], heartbeat=0, step=lines.append)
+    found = decompose_all(Makespan(CROSSED), [First, Idle], [3], heartbeat=0, step=lines.append)
     assert [last_name(one.label) for one in found] == ["First"]
     assert list(map(last_name, found.failed)) == ["Idle"]
     assert list(map(last_name, lines)) == ["First, seed 3", "Idle, seed 3", "the best schedule"]
     with pytest.raises(HeuristicFailed, match='Idle": 2 maps wait'):
         found.raise_if_failed()
     lines.clear()
-    nothing = decompose_all(Makespan(crossed()), [Idle], [3], heartbeat=0, step=lines.append)
+    nothing = decompose_all(Makespan(CROSSED), [Idle], [3], heartbeat=0, step=lines.append)
     assert (len(nothing), list(map(last_name, lines)), nothing.frame().shape) == (0, ["Idle, seed 3"], (0, 9))
 
 

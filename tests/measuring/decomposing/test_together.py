@@ -32,14 +32,13 @@ def made(name: str) -> Policy:
     return entry.policy(**values_in_force(entry, {}))
 
 
-def greedy_is_worse() -> Makespan:
-    """Two nodes and two maps: one may have its data on both, and the other on the first alone."""
-    return Makespan(small([[0, 1], [0]], job=[0, 0], job_ids=["j"], times=[[1, 5, 5]] * 2))
+#: Two nodes and two maps: one may have its data on both, and the other on the first alone. Greedy is worse.
+TWO_MAPS = Makespan(small([[0, 1], [0]], job=[0, 0], job_ids=["j"], times=[[1, 5, 5]] * 2))
 
 
 def test_an_instant_is_placed_as_a_whole() -> None:
     """Tests that no task is in another's place, where the nearest task of each offer in turn would be."""
-    problem = greedy_is_worse()
+    problem = TWO_MAPS
     orders = InOrder(problem, "arrival"), Together(problem, InOrder(problem, "arrival"))
     in_turn, whole = (
         {problem.evaluate(simulate(problem.instance, order, heartbeat=0, seed=seed).schedule) for seed in range(6)}
@@ -69,7 +68,7 @@ def test_waits_as_long_as_the_other() -> None:
             self.passed += 1
             return super().offer(offer, view) if self.passed > 2 * self.waits_rounds else ()
 
-    problem = greedy_is_worse()
+    problem = TWO_MAPS
     assert Together(problem, EveryRound("lsap-sched", problem="lsap", period=1000.0)).waits_seconds == 1000
     assert not simulate(problem.instance, Together(problem, Waits(problem, "arrival")), heartbeat=0).unfinished
     Waits.waits_rounds = 600
