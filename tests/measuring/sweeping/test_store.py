@@ -240,8 +240,10 @@ def test_what_may_only_be_read(path: Path, rights: int) -> None:
 
 
 def test_one_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that who comes second is reported once, waits, and goes on; also where the first one was killed."""
+    """Tests that who comes second, by a link too, is reported once, waits, and goes on if the first one is killed."""
     monkeypatch.setattr(module, "_PAUSE", 0.01)
+    link = path.with_name("link.sqlite")
+    link.symlink_to(path)
     code = "from optsched.measuring.sweeping.store import locked\n"
     code += f"with locked({str(path)!r}): print('held', flush=True); input()"
     command = [sys.executable, "-c", code]
@@ -253,36 +255,22 @@ def test_one_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         waited.append(first.pid)
         first.kill()
 
-    with locked(path, waits):
+    with locked(link, waits):
         assert waited == [first.pid]
     first.communicate()
     with locked(path, waits):
         assert len(waited) == 1
 
 
-def test_one_at_a_time_by_any_name(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a store that is called by a link is the same store."""
-    monkeypatch.setattr(module, "_PAUSE", 0.01)
-    link = path.with_name("link.sqlite")
-    link.symlink_to(path)
-
-    def waits() -> None:
-        raise TimeoutError
-
-    with locked(path), pytest.raises(TimeoutError), locked(link, waits):
-        pass
-
-
-#: Problems of one component and two, with and without a gap beside 0, and what stands beside the gap.
-SOURCES = ["papers/guo-table2", "examples/running-tasks"]
-PROBLEMS = ["lsap", "fair-lsap", "latency"]
-HEURISTICS = ["dl", "dl,reading=heartbeat", "labl", "fair"]
-
-
 def test_the_same_as_a_study(tmp_path: Path) -> None:
-    """Tests that records, frame, summary and columns are those of `optsched.study`, to the type of each column."""
-    carry_out(planned(SOURCES, PROBLEMS, HEURISTICS, 2), tmp_path / "a.sqlite", InProcess())
-    found, study = load_sweep(tmp_path / "a.sqlite"), optsched.study(SOURCES, PROBLEMS, HEURISTICS, 2)
+    """Tests that records, frame, summary and columns are those of `optsched.study`, to the type of each column.
+
+    Problems are of one component and two, with and without a gap over 0, and with what stands next to the gap.
+    """
+    sources, problems = ["papers/guo-table2", "examples/running-tasks"], ["lsap", "fair-lsap", "latency"]
+    asked = sources, problems, ["dl", "dl,reading=heartbeat", "labl", "fair"], 2
+    carry_out(planned(*asked), tmp_path / "a.sqlite", InProcess())
+    found, study = load_sweep(tmp_path / "a.sqlite"), optsched.study(*asked)
     expected, times = study.frame(), {"columns": list(TIMES), "errors": "ignore"}
     pd.testing.assert_frame_equal(found.frame().drop(**times), expected.drop(**times))
     pd.testing.assert_frame_equal(found.summary(), study.summary())
