@@ -194,7 +194,6 @@ def test_nothing_is_recorded_that_has_no_baseline() -> None:
     [
         (TWO, ["--only", "nera"], 2, 'optsched-check.toml has no check "nera"; did you mean "near"?'),
         (TWO, ["--junit", "no/a.xml"], 3, 'no/a.xml: cannot be written: there is no folder "no"; create it first'),
-        (TWO, ["--markdown", "/"], 3, "cannot be written"),
         ("x = 1\n" + TWO, [], 3, "optsched-check.toml: x: there is no such key"),
     ],
 )

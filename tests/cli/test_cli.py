@@ -230,6 +230,7 @@ ABSENT = [
     ("check", "optsched-check.toml: there is no such file here: name one, or write it (optsched docs uses/ci)"),
     ("check no/such.toml", "no/such.toml: cannot be read (No such file or directory): check the path"),
     ("sweep --store . FIG", "is a folder"),
+    ("report x.json --to a.md", "x.json: cannot be read"),
 ]
 
 

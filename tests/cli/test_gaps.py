@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from command_line import answer, run, small, stderr, stdout
-from report_records import record, written
 from stopping import interrupted
 from traffic_instances import posed
 
@@ -350,25 +349,6 @@ def test_from_records_to_a_report(tmp_path: Path) -> None:
     assert "<h1>Mine</h1>" in text
     assert "1 run of 1 heuristic in 1 problem on 1 instance." in text
     assert re.search(r"gaps-fair-lsap,1,dl,mean,0.12\d*,12.5 %", Path(table).read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize(
-    ("content", "words", "code", "message"),
-    [
-        ([], [], 3, "records.json: holds no records"),
-        ([record()], ["--problem", "flw"], 2, 'no record is of problem "flw"'),
-    ],
-)
-def test_what_is_wrong_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: list[Any], words: list[str], code: int, message: str
-) -> None:
-    """Tests exit code and message, and that nothing is written."""
-    source = written(tmp_path, content)
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    (line,) = stderr("report", source, "--to", "a.md", *words, code=code).splitlines()
-    assert message in line
-    assert not list(Path().iterdir())
 
 
 def cells(text: str) -> dict[str, list[str]]:
