@@ -126,6 +126,7 @@ def test_import_to_one_file_and_to_stdout(tmp_path: Path, trace: str) -> None:
     ("args", "code", "message"),
     [
         (["--job", "job_4"], 2, 'no job "job_4"'),
+        (["--job", "job_3"], 3, "nothing to place: job_3"),
         (["--topology", "nowhere.json"], 3, "nowhere.json"),
         (["--output", "instance.txt"], 3, "the name must end in"),
         (["--split-jobs", "TAKEN"], 3, "is no folder to write to"),

@@ -78,6 +78,12 @@ def test_most(found: Explanation) -> None:
     assert [text for text in shown if text.startswith("and ")] == [message]
 
 
+def test_moves_one_after_another() -> None:
+    """Tests lines that are made after the ones above, with several components."""
+    ordered = optsched.explain(optsched.problem("latency", "papers/fsy-not-optimal"), "round-robin")
+    assert {"1. 2 less work", "2. 1 less makespan after the lines above"} <= set(texts(chains_picture(ordered)))
+
+
 def test_long_chains_and_names() -> None:
     """Tests that a long chain is broken into lines, and that what long names share is reported once."""
     nodes = [f"node{number:02d}.rack.example.org" for number in range(30)]
