@@ -71,7 +71,7 @@ def test_flow_of_few_nodes_was_no_instance() -> None:
     assert set(task["rate_in"]) == {"c1"}
 
 
-def test_the_experiment_as_a_run() -> None:
+def test_hsu_experiment_as_a_run() -> None:
     """Tests that jobs arrive every 5 s from 0 on, and the reduces of Table 3: rates, and what they take in."""
     table, run = generate("hsu-table3", seed=4), generate("hsu-run", seed=4, reduces=2)
     workload, maps = run.workload, len(table.workload)
@@ -96,7 +96,7 @@ def test_labl() -> None:
     assert instance.labels["load"].startswith("assumed integers")
 
 
-def test_skew() -> None:
+def test_zipf_crowds_replicas() -> None:
     """Tests that Zipf families crowd replicas on few nodes, and that exponent 0 does not."""
     shares = []
     for exponent in (0.0, 1.0, 2.0):
@@ -107,7 +107,7 @@ def test_skew() -> None:
     assert abs(shares[2] - 1 / sum(1 / rank**2 for rank in range(1, 201))) < 0.04
 
 
-def test_table_2() -> None:
+def test_shen_table_2() -> None:
     """Tests numbers of tasks, sizes and shuffle of a batch against Table II and the label's ratio."""
     instance = generate("shen-table2", batch=2)
     workload = instance.workload
@@ -126,7 +126,7 @@ def test_table_2() -> None:
     assert "assumed" in instance.labels["shuffle"]
 
 
-def test_the_batches_as_runs() -> None:
+def test_shen_batches_as_runs() -> None:
     """Tests that a run is the batch of Table II with times: by size, and of maps by the hops to their data."""
     given = {"batch": 3, "divide": 40, "nodes": 9}
     table, run = generate("shen-table2", 2, **given), generate("shen-run", 2, **given, map_rate=2, hop=0.5)
@@ -166,7 +166,7 @@ def test_every_problem_of_the_papers_can_be_posed(seed: int) -> None:
         assert problem("transmission", stages).grid == problem("transmission-reduces", stages).grid == 1
 
 
-def test_distances() -> None:
+def test_distances_of_runs() -> None:
     """Tests each kind of distances: areas are nested or not, nodes are at no distance from themselves, any is any."""
     nested = []
     for form in range(1, 6):
