@@ -13,13 +13,12 @@ from replica_instances import FIGURE_2, small
 from small_problems import small_problem
 from transmission_instances import example
 
+from optsched import Placement, generate
 from optsched.core.deadline import check, deadline, remaining
 from optsched.core.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
-from optsched.core.placement import Placement
 from optsched.core.results import Bound, Certificate, FrontierPoint, Limit, Proof, Termination, Value
 from optsched.heuristics import run
-from optsched.instances.generate import generate
 from optsched.measuring.gaps import Reference, frontier_gap_fields, gap, gap_limit, gap_of, ratio, unanswered
 from optsched.measuring.matrix import posable
 from optsched.measuring.records import record_fields

@@ -11,13 +11,11 @@ import pytest
 from replica_instances import small
 from report_records import record
 
+from optsched import gap, generate, load
 from optsched.core.errors import InputError, MissingField, UsageError
 from optsched.core.instance import Topology
 from optsched.heuristics import HEURISTICS
-from optsched.instances.files import load
-from optsched.instances.generate import generate
 from optsched.instances.library import library
-from optsched.measuring.gaps import gap
 from optsched.measuring.matrix import GapMatrix, gap_matrix, posable
 from optsched.measuring.records import Record, Run, legend
 from optsched.problems import PROBLEMS, Latency, Lsap, problem

@@ -10,16 +10,13 @@ import pytest
 from over_time import arriving, document
 
 import optsched
-from optsched.core.errors import UsageError
+from optsched import UsageError, gap, problem, solve
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.core.placement import MICRO
 from optsched.instances.files import from_document
 from optsched.measuring import timelines
-from optsched.measuring.gaps import gap
 from optsched.measuring.timelines import job_reductions, regret, running_tasks, time_distribution, timeline
-from optsched.problems import problem
 from optsched.problems.makespan import Makespan
-from optsched.routes import solve
 from optsched.searches.job_placing import placed_schedules
 from optsched.simulating import EveryRound, Simulation, simulate
 

@@ -11,14 +11,12 @@ import numpy as np
 import pytest
 from replica_instances import small
 
+from optsched import Placement, generate, solve
 from optsched.core.instance import Cluster, Instance, Pairs, Workload
-from optsched.core.placement import Placement
 from optsched.core.results import Value
 from optsched.heuristics import run
-from optsched.instances.generate import generate
 from optsched.measuring.explaining.chains import Difference, alike_kept, better_by, chains_of, difference, total_gain
 from optsched.problems import Lsap, Problem, problem
-from optsched.routes import solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 

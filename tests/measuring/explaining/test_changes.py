@@ -14,18 +14,15 @@ from generalized_assignment_instances import posed
 from replica_instances import small
 
 import optsched
-from optsched.core.errors import UsageError
+from optsched import Placement, UsageError, generate, solve
 from optsched.core.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, State, Workload
-from optsched.core.placement import Placement
 from optsched.core.registry import Record, records
 from optsched.core.results import Limit, Solution, Termination, Value, Violation
-from optsched.instances.generate import generate
 from optsched.measuring.explaining import Conflict, changes, explain
 from optsched.measuring.explaining.chains import better_by
 from optsched.measuring.explaining.changes import Worth, conflict_of, rooms, with_replica, with_room
 from optsched.measuring.gaps import Reference
 from optsched.problems import GeneralizedAssignment, Lsap, Problem, Traffic, problem
-from optsched.routes import solve
 from optsched.solvers.profiles import load_profile
 from optsched.testing.measured import _conflicting
 

@@ -11,17 +11,14 @@ from replica_instances import small
 from small_problems import SWAPPED, wrong_way
 
 import optsched
+from optsched import Placement, explain, generate, solve
 from optsched.core.errors import HeuristicFailed, UsageError
-from optsched.core.placement import Placement
 from optsched.core.registry import Record, records
 from optsched.core.results import Limit, Termination, Value
 from optsched.heuristics import applicable
-from optsched.instances.generate import generate
-from optsched.measuring.explaining import explain
 from optsched.measuring.explaining.chains import better_by, total_gain
 from optsched.measuring.gaps import Reference
 from optsched.problems import Lsap, Problem, problem
-from optsched.routes import solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 

@@ -9,9 +9,8 @@ from replica_instances import small
 from small_problems import SWAPPED, wrong_way
 
 import optsched
+from optsched import explain, generate
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
-from optsched.instances.generate import generate
-from optsched.measuring.explaining import explain
 from optsched.measuring.explaining.explanation import causes_of, data_distance, gained
 from optsched.problems import Lsap, Problem, WorstGroup, problem
 

@@ -14,12 +14,10 @@ import outside_packages
 import pytest
 from command_line import run
 
-from optsched import claims
-from optsched.core.errors import UsageError
+from optsched import UsageError, claims, figure, figures
 from optsched.core.resources import folder
 from optsched.instances.library import library
 from optsched.measuring.judging import PAPERS, VERDICTS, WAYS, Claim, Paper, claim
-from optsched.measuring.reproducing import figure, figures
 
 ROOT = Path(__file__).resolve().parents[3]
 CLAIMS = claims()

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from oracles.flow import FlowCongestion as Oracle
 
-from optsched import generate, load, problem, simulate
-from optsched.core.errors import UsageError
+from optsched import UsageError, generate, load, problem, simulate
 from optsched.core.instance import FINISHED, MAP, PENDING, Cluster, Instance, Ints, Ragged, Shuffle, Workload
 from optsched.core.placement import NONE, Placement
 from optsched.heuristics.ras import Move, Rounds, Step

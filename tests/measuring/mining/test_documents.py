@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.core.errors import InputError
+from optsched import InputError, generate
 from optsched.instances.files import from_document, to_document
-from optsched.instances.generate import generate
 from optsched.measuring.mining import documents
 from optsched.measuring.mining.documents import numbers, size, smaller, with_copy, without
 

@@ -15,11 +15,9 @@ from typing import Any
 import pytest
 from small_problems import scarcest_first
 
-from optsched import Find, load, mine
-from optsched.certificates import certify
+from optsched import Find, Placement, certify, load, mine, solve
 from optsched.core.deadline import remaining
 from optsched.core.errors import InputError, OutOfTime, UsageError
-from optsched.core.placement import Placement
 from optsched.core.registry import records
 from optsched.heuristics import HEURISTICS, run
 from optsched.instances.files import from_document, to_json
@@ -33,7 +31,6 @@ from optsched.measuring.studies.choices import chosen
 from optsched.problems import problem, problem_class
 from optsched.processes.containing import contained
 from optsched.processes.limits import Limits
-from optsched.routes import solve
 from optsched.solvers.profiles import load_profile
 
 #: Problems that heuristics may serve, and that have a family to start from.

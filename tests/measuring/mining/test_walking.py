@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.core.errors import UsageError
-from optsched.core.placement import Placement
+from optsched import Placement, UsageError
 from optsched.core.registry import records
 from optsched.heuristics import HEURISTICS
 from optsched.measuring.mining import walking

@@ -10,12 +10,11 @@ import msgspec
 import numpy as np
 import pytest
 
+from optsched import generate, solve
 from optsched.core.errors import InputError, OutOfTime, UsageError
-from optsched.instances.generate import generate
 from optsched.measuring.reproducing import Axis, PaperFigure, cells, figure
 from optsched.measuring.reproducing.results import Reproduction
 from optsched.problems import Lsap
-from optsched.routes import solve
 
 
 def small(**changes: object) -> PaperFigure:

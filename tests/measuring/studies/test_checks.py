@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from optsched.core.errors import InputError, UsageError
+from optsched import Family, InputError, UsageError
 from optsched.measuring.studies.checks import _RULES, Check, CheckArguments, CheckFile, Planned
-from optsched.measuring.studies.choices import Family
 from optsched.solvers.profiles import load_profile
 
 

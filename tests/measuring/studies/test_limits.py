@@ -16,16 +16,13 @@ from command_line import run
 from replica_instances import small
 
 import optsched
-from optsched.core.errors import InputError, UsageError
-from optsched.core.instance import Instance
+from optsched import Family, GapReports, InputError, Instance, UsageError
 from optsched.measuring.printing import to_json
 from optsched.measuring.records import Run
 from optsched.measuring.studies import limits
 from optsched.measuring.studies.checks import Check
-from optsched.measuring.studies.choices import Family
 from optsched.measuring.studies.limits import FORMAT, Baseline, Breach, GapLimit, again, breaches, lines, traceback_of
 from optsched.measuring.studies.runs import measure, plan
-from optsched.measuring.studies.tables import GapReports
 from optsched.processes import Limits
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 

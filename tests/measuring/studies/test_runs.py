@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from optsched import gap, load, problem
 from optsched.core.errors import InputError, MissingField, UsageError
 from optsched.heuristics import run
-from optsched.instances.files import load
 from optsched.instances.library import NETWORK, SCALE, library
-from optsched.measuring.gaps import gap
 from optsched.measuring.studies.runs import measure, plan
-from optsched.problems import problem
 
 
 def test_plan_names_all_that_fits() -> None:

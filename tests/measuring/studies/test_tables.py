@@ -13,18 +13,15 @@ from command_line import run
 from replica_instances import small
 from report_records import record
 
-from optsched import study
+from optsched import Limit, Proof, Termination, frontier, generate, solve, study
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.registry import records
-from optsched.core.results import Limit, Proof, Termination
-from optsched.instances.generate import generate
 from optsched.measuring.gaps import Reference, gap
 from optsched.measuring.printing import render
 from optsched.measuring.records import Record, Run, record_fields
 from optsched.measuring.studies.limits import GapLimit
 from optsched.measuring.studies.tables import GapPage, GapReports, gap_row, summaries
 from optsched.problems import Latency, Lsap, Problem
-from optsched.routes import frontier, solve
 from optsched.solvers.profiles import Profile
 from optsched.testing.contract import cases
 

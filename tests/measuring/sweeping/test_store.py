@@ -21,9 +21,8 @@ from command_line import ENVIRONMENT
 from sweeps import TIMES, InProcess, small_plan, stop, timeless
 
 import optsched
-from optsched.certificates import certify
+from optsched import InputError, UsageError, certify
 from optsched.certificates.checking import Claim, Verdict
-from optsched.core.errors import InputError, UsageError
 from optsched.core.resources import code_version
 from optsched.measuring.printing import to_json
 from optsched.measuring.sweeping import carry_out

@@ -22,13 +22,11 @@ from command_line import ENVIRONMENT, PROGRAM
 from sweeps import InProcess, contents, count, memory_folder, small_plan, stop, timeless
 
 import optsched
-from optsched.core.errors import InputError, UsageError
+from optsched import Family, InputError, Limit, UsageError
 from optsched.core.resources import code_version
-from optsched.core.results import Limit
 from optsched.heuristics import HeuristicRun
 from optsched.measuring import sweeping as executing
 from optsched.measuring.gaps import unanswered
-from optsched.measuring.studies.choices import Family
 from optsched.measuring.sweeping import Agenda, Job, Steps, carry_out, execute, executor_of, to_do
 from optsched.measuring.sweeping.plans import Plan, planned
 from optsched.measuring.sweeping.store import Store, check_store, load_sweep
