@@ -5,27 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
+from replica_instances import small
+
+from optsched.core.instance import Cluster, Instance
 from optsched.core.results import Solution
 from optsched.problems import Latency, Lsap
 from optsched.routes import solve
 
+#: Three tasks that want two slots of node a: optimum 1; node c is busy.
+LSAP = Lsap(
+    Instance.initial(Cluster(["a", "b", "c"], slots=[2, 2, 1]), small([[0]] * 3).workload, idle_slots=[2, 1, 0])
+)
 
-def assignment() -> Lsap:
-    """Three tasks that want two slots of node a: optimum 1; node c is busy."""
-    cluster = Cluster(["a", "b", "c"], slots=[2, 2, 1])
-    workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0], [0]]))
-    return Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[2, 1, 0])))
-
-
-def schedule() -> Latency:
-    """Five private tasks of one of three idle servers: optimum (3, 9)."""
-    workload = Workload([f"t{task}" for task in range(5)], replicas=Ragged.from_rows([[0]] * 5))
-    return Latency(Instance(Cluster(["s1", "s2", "s3"]), workload))
-
-
-#: The problems.
-LSAP, LATENCY = assignment(), schedule()
+#: Five private tasks of one of three idle servers: optimum (3, 9).
+LATENCY = Latency(Instance(Cluster(["s1", "s2", "s3"]), small([[0]] * 5).workload))
 
 #: Their solutions, by the name of the problem.
 SOLVED = {problem.name: solve(problem) for problem in (LSAP, LATENCY)}

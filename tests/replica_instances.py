@@ -28,8 +28,7 @@ FIGURE_2 = small([[0, 1, 2], [0, 1], [0]], [1, 1, 1])
 def racked(idle: list[int], rows: list[list[int]], **parameters: Any) -> Lsap:
     """Tasks with the given replicas on nodes a, b in rack r1, c in r2, and d in none."""
     cluster = Cluster(["a", "b", "c", "d"], rack=[0, 0, 1, -1], rack_ids=["r1", "r2"], slots=[3] * 4)
-    workload = Workload([f"t{task}" for task in range(len(rows))], replicas=Ragged.from_rows(rows))
-    return Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=idle)), **parameters)
+    return Lsap(Instance.initial(cluster, small(rows, [3] * 4).workload, idle_slots=idle), **parameters)
 
 
 def instance_of(replicas: list[list[int]], nodes: int, **state: Any) -> Instance:

@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import strategies
+from replica_instances import small
 
-from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
-from optsched.instances.files import load
+import optsched
+from optsched.core.instance import Instance
 from optsched.problems import WorstGroup
 
-
-def library(name: str) -> WorstGroup:
-    """The problem on an instance of the library."""
-    instance = load(name)
-    assert isinstance(instance, Instance)
-    return WorstGroup(instance)
-
-
 #: Two groups that want one slot, and three levels where fairness costs locality.
-ONE_SLOT, RACKS = library("examples/worst-group"), library("examples/worst-group-racks")
+ONE_SLOT = optsched.problem("worst-group", "examples/worst-group")
+RACKS = optsched.problem("worst-group", "examples/worst-group-racks")
 
 
 def posed(
     replicas: list[list[int]], groups: list[int], slots: list[int], racks: list[int] | None = None, **parameters: Any
 ) -> WorstGroup:
     """Tasks with these replicas, in these groups, on nodes with so many idle slots."""
-    nodes = [f"n{node}" for node in range(len(slots))]
-    cluster = Cluster(
-        nodes, slots=[max(slots)] * len(slots), rack=racks, rack_ids=None if racks is None else ["r", "s"]
-    )
-    number = max(groups, default=0) + 1
-    workload = Workload(
-        [f"t{task}" for task in range(len(groups))],
-        replicas=Ragged.from_rows(replicas),
-        job=groups,
-        job_ids=[f"j{group}" for group in range(number)],
-        job_group=list(range(number)),
-        group_ids=[f"g{group}" for group in range(number)],
-    )
-    return WorstGroup(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=slots)), **parameters)
+    number = range(max(groups, default=0) + 1)
+    jobs, names = [f"j{group}" for group in number], [f"g{group}" for group in number]
+    instance = small(replicas, slots, job=groups, job_ids=jobs, job_group=list(number), group_ids=names)
+    if racks is not None:
+        instance = Instance(replace(instance.cluster, rack=racks, rack_ids=["r", "s"]), instance.workload)
+    return WorstGroup(instance, **parameters)
 
 
 problems = partial(strategies.problems, "worst-group")
