@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import strategies
 from oracles.documents import drawn
+from replica_instances import small
 
 from optsched.core.errors import MissingField
 from optsched.core.instance import (
@@ -22,9 +23,7 @@ from optsched.core.instance import (
     RUNNING,
     Cluster,
     Instance,
-    Ragged,
     State,
-    Workload,
 )
 from optsched.core.results import Number
 from optsched.instances.generate import generate
@@ -60,17 +59,8 @@ def whole(seed: int) -> Text:
 
 def two_jobs(**columns: Any) -> Instance:
     """Two nodes in a rack and one beyond; a job with two maps and a reduce."""
-    cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r", "s"])
-    text = [[0], [0], []]
-    workload = Workload(
-        ["m1", "m2", "r1"],
-        job=[0, 0, 0],
-        kind=[0, 0, 1],
-        replicas=Ragged.from_rows(text),
-        job_ids=["j"],
-        **columns,
-    )
-    return Instance(cluster, workload)
+    workload = small([[0], [0], []], job=[0] * 3, kind=[0, 0, 1], job_ids=["j"], **columns).workload
+    return Instance(Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r", "s"]), workload)
 
 
 def proved(kind: type[Any], seeds: range, **fixed: Any) -> Iterator[tuple[Any, Number]]:
@@ -105,15 +95,14 @@ def batch(seed: int, nodes: int = 4, slots: int = 2, tasks: int = 24, jobs: int 
     times = [[length[of], length[of] + 1, length[of] + 3] for of in job]
     replicas = [sorted(chance.sample(range(nodes), 2)) for _ in job]
     reduced = [of for of in range(jobs) for _ in range(reduces)]
-    workload = Workload(
-        [f"t{number}" for number in range(tasks + len(reduced))],
+    workload = small(
+        [*replicas, *([] for _ in reduced)],
         job=job + reduced,
         kind=[0] * tasks + [1] * len(reduced),
-        replicas=Ragged.from_rows([*replicas, *([] for _ in reduced)]),
         times=times + [[2 * length[of]] * 3 for of in reduced],
         job_ids=[f"j{number}" for number in range(jobs)],
         arrival=sorted(chance.randint(0, 8) for _ in range(jobs)),
-    )
+    ).workload
     cluster = Cluster(
         [f"n{number}" for number in range(nodes)],
         slots=[slots] * nodes,
@@ -177,15 +166,9 @@ def crowded(seed: int, most: int = 5) -> Instance:
         rack=[chance.choice([-1, 0]) for _ in range(nodes)],
         rack_ids=["r"],
     )
-    workload = Workload(
-        [f"t{number}" for number in range(len(job))],
-        job=job,
-        kind=kind,
-        times=times,
-        replicas=Ragged.from_rows(replicas),
-        job_ids=[f"j{number}" for number in range(jobs)],
-        arrival=[chance.choice([0, 0, 1, 0.5]) for _ in range(jobs)],
-    )
+    arrival = [chance.choice([0, 0, 1, 0.5]) for _ in range(jobs)]
+    names = [f"j{number}" for number in range(jobs)]
+    workload = small(replicas, job=job, kind=kind, times=times, job_ids=names, arrival=arrival).workload
     start = [chance.choice([0, -0.5]) if state == RUNNING else float("nan") for state in status]
     state = State.initial(cluster, workload, time=0, status=status, node=node, start=start, idle_slots=idle)
     return Instance(cluster, workload, state)
@@ -198,11 +181,7 @@ def one_job(seed: int, slots: int = 1, nodes: int = 4, maps: int = 9) -> tuple[I
     rows = [sorted(chance.sample(range(nodes), chance.choice([1, 1, 2]))) for _ in range(maps)]
     if seed % 2:
         rows = [sorted({node % 2 for node in row}) for row in rows]
-    ids = [f"t{number}" for number in range(maps)]
     times = [[near / 10, far / 10, far / 10]] * maps
-    workload = Workload(ids, job=[0] * maps, job_ids=["j"], arrival=[0], times=times, replicas=Ragged.from_rows(rows))
+    instance = small(rows, [slots] * nodes, job=[0] * maps, job_ids=["j"], arrival=[0], times=times)
     on_slots = [[node * slots + slot for node in row for slot in range(slots)] for row in rows]
-    servers = Cluster([f"s{number}" for number in range(nodes * slots)])
-    alone = Instance(servers, Workload(ids, replicas=Ragged.from_rows(on_slots)))
-    cluster = Cluster([f"n{number}" for number in range(nodes)], slots=[slots] * nodes)
-    return Instance(cluster, workload), Latency(alone, w_loc=near, w_rem=far)
+    return instance, Latency(small(on_slots, [1] * (nodes * slots)), w_loc=near, w_rem=far)
