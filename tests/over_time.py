@@ -15,16 +15,7 @@ from oracles.documents import drawn
 from replica_instances import small
 
 from optsched.core.errors import MissingField
-from optsched.core.instance import (
-    FINISHED,
-    MAP,
-    PENDING,
-    REDUCE,
-    RUNNING,
-    Cluster,
-    Instance,
-    State,
-)
+from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, State
 from optsched.core.results import Number
 from optsched.instances.generate import generate
 from optsched.problems.job_times import JobTimes
