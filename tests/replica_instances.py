@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.problems import Lsap
 
@@ -20,6 +22,15 @@ def small(
     cluster = Cluster([f"n{node}" for node in range(len(slots))], slots=slots)
     workload = Workload([f"t{task}" for task in range(len(rows))], replicas=Ragged.from_rows(rows), **columns)
     return Instance(cluster, workload, State.initial(cluster, workload, load=loads), name=name)
+
+
+def latency_at_scale(servers: int, tasks: int, seed: int) -> Instance:
+    """Agosta et al., section 4: loads 0 to 5, 1 to 4 replicas."""
+    rng = np.random.default_rng(seed)
+    loads = rng.integers(0, 5, size=servers, endpoint=True).tolist()
+    counts = rng.integers(1, 4, size=tasks, endpoint=True).tolist()
+    rows = [rng.choice(servers, size=count, replace=False).tolist() for count in counts]
+    return small(rows, [1] * servers, loads)
 
 
 FIGURE_2 = small([[0, 1, 2], [0, 1], [0]], [1, 1, 1])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from policy_cases import first_view, order, posed
+from policy_cases import first_answers, first_view, order, posed
 from transmission_instances import example
 
 from optsched.core.instance import (
@@ -29,7 +29,7 @@ from optsched.heuristics.fair import CapacityPolicy, DelayPolicy, FairPolicy, ha
 from optsched.heuristics.running.base import Event, Offer, View
 from optsched.heuristics.running.driver import drive
 from optsched.instances.generate import generate
-from optsched.problems import FairLsap, FlowCongestion, Lsap, Problem
+from optsched.problems import FairLsap, FlowCongestion, Lsap
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_reduces import TransmissionReduces
 
@@ -54,6 +54,23 @@ def _reduces(jobs: list[int]) -> TransmissionReduces:
     return TransmissionReduces(Instance(cluster, workload, State.initial(cluster, workload, status=status, node=node)))
 
 
+def congested(reduces: int, slots: list[int]) -> FlowCongestion:
+    """So many reduces of a job with one map, on nodes with these reduce slots."""
+    rates = {"rate_in": [85] * len(slots), "rate_out": [85] * len(slots)}
+    cluster = Cluster(["a", "b"][: len(slots)], slots=[1] * len(slots), reduce_slots=slots, **rates)
+    tasks = {"kind": [REDUCE] * reduces + [MAP], "job": [0] * (reduces + 1), "rate_in": [1.0] * (reduces + 1)}
+    sent = Shuffle([reduces] * reduces, list(range(reduces)), [1.0] * reduces)
+    names = [f"t{task}" for task in range(reduces + 1)]
+    return FlowCongestion(Instance(cluster, Workload(names, **tasks, job_ids=["J"], shuffle=sent)))
+
+
+def answers(policy: Any, view: View, nodes: list[int], kind: str = "map", free: int = 1) -> list[int | None]:
+    """What a policy answers to offers of these nodes, none of which is ever taken."""
+    policy.start(view, np.random.default_rng(0))
+    shown = [policy.offer(Offer(0.0, node, kind, free), view) for node in nodes]
+    return [answer[0] if answer else None for answer in shown]
+
+
 class TestFair:
     """Delay scheduling within fair shares."""
 
@@ -61,10 +78,7 @@ class TestFair:
         """Tests that without delay any slot is taken, else a job waits for its node and as long again for its rack."""
         for delay, passes in ((0, 0), (2, 4)):
             view = first_view(posed([0], [0], [1.0], replicas=[[0]]))
-            policy = FairPolicy(delay)
-            policy.start(view, np.random.default_rng(0))
-            shown = [policy.offer(Offer(0.0, 2, "map", 9), view) for _ in range(passes + 1)]
-            assert shown == [()] * passes + [(0,)]
+            assert answers(FairPolicy(delay), view, [2] * (passes + 1), free=9) == [None] * passes + [0]
 
     def test_defaults_of_hadoop_1(self) -> None:
         """Tests that the delay is 1.5 heartbeats of every node a level, rounded up, and that a heartbeat fills a node.
@@ -76,10 +90,7 @@ class TestFair:
         assert FairPolicy().fills_nodes
         assert not FairPolicy(assign="single").fills_nodes
         view = first_view(posed([0], [0], [1.0], replicas=[[0]]))  # on three nodes
-        policy = FairPolicy()
-        policy.start(view, np.random.default_rng(0))
-        shown = [policy.offer(Offer(0.0, 2, "map", 9), view) for _ in range(11)]
-        assert shown == [()] * 10 + [(0,)]
+        assert answers(FairPolicy(), view, [2] * 11, free=9) == [None] * 10 + [0]
 
     def test_a_heartbeat_is_skipped_once_and_only_if_nothing_was_started_on_it(self) -> None:
         """Tests that a job asked for two slots of a heartbeat has skipped one; where each has its own, two.
@@ -120,16 +131,9 @@ class TestFair:
         nothing bars them; the cap gives each node one. Of four reduces a cap of two could bar a job from the one
         node that is open to it.
         """
-        cluster = Cluster(["a", "b"], slots=[1, 1], reduce_slots=[4, 4], rate_in=[85] * 2, rate_out=[85] * 2)
-        workload = Workload(
-            ["R1", "R2", "M"], kind=[REDUCE] * 2 + [MAP], job=[0] * 3, job_ids=["J"], rate_in=[1.0] * 3,
-            shuffle=Shuffle([2, 2], [0, 1], [1.0, 1.0]),
-        )  # fmt: skip
-        problem = FlowCongestion(Instance(cluster, workload))
         for seed in range(5):
-            nodes = run(problem, "fair", seed).raise_if_failed().nodes
+            nodes = run(congested(2, [4, 4]), "fair", seed).raise_if_failed().nodes
             assert sorted(nodes[:2].tolist()) == [0, 1]
-        for seed in range(5):
             result = run(_reduces([0, 1, 2, 2]), "fair", seed)
             assert not result.starved, "a cap of two would leave a reduce of the last job without a node"
 
@@ -143,12 +147,7 @@ class TestFair:
 
     def test_reduces_at_random_where_no_rule_bars_them(self) -> None:
         """Tests `flow-congestion`, which knows no rule of one reduce of a job a node and needs no topology."""
-        cluster = Cluster(["a"], slots=[1], reduce_slots=[3], rate_in=[85], rate_out=[85])
-        workload = Workload(
-            ["R1", "R2", "R3", "M"], kind=[REDUCE] * 3 + [MAP], job=[0] * 4, job_ids=["J"], rate_in=[1.0] * 4,
-            shuffle=Shuffle([3], [0], [1.0]),
-        )  # fmt: skip
-        problem: Problem = FlowCongestion(Instance(cluster, workload))
+        problem = congested(3, [3])
         for name in ("fair", "capacity", "delay"):
             assert run(problem, name).raise_if_failed().nodes.tolist() == [0, 0, 0, 0]
 
@@ -168,29 +167,16 @@ class TestCapacity:
         view = first_view(posed([0, 0, 1], [0, 1], [1.0, 1.0], running=(0,), replicas=[[0], [0], [2]]))
         assert order(CapacityPolicy(), view, 2) == [2, 1]
 
-    def reduces(self) -> TransmissionReduces:
-        """A job whose map output is on c alone: 5 MB for R1 and 9 MB for R2."""
-        cluster = Cluster(["a", "b", "c"], reduce_slots=[1] * 3, topology=HOPS)
-        workload = Workload(
-            ["M", "R1", "R2"],
-            kind=[MAP, REDUCE, REDUCE],
-            job=[0] * 3,
-            job_ids=["J"],
-            shuffle=Shuffle([0, 0], [1, 2], [50.0, 50.0]),
-        )
-        running = {"status": [1, 0, 0], "node": [2, -1, -1]}
-        return TransmissionReduces(Instance.initial(cluster, workload, **running, emitted=[5.0, 9.0]))
-
     @pytest.mark.parametrize(("delay", "passes"), [(0, 0), (2, 2), ("auto", 3)])
     def test_reduces_wait_for_their_data(self, delay: Any, passes: int) -> None:
         """Tests that a job lets so many offers pass of nodes with nothing for it, and takes most MB where there is."""
-        view = first_view(self.reduces())
-        policy = CapacityPolicy(delay)
-        policy.start(view, np.random.default_rng(0))
-        away = [policy.offer(Offer(0.0, 0, "reduce", 1), view) for _ in range(passes + 1)]
-        assert away == [()] * passes + [(1,)]
-        if delay:
-            assert policy.offer(Offer(0.0, 2, "reduce", 1), view) == (2,)
+        cluster = Cluster(["a", "b", "c"], reduce_slots=[1] * 3, topology=HOPS)
+        jobs = {"kind": [MAP, REDUCE, REDUCE], "job": [0] * 3, "job_ids": ["J"]}
+        workload = Workload(["M", "R1", "R2"], **jobs, shuffle=Shuffle([0, 0], [1, 2], [50.0, 50.0]))
+        running = {"status": [1, 0, 0], "node": [2, -1, -1], "emitted": [5.0, 9.0]}  # all of it on c
+        view = first_view(TransmissionReduces(Instance.initial(cluster, workload, **running)))
+        nodes = [0] * (passes + 1) + [2] * bool(delay)
+        assert answers(CapacityPolicy(delay), view, nodes, "reduce") == [None] * passes + [1] + [2] * bool(delay)
 
     def test_reduces_wait_for_maps_of_the_same_snapshot(self) -> None:
         """Tests that maps that were just placed have sizes, as for PNA. What they have emitted is nothing."""
@@ -226,13 +212,6 @@ def one_job(replicas: list[list[int]], idle: tuple[int, ...] = (1, 1, 1), **colu
         **columns,
     )
     return Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[*idle, 0])))
-
-
-def answers(policy: DelayPolicy, view: View, nodes: list[int]) -> list[int | None]:
-    """What a policy answers to offers of one map slot each, none of which is ever taken."""
-    policy.start(view, np.random.default_rng(0))
-    shown = [policy.offer(Offer(0.0, node, "map", 1), view) for node in nodes]
-    return [answer[0] if answer else None for answer in shown]
 
 
 class TestSkipCount:
@@ -301,21 +280,8 @@ class TestTwoLevel:
 
 def test_reduces_are_drawn_at_random() -> None:
     """Tests that a reduce slot gets any reduce of the job, but none where the job runs one already."""
-    view = first_view(TransmissionReduces(example((2, 1))))
-    taken = set()
-    for seed in range(40):
-        policy = DelayPolicy()
-        policy.start(view, np.random.default_rng(seed))
-        taken.add(policy.offer(Offer(0.0, 0, "reduce", 2), view)[0])
-    assert taken == {2, 3}
-
-
-def test_new_jobs_are_learnt() -> None:
-    """Tests that a job that arrives later is served, with a delay of its own."""
-    problem = one_job([[0], [3]], job=[0, 1], arrival=[0.0, 7.0])
-    result = run(problem, "delay", D=1)
-    assert result.raise_if_failed().placed == 2
-    assert result.idle_slot_time in (1, 2)  # the first job may have been skipped too
+    taken = first_answers(TransmissionReduces(example((2, 1))), DelayPolicy(), 0, "reduce", 40)
+    assert set(taken) == {(2,), (3,)}
 
 
 def test_too_long_a_delay_starves() -> None:
@@ -331,7 +297,7 @@ def test_notified_starts_count() -> None:
     policy = DelayPolicy()
     policy.start(view, np.random.default_rng(0))
     assert policy.offer(Offer(0.0, 0, "map", 3), view)[0] in (0, 1)
-    view.status.base[0] = RUNNING  # type: ignore[index]
+    view.status.base[0] = RUNNING
     policy.notify(Event(0.0, "task-started", 0), view)
     assert policy.offer(Offer(0.0, 0, "map", 2), view) == (2,)
 

@@ -23,9 +23,7 @@ class TestFifo:
 
     def test_prefers_node_then_rack_then_first(self) -> None:
         """Tests the three levels, each with the first free node, in a rack that holds a replica whichever it is."""
-        cluster = Cluster(
-            list("abcdef"), rack=[0, 0, 1, 1, 2, -1], rack_ids=["r1", "r2", "r3"], slots=[1, 1, 1, 1, 1, 1]
-        )
+        cluster = Cluster(list("abcdef"), rack=[0, 0, 1, 1, 2, -1], rack_ids=["r1", "r2", "r3"])
         replicas = Ragged.from_rows([[3], [3], [5, 4], [5, 4], [5], [3]])
         problem = Lsap(Instance(cluster, Workload([f"t{task}" for task in range(6)], replicas=replicas)))
         assert fifo(problem, RNG).nodes.tolist() == [3, 2, 4, 5, 0, 1]

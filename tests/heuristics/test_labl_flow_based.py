@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from replica_instances import latency_at_scale, small
 from small_problems import pareto_front
 
-from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.instance import Instance, Ragged, Workload
 from optsched.core.placement import NONE, Placement
 from optsched.heuristics import labl as module
 from optsched.heuristics.labl import _Cover, flow_based, round_robin
@@ -22,28 +23,17 @@ from optsched.problems.latency import Latency
 from optsched.routes import solve
 from optsched.searches.enumeration import best_placement
 from optsched.solvers.compiled import compiles
-from optsched.solvers.matching import maximum_b_matching
 
 RNG = np.random.default_rng(0)
 
 
 def latency(loads: list[int], replicas: list[list[int]], **parameters: int) -> Latency:
-    """An instance of `latency` from initial loads and the servers that hold each task's block."""
-    cluster = Cluster([f"s{server}" for server in range(len(loads))])
-    workload = Workload([f"t{task}" for task in range(len(replicas))], replicas=Ragged.from_rows(replicas))
-    return Latency(Instance(cluster, workload, State.initial(cluster, workload, load=loads)), **parameters)
-
-
-def paper_scale(servers: int, tasks: int, seed: int) -> Latency:
-    """Agosta et al., section 4: loads 0 to 5, 1 to 4 replicas."""
-    rng = np.random.default_rng(seed)
-    loads = rng.integers(0, 5, size=servers, endpoint=True).tolist()
-    counts = rng.integers(1, 4, size=tasks, endpoint=True).tolist()
-    return latency(loads, [rng.choice(servers, size=count, replace=False).tolist() for count in counts])
+    """Servers with initial loads, and tasks with blocks on these servers."""
+    return Latency(small(replicas, [1] * len(loads), loads), **parameters)
 
 
 @st.composite
-def small(draw: st.DrawFn, largest_load: int = 6, most_tasks: int = 6) -> Latency:
+def problems(draw: st.DrawFn, largest_load: int = 6, most_tasks: int = 6) -> Latency:
     """Instances that can be enumerated."""
     loads = draw(st.lists(st.integers(0, largest_load), min_size=2, max_size=4))
     holders = st.lists(st.integers(0, len(loads) - 1), unique=True, max_size=3)
@@ -76,13 +66,11 @@ def naive_round_robin(problem: Latency, start: int) -> list[int]:
     return nodes
 
 
-def every_threshold(problem: Latency, fresh: bool = False) -> list[tuple[int, ...]]:
+def every_threshold(problem: Latency) -> list[tuple[int, ...]]:
     """Values of Fischer et al.'s Algorithm 2 at each threshold in turn, none skipped."""
     highest = int(problem.initial_load.max()) + problem.w_loc * len(problem.tasks)
     cover, values = _Cover(problem), []
     for threshold in range(1, highest + 1):
-        if fresh:
-            cover = _Cover(problem)
         cover.grow(threshold)
         value = problem.evaluate(problem.placement(cover.completed()))
         values.append(tuple(int(part) for part in value))
@@ -92,12 +80,12 @@ def every_threshold(problem: Latency, fresh: bool = False) -> list[tuple[int, ..
 class TestRoundRobin:
     """Fischer et al. 2010, Algorithm 1."""
 
-    @given(small(), st.integers(0, 5))
+    @given(problems(), st.integers(0, 5))
     def test_is_algorithm_1(self, problem: Latency, start: int) -> None:
         """Tests that pointers per server give the placement of the rule as it is written, from any first server."""
         assert round_robin(problem, RNG, start=start) == problem.placement(naive_round_robin(problem, start))
 
-    @given(small(largest_load=0, most_tasks=5))
+    @given(problems(largest_load=0, most_tasks=5))
     def test_guarantee_without_loads(self, problem: Latency) -> None:
         """Tests Fischer et al. 2010, Theorem 4.2: at most w_rem/w_loc times the optimum when no server is loaded."""
         makespan = problem.evaluate(round_robin(problem, RNG))[0]
@@ -112,13 +100,7 @@ class TestRoundRobin:
 class TestFlowBased:
     """Fischer et al. 2010, Algorithm 2, with initial loads."""
 
-    def test_counterexample_by_threshold(self) -> None:
-        """Tests that in the counterexample work 7, 9 or 11 is a matter of ties between thresholds 4, 3 and 1."""
-        values = every_threshold(Latency(load("papers/fsy-not-optimal")))
-        assert [values[threshold - 1] for threshold in (1, 3, 4)] == [(4, 11), (4, 9), (4, 7)]
-        assert min(values) == (4, 7)
-
-    @given(small(largest_load=0, most_tasks=6))
+    @given(problems(largest_load=0, most_tasks=6))
     def test_guarantee_without_loads(self, problem: Latency) -> None:
         """Tests Fischer et al. 2010, Theorem 5.4: at most the optimum plus (1 - 1/(n-1)) w_rem when no server is
         loaded.
@@ -139,7 +121,7 @@ class TestFlowBased:
         assert least_makespan(problem) == 2
         assert problem.evaluate(flow_based(problem, RNG, **options)) == (3, 4)
 
-    @given(small())
+    @given(problems())
     def test_skipped_thresholds_cannot_win(self, problem: Latency) -> None:
         """Tests that a run over every threshold, as Fischer et al. have it, has the same best values."""
         values = every_threshold(problem)
@@ -149,42 +131,19 @@ class TestFlowBased:
             first = next(value for value in values if value[0] == least)
             assert problem.evaluate(flow_based(problem, RNG)) == first
 
-    @given(small())
-    def test_covers_are_maximum_and_grow(self, problem: Latency) -> None:
-        """Tests each cover: all local, within the threshold, as large as any, and no covered task is dropped."""
-        cover, covered = _Cover(problem), set[int]()
-        for threshold in range(1, 15):
-            cover.grow(threshold)
-            nodes = np.array(cover.server, dtype=np.int64)
-            assert covered <= set(np.flatnonzero(nodes != NONE).tolist())
-            covered = set(np.flatnonzero(nodes != NONE).tolist())
-            counts = np.bincount(nodes[nodes != NONE], minlength=len(problem.initial_load))
-            capacity = problem.local_capacity(threshold)
-            assert np.array_equal(counts, problem.counts(problem.placement(nodes))[0])
-            assert (counts <= capacity).all()
-            replicas = problem.replicas
-            assert len(covered) == maximum_b_matching(replicas.starts, replicas.values, capacity).size
-
     def test_far_loads_do_not_slow_it_down(self) -> None:
         """Tests that thresholds at which nothing can change are skipped: there would be a billion of them."""
         problem = latency([10**9, 10**9 + 7], [[0], [1], [1]])
         assert problem.evaluate(flow_based(problem, RNG)) == (10**9 + 7, 7)
-
-    def test_a_server_may_be_local_by_chance(self) -> None:
-        """Tests that an uncovered task that lands on a server with its block counts as local there."""
-        problem = latency([3, 9], [[0], [0]], w_loc=2, w_rem=9)
-        assert problem.evaluate(flow_based(problem, RNG)) == (7, 4)
 
 
 @pytest.mark.parametrize(("servers", "tasks"), [(2000, 3450), (1600, 3450)])
 def test_paper_scale(servers: int, tasks: int) -> None:
     """Tests what Agosta et al. say of their setting (section 4): round robin has latency 11 or 12, dominated."""
     for seed in range(2):
-        problem = paper_scale(servers, tasks, seed)
-        slow, quick = (
-            problem.evaluate(round_robin(problem, RNG)),
-            problem.evaluate(flow_based(problem, RNG, ties="work")),
-        )
+        problem = Latency(latency_at_scale(servers, tasks, seed))
+        slow = problem.evaluate(round_robin(problem, RNG))
+        quick = problem.evaluate(flow_based(problem, RNG, ties="work"))
         assert slow[0] in (11, 12, 13)
         assert 4500 <= slow[1] <= 5100
         assert problem.counting_bound() == 5
@@ -235,14 +194,11 @@ def test_how_often_round_robin_breaks_its_guarantee_with_initial_loads() -> None
     for _ in range(1000):
         servers, tasks = int(rng.integers(2, 5)), int(rng.integers(1, 6))
         loads = rng.integers(0, 6, size=servers)
-        cluster = Cluster([f"s{server}" for server in range(servers)])
         rows = [
             sorted(rng.choice(servers, size=int(rng.integers(1, min(servers, 3) + 1)), replace=False).tolist())
             for _ in range(tasks)
         ]
-        workload = Workload([f"t{task}" for task in range(tasks)], replicas=Ragged.from_rows(rows))
-        state = State.initial(cluster, workload, load=(loads - loads.min()).tolist())
-        problem = Latency(Instance(cluster, workload, state))
+        problem = latency((loads - loads.min()).tolist(), rows)
         ratios.append(Fraction(problem.evaluate(round_robin(problem, RNG))[0]) / best_placement(problem)[0][0])
     assert (sum(ratio > 3 for ratio in ratios), max(ratios)) == (67, 8)
 

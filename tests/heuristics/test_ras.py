@@ -18,10 +18,10 @@ from optsched.core.registry import Scaling
 from optsched.heuristics import ras as controller
 from optsched.heuristics.ras import fair_sharing, map_rounds, ras
 from optsched.problems.base import GRID
-from optsched.problems.utility import Allocation, Utility, spread_reduces
+from optsched.problems.utility import Utility, spread_reduces
 from optsched.testing.neighbours import permuted, scaled
 
-RNG = np.random.default_rng(0)  # RAS draws nothing
+RNG = np.random.default_rng(0)  # RAS and fair sharing draw nothing
 IMPROVEMENTS = st.sampled_from(["strict", "literal"])
 
 
@@ -59,16 +59,6 @@ def test_swaps_as_worded_do_not_end() -> None:
     assert [state.lowest for state in states] == [(-1,), (-1, -1), (-1, -1)]
     assert [state.maps.tolist() for state in states] == [[[1, 2], [0, 1]]] * 3
     assert best_lowest(problem, reduces) == -GRID // 2
-
-
-def test_the_strict_rule_ends_and_finds_the_optimum() -> None:
-    """Tests that with the rule that a swap must raise the lowest utility the same instance is solved in two rounds."""
-    problem = SWAPS
-    found = map_rounds(problem, spread_reduces(problem))
-    assert found.ended == "settled"
-    assert [float(lowest) for lowest in found.lowest] == [-1, -0.5, -0.5]
-    assert found.maps.tolist() == [[0, 2], [1, 1]]
-    assert problem.evaluate(ras(problem, RNG))[0] == found.lowest[-1]
 
 
 @given(utilities(most=6))
@@ -158,21 +148,6 @@ def test_scales_and_orders_of_tasks_do_not_matter(problem: Utility, factor: int,
 # Single rules ---------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_to_place() -> None:
-    """Tests that without jobs the placement is empty and the rounds settle at once."""
-    problem = Utility(snapshot([[1]], []))
-    assert ras(problem, RNG).placed == 0
-    found = map_rounds(problem, spread_reduces(problem))
-    assert (found.ended, found.lowest) == ("settled", (0,))
-
-
-def test_reduces_come_first() -> None:
-    """Tests that reduces take what they need before any map is placed, though the map would be worth as much."""
-    problem = Utility(snapshot([[2]], [(1, 2, [1], 1, [2])]))
-    assert problem.allocated(ras(problem, RNG)).reduces.tolist() == [[1]]
-    assert problem.allocated(ras(problem, RNG)).maps.tolist() == [[0]]
-
-
 def test_maps_without_worth_are_the_last() -> None:
     """Tests that a job whose reduces found no room takes no map from others: with one its utility is as low."""
     problem = Utility(snapshot([[3]], [(1, 3, [1], 1, [4]), (1, 2, [1])]))
@@ -239,14 +214,6 @@ def test_worth_of_maps_is_utility(problem: Utility) -> None:
             assert problem.utility_units(counts, reduces)[job] == worth[maps]
 
 
-def test_placement_from_counts() -> None:
-    """Tests that RAS places the first pending tasks of each job."""
-    problem = SWAPS
-    assert ras(problem, RNG).nodes.tolist() == [1, 1, -1, 0, 1, -1, -1, -1]
-    assert isinstance(problem.allocated(ras(problem, RNG)), Allocation)
-
-
-RNG_OF_SHARES = np.random.default_rng(0)  # fair sharing draws nothing
 ORDERS = st.sampled_from(["in-turn", "availability"])
 
 
@@ -255,7 +222,7 @@ def test_placements_are_feasible_and_keep_the_slots(
     problem: Utility, slots: int, reduce_slots: int, advertised: str
 ) -> None:
     """Tests that no tracker is overloaded or runs more than its slots, and that none that could be used is left."""
-    placement = fair_sharing(problem, RNG_OF_SHARES, slots=slots, reduce_slots=reduce_slots, advertised=advertised)
+    placement = fair_sharing(problem, RNG, slots=slots, reduce_slots=reduce_slots, advertised=advertised)
     assert not problem.violations(placement)
     maps, reduces = problem.allocated(placement)
     state = problem.instance.state
@@ -282,7 +249,7 @@ def test_equal_shares(waiting: list[int], nodes: int, slots: int) -> None:
     And that all slots are used, or all tasks placed.
     """
     problem = Utility(snapshot([[100]] * nodes, [(None, maps, [1]) for maps in waiting]))
-    shares = problem.allocated(fair_sharing(problem, RNG_OF_SHARES, slots=slots)).maps.sum(axis=1)
+    shares = problem.allocated(fair_sharing(problem, RNG, slots=slots)).maps.sum(axis=1)
     assert shares.sum() == min(sum(waiting), nodes * slots)
     wanting = shares[shares < np.array(waiting)]
     assert wanting.min(initial=100) >= shares.max() - 1
@@ -292,23 +259,20 @@ def test_running_tasks_count() -> None:
     """Tests that a job which runs two maps already gets its next slot only when the other one runs as many."""
     jobs = [{"maps": 3, "map": {"cpu": 1}}, {"maps": 3, "map": {"cpu": 1}}]
     problem = posed({"cpu": [9]}, jobs, running=[(0, MAP, 0), (0, MAP, 0), (1, REDUCE, 0)])
-    shares = [
-        problem.allocated(fair_sharing(problem, RNG_OF_SHARES, slots=slots)).maps.sum(axis=1) for slots in (1, 2, 3, 4)
-    ]
+    shares = [problem.allocated(fair_sharing(problem, RNG, slots=slots)).maps.sum(axis=1) for slots in (1, 2, 3, 4)]
     assert [share.tolist() for share in shares] == [[0, 1], [0, 2], [1, 2], [1, 3]]
 
 
 def test_looks_at_no_resource_but_to_refuse() -> None:
     """Tests that a slot goes to the job that has fewest, though another's map would leave room for two more."""
     problem = Utility(snapshot([[8]], [(None, 3, [5]), (None, 4, [2])]))
-    assert problem.allocated(fair_sharing(problem, RNG_OF_SHARES, slots=4)).maps.tolist() == [[1], [1]]
+    assert problem.allocated(fair_sharing(problem, RNG, slots=4)).maps.tolist() == [[1], [1]]
 
 
 @pytest.mark.parametrize(("advertised", "node"), [("in-turn", 0), ("availability", 1)])
 def test_order_in_which_slots_are_advertised(advertised: str, node: int) -> None:
     """Tests that the only map goes to the first tracker, or to the one with the most of its scarcest resource free."""
     problem = Utility(snapshot([[4, 8], [4, 4]], [(None, 1, [1, 0]), (None, 0, [1, 1], 1, [3, 5])]), reduces="fixed")
-    assert problem.fixed is not None
     assert problem.fixed.tolist()[1] == [1, 0]
-    maps = problem.allocated(fair_sharing(problem, RNG_OF_SHARES, advertised=advertised)).maps
+    maps = problem.allocated(fair_sharing(problem, RNG, advertised=advertised)).maps
     assert maps[0].nonzero()[0].tolist() == [node]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from policy_cases import first_view
-from transmission_instances import DISTANCES, SENT, example
+from transmission_instances import example
 
 from optsched.core.instance import FINISHED, PENDING, RUNNING, Cluster, Instance, Ragged, Shuffle, Topology, Workload
 from optsched.heuristics.running.base import View
-from optsched.heuristics.seen_costs import AreaCosts, SeenCosts, all_stored, missing_sizes, sizes_parameter, stored
+from optsched.heuristics.seen_costs import AreaCosts, SeenCosts, all_stored, missing_sizes, sizes_parameter
 from optsched.instances.families.base import distinct_nodes
 from optsched.problems.distances import NestedAreas, cluster_areas, cluster_places
 from optsched.problems.transmission_costs import map_costs
@@ -32,29 +31,13 @@ def seen(status: list[int], node: list[int]) -> View:
     """A view of the worked example with its maps in these states: half is emitted, sizes are known of finished ones."""
     instance = example()
     shuffle = instance.workload.shuffle
-    assert shuffle is not None
     emitted = np.where(np.array(status)[shuffle.map] == PENDING, np.nan, shuffle.size / 2)
     workload = replace(instance.workload, shuffle=None)
     sizes = np.where(np.array(status)[shuffle.map] == FINISHED, shuffle.size, np.nan)
-    known: dict[str, Any] = {"shuffle": Shuffle(shuffle.map, shuffle.reduce, sizes), "emitted": emitted}
-    read = np.array([64.0, 64.0, np.nan, np.nan])
-    columns = (
-        np.array([*status, PENDING, PENDING]),
-        np.array([*node, -1, -1]),
-        *[np.zeros(4)] * 4,
-        read,
-        np.zeros(4),
-        Ragged.empty(4, float),
-        np.zeros(0),
-    )
-    return View("transmission", {}, instance.cluster, workload, *columns, **known, true_shuffle=shuffle)
-
-
-def test_maps_cost_their_size_times_the_way_to_the_nearest_block() -> None:
-    """Tests (1) by hand: 128 MB over the distance from the only block, on each node."""
-    view = first_view(TransmissionMaps(example()))
-    costs = SeenCosts().of(np.array([1, 0]), "map", view)
-    assert costs.tolist() == [[128 * far for far in DISTANCES[1]], [128 * far for far in DISTANCES[0]]]
+    known = {"shuffle": Shuffle(shuffle.map, shuffle.reduce, sizes), "emitted": emitted, "true_shuffle": shuffle}
+    places = np.array([*status, PENDING, PENDING]), np.array([*node, -1, -1])
+    state = [np.zeros(4)] * 4, np.array([64.0, 64.0, np.nan, np.nan]), np.zeros(4), Ragged.empty(4, float), np.zeros(0)
+    return View("transmission", {}, instance.cluster, workload, *places, *state[0], *state[1:], **known)
 
 
 @pytest.mark.parametrize(
@@ -86,33 +69,10 @@ def test_maps_that_are_placed_meanwhile_count() -> None:
     assert costs.of(REDUCES, "reduce", view).tolist() == COSTS
 
 
-def test_another_view_is_read_afresh() -> None:
-    """Tests that what was computed for a view is not told of another one."""
-    costs = SeenCosts("actual")
-    assert costs.stored(REDUCES, seen([RUNNING, RUNNING], [0, 0]))[0].tolist() == [30, 0, 0, 0]
-    assert costs.stored(REDUCES, seen([RUNNING, RUNNING], [3, 3]))[0].tolist() == [0, 0, 0, 30]
-
-
 def test_nothing_known_of_the_shuffle() -> None:
     """Tests that reduces cost nothing anywhere where no shuffle is seen."""
     view = replace(seen([RUNNING, RUNNING], [2, 1]), shuffle=None)
     assert SeenCosts("emitted").of(REDUCES, "reduce", view).tolist() == [[0] * 4] * 2
-
-
-def test_what_nodes_hold() -> None:
-    """Tests that entries add up by node, for the asked reduces alone, and that maps without a node hold nothing."""
-    sizes = np.array([1.0, 2.0, 4.0, 8.0])
-    assert stored(np.array([1, 1, 0, 0]), np.array([1, 1, 1, 1]), sizes, 2, 3).tolist() == [[0, 12, 0], [0, 3, 0]]
-    assert stored(np.array([1, 1, 0, 0]), np.array([1, -1, 1, -1]), sizes, 2, 3).tolist() == [[0, 4, 0], [0, 1, 0]]
-    assert stored(np.array([-1, -1, 0, 0]), np.array([1, -1, 1, -1]), sizes, 1, 2).tolist() == [[0, 4]]
-    assert stored(np.full(4, -1), np.zeros(4, dtype=int), sizes, 0, 2).shape == (0, 2)
-
-
-def test_held_of_a_whole_instance() -> None:
-    """Tests the worked example with M1 on D3 and M2 on D2, and that a map without size cannot be extrapolated."""
-    instance = example((2, 1))
-    found = all_stored(instance, instance.state.node, REDUCES, "actual")
-    assert found.tolist() == [[0, SENT[1][0], SENT[0][0], 0], [0, SENT[1][1], SENT[0][1], 0]]
 
 
 def test_what_extrapolation_lacks() -> None:
@@ -125,14 +85,11 @@ def test_what_extrapolation_lacks() -> None:
     assert list(missing_sizes(maps)) == []
 
 
-@pytest.mark.parametrize("default", ["extrapolated", "emitted", "actual"])
-def test_parameter(default: str) -> None:
-    """Tests that each way may be the default, that all three are taken, and nothing else is."""
-    parameter = sizes_parameter(default)
-    assert parameter.default == default
-    assert [parameter.parse(way) for way in ("actual", "emitted", "extrapolated")] == [
-        *("actual", "emitted", "extrapolated")
-    ]
+def test_parameter() -> None:
+    """Tests that all three ways are taken, and nothing else is."""
+    parameter = sizes_parameter("emitted")
+    assert parameter.default == "emitted"
+    assert [parameter.parse(way) for way in ("actual", "extrapolated")] == ["actual", "extrapolated"]
     with pytest.raises(ValueError, match="known: "):
         parameter.parse("guessed")
 
@@ -200,13 +157,12 @@ def test_reduces_that_are_alike_cost_alike() -> None:
     rng, maps, reduces = np.random.default_rng(0), 40, 101
     pairs = np.array([(sender, maps + reduce) for sender in range(maps) for reduce in range(reduces)])
     sent = np.repeat(rng.random(maps), reduces)
-    nothing = np.full(reduces, np.nan)
     workload = Workload(
         [f"t{task}" for task in range(maps + reduces)],
         kind=np.repeat([0, 1], [maps, reduces]),
         job=[0] * (maps + reduces),
         job_ids=["j"],
-        size=np.append(np.ones(maps), nothing),
+        size=np.append(np.ones(maps), np.full(reduces, np.nan)),
         replicas=Ragged.of_lengths([1] * maps + [0] * reduces, np.zeros(maps, dtype=int)),
         shuffle=Shuffle(*pairs.T, sent),
     )
@@ -238,7 +194,6 @@ def test_as_the_table(seed: int) -> None:
         links = [(f"n{node}", "switch", 0.25) for node in range(nodes)]
         cluster = Cluster([f"n{node}" for node in range(nodes)], topology=Topology("links", links=links))
     nested = cluster_areas(cluster)
-    assert nested is not None
     sizes = rng.integers(0, 200, size=maps).astype(np.float64)
     replicas = distinct_nodes(rng, rng.integers(1, min(3, nodes), size=maps, endpoint=True), nodes)
     assert AreaCosts.exact(nested, sizes)
@@ -249,17 +204,6 @@ def test_as_the_table(seed: int) -> None:
         for node in range(nodes):
             assert costs.on(rows, node).tolist() == table[rows, node].tolist()
         assert costs.means(rows, free).tolist() == table[rows][:, free].mean(axis=1).tolist()
-
-
-def test_costs_counted_by_area() -> None:
-    """Tests that costs on one node and means over some nodes are those of the table, also where areas are counted."""
-    workload = Workload(["a", "b"], size=[64.0, 128.0], replicas=Ragged.from_rows([[0], [1, 3]]))
-    view = first_view(TransmissionMaps(Instance(racks(np.random.default_rng(1), 5), workload)))
-    costs, tasks, free = SeenCosts(), np.array([1, 0]), np.array([False, True, True, False, True])
-    table = costs.of(tasks, "map", view)
-    assert table.any()
-    assert costs.here(tasks, "map", 2, view).tolist() == table[:, 2].tolist()
-    assert costs.averages(tasks, "map", free, view).tolist() == table[:, free].mean(axis=1).tolist()
 
 
 def test_no_maps() -> None:

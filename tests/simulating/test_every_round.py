@@ -33,9 +33,8 @@ BATCH = [
 
 def test_shown() -> None:
     """Tests that a policy in rounds shows what it is, not where it is in memory."""
-    assert (
-        repr(EveryRound("quincy", period=5)) == "EveryRound('quincy', problem='transmission-maps', period=5, on_free=1)"
-    )
+    shown = repr(EveryRound("quincy", period=5))
+    assert shown == "EveryRound('quincy', problem='transmission-maps', period=5, on_free=1)"
 
 
 @pytest.mark.parametrize("name", BATCH)
@@ -170,17 +169,9 @@ def test_parameters_that_are_none() -> None:
 def test_rounds_in_which_nothing_is_sent() -> None:
     """Tests a problem that needs a shuffle before any job with reduces has arrived, and while reduces are held."""
     held = Shuffle([1, 2], [3, 3], [4.0, 4.0])
-    workload = Workload(
-        ["a", "b", "c", "r"],
-        kind=[0, 0, 0, 1],
-        job=[0, 1, 1, 1],
-        job_ids=["alone", "late"],
-        arrival=[0, 5],
-        size=[64, 64, 64, np.nan],
-        replicas=Ragged.from_rows([[0], [1], [1], []]),
-        duration=[2, 2, 2, 2],
-        shuffle=held,
-    )
+    jobs = {"kind": [0, 0, 0, 1], "job": [0, 1, 1, 1], "job_ids": ["alone", "late"], "arrival": [0, 5]}
+    sizes = {"size": [64, 64, 64, np.nan], "duration": [2] * 4, "shuffle": held}
+    workload = Workload(["a", "b", "c", "r"], **jobs, **sizes, replicas=Ragged.from_rows([[0], [1], [1], []]))
     instance = Instance(Cluster(["n", "m"], topology=Topology("distance", np.array([[0.0, 1], [1, 0]]))), workload)
     for name in ("quincy", "sequential", "larts"):
         for slowstart in (0.0, 1.0):

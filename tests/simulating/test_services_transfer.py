@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from driven_services import driven
 from over_time import FORMS, fetching
+from policy_cases import answering
 
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import FINISHED, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
@@ -29,7 +30,7 @@ from optsched.simulating.services import Transfer, _copied_as_emitted, _copied_a
 H = [[0, 4, 2, 8], [4, 0, 10, 4], [2, 10, 0, 6], [8, 4, 6, 0]]
 
 
-def example(compute: Sequence[float] = (10, 10, 5, 5), state: bool = False) -> Instance:
+def example(compute: Sequence[float] = (10, 10, 5, 5)) -> Instance:
     """Their example: blocks of 128 MB on D1 and D2; R1 receives 10 and 20 MB, R2 5 and 10."""
     cluster = Cluster(["D1", "D2", "D3", "D4"], topology=Topology("distance", np.array(H, dtype=float)))
     workload = Workload(
@@ -48,34 +49,32 @@ def example(compute: Sequence[float] = (10, 10, 5, 5), state: bool = False) -> I
 #: M1 on D3 and M2 on D2, R1 on D1 and R2 on D3, as in their Figure 2.
 FIGURE_2 = [(0, 0, 2), (0, 1, 1), (0, 2, 0), (0, 3, 2)]
 
+#: The same, with reduces that start late.
+LATE = [*FIGURE_2[:2], (300 * MICRO, 2, 0), (300 * MICRO, 3, 2)]
+
 
 def seconds(ends: dict[int, int]) -> list[float]:
     """When each task ended."""
     return [ends[task] / MICRO for task in sorted(ends)]
 
 
-def test_the_example_of_shen() -> None:
-    """Tests costs of 256 and 0 of the maps; R1 copies 80 s from 10 s on, and 20 s after M1; R2 waits for it."""
-    assert seconds(driven(Transfer(), example(), FIGURE_2)) == [266, 10, 266 + 20 + 5, 266 + 5]
-
-
-def test_copying_what_maps_emit() -> None:
-    """Tests that R1 then has all copied when M1 ends; and if M1 emits only in its last 10 s, it copies for as long."""
-    assert seconds(driven(Transfer(shuffle="emitted"), example(), FIGURE_2)) == [266, 10, 266 + 5, 266 + 5]
-    late = driven(Transfer(shuffle="emitted", reads="first"), example(), FIGURE_2)
-    assert seconds(late) == [266, 10, 256 + 20 + 5, 266 + 5]
-
-
-def test_a_reduce_that_starts_when_all_maps_have_ended() -> None:
-    """Tests that it copies 100 s then: its cost by Shen et al.'s (2)."""
-    for shuffle in ("ended", "emitted"):
-        starts = [*FIGURE_2[:2], (300 * MICRO, 2, 0), (300 * MICRO, 3, 2)]
-        assert seconds(driven(Transfer(shuffle=shuffle), example(), starts)) == [266, 10, 405, 405]
-
-
-def test_the_scale_of_distances() -> None:
-    """Tests hops that take a hundredth of a second a MB."""
-    assert seconds(driven(Transfer(scale="0.01"), example(), FIGURE_2))[0] == 12.56
+@pytest.mark.parametrize(
+    ("options", "starts", "ends"),
+    [
+        # Costs of 256 and 0 of the maps; R1 copies 80 s from 10 s on, and 20 s after M1; R2 waits for it.
+        ({}, FIGURE_2, [266, 10, 266 + 20 + 5, 266 + 5]),
+        # R1 has all copied when M1 ends; if M1 emits only in its last 10 s, it copies for as long.
+        ({"shuffle": "emitted"}, FIGURE_2, [266, 10, 266 + 5, 266 + 5]),
+        ({"shuffle": "emitted", "reads": "first"}, FIGURE_2, [266, 10, 256 + 20 + 5, 266 + 5]),
+        # Reduces that start when all maps have ended: 100 s, their cost by Shen et al.'s (2).
+        ({}, LATE, [266, 10, 405, 405]),
+        ({"shuffle": "emitted"}, LATE, [266, 10, 405, 405]),
+        ({"scale": "0.01"}, FIGURE_2, [12.56, 10, 17.76, 17.56]),
+    ],
+)
+def test_the_example_of_shen(options: dict[str, str], starts: list[tuple[int, int, int]], ends: list[float]) -> None:
+    """Tests when each of its tasks ends, by each way to read and to copy."""
+    assert seconds(driven(Transfer(**options), example(), starts)) == ends
 
 
 @pytest.mark.parametrize("form", ["distance", "hops", "rate", "links"])
@@ -168,9 +167,11 @@ def test_snapshots_in_which_tasks_run_and_have_ended() -> None:
     )
     run = simulate(replace(instance, state=state), Everywhere, "transfer", heartbeat=0)
     assert (run.end[[0, 2]] / MICRO).tolist() == [266, 291]
-    lost = replace(state, node=np.array([2, -1, 0, -1]))
+    lost = replace(instance, state=replace(state, node=np.array([2, -1, 0, -1])))
     with pytest.raises(MissingField, match="on which node it ran"):
-        simulate(replace(instance, state=lost), Everywhere, "transfer", heartbeat=0)
+        simulate(lost, Everywhere, "transfer", heartbeat=0)
+    run = simulate(lost, Everywhere, Transfer(shuffle="none"), heartbeat=0)  # nobody copies
+    assert (run.end[[0, 2]] / MICRO).tolist() == [266, 266]
 
 
 def test_tasks_that_are_taken_off_their_nodes() -> None:
@@ -187,20 +188,10 @@ def test_tasks_that_are_taken_off_their_nodes() -> None:
 
 
 class Everywhere(Policy):
-    """Starts whatever waits, and remembers what it sees of how much was read."""
+    """Starts whatever waits."""
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         return view.pending_of(offer.kind)[:1].tolist()
-
-
-class Watching(Everywhere):
-    """As above."""
-
-    seen: dict[float, list[float]]
-
-    def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        type(self).seen[offer.time] = view.bytes_read.tolist()
-        return super().offer(offer, view)
 
 
 @pytest.mark.parametrize("reads", ["throughout", "first"])
@@ -209,13 +200,18 @@ def test_progress_is_seen_at_heartbeats_only(reads: str) -> None:
     cluster = Cluster(["a", "b"], slots=[1, 1], topology=Topology("distance", np.array([[0.0, 1.0], [1.0, 0.0]])))
     replicas = Ragged.from_rows([[0]] * 6)
     workload = Workload(list("uvwxyz"), size=[10.0] * 6, duration=[10.0] * 6, replicas=replicas)
-    Watching.seen = {}
-    run = simulate(Instance(cluster, workload), Watching, Transfer(reads=reads), heartbeat=4)
+    watched: dict[float, list[float]] = {}
+
+    def watching(offer: Offer, view: View) -> Sequence[int]:
+        watched[offer.time] = view.bytes_read.tolist()
+        return view.pending[:1].tolist()
+
+    run = simulate(Instance(cluster, workload), answering(watching), Transfer(reads=reads), heartbeat=4)
     starts = dict(zip(run.instance.workload.task_ids.tolist(), run.schedule.starts.tolist(), strict=True))
     nodes = dict(zip(run.instance.workload.task_ids.tolist(), run.schedule.nodes.tolist(), strict=True))
     beats = {node: min(starts[task] for task in starts if nodes[task] == node) % (4 * MICRO) for node in (0, 1)}
-    assert len(Watching.seen) >= 6
-    for time, seen in Watching.seen.items():
+    assert len(watched) >= 6
+    for time, seen in watched.items():
         now = round(time * MICRO)
         for task, read in zip(starts, seen, strict=True):
             begun, node = starts[task], nodes[task]
@@ -238,7 +234,6 @@ def test_progress_of_what_maps_emit() -> None:
         service.ended(1, 10 * MICRO)
         beats = np.full(4, 133 * MICRO)
         progress = service.progress(beats, 133 * MICRO)
-        assert progress is not None
         assert [column.tolist() for column in (progress.tasks, progress.entries)] == [[0], [0, 1]]
         assert (progress.bytes_read.tolist(), progress.emitted.tolist()) == ([read], [10 * emitted, 5 * emitted])
         assert service.progress(beats, 134 * MICRO) is None
@@ -278,10 +273,7 @@ def test_runs_in_the_problems(form: str, policy: str, seed: int) -> None:
             value = problem.evaluate(run.schedule)[0]
             assert value <= worth if reduces else value == worth
             assert all(bound.value <= value for bound in problem.cheap_bounds())
-            solved = solve(problem)
-            assert solved.bound is not None
-            assert solved.bound[0] is not None
-            assert solved.bound[0] <= value
+            assert solve(problem).bound[0] <= value
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -310,18 +302,3 @@ def test_what_it_is_called() -> None:
     assert Transfer().label == "transfer"
     assert Transfer("0.004", "first", "none").label == "transfer,scale=0.004,reads=first,shuffle=none"
     assert (Transfer().waits_for_maps, Transfer(shuffle="none").waits_for_maps) == (False, True)
-
-
-def test_lost_outputs_that_nobody_copies() -> None:
-    """Tests that without copying nobody asks on which node a map ran."""
-    instance = example()
-    state = State.initial(
-        instance.cluster,
-        instance.workload,
-        status=[RUNNING, FINISHED, RUNNING, 0],
-        node=[2, -1, 0, -1],
-        start=[0, 0, 0, np.nan],
-        time=100.0,
-    )
-    run = simulate(replace(instance, state=state), Everywhere, Transfer(shuffle="none"), heartbeat=0)
-    assert (run.end[[0, 2]] / MICRO).tolist() == [266, 266]
