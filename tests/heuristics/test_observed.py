@@ -30,12 +30,9 @@ def test_recorded_nodes(name: str) -> None:
 
 def test_violations_tell_of_missing_records_and_full_nodes() -> None:
     """Tests that tasks without a record and more tasks than slots are violations, not errors."""
-    posed = problem("lsap", traced([1, -1]))
-    assert [str(one) for one in posed.violations(run(posed, "observed").raise_if_failed())] == [
-        "cardinality: 1 task too few placed"
-    ]
-    posed = problem("lsap", traced([1, 1]))
-    assert [str(one) for one in posed.violations(run(posed, "observed").raise_if_failed())] == ["slots(b) by 1"]
+    for observed, wrong in (([1, -1], "cardinality: 1 task too few placed"), ([1, 1], "slots(b) by 1")):
+        posed = problem("lsap", traced(observed))
+        assert [str(one) for one in posed.violations(run(posed, "observed").raise_if_failed())] == [wrong]
 
 
 def test_instance_without_any_record() -> None:
@@ -57,7 +54,6 @@ def test_schedules_that_were_recorded() -> None:
 
     posed = problem("makespan", recorded(0.5, 2.5))
     found = run(posed, "observed")
-    assert found.schedule is not None
     assert found.schedule.starts.tolist() == [500_000, 2_500_000]
     assert posed.evaluate(found.schedule) == (5.5,)
     assert (found.assumed, found.starved) == ("", False)

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transmission_instances import example, problems
 
-from optsched.core.instance import Cluster, Instance, Ragged, State, Topology, Workload
 from optsched.heuristics.sequential import quincy
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
@@ -46,27 +45,6 @@ def test_least_megabytes(data: st.DataObject, levels: tuple[int, int]) -> None:
     found = problem.nodes_of(placement)
     paid = [costs[nodes >= 0, nodes[nodes >= 0]].sum() for nodes in (found, dense)]
     assert paid[0] == pytest.approx(paid[1])
-
-
-def test_knows_no_distance() -> None:
-    """Tests that of nodes beyond the rack one is as good as another, however far it is."""
-    cluster = Cluster(
-        ["a", "b", "c"], topology=Topology("distance", [[0.0, 90.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
-    )
-    workload = Workload(["t"], size=[1.0], replicas=Ragged.from_rows([[0]]))
-    costs = set()
-    for idle in ([0, 1, 0], [0, 0, 1], [0, 1, 1]):
-        problem = TransmissionMaps(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=idle)))
-        costs.add(int(problem.evaluate(quincy(problem, RNG))[0]))
-    assert costs == {1, 90}
-
-
-def test_large_blocks_first() -> None:
-    """Tests that of two maps with data on the same free node the larger one gets it."""
-    hops = Topology("hops", hops={"node": 0.0, "rack": 2.0, "off_rack": 4.0})
-    cluster = Cluster(["a", "b"], topology=hops)
-    workload = Workload(["small", "large"], size=[64.0, 128.0], replicas=Ragged.from_rows([[0], [0]]))
-    assert quincy(TransmissionMaps(Instance(cluster, workload)), RNG).nodes.tolist() == [1, 0]
 
 
 def test_reduces_as_fifo() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from over_time import arriving
+from policy_cases import answering
 
 from optsched.core.errors import HeuristicFailed, MissingField, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
@@ -21,14 +22,9 @@ from optsched.simulating import Levels, Recorded, simulate
 class Ten:
     """A user's own policy of ten lines: of what waits, the task with the most replicas."""
 
-    def start(self, view: View, rng: np.random.Generator) -> None:
-        self.rng = rng
-
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         waiting = view.pending_of(offer.kind)
-        if not len(waiting):
-            return []
-        return [int(waiting[view.workload.replicas.lengths[waiting].argmax()])]
+        return [int(waiting[view.workload.replicas.lengths[waiting].argmax()])] if len(waiting) else []
 
 
 def test_a_users_own_policy() -> None:
@@ -97,23 +93,16 @@ def test_what_an_instance_lacks() -> None:
 def test_a_policy_that_fails() -> None:
     """Tests that what a policy did wrong is reported with its name, and what it never did by `raise_if_unfinished`."""
 
-    class Raising(Ten):
-        def offer(self, offer: Offer, view: View) -> Sequence[int]:
-            raise ValueError("no idea")
-
-    class Idle(Ten):
-        def offer(self, offer: Offer, view: View) -> Sequence[int]:
-            return []
+    def raises(offer: Offer, view: View) -> Sequence[int]:
+        raise ValueError("no idea")
 
     instance = arriving(0)
-    with pytest.raises(HeuristicFailed, match=r'^policy ".*Raising" raised ValueError: no idea'):
-        simulate(instance, Raising)
-    run = simulate(instance, Idle)
+    with pytest.raises(HeuristicFailed, match=r'^policy ".*Answering" raised ValueError: no idea'):
+        simulate(instance, answering(raises))
+    run = simulate(instance, answering(lambda offer, view: ()))
     assert run.starved
-    with pytest.raises(
-        HeuristicFailed,
-        match=r'^under policy ".*Idle": 12 maps wait \("m\d+", .* and 9 more\): the policy started nothing in 100',
-    ):
+    text = r'^under policy ".*Answering": 12 maps wait \("m\d+", .* and 9 more\): the policy started nothing in 100'
+    with pytest.raises(HeuristicFailed, match=text):
         run.raise_if_unfinished()
 
 

@@ -52,9 +52,8 @@ def test_bounds_of_mcnaughton_and_graham(takes: list[int], slots: list[int]) -> 
     tasks that may be broken off.
     """
     workload = Workload([f"t{task}" for task in range(len(takes))], duration=takes)
-    run = simulate(
-        Instance(Cluster([f"n{node}" for node in range(len(slots))], slots=slots), workload), InOrder, heartbeat=0
-    )
+    cluster = Cluster([f"n{node}" for node in range(len(slots))], slots=slots)
+    run = simulate(Instance(cluster, workload), InOrder, heartbeat=0)
     many = sum(slots)
     ends, lower = int(run.end.max()), max(max(takes) * 10**6 * many, sum(takes) * 10**6)
     assert lower <= ends * many
@@ -80,7 +79,7 @@ def test_no_run_beats_a_bound(seed: int, policy: str, heartbeat: float) -> None:
 @given(seed=st.integers(0, 10**6), policy=st.sampled_from(POLICIES), heartbeat=st.sampled_from([0, 0.5, 3]))
 def test_no_run_beats_a_bound_among_many(seed: int, policy: str, heartbeat: float) -> None:
     """Tests the same over many runs."""
-    test_no_run_beats_a_bound.hypothesis.inner_test(seed, policy, heartbeat)  # type: ignore[attr-defined]
+    test_no_run_beats_a_bound.hypothesis.inner_test(seed, policy, heartbeat)
 
 
 def waiting_times(servers: int, load: float, jobs: int, seed: int, exponential: bool) -> np.ndarray:

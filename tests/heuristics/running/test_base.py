@@ -29,12 +29,6 @@ def test_either_batch_or_policy(ways: dict[str, Any]) -> None:
         Heuristic("mine", "", "", ("lsap",), "Mine.", **ways)
 
 
-def test_online() -> None:
-    """Tests that what makes a policy is online, and a batch callable is not."""
-    assert own(batch=None, policy=Policy).online
-    assert not own().online
-
-
 def test_which_problems_are_served() -> None:
     """Tests that a listed one serves what it names, a user's own any problem, and none where fields are missing."""
     other = Latency(POSED.instance)
@@ -77,23 +71,10 @@ def test_view() -> None:
     """Tests that a view tells waiting maps from waiting reduces, increasing, and the free slots of each kind."""
     workload = Workload(["r1", "m1", "m2", "m3", "r2"], kind=[REDUCE, MAP, MAP, MAP, REDUCE])
     status = np.array([PENDING, RUNNING, PENDING, FINISHED, PENDING])
-    node, maps, reduces = np.full(5, -1), np.array([1, 0]), np.array([0, 3])
-    view = View(
-        "lsap",
-        {},
-        Cluster(["a", "b"]),
-        workload,
-        status,
-        node,
-        maps,
-        reduces,
-        np.array([2, 1]),
-        np.array([4, 5]),
-        np.full(5, np.nan),
-        np.zeros(2),
-        Ragged.empty(2, float),
-        np.zeros(0),
-    )
+    maps, reduces = np.array([1, 0]), np.array([0, 3])
+    slots = maps, reduces, np.array([2, 1]), np.array([4, 5])
+    rest = np.full(5, np.nan), np.zeros(2), Ragged.empty(2, float), np.zeros(0)
+    view = View("lsap", {}, Cluster(["a", "b"]), workload, status, np.full(5, -1), *slots, *rest)
     assert view.pending.tolist() == view.pending_of("map").tolist() == [2]
     assert view.pending_of("reduce").tolist() == [0, 4]
     assert (view.free_slots("map") is maps, view.free_slots("reduce") is reduces) == (True, True)

@@ -135,6 +135,6 @@ def test_a_service_says_when_tasks_end() -> None:
         """Says nothing."""
 
     with pytest.raises(TypeError, match="abstract"):
-        Silent()  # type: ignore[abstract]
+        Silent()
     with pytest.raises(UsageError, match="service: Silent does not say when a task ends; define `started`"):
         simulate(arriving(0), "dl", Silent)

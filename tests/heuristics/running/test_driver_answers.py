@@ -9,9 +9,8 @@ import pytest
 
 from optsched.core.errors import HeuristicFailed
 from optsched.core.instance import FINISHED, Cluster, Instance, State, Workload
-from optsched.core.outside import raised
 from optsched.core.placement import Placement
-from optsched.heuristics.running.driver import ENTRIES_SHOWN, attempt, placement_from, tasks_from
+from optsched.heuristics.running.driver import ENTRIES_SHOWN, placement_from, tasks_from
 from optsched.problems import Lsap
 
 
@@ -104,17 +103,3 @@ def test_policy_answers_read() -> None:
     """Tests that any sequence or array of whole numbers is a policy's answer."""
     for answer in ([0, 2], (0, 2), np.array([0, 2]), [np.int64(0), 2]):
         assert tasks_from(answer, 2, "map", range(3).__contains__, str) == [0, 2]
-
-
-def test_exceptions_told_with_their_place() -> None:
-    """Tests that an exception becomes a message with its type, text, file and line, and that interrupts pass."""
-
-    def faulty(kind: type[BaseException]) -> None:
-        raise kind("one\ntwo")
-
-    line = faulty.__code__.co_firstlineno + 1
-    with pytest.raises(HeuristicFailed, match=rf"raised ValueError: one two \(.*test_driver_answers.py, line {line}\)"):
-        attempt(faulty, ValueError)
-    with pytest.raises(KeyboardInterrupt):
-        attempt(faulty, KeyboardInterrupt)
-    assert raised(ValueError("no frame")) == "ValueError: no frame"
