@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from policy_cases import answering
 from small_problems import NAMES, small_problem
 
 from optsched.core.errors import UsageError
@@ -102,6 +103,11 @@ def test_a_policy_that_misses_an_event_breaks_the_contract(kind: type[Any], prob
         check_policy(_deaf_to(kind, event), seeds=range(12), problems=[problem])
 
 
+def first(offer: Offer, view: View) -> Sequence[int]:
+    """The first task that waits."""
+    return view.pending_of(offer.kind)[:1].tolist()
+
+
 class Oldest(Policy):
     """A user's own policy, of a few lines: the first task that waits, by what it counted itself."""
 
@@ -144,8 +150,7 @@ def test_a_users_own_policy() -> None:
         check_policy(Patient, seeds=range(2), problems=["lsap"])
 
     class Plain:
-        def offer(self, offer: Offer, view: View) -> Sequence[int]:
-            return view.pending_of(offer.kind)[: offer.free].tolist()
+        offer = staticmethod(first)
 
     check_policy(Plain, seeds=range(2), problems=["lsap", "transmission"])
 
@@ -170,30 +175,24 @@ def test_bug_a_users_policy_was_asked_for_problems_without_slots() -> None:
 def test_what_breaks_is_reported() -> None:
     """Tests the words where a policy raises, or answers what does not wait."""
 
-    class Raising(Oldest):
-        def notify(self, event: Event, view: View) -> None:
-            raise ValueError(event.what)
+    def raises(policy: Policy, event: Event, view: View) -> None:
+        raise ValueError(event.what)
 
     class Unprepared(Oldest):
         def start(self, view: View, rng: np.random.Generator) -> None:
             self.waiting.clear()
 
-    class Greedy(Oldest):
-        def offer(self, offer: Offer, view: View) -> Sequence[int]:
-            return view.pending_of(offer.kind).tolist()
-
-    class Again(Oldest):
-        def offer(self, offer: Offer, view: View) -> Sequence[int]:
-            return np.flatnonzero(view.status != PENDING)[:1].tolist()
-
+    raising = answering(first, notify=raises)
+    greedy = answering(lambda offer, view: view.pending_of(offer.kind).tolist())
+    again = answering(lambda offer, view: np.flatnonzero(view.status != PENDING)[:1].tolist())
     with pytest.raises(ContractBroken, match=r"lsap, seed 0: on event 1 \(task-started\) it raised ValueError: "):
-        check_policy(Raising, problems=["lsap"])
+        check_policy(raising, problems=["lsap"])
     with pytest.raises(ContractBroken, match=r"lsap, seed 0: after event 0 \(start\) it raised AttributeError: "):
         check_policy(Unprepared, problems=["lsap"])
     with pytest.raises(ContractBroken, match=r"which is no map that waits; take one of view\.pending_of"):
-        check_policy(Again, problems=["lsap"])
+        check_policy(again, problems=["lsap"])
     with pytest.raises(ContractBroken, match=r"more than the (1 free slot|2 free slots)"):
-        check_policy(Greedy, problems=["lsap"], seeds=range(9))
+        check_policy(greedy, problems=["lsap"], seeds=range(9))
 
 
 def test_what_is_no_policy_of_slots() -> None:
@@ -212,50 +211,34 @@ def test_what_would_try_nothing(given: dict[str, Any]) -> None:
         check_policy(Oldest, **given)
 
 
+#: Takes nothing.
+IDLE = answering(lambda offer, view: ())
+
+
 class TestLaw:
     """How likely each answer is."""
 
     def test_of_draws(self) -> None:
         """Tests numbers drawn one after another, and chances, compared any way round."""
+        view, dice = History(Lsap(drawn_snapshot(0)), IDLE, 0, print).known.view, Dice(0)
 
-        class Drawing(Policy):
-            def start(self, view: View, rng: np.random.Generator) -> None:
-                self.rng = rng
+        def drawing(offer: Offer, view: View) -> Sequence[int]:
+            if dice.integers(1, 3) == 1:
+                return (1,)
+            return (2,) if dice.random() < 0.25 else (int(dice.random() >= 1.0),)
 
-            def offer(self, offer: Offer, view: View) -> Sequence[int]:
-                first = self.rng.integers(1, 3)
-                if first == 1:
-                    return (1,)
-                return (2,) if self.rng.random() < 0.25 else (int(self.rng.random() >= 1.0),)
-
-        view, policy, dice = History(Lsap(drawn_snapshot(0)), Policy_(), 0, print).known.view, Drawing(), Dice(0)
-        policy.start(view, dice)
-        assert law(policy, Offer(0.0, 0, "map", 1), view, dice) == {(0,): 0.375, (1,): 0.5, (2,): 0.125}
+        found = law(answering(drawing), Offer(0.0, 0, "map", 1), view, dice)
+        assert found == {(0,): 0.375, (1,): 0.5, (2,): 0.125}
 
     def test_too_many_ways(self) -> None:
         """Tests that where there are too many ways to draw there is no law, and that other draws are numpy's."""
-
-        class Wide(Policy):
-            def start(self, view: View, rng: np.random.Generator) -> None:
-                self.rng = rng
-
-            def offer(self, offer: Offer, view: View) -> Sequence[int]:
-                return (int(self.rng.integers(30)) * int(self.rng.integers(30)),)
-
-        view, policy, dice = History(Lsap(drawn_snapshot(0)), Policy_(), 0, print).known.view, Wide(), Dice(0)
-        policy.start(view, dice)
-        assert law(policy, Offer(0.0, 0, "map", 1), view, dice) is None
+        view, dice = History(Lsap(drawn_snapshot(0)), IDLE, 0, print).known.view, Dice(0)
+        wide = answering(lambda offer, view: (int(dice.integers(30)) * int(dice.integers(30)),))
+        assert law(wide, Offer(0.0, 0, "map", 1), view, dice) is None
         assert dice.integers(5) in range(5)
         assert 0 <= dice.random() < 1
         dice.follow(())
         assert dice.random(3).shape == dice.integers(5, size=3).shape == (3,)
-
-
-class Policy_(Policy):  # noqa: N801
-    """Takes nothing."""
-
-    def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        return ()
 
 
 # What is counted, against the view itself --------------------------------------------------------------------------
@@ -370,7 +353,7 @@ def test_costs_follow_maps_that_finish_and_return() -> None:
 
 def test_a_map_given_back_is_entered_where_it_was_not() -> None:
     """Tests a map that ran when the others were entered, and one that was drawn from one list but not the others."""
-    view = History(Lsap(drawn_snapshot(0)), Policy_(), 0, print).known.view
+    view = History(Lsap(drawn_snapshot(0)), IDLE, 0, print).known.view
     maps = WaitingMaps()
     first, other = view.pending[:2].tolist()
     maps.add(np.array([first]), view)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from policy_cases import barred_case, first_view, order, posed
 
-from optsched.core.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, Workload
+from optsched.core.instance import RUNNING, Cluster, Instance, Ragged, Workload
 from optsched.heuristics.fair import CapacityPolicy, FairPolicy
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, WaitingMaps
-from optsched.heuristics.running.base import Event, Offer, View
+from optsched.heuristics.running.base import Offer, View
 from optsched.problems import Lsap
 
 
@@ -55,60 +55,32 @@ def test_a_map_is_drawn_once_and_not_after_it_started() -> None:
     maps.add(view.pending, view)
     assert {maps.draw(NODE, 0, view, draws) for _ in range(3)} == {0, 1, 2}
     assert maps.draw(NODE, 0, view, draws) is None
-    view.status.base[1] = RUNNING  # type: ignore[index]
+    view.status.base[1] = RUNNING
     assert maps.draw(NODE, 1, view, draws) is None
     assert {maps.draw(RACK, 1, view, draws) for _ in range(3)} == {0, 2, None}
 
 
-def test_what_is_kept_of_a_job() -> None:
-    """Tests the counts of what waits, runs and has finished, by kind, and that starts are taken from what waits."""
-    problem = posed([0, 0, 0, 1], [0, 0], [1.0], running=(0,), kind=[MAP, MAP, MAP, MAP])
-    view, policy = first_view(problem), JobPolicy()
-    policy.start(view, np.random.default_rng(0))
-    assert [policy.counts(job, MAP) for job in (0, 1)] == [(2, 1, 0), (1, 0, 0)]
-    assert policy.counts(0, REDUCE) == (0, 0, 0)
-    assert policy.waiting(0, "map", view).tolist() == [1, 2]
-    view.status.base[2] = RUNNING  # type: ignore[index]
-    policy.notify(Event(0.0, "task-started", 2), view)
-    assert policy.counts(0, MAP) == (1, 2, 0)
-    assert policy.waiting(0, "map", view).tolist() == [1]
-    assert policy.random_task(0, "map", view) == 1
-    assert list(policy.jobs(Offer(0.0, 0, "map", 1))) == [1, 0]
-    assert list(policy.jobs(Offer(0.0, 0, "reduce", 1))) == []
-
-
 def test_a_reduce_bars_its_job_from_the_node() -> None:
-    """Tests that where reduces of a job want distinct nodes, one that runs bars the others from its node only."""
+    """Tests that where reduces of a job want distinct nodes, one that runs bars the others from its node, not maps."""
     view, policy = first_view(barred_case()), JobPolicy()
     policy.start(view, np.random.default_rng(0))
     assert [policy.may_run(0, Offer(0.0, node, "reduce", 1)) for node in (0, 1)] == [False, True]
     assert policy.may_run(0, Offer(0.0, 0, "map", 1))
     assert policy.may_run(-1, Offer(0.0, 0, "reduce", 1))
-    assert (policy.reduce_nodes(0), policy.reduce_nodes(-1)) == ([0], [])
-    assert list(policy.jobs(Offer(0.0, 0, "reduce", 1))) == []
 
 
 class TestPools:
     """Groups share by their weights, whichever policy."""
 
     @pytest.mark.parametrize("policy", [FairPolicy(), CapacityPolicy()])
-    def test_by_weight(self, policy: Any) -> None:
-        """Tests that of weights 2 and 1 the heavier gets two of three slots."""
-        view = first_view(posed([0] * 6 + [1] * 6, [0, 1], [2.0, 1.0]))
-        groups = [0 if task < 6 else 1 for task in order(policy, view, 9)]
-        assert groups == [0, 1, 0, 0, 1, 0, 0, 1, 0]
-
-    @pytest.mark.parametrize("policy", [FairPolicy(), CapacityPolicy()])
-    def test_running_tasks_count(self, policy: Any) -> None:
-        """Tests that a group that runs two goes last until the other has as many."""
-        view = first_view(posed([0] * 4 + [1] * 4, [0, 1], [1.0, 1.0], running=(0, 1)))
-        assert [task < 4 for task in order(policy, view, 4)] == [False, False, True, False]
-
-    @pytest.mark.parametrize("policy", [FairPolicy(), CapacityPolicy()])
-    def test_running_tasks_that_are_only_counted(self, policy: Any) -> None:
-        """Tests `running_tasks` of a group, and a weight of 0, which goes last."""
-        view = first_view(posed([0] * 2 + [1] * 2 + [2] * 2, [0, 1, 2], [1.0, 1.0, 0.0], group_running_tasks=[1, 0, 0]))
-        assert [task // 2 for task in order(policy, view, 6)] == [1, 0, 1, 0, 2, 2]
+    def test_by_weight_and_by_what_runs(self, policy: Any) -> None:
+        """Tests weights 2 and 1, tasks that run, `running_tasks` of a group, and a weight of 0, which goes last."""
+        weighed = first_view(posed([0] * 6 + [1] * 6, [0, 1], [2.0, 1.0]))
+        assert [task // 6 for task in order(policy, weighed, 9)] == [0, 1, 0, 0, 1, 0, 0, 1, 0]
+        running = first_view(posed([0] * 4 + [1] * 4, [0, 1], [1.0, 1.0], running=(0, 1)))
+        assert [task // 4 for task in order(policy, running, 4)] == [1, 1, 0, 1]
+        counted = posed([0] * 2 + [1] * 2 + [2] * 2, [0, 1, 2], [1.0, 1.0, 0.0], group_running_tasks=[1, 0, 0])
+        assert [task // 2 for task in order(policy, first_view(counted), 6)] == [1, 0, 1, 0, 2, 2]
 
     def test_jobs_of_a_pool_by_running_tasks(self) -> None:
         """Tests that within a pool the jobs take turns under Fair, and go by arrival under Capacity."""
