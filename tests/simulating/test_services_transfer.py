@@ -18,7 +18,7 @@ from policy_cases import answering
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import FINISHED, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.core.placement import MICRO
-from optsched.heuristics.running.base import Offer, Policy, View
+from optsched.heuristics.running.base import Offer, View
 from optsched.problems.distances import distances
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
@@ -51,6 +51,10 @@ FIGURE_2 = [(0, 0, 2), (0, 1, 1), (0, 2, 0), (0, 3, 2)]
 
 #: The same, with reduces that start late.
 LATE = [*FIGURE_2[:2], (300 * MICRO, 2, 0), (300 * MICRO, 3, 2)]
+
+
+#: Starts whatever waits.
+EVERYWHERE = answering(lambda offer, view: view.pending_of(offer.kind)[:1].tolist())
 
 
 def seconds(ends: dict[int, int]) -> list[float]:
@@ -165,12 +169,12 @@ def test_snapshots_in_which_tasks_run_and_have_ended() -> None:
     state = State.initial(
         instance.cluster, instance.workload, status=status, node=node, start=[0, 0, 0, np.nan], time=100.0
     )
-    run = simulate(replace(instance, state=state), Everywhere, "transfer", heartbeat=0)
+    run = simulate(replace(instance, state=state), EVERYWHERE, "transfer", heartbeat=0)
     assert (run.end[[0, 2]] / MICRO).tolist() == [266, 291]
     lost = replace(instance, state=replace(state, node=np.array([2, -1, 0, -1])))
     with pytest.raises(MissingField, match="on which node it ran"):
-        simulate(lost, Everywhere, "transfer", heartbeat=0)
-    run = simulate(lost, Everywhere, Transfer(shuffle="none"), heartbeat=0)  # nobody copies
+        simulate(lost, EVERYWHERE, "transfer", heartbeat=0)
+    run = simulate(lost, EVERYWHERE, Transfer(shuffle="none"), heartbeat=0)  # nobody copies
     assert (run.end[[0, 2]] / MICRO).tolist() == [266, 266]
 
 
@@ -185,13 +189,6 @@ def test_tasks_that_are_taken_off_their_nodes() -> None:
     assert service.started(0, 0, 60 * MICRO) == ((0, 70 * MICRO),)
     assert service.ended(0, 70 * MICRO) == [(2, 95 * MICRO)]  # R1 on D1 copied M2's 80 s from 10 s on
     assert service.ended(2, 85 * MICRO) == ()
-
-
-class Everywhere(Policy):
-    """Starts whatever waits."""
-
-    def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        return view.pending_of(offer.kind)[:1].tolist()
 
 
 @pytest.mark.parametrize("reads", ["throughout", "first"])
