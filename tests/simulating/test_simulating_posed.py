@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from over_time import FORMS, document, fetching
+from policy_cases import answering
 
 import optsched
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.placement import MICRO, Schedule
 from optsched.heuristics import HEURISTICS, applicable, heuristic, run
-from optsched.heuristics.running.base import Offer, Policy, View, over_time
+from optsched.heuristics.running.base import over_time
 from optsched.instances.files import from_document
 from optsched.instances.generate import generate
 from optsched.measuring.gaps import Reference, gap
@@ -76,7 +76,6 @@ def test_heartbeats_and_slots() -> None:
     assert at_once.assumed == "levels, no heartbeats"
     assert problem.evaluate(run(problem, "dl", heartbeat=0, assign="all").schedule) == (3,)
     one = run(problem, "dl", heartbeat=4, assign="one").schedule
-    assert one is not None
     apart = abs(int(one.starts[0] - one.starts[1]))
     assert apart >= 4 * MICRO
     assert apart % (4 * MICRO) == 0
@@ -158,29 +157,19 @@ def test_batch_heuristics_that_cannot_run() -> None:
         run(problem, "lsap-sched", period="often")
 
 
-class Lazy(Policy):
-    """Starts the first task, and then nothing."""
-
-    def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        return [] if (view.status != 0).any() else [int(view.pending_of(offer.kind)[0])]
-
-
-class Twice(Policy):
-    """Starts the same task again."""
-
-    def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        return [0]
+#: Starts the first task, and then nothing.
+LAZY = answering(lambda offer, view: [] if (view.status != 0).any() else [int(view.pending_of(offer.kind)[0])])
 
 
 def test_policies_of_ones_own() -> None:
     """Tests a policy that leaves a task, one that starts one twice, and a callable that answers a schedule or none."""
     problem = JobTimes(Instance(Cluster(["a"]), TWO))
     reference = Reference(problem)
-    lazy = gap(problem, Lazy, reference=reference)
+    lazy = gap(problem, LAZY, reference=reference)
     assert (lazy.status, lazy.waiting) == ("starved", 1)
     assert [entry.constraint for entry in lazy.violations] == ["every-task-runs"]
     assert gap_row("lazy", [lazy])["note"] == "starved: 1 of 2 tasks never started; levels, heartbeat 3 s"
-    twice = gap(problem, Twice, reference=reference)
+    twice = gap(problem, answering(lambda offer, view: [0]), reference=reference)
     assert twice.status == "failed"
     assert "which is no map that waits" in str(twice.error)
     best = gap(problem, lambda given, rng: given.schedule([0, 0], [0, 2 * MICRO]), reference=reference)
@@ -204,4 +193,4 @@ def test_a_class_without_a_record_has_no_runner() -> None:
 
     problem = Other(Instance(Cluster(["a"]), TWO))
     with pytest.raises(UsageError, match="no record names what runs policies over time in Other"):
-        run(problem, Lazy)
+        run(problem, LAZY)

@@ -332,42 +332,6 @@ def test_policy_cannot_see_the_future(seed: int, changed: int, reading: str, ran
     assert len(_until_arrival(one.told)) > 6
 
 
-@given(seed=st.integers(0, 10**6), reading=st.sampled_from(["sweep", "heartbeat"]))
-def test_policy_cannot_see_later_offers(seed: int, reading: str) -> None:
-    """Tests that the slots of nodes that beat later do not show before they do."""
-    instance = snapshot(seed, tasks=30)
-    problem = Lsap(instance)
-    _, decisions = driven(problem, LocalityPolicy(reading), seed=seed)
-    cut = len(decisions) // 2
-    policy, view = LocalityPolicy(reading), _View(problem)
-    policy.start(view.view, np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[1]))
-    for decision in decisions[:cut]:  # the same offers by hand, with nothing to come
-        answer = tuple(policy.offer(decision.offer, view.view))
-        assert answer == decision.tasks
-        view.status[list(answer)] = RUNNING
-
-
-class _View:
-    """A view that was made without the driver."""
-
-    def __init__(self, problem: Lsap) -> None:
-        instance = problem.instance
-        self.status = instance.state.status.copy()
-        self.view = View(
-            problem.name,
-            problem.parameters,
-            instance.cluster,
-            instance.workload,
-            self.status,
-            instance.state.node,
-            *[np.zeros(len(instance.cluster), dtype=np.int64)] * 4,
-            instance.state.bytes_read,
-            instance.state.out_in_use,
-            instance.state.running_rates,
-            instance.state.group_running_tasks,
-        )
-
-
 def _until_arrival(expected: list[Any]) -> list[Any]:
     """What a policy was told before the first job arrived after the start."""
     for position, entry in enumerate(expected):
