@@ -27,13 +27,6 @@ def test_every_placement() -> None:
     assert (number_of_decisions(problem), size_of(problem)) == (9, 2)
 
 
-def test_no_task_has_one_decision() -> None:
-    """Tests that nothing to place is one decision, and its value the optimum."""
-    case = Case(Lsap(Instance(Cluster(["a"]), Workload([]))), "empty")
-    assert [columns(decision) for decision in case.feasible] == [[]]
-    assert (case.best, case.numbers) == ((0,), {(0,): 1})
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_no_more_decisions_than_are_counted(name: str) -> None:
     """Tests that what is refused for its number has at least so many decisions: placements exactly, flows at most."""

@@ -47,15 +47,9 @@ def registered(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 def two_groups() -> Instance:
     """Two of three tasks have their data on one node: the one that gives way should be of the larger group."""
-    workload = Workload(
-        ["p", "q", "r"],
-        replicas=Ragged.from_rows([[0], [0], [1]]),
-        job=np.array([0, 1, 1]),
-        job_ids=["i", "j"],
-        job_group=[0, 1],
-        group_ids=["small", "large"],
-        group_weight=[1.0, 1.0],
-    )
+    jobs = {"job": np.array([0, 1, 1]), "job_ids": ["i", "j"], "job_group": [0, 1]}
+    groups = {"group_ids": ["small", "large"], "group_weight": [1.0, 1.0]}
+    workload = Workload(["p", "q", "r"], replicas=Ragged.from_rows([[0], [0], [1]]), **jobs, **groups)
     return Instance(Cluster(["a", "b", "c"]), workload)
 
 
