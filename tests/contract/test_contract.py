@@ -181,6 +181,7 @@ def test_every_place_and_every_sort_of_change() -> None:
 @pytest.mark.parametrize("name", [name for name, entry in records().items() if places(entry)])
 def test_bug_overfull_nodes_passed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a heuristic which puts all tasks on the first node is named by the check, where nodes hold less."""
+
     def overfull(problem: Any, rng: Any) -> Any:
         return np.zeros(len(problem.tasks), dtype=np.int64)
 
