@@ -30,19 +30,11 @@ def runs() -> list[Simulation]:
 def small() -> Instance:
     """Two nodes; a map of a job runs, two wait, and a reduce of theirs; one map of no job."""
     cluster = Cluster(["a", "b"], slots=[2, 1], reduce_slots=[1, 0], rack=[0, 0], rack_ids=["r"])
-    workload = Workload(
-        ["m1", "m2", "m3", "r", "x"],
-        kind=[0, 0, 0, 1, 0],
-        job=[0, 0, 0, 0, -1],
-        job_ids=["j"],
-        replicas=Ragged.from_rows([[0], [1], [0], [], []]),
-        times=[[4, 6, 9]] * 3 + [[2, 2, 2], [1, 1, 3]],
-    )
-    state = State.initial(
-        cluster, workload, time=2, status=[1, 0, 0, 0, 0], node=[0, -1, -1, -1, -1], start=[1] + [math.nan] * 4,
-        idle_slots=[1, 1],
-    )  # fmt: skip
-    return Instance(cluster, workload, state)
+    jobs = {"kind": [0, 0, 0, 1, 0], "job": [0, 0, 0, 0, -1], "job_ids": ["j"]}
+    times, replicas = [[4, 6, 9]] * 3 + [[2, 2, 2], [1, 1, 3]], Ragged.from_rows([[0], [1], [0], [], []])
+    workload = Workload(["m1", "m2", "m3", "r", "x"], **jobs, replicas=replicas, times=times)
+    runs = {"status": [1, 0, 0, 0, 0], "node": [0, -1, -1, -1, -1], "start": [1] + [math.nan] * 4}
+    return Instance(cluster, workload, State.initial(cluster, workload, time=2, **runs, idle_slots=[1, 1]))
 
 
 def test_a_schedule_by_hand() -> None:
