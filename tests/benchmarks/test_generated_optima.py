@@ -52,13 +52,13 @@ def with_answers(
         return compared(study, number)
 
 
-def test_problems_can_be_chosen(study: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_problems_can_be_chosen(study: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that only the numbers of the named problems are run, and that a name that is none is wrong usage."""
+    run: list[str] = []
+    monkeypatch.setattr(study, "compared", lambda posed, turn, counts: run.append(posed.record.name) or [])
     number = str(len(SHIPPED))
-    assert study.main(["--instances", number, "--processes", "1", "--problem", "lsap", "--problem", "latency"]) == 0
-    output = capsys.readouterr().out
-    assert all(row in output for row in ("| all | 2 |", "| lsap | 1 |", "| latency | 1 |"))
-    assert "| flow |" not in output
+    assert study.main(["--instances", number, "--processes", "1", "--problem", "latency", "--problem", "lsap"]) == 0
+    assert run == ["lsap", "latency"]
     with pytest.raises(SystemExit):
         study.main(["--problem", "none"])
 

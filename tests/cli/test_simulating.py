@@ -116,30 +116,32 @@ def test_tables_and_records_name_the_levels_of_locality(day: Path) -> None:
     assert {"maps_node", "maps_rack", "maps_off_rack"} == {name for name in fields if name.startswith("maps_")}
 
 
-def test_what_was_assumed_is_reported(day: Path, tmp_path: Path) -> None:
-    """Tests that labels of what was assumed are reported once, before the figures, in records and in each picture."""
-    labels = {"times": "assumed: as on one's data", "slots": "inferred from the tasks", "arrival": "recorded"}
+def test_what_was_assumed_is_reported(day: Path) -> None:
+    """Tests that labels of what was assumed are reported once, before the figures, and in records."""
+    text = "assumed or inferred: times, slots; the labels say how (optsched describe)"
+    words = ["simulate", assuming(day), "--policy", "fair", "--policy", "dl", "--seed", "0"]
+    assert stderr(*words) == f"optsched: note: arriving-1: {text}\n"
+    assert [record["notes"] for record in answer(*words)] == [[text]] * 2
+    assert stderr("simulate", assuming(day, generated="all of it"), *words[2:]) == ""
+
+
+def assuming(day: Path, **labels: str) -> str:
+    """The workload with labels that say what was assumed, and more."""
+    labels |= {"times": "assumed: as on one's data", "slots": "inferred from the tasks", "arrival": "recorded"}
     save(replace(load(day), labels=labels), day)
-    words = ["simulate", str(day), "--policy", "fair", "--policy", "dl", "--seed", "0"]
-    text = "assumed or inferred: times, slots"
-    plots = {what: tmp_path / f"{what}.svg" for what in PLOTS}
-    said = stderr(*words, *(f"--plot={what}={path}" for what, path in plots.items()))
-    assert said == f"optsched: note: arriving-1: {text}; the labels say how (optsched describe)\n"
-    assert all(f">{text}<" in path.read_text() for path in plots.values())
-    for record in answer(*words):
-        assert record["notes"] == [f"{text}; the labels say how (optsched describe)"]
-    save(replace(load(day), labels={**labels, "generated": "all of it"}), day)
-    assert stderr(*words) == ""
+    return str(day)
 
 
 def test_pictures_of_runs(day: Path, tmp_path: Path) -> None:
-    """Tests that each picture is written as its file says, with the policies as they were named, and stdout is kept."""
-    command = ["simulate", str(day), "--policy", "fair,delay=0", "--policy", "dl"]
+    """Tests that each picture has the policies as they were named, and what was assumed, and that stdout is kept."""
+    command = ["simulate", assuming(day), "--policy", "fair,delay=0", "--policy", "dl"]
     plots = {what: tmp_path / f"{what}.svg" for what in PLOTS}
     shown = stdout(*command, *(f"--plot={what}={path}" for what, path in plots.items()))
     assert shown == stdout(*command, "--seed", "0")
     for what, path in plots.items():
-        assert ("than with" if what == "reductions" else "fair,delay=0") in path.read_text()
+        drawn = path.read_text()
+        assert ("than with" if what == "reductions" else "fair,delay=0") in drawn
+        assert ">assumed or inferred: times, slots<" in drawn
     four = tmp_path / "four.svg"
     stdout(*command, "--repeats", "2", "--seed", "4", "--plot", f"gantt={four}")
     assert ">dl, seed 5<" in four.read_text()
@@ -327,7 +329,7 @@ def test_several_policies(morning: str, tmp_path: Path) -> None:
     assert stdout(*words, "--to", str(target), "--output", str(output)) == ""
     assert list(csv.DictReader(output.read_text(encoding="utf-8").splitlines())) == rows
     assert "fair,delay=0" in target.read_text(encoding="utf-8")
-    for form in ("table", "markdown", "latex"):
+    for form in ("table", "latex"):
         text = stdout(*words, "--format", form)
         heading = " ".join(text.partition("policy")[0].split())
         assert f"sum of 2 job times, mean of 2 seeds, in seconds; {done['assumed']}; best found with" in heading
