@@ -68,26 +68,6 @@ def test_bug_slots_past_what_int64_adds() -> None:
     assert problem.evaluate(problem.placement([0, 0])) == (2,)
 
 
-def test_classes_of_rows_are_those_of_keys() -> None:
-    """Tests that classes found by sorting columns are those that a dictionary of tuples finds, numbered alike."""
-    rng = np.random.default_rng(0)
-    for _ in range(100):
-        tasks = int(rng.integers(0, 9))
-        label, wide = rng.integers(0, 2, tasks), rng.integers(-1, 2, (tasks, 3))
-        first, second = (
-            [sorted(rng.choice(4, int(rng.integers(0, most)), replace=False).tolist()) for _ in range(tasks)]
-            for most in (4, 3)
-        )
-        keys = list(zip(label.tolist(), map(tuple, first), map(tuple, second), strict=True))
-        by_rows = TaskClasses.from_rows(label, Ragged.from_rows(first), Ragged.from_rows(second))
-        for one, other in (
-            (TaskClasses.from_keys(keys), by_rows),
-            (TaskClasses.from_keys(list(map(tuple, wide.tolist()))), TaskClasses.from_rows(wide)),
-        ):
-            for part in ("of_task", "first", "size"):
-                assert np.array_equal(getattr(one, part), getattr(other, part))
-
-
 def test_cost_of_two_levels_is_that_of_its_pairs() -> None:
     """Tests that with racks as dear as anywhere the sum is as by pairs, also off idle nodes, and so is the bound."""
     rng = np.random.default_rng(5)

@@ -1,57 +1,31 @@
-"""The programs of assignment problems: held against definitions, together and apart, and back to placements."""
+"""Classes of equal tasks, and steps that fill; `test_programs` and the tests of models hold the programs."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import pytest
 
-import optsched
-from optsched.core.placement import NONE
-from optsched.core.registry import records
-from optsched.instances.generate import generate
-from optsched.models import module
-from optsched.problems import PROBLEMS
-from optsched.problems.counted_places import CountedPlaces, filled
-from optsched.problems.programs import samples
-from optsched.routes import solve
-from optsched.solvers.algebraic import solve_pyomo
-
-#: Problems whose tasks are counted in places.
-COUNTED = [name for name, kind in PROBLEMS.items() if issubclass(kind, CountedPlaces)]
+from optsched.core.instance import Ragged
+from optsched.problems.counted_places import TaskClasses, filled
 
 
-def posed(name: str, seed: int) -> list[Any]:
-    """The problem with each of its parameters on a small drawn instance."""
-    record = records()[name]
-    instance = generate(record.family, seed=seed, **record.sizes)
-    found = [optsched.problem(name, instance, **parameters) for parameters in ({}, *record.variants)]
-    return [problem for problem in found if problem.plainly_infeasible is None]
-
-
-@pytest.mark.parametrize("name", COUNTED)
-def test_a_forbidden_pair_per_task_and_node(name: str) -> None:
-    """Tests that a model per pair without a pair has the optimum of the placements without it."""
-    for problem in posed(name, 1):
-        allowed, best = [], solve(problem).decision
-        task = int(np.flatnonzero(problem.nodes_of(best) != NONE)[0])
-        node = int(problem.nodes_of(best)[task])
-        for placement in samples(problem, best):
-            if not problem.violations(placement) and problem.nodes_of(placement)[task] != node:
-                allowed.append(problem.evaluate(placement)[0])
-        model = module(name).build_pyomo(problem, per_pair=True)
-        instance = problem.instance
-        model.place[instance.workload.task_ids[problem.tasks[task]], instance.cluster.node_ids[node]].fix(0)
-        outcome = solve_pyomo(model, "exact")
-        if outcome.objective is None:
-            assert not allowed
-            continue
-        placement = module(name).decode(model, problem)
-        assert problem.nodes_of(placement)[task] != node
-        assert not problem.violations(placement)
-        worth = problem.minimised(problem.evaluate(placement))[0]
-        assert all(worth <= problem.minimised((value, *problem.evaluate(placement)[1:]))[0] for value in allowed)
+def test_classes_of_rows_are_those_of_keys() -> None:
+    """Tests that classes found by sorting columns are those that a dictionary of tuples finds, numbered alike."""
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        tasks = int(rng.integers(0, 9))
+        label, wide = rng.integers(0, 2, tasks), rng.integers(-1, 2, (tasks, 3))
+        first, second = (
+            [sorted(rng.choice(4, int(rng.integers(0, most)), replace=False).tolist()) for _ in range(tasks)]
+            for most in (4, 3)
+        )
+        keys = list(zip(label.tolist(), map(tuple, first), map(tuple, second), strict=True))
+        by_rows = TaskClasses.from_rows(label, Ragged.from_rows(first), Ragged.from_rows(second))
+        for one, other in (
+            (TaskClasses.from_keys(keys), by_rows),
+            (TaskClasses.from_keys(list(map(tuple, wide.tolist()))), TaskClasses.from_rows(wide)),
+        ):
+            for part in ("of_task", "first", "size"):
+                assert np.array_equal(getattr(one, part), getattr(other, part))
 
 
 def test_filled() -> None:

@@ -187,3 +187,23 @@ def test_no_prices_prove_too_much() -> None:
                 proved = problem.priced_remote(limit, prices)
                 if least:
                     assert weights[0] * 5 + (weights[1] - weights[0]) * proved <= min(least)
+
+
+@pytest.mark.parametrize(
+    ("limit", "cover", "remote"),
+    [
+        (2, [], 1),
+        (2, [0], 3),
+        (2, [0, 1], 2),
+        (2, [0, 1, 2], 2),
+        (0, [], 6),
+        (9, [0], 0),
+        (10, [0], 0),
+        (1, [0], 4),
+    ],
+)
+def test_least_remote(limit: int, cover: list[int], remote: int) -> None:
+    """Tests what a cover of servers proves: its capacity, plus tasks with a replica on other servers with room."""
+    problem = posed([0, 0, 9], [[0], [0], [0], [0, 2], [1], []])
+    assert problem.homeless == 1
+    assert problem.least_remote(limit, np.isin(np.arange(3), cover)) == remote
