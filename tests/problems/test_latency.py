@@ -207,3 +207,16 @@ def test_least_remote(limit: int, cover: list[int], remote: int) -> None:
     problem = posed([0, 0, 9], [[0], [0], [0], [0, 2], [1], []])
     assert problem.homeless == 1
     assert problem.least_remote(limit, np.isin(np.arange(3), cover)) == remote
+
+
+def test_prices_bound_the_remote_tasks() -> None:
+    """Tests the bound by prices by hand: a server of five units with three tasks of its own, and a remote task."""
+    problem = posed([0], [[0], [0], [0], []])
+    all_sold = LatencyPrices(0, np.array([1, 1, 1, 1]), 1)
+    # Within 5 the server takes three local tasks, or two and a remote one: four tasks do not fit.
+    assert [problem.price_bound(limit, all_sold) for limit in (0, 5)] == [4, 4 - 3]
+    assert problem.price_bound(2**53, all_sold) <= 0
+    assert [problem.priced_remote(limit, all_sold) for limit in (5, 6)] == [None, 0]
+    for weight, tasks, remote in ((1, [0, 0, 0, 1], 1), (2, [0, 0, 0, 1], 1), (1, [-5, 0, 0, 0], 0)):
+        assert problem.priced_remote(6, LatencyPrices(weight, np.array(tasks), 0)) == remote
+    assert posed([], []).price_bound(3, LatencyPrices(1, np.zeros(0, dtype=np.int64), 7)) == 0
