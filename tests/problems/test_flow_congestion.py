@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -29,7 +30,7 @@ from optsched.core.instance import (
 )
 from optsched.core.placement import NONE
 from optsched.core.results import Violation
-from optsched.problems import FlowCongestion, flow_congestion
+from optsched.problems import Flow, FlowCongestion, flow_congestion
 from optsched.problems.base import GRID
 from optsched.searches.enumeration import best_placement
 
@@ -98,6 +99,16 @@ def test_any_prices_bound_the_optimum(problem: FlowCongestion, data: st.DataObje
     (cheap,) = problem.cheap_bounds()
     assert (cheap.name, cheap.component) == ("best-node", "penalty")
     assert 0 <= cheap.value <= best[0][0]
+
+
+@given(strategies.instances("flow-congestion"))
+def test_frozen_units_are_those_of_flow(instance: Instance) -> None:
+    """Tests that with loads frozen a map costs what it does in `flow`, up to a rounding, where no reduce runs."""
+    if not ((instance.workload.kind == REDUCE) & (instance.state.status != FINISHED)).any():
+        flow, problem = (kind(replace(instance, parameters={})) for kind in (Flow, FlowCongestion))
+        frozen = problem.frozen_units[problem.classes.of_task]
+        assert np.array_equal(problem.idle_nodes, flow.idle_nodes)
+        assert np.abs(frozen - flow.class_units[flow.classes().of_task]).max(initial=0) <= 1
 
 
 def test_large_prices_are_exact() -> None:

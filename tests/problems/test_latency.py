@@ -102,6 +102,7 @@ def test_counting_bound_by_hand() -> None:
     assert posed([0, 0], [[], [], []]).counting_bound() == 6
     assert posed([4, 0], [[0]]).counting_bound() == 3
     assert posed([0] * 5, [[server] for server in range(4) for _ in range(4)]).counting_bound() == 4
+    assert bound(posed([9, 0], [[0], [0], []]), "least-work").value == 5  # only what has no replica is remote
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,7 @@ def test_fluid_against_all_priorities() -> None:
         assert found <= -(-broken_off(work, release, slots) // slots)
         same = fluid_completions(np.array(work), np.zeros(jobs, dtype=np.int64), slots)
         assert same == -(-broken_off(work, [0] * jobs, slots) // slots)
+    assert fluid_completions(np.array([4, 4]), np.array([10, 0]), 2) == 2 + 12  # a machine that waits does not work
 
 
 def test_area_by_release() -> None:
