@@ -54,6 +54,12 @@ def test_any_prices_prove_something_true(problem: LsapFairness, data: st.DataObj
         assert problem.distance_bound(off_data, locality, task, nodes, groups) <= least
 
 
+def test_bounds() -> None:
+    """Tests the cheap bounds: each task on its best node, and the least distance wherever tasks run."""
+    found = {entry.name: (entry.component, entry.value) for entry in SMALL.cheap_bounds()}
+    assert found == {"best-node": ("locality-cost", 0), "fair-share": ("fairness-distance", Fraction(23, 90))}
+
+
 def test_missing_fields() -> None:
     """Tests that groups, weights and the groups of tasks are asked for, each with its place."""
     bare = Instance(Cluster(["n"]), Workload(["t"]))
