@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_problems import small_problem
 
 from optsched import problems
 from optsched.core.errors import InputError, MissingField, UsageError
@@ -180,12 +179,6 @@ def test_what_a_problem_is_posed_on_and_places() -> None:
     for wrong in ([0.0, 1.0], [True, False], ["a", "b"], [0]):
         with pytest.raises(UsageError, match="lsap places 2 tasks: give a node index, or -1, for each"):
             posed.placement(wrong)
-
-
-def test_less_is_better() -> None:
-    """Tests that values of what is maximised compare by their negatives."""
-    assert small_problem("utility", 1).minimised((3, Fraction(1, 2))) == (-3, Fraction(-1, 2))
-    assert small_problem("latency", 1).minimised((3, 5)) == (3, 5)
 
 
 def test_what_stands_for_a_problem() -> None:
