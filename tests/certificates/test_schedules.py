@@ -39,6 +39,17 @@ def as_written(certificate: Certificate) -> Certificate:
     return replace(certificate, data=json.loads(json.dumps(certificate.data)))
 
 
+def test_what_is_claimed_is_proved() -> None:
+    """Tests on drawn instances that what the search claims is what the checker recomputes, and no schedule beats it."""
+    kinds = set()
+    for problem, optimum in both(range(8)):
+        search = ScheduleSearch(problem)
+        search.run()
+        assert proved_bound(problem, as_written(search.proof)) == search.proof.claim <= optimum
+        kinds.add((problem.name, search.proof.kind))
+    assert kinds == {("makespan", Proof.DUAL), ("job-times", Proof.DUAL)}
+
+
 def test_trees_over_the_program_prove_the_optimum_and_no_more() -> None:
     """Tests trees on drawn instances, and that other prices, claims and steps prove no more than the optimum."""
     grown, chance = 0, random.Random(0)
