@@ -356,3 +356,12 @@ def test_jobs_alone_that_have_no_maps() -> None:
         kind = int(cluster.reduce_slots[0])
         problem = Makespan(Instance(cluster, Workload(["t"], kind=[kind], duration=[1])))
         refused(problem, {"windows": [], "alone": [entry]}, r"alone\[0\].job: 0 has no maps")
+
+
+def test_late_and_early_times_prove_nothing() -> None:
+    """Tests that a time before the job may begin, and one far beyond its end, add nothing to counting."""
+    for problem in (Makespan(one_job(1)[0]), JobTimes(batch(1))):
+        for time in (-(2**53), -1, 10**9, 2**53):
+            for entry in ({"cover": ["n0"]}, {"weight": 0, "task_prices": {"t0": 3}, "remote_price": 2}):
+                given = alone_certificate(problem, [{"job": 0, "to": time, **entry}])
+                assert proved_bound(problem, given) == counted(problem).claim

@@ -42,6 +42,7 @@ def posed(topology: Topology | None, nodes: int = 3, **columns: Any) -> Instance
         (Topology("distance", [[0, 1, 2], [3, 0, 4], [5, 6, 0]]), [[0, 1, 2], [3, 0, 4], [5, 6, 0]]),
         (Topology("rate", [[0.0, 2.0], [4.0, 7.0]]), [[0, 0.5], [0.25, 0]]),
         (Topology("links", links=()), []),
+        (Topology("links", links=(("a", "b", 2.0**-53),)), [[0, 2.0**53], [2.0**53, 0]]),  # the slowest that joins
     ],
 )
 def test_each_matrix(topology: Topology, expected: list[list[float]]) -> None:
@@ -76,6 +77,10 @@ def test_missing_topology() -> None:
         (Topology("links", links=(("a", "b", 1.0), ("c", "s", 1.0))), ['topology.links: .* "c" .*"a"']),
         (Topology("links", links=(("a", "b", 1.0), ("c", "a", 5e-324))), ['topology.links: .* "c" .*"a"']),
         (Topology("links", links=(("a", "c", 1.0), ("b", "s", 1.0))), ['topology.links: .* "b" .*"a"']),
+        (
+            Topology("links", links=(("a", "c", 1.0), ("b", "a", 2.0**-53 - 2.0**-100))),
+            ['topology.links: .* "b" .*"a"'],
+        ),
     ],
 )
 def test_places_that_nothing_joins(topology: Topology, faults: list[str]) -> None:

@@ -30,6 +30,7 @@ def test_value_and_violations() -> None:
         [[True, True], [True, False]],
     )
     assert SMALL.evaluate(SMALL.placement([1, 0])) == (6,)
+    assert posed([[1, 4], [2, 9]], sense="max").cheap_bounds()[0].value == 13
     assert barred.grid == 2
     assert barred.objective(barred.placement([0, 0])) == (Fraction(7, 2),)
     assert barred.violations(barred.placement([-1, 1])) == [
@@ -215,8 +216,9 @@ def test_bug_knapsacks_together_past_int64() -> None:
 def test_bug_no_nodes(tasks: int) -> None:
     """Tests that trees are checked where there is no node: nothing costs nothing, and tasks have no place."""
     workload = Workload([f"t{task}" for task in range(tasks)], pairs=Pairs(np.zeros((tasks, 0))))
-    knapsacks = CapacityKnapsacks(GeneralizedAssignment(Instance(Cluster([]), workload)))
-    assert knapsacks.beyond == 1
+    problem = GeneralizedAssignment(Instance(Cluster([]), workload))
+    knapsacks = CapacityKnapsacks(problem)
+    assert (knapsacks.beyond, problem.price_bound(np.zeros((0, 0), dtype=np.int64), 1)) == (1, 0)
     prices = NodePrices(1, np.zeros(tasks, dtype=np.int64), np.zeros((0, 0), dtype=np.int64))
     assert knapsacks.settle(knapsacks.box, prices.multipliers, 1) == (1 if tasks else 0)
 

@@ -28,7 +28,7 @@ def placed(problem: Any) -> Any:
 
 
 def test_every_optimum_is_a_solution() -> None:
-    """Tests that each best schedule of the enumeration is in the program of what is no worse, and comes back."""
+    """Tests that each best schedule is in the program of what is no worse, at its cost, and comes back."""
     for problem, best in both(range(8)):
         for posed in (placed(problem), problem.within(best)):
             program = posed.program()
@@ -37,6 +37,7 @@ def test_every_optimum_is_a_solution() -> None:
                 assert values[program.family("counted")].sum() == len(problem.tasks)
                 assert program.broken(values) is None
                 assert problem.evaluate(posed.decision_of(values, program)) == (best,)
+                assert program.numbers.objective @ values == best * program.unit
 
 
 def test_what_is_not_counted_does_not_run() -> None:

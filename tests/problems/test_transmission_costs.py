@@ -13,7 +13,18 @@ from nested_instances import nested
 from transmission_instances import posed
 
 from optsched.core.errors import MissingField, UsageError
-from optsched.core.instance import FINISHED, REDUCE, RUNNING, Cluster, Instance, Ragged, Shuffle, Topology, Workload
+from optsched.core.instance import (
+    FINISHED,
+    PENDING,
+    REDUCE,
+    RUNNING,
+    Cluster,
+    Instance,
+    Ragged,
+    Shuffle,
+    Topology,
+    Workload,
+)
 from optsched.problems import Problem, Transmission, TransmissionMaps, TransmissionReduces
 from optsched.problems.base import GRID
 from optsched.problems.distances import distances
@@ -149,9 +160,10 @@ def test_missing_fields_of_each_problem(kind: type[Problem], places: list[str]) 
     """Tests that all that is missing is reported, of what is pending alone."""
     rows = Ragged.from_rows([[0], [], []])
     bare = Workload(["a", "b", "r"], kind=[0, 0, REDUCE], size=[np.nan, 1, np.nan], replicas=rows)
-    with pytest.raises(MissingField) as caught:
-        kind(Instance(Cluster(["n"]), bare))
-    assert [fault.place for fault in caught.value.faults] == places
+    for status, expected in ((PENDING, places), (FINISHED, [place for place in places if place != "tasks[0].size"])):
+        with pytest.raises(MissingField) as caught:
+            kind(Instance.initial(Cluster(["n"]), bare, status=[status, 0, 0], node=[status // FINISHED - 1, -1, -1]))
+        assert [fault.place for fault in caught.value.faults] == expected
 
 
 UNKNOWN = np.nan
