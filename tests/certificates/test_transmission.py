@@ -67,11 +67,14 @@ def test_every_price_and_charge_comes_back(monkeypatch: pytest.MonkeyPatch) -> N
     places = np.vstack([10 + np.arange(jobs * nodes).reshape(jobs, nodes), np.zeros((1, nodes))]).astype(np.int64)
     charges = ReduceCharges(np.arange(1, nodes + 2), places)
     prices = np.arange(20, 20 + len(bounds.free))
-    written = transmission_certificate(bounds, Branching(np.array([1, 0]), {(): [prices]}, charges), 80)
+    written = transmission_certificate(
+        bounds, Branching(np.array([1, 0]), {(): [prices], (2,): [prices + 9]}, charges), 80
+    )
     monkeypatch.setattr(ReduceBounds, "proved", lambda self, branching, claim: found.append(branching) or 0)
     proved_bound(problem, written)
     assert found[0].order.tolist() == [1, 0]
-    assert [[given.tolist() for given in some] for some in found[0].states.values()] == [[prices.tolist()]]
+    states = {state: [given.tolist() for given in some] for state, some in found[0].states.items()}
+    assert states == {(): [prices.tolist()], (2,): [(prices + 9).tolist()]}
     assert found[0].charges.slots.tolist() == charges.slots.tolist()
     assert found[0].charges.places.tolist() == places.tolist()
 
