@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import generalized_assignment_instances as generalized
 import min_cost_flow_instances
 import pytest
 from replica_instances import FIGURE_2, small
@@ -11,10 +10,10 @@ from small_problems import small_problem
 from optsched.core import results
 from optsched.core.errors import UsageError
 from optsched.core.registry import record
-from optsched.core.results import FEASIBLE, Certificate, Proof, Termination
+from optsched.core.results import Certificate, Proof
 from optsched.problems import Latency, Lsap, MinCostFlow
 from optsched.routes import base, solve
-from optsched.routes.base import ALL_TRIED, MODELS
+from optsched.routes.base import MODELS
 from optsched.routes.call import Call
 from optsched.solvers.profiles import Profile
 
@@ -34,13 +33,6 @@ def test_each_component_is_claimed() -> None:
         Certificate("makespan", Proof.ENUMERATION, 3),
         Certificate("work", Proof.ENUMERATION, 6),
     )
-
-
-def test_what_is_infeasible_was_tried() -> None:
-    """Tests the words where each of two tasks fits beside none."""
-    solution = solve(generalized.posed([[1], [1]], {"weight": [[2], [2]]}, {"weight": [3]}), route="brute-force")
-    assert (solution.termination, solution.raw_status) == (Termination.INFEASIBLE, ALL_TRIED)
-    assert solution.certificates == (Certificate(FEASIBLE, Proof.ENUMERATION, 0),)
 
 
 class Unlisted(MinCostFlow):

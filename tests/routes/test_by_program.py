@@ -28,7 +28,7 @@ from optsched.solvers.profiles import Profile
 HALVES = posed([[2], [], [2]], [1, 1, 0], slots=[2, 0, 1], racks=[-1, 0, 0], levels=[0, 1, 2])
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_routes_agree_beyond_enumeration(seed: int) -> None:
     """Tests HiGHS and the compact model against each other with 30 tasks of five groups, and with racks."""
     instance = generate("worst-group", seed=seed, racks=6)
