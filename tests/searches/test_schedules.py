@@ -40,6 +40,20 @@ def test_bound_and_value_embrace_the_optimum() -> None:
     assert closed > 0.75 * count
 
 
+@pytest.mark.parametrize("kind", [Makespan, JobTimes])
+def test_larger_ones(kind: type[Makespan | JobTimes]) -> None:
+    """Tests that bound and value are near, that the same is found again, and that a start is never lost."""
+    problem = kind(batch(11, tasks=12, jobs=3, reduces=1))
+    first, again = ScheduleSearch(problem), ScheduleSearch(problem)
+    first.run()
+    again.run()
+    assert (first.best, first.proof) == (again.best, again.proof)
+    assert first.proof.claim <= first.value <= 1.25 * first.proof.claim
+    assert proved_bound(problem, first.proof) == first.proof.claim >= cheap_proof(problem).claim
+    begun = ScheduleSearch(problem, first.best)
+    assert begun.value == first.value
+
+
 def test_cases_close_what_prices_leave() -> None:
     """Tests that a tree of cases by jobs' ends closes an instance that prices and orders leave open."""
     problem = JobTimes(batch(5, tasks=48))

@@ -10,30 +10,19 @@ from optsched.core.errors import InputError, UsageError
 from optsched.solvers.profiles import Profile, load_profile, profile_names
 
 
-@pytest.mark.parametrize("name", profile_names())
-def test_shipped_profiles(name: str) -> None:
-    """Tests that every shipped profile loads under its name, describes itself, and is deterministic in threads."""
-    profile = load_profile(name)
-    assert profile.name == name
-    assert profile.description
-    assert profile.threads == 1
-
-
-def test_exact_tolerates_nothing() -> None:
-    """Tests that `exact` has no limit and no gap, where HiGHS by itself tolerates 1e-4 and 1e-6."""
-    profile = load_profile("exact")
-    assert (profile.time_limit, profile.node_limit) == (None, None)
-    assert (profile.options["mip_rel_gap"], profile.options["mip_abs_gap"]) == (0.0, 0.0)
-
-
-def test_quick_and_ci() -> None:
-    """Tests that `quick` has a time limit and a gap, and `ci` nodes instead of seconds and no gap."""
-    quick, ci = load_profile("quick"), load_profile("ci")
+def test_shipped_profiles() -> None:
+    """Tests that each describes itself and has one thread, and what `exact`, `quick` and `ci` limit and tolerate."""
+    shipped = {name: load_profile(name) for name in profile_names()}
+    assert all(
+        name == profile.name and profile.description and profile.threads == 1 for name, profile in shipped.items()
+    )
+    exact, quick, ci = shipped["exact"], shipped["quick"], shipped["ci"]
+    assert (exact.time_limit, exact.node_limit) == (None, None)
+    assert (exact.options["mip_rel_gap"], exact.options["mip_abs_gap"]) == (0.0, 0.0)  # HiGHS: 1e-4 and 1e-6
     assert quick.time_limit is not None
     assert quick.relative_gap > 0.0
-    assert ci.time_limit is None
+    assert (ci.time_limit, ci.relative_gap, ci.absolute_gap) == (None, 0.0, 0.0)
     assert ci.node_limit is not None
-    assert ci.relative_gap == ci.absolute_gap == 0.0
 
 
 def test_users_own_file(tmp_path: Path) -> None:
