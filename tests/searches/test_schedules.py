@@ -26,7 +26,7 @@ from optsched.searches import schedules
 from optsched.searches import schedules as module
 from optsched.searches.enumeration import best_decision
 from optsched.searches.job_placing import JobPlacing
-from optsched.searches.schedules import AloneSearch, ScheduleSearch, latest_window, node_prices
+from optsched.searches.schedules import AloneSearch, ScheduleSearch, cheap_proof, latest_window, node_prices
 
 
 def test_bound_and_value_embrace_the_optimum() -> None:
