@@ -180,10 +180,8 @@ def test_what_ends_the_search_for_a_proof_leaves_the_word(error: Exception) -> N
     module = Module(error)
     assert proved(call, word, Profile("exact"), module, "search") is word
     assert proved(call, word, Profile("few", node_limit=7), module, "search") is word
-    assert [(start, profile.node_limit) for start, profile in module.asked] == [
-        (word.decision, 1_000),
-        (word.decision, 7),
-    ]
+    asked = [(start, profile.node_limit) for start, profile in module.asked]
+    assert asked == [(word.decision, 1_000), (word.decision, 7)]
 
 
 def test_weaker_claims_leave_the_word() -> None:

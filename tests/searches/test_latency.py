@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from replica_instances import small
 from small_problems import pareto_front
+from strategies import posed as drawn
 
 from optsched import frontier, generate
 from optsched.certificates import proved_bound
 from optsched.core.errors import SolverDisagreement
-from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.core.placement import NONE
 from optsched.core.results import FrontierPoint, Limit, Proof, Value
 from optsched.problems import Latency
@@ -114,30 +114,12 @@ def test_bug_matchings_could_not_be_sent() -> None:
 EXACT = Profile("exact")
 
 
-def random_problem(seed: int) -> Latency:
-    """A few tasks, some without replicas, on a few loaded servers, with weights that do and do not divide."""
-    rng = np.random.default_rng(seed)
-    servers, tasks = int(rng.integers(1, 5)), int(rng.integers(1, 7))
-    rows = [
-        rng.choice(servers, size=min(servers, int(rng.integers(0, 3))), replace=False).tolist() for _ in range(tasks)
-    ]
-    cluster = Cluster([f"s{server}" for server in range(servers)])
-    workload = Workload([f"t{task}" for task in range(tasks)], replicas=Ragged.from_rows(rows))
-    load = rng.integers(0, int(rng.choice([1, 6, 10])), servers)
-    w_loc = int(rng.choice([1, 1, 2, 3]))
-    return Latency(
-        Instance(cluster, workload, State.initial(cluster, workload, load=load)),
-        w_loc=w_loc,
-        w_rem=w_loc + int(rng.integers(0, 4)),
-    )
-
-
 @pytest.mark.parametrize("shortcuts", [True, False])
 def test_frontier_equals_enumeration(shortcuts: bool) -> None:
     """Tests frontier, optimum and order of the bounds, with and without bound and packing, and every certificate."""
     named = set()
     for seed in range(30):
-        posed = random_problem(seed)
+        posed = drawn("latency", seed, {})
         search = LatencySearch(posed, EXACT, compact_program, shortcuts=shortcuts)
         points, limit = search.frontier()
         assert [point.objective for point in points] == pareto_front(posed)
@@ -240,11 +222,8 @@ def test_hard_band_is_proved_by_name(weights: tuple[int, int]) -> None:
         rng = np.random.default_rng(seed)
         servers = int(rng.integers(5, 60))
         tasks, replicas = int(servers * rng.uniform(1.5, 2.2)), int(rng.integers(2, 5))
-        posed = Latency(
-            generate("latency", seed=seed, nodes=servers, tasks=tasks, replicas=replicas),
-            w_loc=weights[0],
-            w_rem=weights[1],
-        )
+        made = generate("latency", seed=seed, nodes=servers, tasks=tasks, replicas=replicas)
+        posed = Latency(made, w_loc=weights[0], w_rem=weights[1])
         points, limit = LatencySearch(posed, EXACT, compact_program).frontier()
         assert limit is None
         check_points(posed, points)
@@ -257,10 +236,8 @@ def test_the_relaxation_alone_gives_no_word() -> None:
     ruled_out = 0
     for seed in range(40):
         posed = Latency(generate("latency", seed=seed, nodes=6, tasks=11, replicas=2), w_loc=2, w_rem=3)
-        best, search = (
-            LatencySearch(posed, EXACT, compact_program).first_feasible(),
-            LatencySearch(posed, EXACT, relaxation),
-        )
+        best = LatencySearch(posed, EXACT, compact_program).first_feasible()
+        search = LatencySearch(posed, EXACT, relaxation)
         known = search.first_feasible()
         assert known.limit <= best.limit
         certificate = search.makespan_certificate(known.limit)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import signal
 import threading
 import time
@@ -19,7 +18,7 @@ from pyomo.common.collections import ComponentMap
 
 from optsched import Limit, Termination, UsageError
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
-from optsched.solvers.answers import SolverOutcome
+from optsched.solvers.answers import SolverOutcome, negated
 from optsched.solvers.highs import SMALL_MODELS, LinearProgram, solve_arrays
 from optsched.solvers.profiles import Profile
 
@@ -73,13 +72,8 @@ def by_arrays(model: Model, profile: Profile, start: list[float] | None) -> Answ
         offset=sign * model.constant,
     )
     solution = solve_arrays(program, profile, None if start is None else np.array(start))
-    claims = {
-        name: None if claim is None else sign * claim
-        for name in ("objective", "bound")
-        for claim in [getattr(solution.outcome, name)]
-    }
     return Answer(
-        dataclasses.replace(solution.outcome, **claims),
+        negated(solution.outcome) if model.maximise else solution.outcome,
         [None] * len(model.costs) if solution.x is None else solution.x.tolist(),
         [None] * len(model.rows) if solution.row_duals is None else (sign * solution.row_duals).tolist(),
     )
