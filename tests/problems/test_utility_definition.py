@@ -37,6 +37,7 @@ def test_edges_of_reduces() -> None:
     """Tests Sharmilarani et al., note 2: no reduce pending, and one; smoothed tables are finite."""
     assert [reduce_table(0), reduce_table(1)] == [[0], [-math.inf, 0]]
     assert [reduce_table(pending, smoothed=True) for pending in (0, 1)] == [[0], [-1, 0]]
+    assert map_table(3, 3, smoothed=True) == pytest.approx([-1, -0.5, math.log(3) / math.log(4) - 1, 1])
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from utility_instances import SWAPS, posed, problems
 
 from optsched.core.instance import Ints
 from optsched.problems import Utility, knapsack, utility_program
+from optsched.problems.base import GRID
 from optsched.problems.utility_program import Columns, Hosts, Items, TaskPrices, columns_at, maximal_patterns
 from optsched.searches.enumeration import judged
 
@@ -27,6 +28,24 @@ def test_types_that_take_patterns() -> None:
     assert none is None
     assert sorted(patterns[:, :2].tolist()) == [[1, 1], [3, 0]]
     assert [nodes.tolist() for nodes in Hosts.exact(problem, 1).members] == [[0], [1], [2], [3]]
+
+
+def test_fixed_reduces() -> None:
+    """Tests that fixed reduces count for the utilisation without a variable, and are held in place if each has one."""
+    job = {"maps": 1, "reduces": 1, "map": {"cpu": 1}, "reduce": {"cpu": 2}}
+    problem = posed({"cpu": [4, 4]}, [job], reduces="fixed")
+    program = problem.program((-1,))
+    placement = problem.placement([1, 0])
+    values = problem.values_of(placement, program)
+    assert program.broken(values) is None
+    assert int(program.numbers.objective @ values) == -3 * GRID // 4
+    for before in ((), (-1,)):
+        pairs = problem.apart().program(before)
+        assert pairs.names[:3] == [["place", "t0", "n0"], ["place", "t0", "n1"], ["place", "t1", "n0"]]
+        assert {family.name: list(family.labels) for family in pairs.rows if family.name in ("once", "held")} == {
+            "once": [("t0",), ("t1",)],
+            "held": [("j0", "reduce", "n0")],
+        }
 
 
 @given(problems(tasks=4, nodes=2))
