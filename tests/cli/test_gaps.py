@@ -68,12 +68,15 @@ def records(*args: str, code: int = 0) -> list[dict[str, Any]]:
 
 def test_record_fields() -> None:
     """Tests that a record has the fields of the design in their order, numbers for one component, lists for two."""
-    lsap, latency = records("papers/guo-fig2", "--heuristic", "dl", "--heuristic", "labl", "--seed", "0")
+    asked = ("papers/guo-fig2", "--heuristic", "dl", "--heuristic", "labl", "--seed", "0")
+    lsap, latency = records(*asked)
     assert list(lsap) == [*FIELDS, "rounds", "idle_slot_time", "notes"]
     assert list(latency) == [*FIELDS, "work_gap_at_makespan", "makespan_gap_at_work", "notes"]
     assert (lsap["version"], lsap["instance"], lsap["problem"]) == (code_version(), "guo-fig2", "lsap")
     assert (type(lsap["objective"]), lsap["sense"]) == (int, "min")
     assert (latency["sense"], latency["reference"]) == (["min", "min"], [1, 3])
+    first, _ = csv.DictReader(io.StringIO(gap(*asked, "--format", "csv")))
+    assert first["work_gap_at_makespan"] == "", "a column of CSV is in every row"
 
 
 def test_placements_in_ids() -> None:
