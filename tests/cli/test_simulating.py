@@ -168,6 +168,10 @@ def test_runs_that_do_not_end(day: Path, own: str) -> None:
     """Tests a note where a run was stopped as asked, and exit code 4 where nothing starts any more."""
     stopped = stderr("simulate", str(day), "--policy", "dl", "--until", "5")
     assert "arriving-1, dl: stopped at 5 s, as asked" in stopped
+    some = ("simulate", str(day), "--policy", "rand", "--repeats", "5", "--until", "20")
+    ended = {record["ended"] for record in answer(*some)}
+    (row,) = stdout(*some).splitlines()[2:]
+    assert (len(ended) > 1, row.split()[2]) == (True, f"{min(ended)}/17"), "the fewest of all seeds"
     assert f'"{own}:Idle": 12 maps wait ("' in stderr("simulate", str(day), "--policy", f"{own}:Idle", code=4)
 
 
