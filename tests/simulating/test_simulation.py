@@ -25,6 +25,28 @@ from optsched.simulating.rates import Rates
 from optsched.simulating.services import Transfer
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_snapshots_are_what_observers_saw(seed: int) -> None:
+    """Tests each decision's snapshot against the one that the engine itself made while the decision was observed."""
+    seen: list[tuple[Instance, tuple[int, ...]]] = []
+
+    def observe(time: float, stage: Any, decision: Any) -> None:
+        if decision.tasks:
+            seen.append((decision.before.instance, decision.tasks))
+
+    run = simulate(arriving(seed), "fair", seed=seed, observers=[observe])
+    made = iter(seen)
+    for position, time, node, tasks in run.decisions():
+        first, started = next(made)
+        assert run.snapshot(position, time).sha256 == first.sha256
+        started_by = list(started)
+        while len(started_by) < len(tasks):
+            started_by += next(made)[1]
+        assert started_by == tasks.tolist()
+        assert (run.schedule.nodes[tasks] == node).all()
+    assert next(made, None) is None
+
+
 def test_snapshots_at_times() -> None:
     """Tests what waits, runs and has ended at some times, one or several, and that none is before the beginning."""
     run = simulate(arriving(5), "delay")
