@@ -30,6 +30,7 @@ from optsched.core.instance import (
     Topology,
     Workload,
 )
+from optsched.core.outside import raised
 from optsched.core.placement import Placement
 from optsched.heuristics.fair import DelayPolicy
 from optsched.heuristics.lsap_sched import LocalityPolicy
@@ -610,3 +611,8 @@ def test_policy_answers_read() -> None:
     """Tests that any sequence or array of whole numbers is a policy's answer."""
     for answer in ([0, 2], (0, 2), np.array([0, 2]), [np.int64(0), 2]):
         assert tasks_from(answer, 2, "map", range(3).__contains__, str) == [0, 2]
+
+
+def test_exception_that_was_not_raised() -> None:
+    """Tests that it is named without a place, in one line."""
+    assert raised(ValueError("one\ntwo")) == "ValueError: one two"
