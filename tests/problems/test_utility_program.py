@@ -30,6 +30,18 @@ def test_types_that_take_patterns() -> None:
     assert [nodes.tolist() for nodes in Hosts.exact(problem, 1).members] == [[0], [1], [2], [3]]
 
 
+def test_rows_by_hand() -> None:
+    """Tests both programs of the instance of Sharmilarani et al., note 7: names, sizes and rows that are broken."""
+    first = SWAPS.program()
+    assert (first.component, first.unit) == (0, -GRID)
+    assert [family.name for family in first.variables] == ["place", "step", "lowest", "served"]
+    assert first.broken(np.ones(len(first.names), dtype=np.int64)) == ("capacity[n0,disk] is 5, and must be at most 3")
+    second = SWAPS.program((0,))
+    assert [family.name for family in second.rows] == ["capacity", "supply", "needed", "one_need"]
+    none = second.broken(np.zeros(len(second.names), dtype=np.int64))
+    assert none == "one_need[j0] is 0, and must be 1 to 1"
+
+
 def test_fixed_reduces() -> None:
     """Tests that fixed reduces count for the utilisation without a variable, and are held in place if each has one."""
     job = {"maps": 1, "reduces": 1, "map": {"cpu": 1}, "reduce": {"cpu": 2}}
