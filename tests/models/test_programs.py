@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,16 @@ def test_refused() -> None:
     with pytest.raises(TooLarge, match="variables"):
         programs.build_pulp(SMALL, max_variables=5)
     assert len(programs.build_pulp(other).variables()) == len(other.program().names)
+
+
+def test_limit_between_two_values() -> None:
+    """Tests that a limit which no value attains is the value below it, and a value itself is kept."""
+    posed = optsched.problem("worst-group", "examples/worst-group")
+    (value, _) = optsched.solve(posed).objective
+    limits = [value, value + Fraction(1, 10**6), value + 1]
+    sizes = [programs.build_pulp(posed, limit).constraints() for limit in limits]
+    kept, between, more = ([str(row) for row in rows] for rows in sizes)
+    assert kept == between != more
 
 
 class Loose(Gathering):
