@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from optsched.measuring.studies.limits import Baseline
     from optsched.measuring.studies.tables import GapReports
 
-__all__ = ["GapCheck", "own_name"]
-
 #: Of the fixture, the marker, and the properties of a test.
 NAME = "optsched_gap"
 

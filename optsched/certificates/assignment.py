@@ -21,8 +21,6 @@ from optsched.problems.base import exact
 if TYPE_CHECKING:
     from optsched.problems.lsap_fairness import LsapFairness
 
-__all__ = ["assignment_certificate", "assignment_proof", "lsap_fairness_certificate", "lsap_fairness_proof"]
-
 
 def assignment_certificate(problem: AssignmentProblem, task: int, nodes: Ints, pools: Ints) -> Certificate:
     """The certificate that prices make (see `AssignmentProblem.price_bound`). It claims exactly what they prove."""

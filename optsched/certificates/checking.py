@@ -27,25 +27,6 @@ from optsched.core.results import (
 from optsched.problems import AnyProblem
 from optsched.problems.base import stated
 
-__all__ = [
-    "NOTHING",
-    "Checks",
-    "Finding",
-    "Claim",
-    "Enumerated",
-    "Verdict",
-    "at_least",
-    "certify_solution",
-    "cheap_bounds",
-    "identity",
-    "nothing_feasible",
-    "proved_bound",
-    "show",
-    "shown",
-    "tried",
-    "unchecked",
-]
-
 #: The basis of a claim without a certificate; the other kinds are those of `Proof`.
 NOTHING = "nothing"
 

@@ -25,17 +25,6 @@ if TYPE_CHECKING:
     from optsched.problems.flow_congestion import FlowCongestion
     from optsched.problems.min_cost_flow import MinCostFlow
 
-__all__ = [
-    "flow_congestion_certificate",
-    "flow_congestion_proof",
-    "limitless_cycle",
-    "min_cost_flow_certificate",
-    "min_cost_flow_proof",
-    "no_flow_certificate",
-    "no_flow_proof",
-    "plain_prices",
-]
-
 #: More than any penalty: totals are at most 2^53.
 _BEYOND = 2**54
 

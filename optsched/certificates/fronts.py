@@ -27,8 +27,6 @@ from optsched.core.results import Certificate, Component, Decision, Frontier, Fr
 from optsched.problems import AnyProblem
 from optsched.problems.base import stated
 
-__all__ = ["certify_frontier"]
-
 
 def certify_frontier(
     problem: AnyProblem,

@@ -18,15 +18,6 @@ from optsched.problems import GeneralizedAssignment
 from optsched.problems.base import exact
 from optsched.problems.generalized_assignment import CapacityKnapsacks, NodePrices
 
-__all__ = [
-    "capacity_tree_certificate",
-    "capacity_tree_proof",
-    "generalized_assignment_certificate",
-    "generalized_assignment_proof",
-    "no_packing_certificate",
-    "no_packing_proof",
-]
-
 
 def generalized_assignment_certificate(problem: GeneralizedAssignment, prices: Ints, scale: int) -> Certificate:
     """The certificate that prices make (`GeneralizedAssignment.price_bound`). It claims exactly what they prove."""

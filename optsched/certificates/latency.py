@@ -12,8 +12,6 @@ from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems import Latency
 from optsched.problems.latency import LatencyPrices
 
-__all__ = ["latency_certificate", "latency_prices", "latency_proof"]
-
 
 def latency_certificate(problem: Latency, component: str, claim: int, limit: int, cover: Bools) -> Certificate:
     """The certificate that a cover of servers makes at a limit on the makespan (`Latency.least_remote`).

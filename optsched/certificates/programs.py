@@ -20,15 +20,6 @@ from optsched.problems.base import exact
 from optsched.problems.programs import Limited, Program, fault_of, limit_unit, samples
 from optsched.problems.relaxations import IntegerProgram
 
-__all__ = [
-    "checked_program",
-    "limit_certificate",
-    "program_below",
-    "program_certificate",
-    "program_proof",
-    "without_costs",
-]
-
 #: More units than any value has.
 _BEYOND = 2**60
 

@@ -15,23 +15,6 @@ from optsched.core.placement import NONE
 from optsched.core.results import Number
 from optsched.problems.base import exact
 
-__all__ = [
-    "as_mapping",
-    "column_of",
-    "denominator",
-    "entries",
-    "integer",
-    "items",
-    "mapping",
-    "number",
-    "price_table",
-    "priced",
-    "prices_of",
-    "shown",
-    "spelt",
-    "written",
-]
-
 T = TypeVar("T")
 
 #: Characters of what is wrong that a message shows.

@@ -25,18 +25,6 @@ from optsched.problems.schedule_program import TimedProblem
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.time_prices import MOST_WORK, JobEnds, PricedTime, TimePrices
 
-__all__ = [
-    "alone_entry",
-    "cases_certificate",
-    "end_alone",
-    "end_certificate",
-    "ends_alone",
-    "job_times_proof",
-    "makespan_certificate",
-    "makespan_proof",
-    "counting_certificate",
-]
-
 #: The most steps that a certificate may say that all tasks do not end within.
 _STEPS = 10**6
 

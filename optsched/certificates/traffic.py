@@ -22,17 +22,6 @@ from optsched.problems.base import exact
 from optsched.problems.relaxations import Box
 from optsched.problems.traffic import Traffic
 
-__all__ = [
-    "MOST_NESTED",
-    "Cases",
-    "SlotPrices",
-    "load_certificate",
-    "no_room_certificate",
-    "no_room_proof",
-    "traffic_certificate",
-    "traffic_proof",
-]
-
 #: Cases are nested at most so deep: no search makes more, and the checker must not run out of stack.
 MOST_NESTED = 100
 

@@ -25,13 +25,6 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import Branching, ReduceBounds, ReduceCharges
 from optsched.problems.transmission_reduces import TransmissionReduces
 
-__all__ = [
-    "transmission_certificate",
-    "transmission_proof",
-    "transmission_reduces_certificate",
-    "transmission_reduces_proof",
-]
-
 
 def transmission_certificate(bounds: ReduceBounds, branching: Branching, claim: int) -> Certificate:
     """The certificate that a tree makes for a claim in units (`ReduceBounds.proved`).

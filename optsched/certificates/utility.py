@@ -27,14 +27,6 @@ from optsched.problems.base import GRID, exact
 from optsched.problems.utility import Utility
 from optsched.problems.utility_program import Columns, TaskPrices, columns_at
 
-__all__ = [
-    "utilisation_certificate",
-    "utilisation_tree_certificate",
-    "utility_certificate",
-    "utility_proof",
-    "utility_tree_proof",
-]
-
 
 def utility_certificate(problem: Utility, map_prices: Ints, reduce_prices: Ints) -> Certificate:
     """The certificate on the lowest utility that prices make (`Utility.utility_bound`): exactly what they prove."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from optsched.measuring.judging import Claim, Judgement
     from optsched.measuring.printing import Table
 
-__all__ = ["claims"]
-
 #: The head of the page that is printed from the records.
 _HEAD = """# Claims of the papers
 

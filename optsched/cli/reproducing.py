@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from optsched.measuring.reproducing import PaperFigure
     from optsched.measuring.reproducing.results import Reproduction
 
-__all__ = ["figure"]
-
 #: Seconds between tables of what is measured so far.
 _BETWEEN_TABLES = 10
 

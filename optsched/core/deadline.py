@@ -14,8 +14,6 @@ from contextvars import ContextVar
 
 from optsched.core.errors import OutOfTime
 
-__all__ = ["check", "deadline", "late", "remaining", "unhurried"]
-
 #: The instant on the monotonic clock; None without a deadline.
 _ends: ContextVar[float | None] = ContextVar("optsched deadline", default=None)
 

@@ -26,8 +26,6 @@ from optsched.core.parts import as_column, columns_of
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["UNBOUNDED", "FlowNetwork", "negative_cycle"]
-
 #: The capacity of an arc without a limit: larger than every number that a network may hold.
 UNBOUNDED = int(np.iinfo(np.int64).max)
 

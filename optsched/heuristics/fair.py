@@ -25,26 +25,6 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_reduces import ReduceSlots, TransmissionReduces
 from optsched.searches.transmission_stages import first_fit
 
-__all__ = [
-    "HEURISTICS",
-    "fifo",
-    "job_order",
-    "larts",
-    "maps_in_order",
-    "positions_of",
-    "with_reduces",
-    "AUTO",
-    "CapacityPolicy",
-    "DelayPolicy",
-    "FairPolicy",
-    "HADOOP",
-    "OFFERS",
-    "SKIPS",
-    "SLOT_PROBLEMS",
-    "hadoop_delay",
-]
-
-
 # Jobs by arrival, each task where it is best off among the slots that are left then -----------------------------------
 
 

@@ -20,8 +20,6 @@ from optsched.problems.flow_congestion import FlowCongestion
 from optsched.searches.assignment import optimal_placement
 from optsched.searches.program_network import cheapest_flow
 
-__all__ = ["HEURISTICS", "balancing", "flow_greedy", "flow_sched"]
-
 
 def flow_sched(problem: Flow | FlowCongestion, rng: np.random.Generator) -> Placement:
     """The flow scheduler's round: a minimum-cost flow with the loads frozen as they are.

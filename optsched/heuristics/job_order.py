@@ -20,15 +20,6 @@ from optsched.core.decimals import decimal
 from optsched.core.instance import KINDS, MAP, PENDING, REDUCE, RUNNING, Ints
 from optsched.heuristics.running.base import HELD, Event, Offer, Policy, View
 
-__all__ = [
-    "ANYWHERE",
-    "JobPolicy",
-    "NODE",
-    "RACK",
-    "Turn",
-    "WaitingMaps",
-]
-
 #: How near a map's data is to a node: on it, in its rack, or anywhere.
 NODE, RACK, ANYWHERE = 0, 1, 2
 

@@ -24,8 +24,6 @@ from optsched.core.instance import KINDS, MAP, PENDING, Ints, Ragged
 from optsched.heuristics.running.base import Event, Heuristic, Offer, Policy, View
 from optsched.problems.base import Parameter, choice, either, number
 
-__all__ = ["HEURISTICS", "JossPolicy", "threshold"]
-
 
 def threshold(datacenters: int) -> Fraction | float:
     """The ratio beyond which a job is reduce-heavy, td = k/(k-1), where worst cases cross (Sharmilarani et al., (5)).

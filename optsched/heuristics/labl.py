@@ -28,17 +28,6 @@ from optsched.problems.base import Parameter, choice, number
 from optsched.problems.latency import Latency
 from optsched.solvers.compiled import compiled, compiles, ready
 
-__all__ = [
-    "HEURISTICS",
-    "augment",
-    "flow_based",
-    "round_robin",
-    "LINES_6",
-    "VARIANTS",
-    "labl",
-]
-
-
 # Fischer et al. 2010: a cover of the servers, grown task by task ------------------------------------------------------
 
 # A cover of the servers, grown task by task --------------------------------------------------------------------------

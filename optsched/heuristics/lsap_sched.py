@@ -26,13 +26,6 @@ from optsched.problems.fair_lsap import FairLsap
 from optsched.searches.assignment import optimal_placement
 from optsched.solvers.matching import maximum_b_matching
 
-__all__ = [
-    "HEURISTICS",
-    "LocalityPolicy",
-    "lsap_fair_sched",
-    "lsap_sched",
-]
-
 
 class LocalityPolicy(Policy):
     """A task with data on the node, else one with data in its rack, else any; drawn at random among equals.

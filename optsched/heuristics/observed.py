@@ -13,8 +13,6 @@ from optsched.core.placement import NONE, Schedule, microseconds
 from optsched.heuristics.running.base import Heuristic, over_time
 from optsched.problems.base import TaskProblem
 
-__all__ = ["HEURISTICS", "observed", "observed_schedule"]
-
 
 def observed_schedule(instance: Instance) -> Schedule:
     """The schedule that a trace recorded: `observed` and `start` of each task that waits; others do not run.

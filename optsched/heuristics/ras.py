@@ -25,20 +25,6 @@ from optsched.problems.base import GRID, Parameter, choice, exact, number
 from optsched.problems.utility import Allocation, Utility, spread_reduces
 from optsched.problems.utility_rooms import Rooms
 
-__all__ = [
-    "HEURISTICS",
-    "ROUNDS",
-    "Rounds",
-    "fair_sharing",
-    "map_rounds",
-    "ras",
-    "BUFFER",
-    "Move",
-    "Step",
-    "availability",
-    "enforce",
-]
-
 #: Rounds after which the controller stops by default; it settles within six on all instances of
 #: the figures sharmilarani/rounds and sharmilarani/lowest-utility.
 ROUNDS = 100

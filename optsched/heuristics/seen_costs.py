@@ -31,16 +31,6 @@ from optsched.problems.base import Parameter, TaskProblem, choice
 from optsched.problems.distances import NestedAreas, cluster_areas, cluster_places, missing_topology
 from optsched.problems.transmission_costs import SIZES, estimated_sizes, map_costs, seen_sizes
 
-__all__ = [
-    "AreaCosts",
-    "SeenCosts",
-    "stored",
-    "all_stored",
-    "missing_distances",
-    "missing_sizes",
-    "sizes_parameter",
-]
-
 # Costs of maps where distances are nested areas of nodes, without an entry for each map and node ----------------------
 
 

@@ -34,13 +34,6 @@ from optsched.searches.program_network import cheapest_flow
 from optsched.searches.transmission_stages import by_arrays
 from optsched.solvers.profiles import Profile
 
-__all__ = [
-    "HEURISTICS",
-    "quincy",
-    "sequential",
-]
-
-
 # Quincy: a minimum-cost flow through nodes, racks and the whole cluster -----------------------------------------------
 
 

@@ -28,36 +28,6 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import ProgressColumn
 
-__all__ = [
-    "Cell",
-    "Fitted",
-    "Progress",
-    "Table",
-    "counts",
-    "elided",
-    "escaped",
-    "figures",
-    "fitted",
-    "folded",
-    "in_full",
-    "interval",
-    "number",
-    "on_page",
-    "page_width",
-    "percent",
-    "progress",
-    "remarks",
-    "render",
-    "seconds",
-    "share",
-    "spread",
-    "time_left",
-    "titled",
-    "to_csv",
-    "to_json",
-    "value",
-]
-
 
 class Cell(str):
     """A text of a table and the number that it stands for (None: nothing is known); with `again` a command.

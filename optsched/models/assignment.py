@@ -43,20 +43,6 @@ from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.solvers.algebraic import injective_names
 
-__all__ = [
-    "binary_model",
-    "by_group",
-    "counted_model",
-    "decode_places",
-    "decode_square",
-    "place_costs",
-    "square_model",
-    "square_size",
-    "started_places",
-    "started_square",
-    "tabled_size",
-]
-
 # Compact, in Pyomo -------------------------------------------------------------------------------------------------
 
 

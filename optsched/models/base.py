@@ -19,35 +19,6 @@ from optsched.core.placement import NONE, NetworkFlow, Placement, Schedule
 from optsched.models.own_rows import Shared, members_of, refuse_outside, refuse_unkept, remember
 from optsched.problems.base import AnyProblem, Problem, expect_problem, expect_recorded, stated
 
-__all__ = [
-    "Entries",
-    "LimitedModelModule",
-    "MAX_VARIABLES",
-    "ModelModule",
-    "ModelSize",
-    "add_pairs",
-    "binaries",
-    "by_ids",
-    "chosen",
-    "decode_binaries",
-    "decoder",
-    "grouped",
-    "host_of",
-    "ids",
-    "int_of",
-    "is_whole",
-    "linear",
-    "model_of",
-    "of_problem",
-    "placed_at",
-    "priced",
-    "refuse_too_large",
-    "started_binaries",
-    "starter",
-    "value_of",
-    "whole_limit",
-]
-
 #: The most variables of a literal model: to build and solve them takes about 5 GB.
 MAX_VARIABLES = 2_000_000
 

@@ -22,8 +22,6 @@ from optsched.core.errors import UsageError
 from optsched.core.results import Termination
 from optsched.solvers.algebraic import solve_pyomo
 
-__all__ = ["Shared", "is_per_pair", "members_of", "refuse_outside", "refuse_unkept", "refuse_unknown", "remember"]
-
 #: The ids for which a variable stands together, from a model, the name of a component and an index.
 Shared = Callable[[Any, str, tuple[Any, ...]], Sequence[str]]
 

@@ -26,24 +26,6 @@ from optsched.problems.programs import Family, Label, Program
 from optsched.problems.relaxations import UNBOUNDED
 from optsched.solvers.algebraic import injective_names
 
-__all__ = [
-    "build_pulp",
-    "build_pyomo",
-    "compact_size",
-    "decode",
-    "decode_program",
-    "literal_size",
-    "objective_units",
-    "posed_program",
-    "pyomo_of",
-    "shared",
-    "size_of",
-    "start_values",
-    "started_program",
-    "variables_of",
-    "whole_pyomo",
-]
-
 #: How far a row may be from its limit: the tolerance of the solver.
 _TOLERANCE = 1e-5
 

@@ -77,19 +77,6 @@ from optsched.problems.timetable import Timetable, tick_of
 from optsched.searches.job_placing import best_placed
 from optsched.solvers.algebraic import injective_names
 
-__all__ = [
-    "Intervals",
-    "compact",
-    "decode_counts",
-    "decode_intervals",
-    "interval_size",
-    "objective_units",
-    "program_size",
-    "started_counts",
-    "started_intervals",
-    "well_placed",
-]
-
 # Compact, in Pyomo ----------------------------------------------------------------------------------------------------
 
 

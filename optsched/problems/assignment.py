@@ -39,15 +39,6 @@ from optsched.problems.distances import NearestAreas
 from optsched.problems.programs import Builder, Program
 from optsched.processes.limits import refuse_beyond
 
-__all__ = [
-    "BYTES_A_PAIR",
-    "AssignmentProblem",
-    "LevelledProblem",
-    "Pool",
-    "TabledProblem",
-    "minimum_by_row",
-]
-
 #: Pairs of class and node computed at once, so that memory stays small.
 BLOCK = 2**22
 

@@ -22,17 +22,6 @@ from optsched.problems.base import Problem
 from optsched.problems.programs import Builder, Members, Program, Zipped
 from optsched.problems.relaxations import UNBOUNDED
 
-__all__ = [
-    "CountedPlaces",
-    "Level",
-    "Places",
-    "TaskClasses",
-    "enter_columns",
-    "enter_places",
-    "enter_steps",
-    "filled",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class TaskClasses:

@@ -16,8 +16,6 @@ from optsched.core.arrays import LARGEST, Floats, Ints
 from optsched.core.decimals import common_denominator, for_each
 from optsched.core.instance import REDUCE, Instance
 
-__all__ = ["TOO_FINE", "capacity_units", "count_limits", "demand_fault", "demands_of", "task_rates"]
-
 #: The warning about demands without a common unit.
 TOO_FINE = "must have a common denominator of at most 2^20, as decimals of up to six places do; round or scale them"
 

@@ -26,21 +26,6 @@ from optsched.core.errors import Fault, InputError, MissingField
 from optsched.core.instance import LARGEST, Bools, Cluster, Floats, Instance, Ints, Ragged, Topology
 from optsched.core.parts import HOPS
 
-__all__ = [
-    "MOST_NODES",
-    "NearestAreas",
-    "NestedAreas",
-    "Places",
-    "cluster_areas",
-    "cluster_places",
-    "dense",
-    "distances",
-    "hops_alone",
-    "nested_areas",
-    "whole_areas",
-    "whole_places",
-]
-
 #: More nodes, or places of nodes, have no dense matrix of distances here: it would take more than 512 MB.
 MOST_NODES = 2**13
 

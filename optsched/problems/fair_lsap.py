@@ -25,8 +25,6 @@ from optsched.problems.assignment import LevelledProblem, Pool
 from optsched.problems.base import GRID, Parameter, choice, either, exact_sum, number
 from optsched.problems.programs import Programmed
 
-__all__ = ["FairLsap", "Groups", "RationRuleWarning", "missing_group_of_tasks", "missing_groups", "rations"]
-
 
 def missing_groups(instance: Instance, problem: str, positive: str | None = None) -> Iterator[Fault]:
     """The faults of an instance that lacks what weighs its groups: one fault a record.

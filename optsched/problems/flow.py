@@ -24,17 +24,6 @@ from optsched.problems.counted_places import TaskClasses
 from optsched.problems.demands import task_rates
 from optsched.problems.programs import Programmed
 
-__all__ = [
-    "F_C",
-    "SCALE",
-    "Flow",
-    "effective_load",
-    "rate_faults",
-    "running_rates",
-    "source_faults",
-    "source_terms",
-]
-
 
 def effective_load(rates: np.ndarray) -> float:
     """e_m of Hsu and Freeh: sum of the input rates on a node less their population standard deviation, MB/s.

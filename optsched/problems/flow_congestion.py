@@ -39,8 +39,6 @@ from optsched.problems.demands import task_rates
 from optsched.problems.flow import F_C, SCALE, rate_faults, running_rates, source_faults, source_terms
 from optsched.problems.programs import Builder, Members, Program, Programmed
 
-__all__ = ["FlowCongestion"]
-
 #: The most patterns of all different nodes that are listed, and the most numbers in all lists.
 MOST_PATTERNS, MOST_ENTRIES = 2_000_000, 2**25
 

@@ -17,8 +17,6 @@ from optsched.core.outside import raised
 from optsched.core.registry import package_of
 from optsched.core.results import Bound, Violation
 
-__all__ = ["hold"]
-
 #: From the problem, or its class, and what a method answered to the answer as callers want it; else it raises `_Wrong`.
 _Read = Callable[[Any, Any], Any]
 

@@ -30,8 +30,6 @@ from optsched.problems.demands import capacity_units, demand_fault
 from optsched.problems.programs import Builder, Program, Programmed
 from optsched.problems.relaxations import Box
 
-__all__ = ["CapacityKnapsacks", "Filled", "GeneralizedAssignment", "NodePrices", "fill"]
-
 
 class GeneralizedAssignment(CountedPlaces, Programmed):
     """Every pending map on a node that it may use, no resource of a node overdrawn, at least or most total cost.

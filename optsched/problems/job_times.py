@@ -20,8 +20,6 @@ from optsched.problems.schedule_bounds import fluid_completions, fluid_ends, wor
 from optsched.problems.schedule_program import Goal, TimedProblem, job_labels
 from optsched.problems.schedules import NEVER
 
-__all__ = ["JobTimes", "common_unit"]
-
 #: An instant, and the weight of the jobs that have ended before it at most.
 Limit = tuple[int, Number]
 

@@ -19,8 +19,6 @@ from optsched.core.deadline import check
 from optsched.core.instance import Floats, Ints
 from optsched.problems.base import exact_product
 
-__all__ = ["MOST_STATES", "Packer", "best_listed", "copies_in_powers", "knapsack_bounds", "knapsacks"]
-
 #: States of one dynamic program beyond which capacities are divided.
 MOST_STATES = 2**18
 

@@ -24,9 +24,6 @@ from optsched.problems.base import OwnCosts, Parameter, Problem, exact_sum, numb
 from optsched.problems.demands import count_limits
 from optsched.problems.programs import Builder, Program, Programmed, labelled
 
-__all__ = ["Latency", "LatencyPrices"]
-
-
 #: The most mixes of local and remote tasks that are tried in search of one that fills a server best.
 _MOST_MIXES = 1000
 

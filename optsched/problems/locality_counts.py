@@ -11,8 +11,6 @@ from optsched.core.instance import KINDS, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.problems.base import TaskProblem
 
-__all__ = ["CLASSES", "NAMES", "locality", "locality_counts"]
-
 #: A task is on a node with data for it, else in a rack with such a node, else anywhere (Shen et al. 2016, section
 #: III-C).
 CLASSES = ("node", "rack", "off_rack")

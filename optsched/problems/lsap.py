@@ -12,8 +12,6 @@ from optsched.problems.assignment import LevelledProblem
 from optsched.problems.base import Parameter, number, sequence
 from optsched.problems.programs import Programmed
 
-__all__ = ["LEVELS", "Lsap", "parse_levels"]
-
 
 def parse_levels(value: Any) -> tuple[int, ...]:
     """Three whole numbers, 0 or more, that do not decrease.

@@ -25,9 +25,6 @@ from optsched.problems.counted_places import enter_places, enter_steps, filled
 from optsched.problems.fair_lsap import Groups, missing_groups
 from optsched.problems.programs import Builder, Program, Programmed
 
-__all__ = ["LsapFairness"]
-
-
 #: The most units of all costs of a program together; and of a distance of 1, where a common denominator is too large.
 _LARGEST, _FINE = 2**52, 2**40
 

@@ -13,8 +13,6 @@ from optsched.problems.schedule_bounds import area_makespan
 from optsched.problems.schedule_program import Goal, TimedProblem
 from optsched.problems.schedules import NEVER
 
-__all__ = ["Makespan"]
-
 
 class Makespan(TimedProblem):
     """Every task on a slot, and the last end of all as early as possible: seconds after the snapshot.

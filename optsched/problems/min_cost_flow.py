@@ -21,8 +21,6 @@ from optsched.problems import relaxations
 from optsched.problems.base import BaseProblem, exact_product
 from optsched.problems.programs import Builder, Program, Programmed
 
-__all__ = ["MinCostFlow"]
-
 
 class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
     """A whole flow within the bounds of the arcs that leaves each node with its supply, at least total cost.

@@ -23,24 +23,6 @@ from optsched.problems.latency import Latency
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import NEVER
 
-__all__ = [
-    "JobAlone",
-    "JobsAlone",
-    "Window",
-    "all_waited_for",
-    "area_makespan",
-    "counted",
-    "demand",
-    "first_maps",
-    "fluid_completions",
-    "fluid_ends",
-    "lengths",
-    "ruled_out",
-    "tails",
-    "too_short",
-    "work_by_job",
-]
-
 
 def area_makespan(problem: ScheduleProblem, kind: int) -> int:
     """When all tasks of a kind have ended at the earliest, by the room of all slots together; microseconds.

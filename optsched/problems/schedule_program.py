@@ -30,8 +30,6 @@ from optsched.problems.programs import Builder, Label, Program, Programmed
 from optsched.problems.schedules import NEVER, ScheduleProblem, as_early, slots_by_node
 from optsched.problems.timetable import Timetable
 
-__all__ = ["Goal", "Span", "TimedProblem", "job_labels"]
-
 #: A program with more coefficients in its rows of slots is refused.
 MOST_COEFFICIENTS = 20_000_000
 

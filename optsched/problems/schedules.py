@@ -26,8 +26,6 @@ from optsched.problems.base import Parameter, TaskProblem, choice, number, seque
 from optsched.problems.distances import missing_topology
 from optsched.problems.service_times import ServiceTimes, level_times, missing_times, transfer_times, untimed
 
-__all__ = ["Jobs", "ScheduleProblem", "as_early", "slots_by_node"]
-
 #: What to do where something else stands for a schedule.
 HOW_TO_SCHEDULE = "make one first: problem.schedule(nodes, starts), with a node index and microseconds for each task"
 

@@ -25,20 +25,6 @@ from optsched.core.placement import MICRO, microseconds
 from optsched.problems.distances import NestedAreas, Places, cluster_places, nested_areas
 from optsched.processes.limits import refuse_beyond
 
-__all__ = [
-    "LEVELS",
-    "NEVER",
-    "Apart",
-    "Level",
-    "ServiceTimes",
-    "computing",
-    "level_times",
-    "missing_times",
-    "moved",
-    "transfer_times",
-    "untimed",
-]
-
 #: How near a task's data is: on the node, in its rack, beyond it.
 LEVELS = ("node", "rack", "off_rack")
 

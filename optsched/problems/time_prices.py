@@ -28,8 +28,6 @@ from optsched.problems.relaxations import Box
 from optsched.problems.schedule_bounds import all_waited_for, tails
 from optsched.problems.schedules import ScheduleProblem
 
-__all__ = ["MOST_WORK", "JobEnds", "PricedTime", "SlotClass", "TimePrices"]
-
 #: More than any cost.
 _NEVER = 2**61
 

@@ -26,8 +26,6 @@ from optsched.core.placement import MICRO
 from optsched.core.results import Number
 from optsched.problems.schedules import NEVER, ScheduleProblem
 
-__all__ = ["Group", "Maps", "Pool", "TaskClass", "Timetable", "tick_of"]
-
 #: More ways to start a task are refused.
 MOST_STARTS = 2_000_000
 

@@ -34,8 +34,6 @@ from optsched.problems.transmission_costs import (
 )
 from optsched.problems.transmission_reduces import DISTINCT, ReduceSlots, least_sum
 
-__all__ = ["Entries", "Transmission"]
-
 
 class Entries(NamedTuple):
     """Shuffle entries whose both ends are pending: positions among `maps` and among `reduces`, and MB above 0."""

@@ -25,15 +25,6 @@ from optsched.core.deadline import check
 from optsched.core.instance import LARGEST, Bools, Floats, Ints
 from optsched.problems.transmission import Transmission
 
-__all__ = [
-    "IMPOSSIBLE",
-    "MOST_PRODUCTS",
-    "OPEN",
-    "Branching",
-    "ReduceBounds",
-    "ReduceCharges",
-]
-
 #: Stands for a reduce that is neither placed nor left out yet.
 OPEN = -1
 

@@ -29,19 +29,6 @@ from optsched.problems.distances import (
     whole_places,
 )
 
-__all__ = [
-    "SIZES",
-    "Scale",
-    "estimated_sizes",
-    "extrapolated",
-    "map_costs",
-    "missing_of_maps",
-    "missing_of_shuffle",
-    "seen_sizes",
-    "summed_units",
-    "too_much",
-]
-
 #: Products computed at once, so that memory stays small.
 _BLOCK = 2**22
 

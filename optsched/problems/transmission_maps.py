@@ -17,8 +17,6 @@ from optsched.problems.distances import NearestAreas, missing_topology
 from optsched.problems.programs import Programmed
 from optsched.problems.transmission_costs import Scale, map_costs, missing_of_maps
 
-__all__ = ["TransmissionMaps"]
-
 
 class TransmissionMaps(TabledProblem, Programmed):
     """Exactly min(maps, idle map slots) maps on idle slots, at least transmission cost.

@@ -24,8 +24,6 @@ from optsched.problems.programs import Builder, Program, Programmed
 from optsched.problems.transmission_costs import Scale, missing_of_shuffle, summed_units, too_much
 from optsched.processes.limits import refuse_beyond
 
-__all__ = ["DISTINCT", "ReduceSlots", "TransmissionReduces"]
-
 #: The parameter of both problems that place reduces.
 DISTINCT = Parameter("distinct", True, switch, "one reduce of a job on a node at most, running ones counted")
 

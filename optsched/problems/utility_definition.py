@@ -30,8 +30,6 @@ from optsched.core.results import Component, Number, Proof, Sense, Value, Violat
 from optsched.problems.base import GRID, Parameter, Problem, choice, exact, number, on_grid
 from optsched.problems.demands import capacity_units, demand_fault, demands_of
 
-__all__ = ["Allocation", "UtilityDefinition", "map_table", "reduce_table", "required_maps", "spread_reduces"]
-
 
 def required_maps(pending: int, map_time: float, goal: float, now: float) -> int:
     """How many maps a job must run at once to meet its goal (s_req; Sharmilarani et al., section III.G).

@@ -30,20 +30,6 @@ from optsched.problems.programs import Builder, Label, Program
 from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
 from optsched.problems.utility_definition import UtilityDefinition
 
-__all__ = [
-    "LEAST_FINITE",
-    "MOST_PATTERNS",
-    "Columns",
-    "Hosts",
-    "Items",
-    "TaskPrices",
-    "UtilityProgram",
-    "columns_at",
-    "deal",
-    "least_pairs",
-    "maximal_patterns",
-]
-
 #: No utility is less, in units, but minus infinity: each table is at least -1 where it is finite.
 LEAST_FINITE = -2 * GRID
 

@@ -13,8 +13,6 @@ from optsched.core.instance import Bools, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.problems.utility import Allocation, Utility
 
-__all__ = ["Rooms"]
-
 #: Jobs that are tried one by one on a tracker before all are compared with what is free there.
 _TRIED = 8
 

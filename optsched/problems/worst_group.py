@@ -26,8 +26,6 @@ from optsched.problems.fair_lsap import missing_group_of_tasks
 from optsched.problems.lsap import LEVELS
 from optsched.problems.programs import Builder, Limited, Program
 
-__all__ = ["WorstGroup"]
-
 
 class WorstGroup(LevelledProblem, Limited):
     """Exactly min(tasks, idle slots) tasks on idle slots: least highest mean locality cost of a group, then least cost.

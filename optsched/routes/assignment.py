@@ -23,8 +23,6 @@ from optsched.searches.assignment import (
 from optsched.searches.assignment import sizes as engine_sizes
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "by_route", "plain", "routes", "sizes"]
-
 #: The default first.
 ROUTES = ("network", "arrays", "network-simplex", "dense", *MODELS, "brute-force")
 

@@ -40,8 +40,6 @@ from optsched.processes.handing import hand_over, unheard
 from optsched.solvers.answers import INTERRUPTED, STOPPED, SolverOutcome, check_claim, decoding, stopped, whole_bound
 from optsched.solvers.profiles import Profile
 
-__all__ = ["Call", "Found", "Held", "Ending", "modelled", "proof_of", "proved", "solver_of", "word_of"]
-
 #: Seconds for what can be had without a search, once a solve is stopped: the first number, fewer where so much
 #: of the time beyond the deadline is gone already, as when a process was killed, but at least the last number.
 _QUICK, _BEYOND, _LEAST = 1.0, 1.7, 0.3

@@ -20,8 +20,6 @@ from optsched.routes.call import Call
 from optsched.solvers.answers import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["contained_frontier", "end_reason", "solved"]
-
 F = TypeVar("F")
 
 #: What cut a search short, by how its process ended.

@@ -30,8 +30,6 @@ from optsched.searches.generalized_assignment import (
 )
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
-
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
 

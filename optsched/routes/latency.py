@@ -16,8 +16,6 @@ from optsched.searches.latency import FixedLimit, GrowingMatchings, LatencySearc
 from optsched.solvers.answers import whole_bound
 from optsched.solvers.profiles import Profile, load_profile
 
-__all__ = ["ROUTES", "bounds", "by_route", "frontier", "latency_search", "plain", "solve_by"]
-
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
 

@@ -19,8 +19,6 @@ from optsched.solvers.compiled import compiles
 from optsched.solvers.networks import simplex_compiled
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "by_route", "plain", "routes"]
-
 #: The default first.
 ROUTES = ("arrays", "cost-scaling", "network-simplex", *MODELS)
 

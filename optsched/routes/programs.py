@@ -33,8 +33,6 @@ from optsched.solvers.answers import whole_numbers
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
-
 #: The default first.
 ROUTES = ("arrays", *MODELS, "brute-force")
 

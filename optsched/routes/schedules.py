@@ -25,8 +25,6 @@ from optsched.solvers.answers import whole_numbers
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "bounds", "by_route", "plain"]
-
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
 

@@ -22,8 +22,6 @@ from optsched.searches.traffic import TrafficSearch, best_apart, scaled
 from optsched.solvers.answers import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "by_route", "frontier", "plain", "traffic_search"]
-
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
 

@@ -21,8 +21,6 @@ from optsched.searches.transmission import TransmissionSearch
 from optsched.searches.transmission_stages import first_fit
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
-
 #: The default first.
 ROUTES = ("search", *MODELS, "brute-force")
 

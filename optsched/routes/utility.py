@@ -13,8 +13,6 @@ from optsched.searches.utility import UtilitySearch
 from optsched.searches.utility_patterns import is_too_large
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
-
 #: The default first.
 ROUTES = ("thresholds", *programs.ROUTES)
 

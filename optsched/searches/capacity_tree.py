@@ -39,8 +39,6 @@ from optsched.problems.relaxations import Box
 from optsched.searches.generalized_assignment import repaired
 from optsched.solvers.compiled import compiles, ready
 
-__all__ = ["CapacityClimb", "CapacityNeighbourhoods", "CapacityTree", "MOST_ENTRIES", "MOST_STEPS", "fill_compiled"]
-
 #: The most steps of a tree, and the most entries of knapsacks that a search fills: then it is given up.
 MOST_STEPS, MOST_ENTRIES = 20_000, 10**10
 

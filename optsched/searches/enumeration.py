@@ -48,22 +48,6 @@ if TYPE_CHECKING:  # so that enumerating one problem does not load the others
     from optsched.problems.latency import Latency
     from optsched.problems.utility import Utility
 
-__all__ = [
-    "Judged",
-    "MOST_PLACEMENTS",
-    "Timed",
-    "allocations",
-    "assignments",
-    "best_decision",
-    "best_placement",
-    "is_small",
-    "judged",
-    "packings",
-    "pareto_values",
-    "schedules",
-    "semi_active",
-]
-
 #: A feasible placement's value as it compares (less is better), and its nodes.
 Judged = tuple[Value, list[int]]
 

@@ -30,18 +30,6 @@ from optsched.solvers.highs import LinearProgram, solve_arrays, solve_uninterrup
 from optsched.solvers.matching import maximum_b_matching
 from optsched.solvers.profiles import Profile
 
-__all__ = [
-    "Assigned",
-    "CapacityPrices",
-    "capacity_prices",
-    "greedy_packing",
-    "improved",
-    "plain_assignment",
-    "repaired",
-    "slots_counted",
-    "solve_integer_program",
-]
-
 #: How many orders of the tasks a greedy packing tries.
 _ORDERS = 20
 

@@ -34,8 +34,6 @@ from optsched.solvers.answers import whole_numbers
 from optsched.solvers.highs import LinearProgram, WarmProgram, solve_uninterrupted
 from optsched.solvers.profiles import Profile
 
-__all__ = ["EndTree", "Late", "StartProgram", "ended_by", "fine_enough", "latest_priced"]
-
 #: Units of price in a job's waiting for a step.
 _SCALE = 2**14
 

@@ -17,8 +17,6 @@ from optsched.core.placement import Schedule
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import ServiceTimes
 
-__all__ = ["JobPlacing", "Placed", "best_placed", "job_orders", "placed_schedules"]
-
 #: After all that ever happens.
 _LATE = 2**60
 

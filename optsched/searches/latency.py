@@ -16,7 +16,7 @@ import time
 import weakref
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -28,7 +28,7 @@ import numpy.typing as npt
 from optsched.certificates import latency_certificate, latency_prices
 from optsched.core.deadline import check
 from optsched.core.errors import OutOfTime, SolverDisagreement
-from optsched.core.instance import Bools, Ints
+from optsched.core.instance import Bools, Ints, Ragged
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Certificate, FrontierPoint, Limit, Proof
 from optsched.problems import Latency
@@ -37,18 +37,6 @@ from optsched.processes.handing import hand_over
 from optsched.solvers.answers import STOPPED, stopped, whole_bound
 from optsched.solvers.matching import GrowingMatching
 from optsched.solvers.profiles import Profile
-
-__all__ = [
-    "FixedLimit",
-    "FixedLimitSolver",
-    "GrowingMatchings",
-    "LatencySearch",
-    "packed",
-    "settled",
-    "shifted",
-    "with_claimed_bound",
-    "with_remote",
-]
 
 # Packing at one limit: a placement with as few remote tasks as a maximum matching allows ------------------------------
 # There are two attempts, both quicker than a program. The first fills the room that is left with remote tasks. The
@@ -189,14 +177,13 @@ def shifted(problem: Latency, limit: int, local: Ints) -> Ints:
     lack least come first.
     """
     w_loc, w_rem = problem.w_loc, problem.w_rem
-    nodes, replicas = local.tolist(), [row.tolist() for row in problem.replicas]
-    tasks_on: list[list[int]] = [[] for _ in problem.initial_load]
-    for task, server in enumerate(nodes):
-        if server != NONE:
-            tasks_on[server].append(task)
-    spare = _spare(problem, limit, local).tolist()
-    lacking = nodes.count(NONE) - sum(room // w_rem for room in spare)
-    for source in sorted(range(len(spare)), key=lambda server: -(spare[server] % w_rem)):
+    placed = np.flatnonzero(local != NONE)
+    counts = np.bincount(local[placed], minlength=len(problem.initial_load))
+    tasks_on = _Lists(Ragged.of_lengths(counts, placed[np.argsort(local[placed], kind="stable")]))
+    nodes, replicas, room = local.tolist(), _Lists(problem.replicas), _spare(problem, limit, local)
+    lacking = len(local) - len(placed) - int((room // w_rem).sum())
+    spare = room.tolist()
+    for source in np.argsort(-(room % w_rem), kind="stable").tolist():
         check()
         if lacking <= 0:
             break
@@ -218,8 +205,20 @@ def shifted(problem: Latency, limit: int, local: Ints) -> Ints:
     return np.array(nodes, dtype=np.int64)
 
 
+class _Lists(dict[int, list[int]]):
+    """Rows as lists, each made when it is first asked for: of large instances few are."""
+
+    def __init__(self, rows: Ragged) -> None:
+        super().__init__()
+        self._rows = rows
+
+    def __missing__(self, row: int) -> list[int]:
+        self[row] = self._rows[row].tolist()
+        return self[row]
+
+
 def _path_to_room(
-    source: int, tasks_on: list[list[int]], replicas: list[list[int]], has_room: Callable[[int], bool]
+    source: int, tasks_on: Mapping[int, list[int]], replicas: Mapping[int, list[int]], has_room: Callable[[int], bool]
 ) -> list[tuple[int, int]] | None:
     """Moves (task, server), the last one first, that take one task off `source` and add one where there is room."""
     reached: dict[int, tuple[int, int]] = {source: (NONE, NONE)}

@@ -25,8 +25,6 @@ from optsched.solvers.answers import whole_numbers
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.profiles import Profile
 
-__all__ = ["CompactProgram", "compact_program", "relaxation"]
-
 #: The most rounds of cuts before a program is solved, which they make many times as fast, and to prove what it claims.
 _ROUNDS_BEFORE, _ROUNDS = 20, 50
 

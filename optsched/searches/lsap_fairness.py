@@ -27,8 +27,6 @@ from optsched.searches.program_network import ProgramNetwork
 from optsched.solvers.matching import BMatching, maximum_b_matching
 from optsched.solvers.profiles import Profile
 
-__all__ = ["CappedNetwork", "DistancePrices", "most_local"]
-
 
 @dataclass(frozen=True)
 class DistancePrices:

@@ -18,9 +18,6 @@ from optsched.solvers.highs import solve_arrays
 from optsched.solvers.networks import FlowStatus, cheapened, min_cost_flow, residual_potentials, simplex_compiled
 from optsched.solvers.profiles import Profile
 
-__all__ = ["by_arrays", "cheapest_of", "cut_potentials", "feasible_flow", "in_integers", "potentials_of", "whole_flow"]
-
-
 #: Networks with more arcs take the network simplex of networkx seconds.
 _MOST_ARCS = 2000
 

@@ -23,14 +23,6 @@ from optsched.solvers.answers import SolverOutcome, whole_numbers, whole_prices
 from optsched.solvers.networks import cheapened, min_cost_flow, residual_potentials, simplex_compiled
 from optsched.solvers.profiles import Profile
 
-__all__ = [
-    "NetworkSolution",
-    "ProgramNetwork",
-    "cheapest_flow",
-    "solve_network",
-    "unless_stopped",
-]
-
 #: Costs of no more bits than this have never made HiGHS give up here.
 _QUIET_BITS = 24
 

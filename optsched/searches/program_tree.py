@@ -22,8 +22,6 @@ from optsched.solvers.answers import SolverOutcome, whole_prices
 from optsched.solvers.highs import MOST_COEFFICIENT, LinearProgram, solve_uninterrupted
 from optsched.solvers.profiles import Profile
 
-__all__ = ["Root", "as_arrays", "root", "settling_tree"]
-
 #: Denominators of the prices of rows, and of rays.
 _SCALE, _RAY_SCALE = 2**16, 2**24
 

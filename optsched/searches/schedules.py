@@ -40,8 +40,6 @@ from optsched.searches.latency_program import relaxation
 from optsched.solvers.highs import LinearProgram, solve_uninterrupted
 from optsched.solvers.profiles import Profile
 
-__all__ = ["AloneSearch", "ScheduleSearch", "latest_window", "node_prices"]
-
 # Windows --------------------------------------------------------------------------------------------------------------
 # By these the tasks of a kind do not all end so soon; certificates recompute what is kept. With a function of lengths a
 # window is exact to the microsecond, where prices of slots by time round to a step. With prices of nodes it shows that

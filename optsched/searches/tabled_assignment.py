@@ -21,18 +21,6 @@ from optsched.processes.limits import has_room
 from optsched.solvers.compiled import compiles
 from optsched.solvers.transport import assign_dense, transport, transport_fits
 
-__all__ = [
-    "Prices",
-    "assign_table",
-    "is_tabled",
-    "is_transported",
-    "seconds_at_worst",
-    "slot_prices",
-    "table_fits",
-    "table_prices",
-    "transport_table",
-]
-
 #: Up to this many entries of a table, or pairs of task and slot, SciPy is done before kernels are loaded.
 _FEW_ENTRIES, _FEW_PAIRS = 20_000, 2**19
 

@@ -34,8 +34,6 @@ from optsched.solvers.answers import SolverOutcome, check_claim, rounded_prices,
 from optsched.solvers.highs import LinearProgram, WarmProgram, solve_arrays, solve_uninterrupted
 from optsched.solvers.profiles import Profile
 
-__all__ = ["Arrays", "TrafficSearch", "WithinLimit", "best_apart", "scaled"]
-
 #: The most relaxations that the search for a proof by cases solves, and the most columns in all.
 _MOST_CASES = 4000
 _MOST_COLUMNS = 10_000_000

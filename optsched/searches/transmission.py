@@ -83,8 +83,6 @@ from optsched.searches.transmission_stages import cheapest_reduces, cheapest_row
 from optsched.solvers.answers import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["FirstPlacements", "Incumbent", "MOST_STATES", "Searched", "TransmissionSearch"]
-
 # Start placements ---------------------------------------------------------------------------------------------------
 
 

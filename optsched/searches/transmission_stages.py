@@ -27,19 +27,6 @@ from optsched.searches.program_network import ProgramNetwork
 from optsched.solvers.answers import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = [
-    "ReducePrices",
-    "by_arrays",
-    "cheapest_nodes",
-    "cheapest_reduces",
-    "cheapest_rows",
-    "filled",
-    "first_fit",
-    "posed_network",
-    "slot_prices",
-    "stepped_prices",
-]
-
 
 def cheapest_rows(costs: Ints, room: Ints) -> Ints:
     """The row of each map (column) in an assignment of least cost, no row with more than its room.

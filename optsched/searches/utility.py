@@ -36,8 +36,6 @@ from optsched.searches.utility_patterns import (
 from optsched.solvers.answers import STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["UtilitySearch"]
-
 #: Branch-and-bound nodes for the programs over known patterns, which may well have no solution.
 _NODES_OF_A_TRY = 500
 

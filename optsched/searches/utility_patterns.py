@@ -41,22 +41,6 @@ from optsched.solvers.answers import SolverOutcome, whole_numbers, whole_prices
 from optsched.solvers.highs import LinearProgram, solve_arrays, solve_uninterrupted
 from optsched.solvers.profiles import Profile
 
-__all__ = [
-    "Best",
-    "MOST_COLUMNS",
-    "Packing",
-    "Patterns",
-    "Relaxation",
-    "SHORT_SCALE",
-    "USE_SCALE",
-    "best_patterns",
-    "fractions",
-    "is_too_large",
-    "most_utilisation",
-    "solve_packing",
-    "vary",
-]
-
 #: Denominator of the prices of tasks that are short, which are at most 1.
 SHORT_SCALE = 2**30
 

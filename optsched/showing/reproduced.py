@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from optsched.measuring.reproducing.results import Entry, Reproduction
 
-__all__ = ["reproduced_pgf", "reproduced_picture"]
-
 
 def reproduced_picture(found: Reproduction) -> Figure:
     """The picture of a reproduced figure: means with their 95 % intervals.

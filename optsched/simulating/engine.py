@@ -27,23 +27,6 @@ from optsched.heuristics.running.driver import MAX_IDLE_ROUNDS, Asked, Observer,
 from optsched.heuristics.running.known import Known
 from optsched.problems.base import pending_of
 
-__all__ = [
-    "ARRIVED",
-    "BACK",
-    "Beats",
-    "CHANGE",
-    "ENDED",
-    "Engine",
-    "LOST",
-    "Loss",
-    "RELEASED",
-    "Rules",
-    "STARTED",
-    "STOPPED",
-    "Stage",
-    "losses_of",
-]
-
 # Without a problem a policy is driven on all tasks that wait, and slots of both kinds ---------------------------------
 
 

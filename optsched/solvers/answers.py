@@ -24,26 +24,6 @@ from optsched.core.results import Limit, Number, Termination
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = [
-    "INTERRUPTED",
-    "LinearProgram",
-    "OUT_OF_MEMORY",
-    "SCALES",
-    "STOPPED",
-    "SolverOutcome",
-    "check_claim",
-    "check_duals",
-    "check_objective",
-    "check_values",
-    "decoding",
-    "negated",
-    "rounded_prices",
-    "stopped",
-    "whole_bound",
-    "whole_numbers",
-    "whole_prices",
-]
-
 #: What stops a search from outside, wherever it is. Its result is then what it holds and has proved.
 STOPPED = (KeyboardInterrupt, OutOfTime, MemoryError)
 

@@ -20,8 +20,6 @@ from typing import Any, TypeVar, cast
 from optsched.core.deadline import check, remaining
 from optsched.processes.containing import within_a_call
 
-__all__ = ["SWITCH", "NotCompiledWarning", "compiled", "compiler", "compiles", "ready"]
-
 F = TypeVar("F", bound=Callable[..., object])
 
 

@@ -23,32 +23,6 @@ import numpy.typing as npt
 
 from optsched.solvers.compiled import compiled
 
-__all__ = [
-    "ARC",
-    "BEFORE",
-    "COLUMNS",
-    "CUT_OFF",
-    "DONE",
-    "ENDLESS",
-    "IN",
-    "LAST",
-    "MORE",
-    "OUT",
-    "PARENT",
-    "ROW_OF_CELLS",
-    "SIZE",
-    "THREAD",
-    "UNLIMITED",
-    "UPDATE",
-    "begin",
-    "discharges",
-    "exchange",
-    "fill_one",
-    "list_pivots",
-    "table_pivots",
-    "update",
-]
-
 Ints = npt.NDArray[np.int64]
 Ends = npt.NDArray[np.int32]
 

@@ -19,8 +19,6 @@ from optsched.core.deadline import check
 from optsched.core.errors import SolverDisagreement, UsageError
 from optsched.solvers.compiled import compiled, compiles, ready
 
-__all__ = ["COMPILED_PAIRS", "BMatching", "GrowingMatching", "maximum_b_matching"]
-
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 

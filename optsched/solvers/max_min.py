@@ -11,8 +11,6 @@ from collections.abc import Hashable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Generic, TypeVar
 
-__all__ = ["Shares"]
-
 #: What flows are called by: anything that can be a key.
 Flow = TypeVar("Flow", bound=Hashable)
 

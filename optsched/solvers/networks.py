@@ -19,25 +19,6 @@ from optsched.core.network import negative_cycle
 from optsched.processes.limits import refuse_beyond
 from optsched.solvers.compiled import compiler, compiles, ready
 
-__all__ = [
-    "FEW_ARCS",
-    "UNBOUNDED",
-    "CheapestFlow",
-    "FlowStatus",
-    "bytes_an_arc",
-    "cheapened",
-    "closer",
-    "cost_scaling",
-    "first_tree",
-    "largest_of",
-    "min_cost_flow",
-    "network_simplex",
-    "residual_potentials",
-    "scales",
-    "simplex_compiled",
-    "until_done",
-]
-
 Ints = npt.NDArray[np.int64]
 
 #: A capacity that does not limit an arc.

@@ -17,8 +17,6 @@ from optsched.processes.limits import refuse_beyond
 from optsched.solvers.compiled import ready
 from optsched.solvers.networks import closer, first_tree, largest_of, until_done
 
-__all__ = ["Transport", "assign_dense", "transport", "transport_fits"]
-
 Ints = npt.NDArray[np.int64]
 
 #: Pivots between two looks at the deadline: milliseconds, a tenth of a second on the largest tables.

@@ -15,8 +15,6 @@ from optsched.core.errors import ExitCode, UsageError
 from optsched.core.registry import Record, record, records
 from optsched.testing import CHECKS, SEEDS, ContractBroken
 
-__all__ = ["report"]
-
 
 @click.command(help="Check problems against the contract that all of them keep; by default all registered ones.")
 @click.argument("problems", nargs=-1, metavar="[PROBLEM]...")

@@ -31,33 +31,6 @@ from optsched.problems import AnyProblem, Problem
 from optsched.problems.schedules import NEVER, ScheduleProblem
 from optsched.routes import solve
 
-__all__ = [
-    "MOST_DECISIONS",
-    "SEEDS",
-    "Case",
-    "NoGenerator",
-    "cases",
-    "columns",
-    "every_decision",
-    "forget",
-    "number_of_decisions",
-    "size_of",
-    "CHECKS",
-    "Check",
-    "ContractBroken",
-    "check",
-    "check_problem",
-    "expect",
-    "is_beyond",
-    "listed",
-    "places",
-    "placing",
-    "right",
-    "solved",
-    "times",
-    "with_usual",
-]
-
 #: Instances with more decisions are refused: a record's `sizes` are to be small.
 MOST_DECISIONS = 20_000
 

@@ -37,18 +37,6 @@ from optsched.testing.contract import (
 )
 from optsched.testing.programs import is_modelled, programs, right_program
 
-__all__ = [
-    "counting",
-    "emptied",
-    "limitless",
-    "permuted",
-    "scaled",
-    "scarce",
-    "short_of_room",
-    "starved",
-    "tightened",
-]
-
 
 @check()
 def check_permutation(record: Record, seeds: Sequence[int]) -> None:

@@ -24,8 +24,6 @@ from optsched.problems import Problem, network_problem
 from optsched.routes import solve
 from optsched.testing.contract import Case, cases, check, columns, expect, listed, size_of, with_usual
 
-__all__ = ["KINDS", "Program", "agrees", "is_modelled", "programs", "right_program", "solved"]
-
 #: The programs of a module of models: the compact one and the paper's own.
 KINDS = ("build_pyomo", "build_pulp")
 

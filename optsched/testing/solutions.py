@@ -45,10 +45,6 @@ from optsched.testing.contract import (
     with_usual,
 )
 
-__all__ = [
-    "tampered",
-]
-
 
 @check()
 def check_record(record: Record, seeds: Sequence[int]) -> None:

@@ -20,8 +20,6 @@ from optsched.core.registry import SHIPPED
 from optsched.problems import problem_class
 from optsched.problems.base import Parameter, TaskProblem
 
-__all__ = ["HELD", "BatchHeuristic", "Event", "Heuristic", "Offer", "Policy", "View", "over_time", "table_row"]
-
 #: The status in a view, in addition to those of an instance, of a task that has arrived and may not start yet: a
 #: reduce, while too few maps of its job have ended.
 HELD = 3

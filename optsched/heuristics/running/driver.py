@@ -28,22 +28,6 @@ from optsched.heuristics.running.base import Event, Offer, Policy
 from optsched.heuristics.running.known import Known, posed_on
 from optsched.problems.base import Problem, TaskProblem
 
-__all__ = [
-    "attempt",
-    "placement_from",
-    "schedule_from",
-    "tasks_from",
-    "MAX_IDLE_ROUNDS",
-    "Answer",
-    "Asked",
-    "Drive",
-    "Observer",
-    "drive",
-    "streams",
-    "watched_streams",
-]
-
-
 # Answers --------------------------------------------------------------------------------------------------------------
 
 #: The most wrong entries that are named one by one.

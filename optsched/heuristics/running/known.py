@@ -21,8 +21,6 @@ from optsched.core.placement import NONE, Placement
 from optsched.heuristics.running.base import HELD, Event, View
 from optsched.problems.base import TaskProblem
 
-__all__ = ["Known", "posed_on"]
-
 Posed = TypeVar("Posed", bound=TaskProblem[Any])
 
 

@@ -57,25 +57,6 @@ from optsched.problems.base import TaskProblem, number, resolve
 from optsched.processes.containing import TracedElsewhere, call
 from optsched.processes.limits import Outcome, Status
 
-__all__ = [
-    "ENDED",
-    "HeuristicRun",
-    "IN_WORDS",
-    "alarm",
-    "check_observers",
-    "check_seed",
-    "checked",
-    "custom",
-    "ended_run",
-    "imported",
-    "of_run",
-    "run_contained",
-    "run_heuristic",
-    "shown_parameters",
-    "users_own",
-    "values_in_force",
-]
-
 # An alarm for what runs too long -------------------------------------------------------------------------------------
 # An alarm for a user's own code, which does not know deadlines: it raises OutOfTime there once the deadline is past.
 # The heuristics of the list need none, since they look at the deadline themselves (`optsched.core.deadline.check`); a

@@ -35,8 +35,6 @@ from optsched.problems.base import resolve
 from optsched.simulating import service_of, simulate
 from optsched.simulating.services import service_named
 
-__all__ = ["JUDGES", "ORDERED", "Judge", "answers", "asked", "judge_checks", "over_draws"]
-
 Judge = Callable[[Check, int], Finding]
 Asked = Callable[[str], Any]
 

@@ -25,8 +25,6 @@ from optsched.measuring.reproducing.described import Described
 from optsched.measuring.reproducing.results import QUANTILES, Entry, Reproduction, Values
 from optsched.processes import Limits, LocalExecutor
 
-__all__ = ["measured"]
-
 #: After how many draws of each point the means are shown while more are measured.
 ROUNDS = tuple(digit * 10**power for power in range(5) for digit in (1, 2, 5))
 
