@@ -1,7 +1,5 @@
 """Every route of a problem against enumeration: what tests of routes hold drawn instances to."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from optsched.certificates import certify

@@ -1,7 +1,5 @@
 """The command line in this process and in one of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

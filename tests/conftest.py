@@ -1,7 +1,5 @@
 """Settings that all tests share: determinism, where the real data lies, and what a skip means."""
 
-from __future__ import annotations
-
 import gc
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Services driven without the engine: tasks start when and where a test says, and end when the service says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 

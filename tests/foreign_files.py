@@ -1,7 +1,5 @@
 """One sound file of each format that others publish, and what an importer makes of a file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

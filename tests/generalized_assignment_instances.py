@@ -1,7 +1,5 @@
 """Small problems of `generalized-assignment` for its tests: written out, drawn, and enumerated."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a file should not hold, and what a reader may do with it: take it, or refuse it in lines fit to print."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable, Iterable, Sequence

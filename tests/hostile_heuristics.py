@@ -1,7 +1,5 @@
 """Heuristics that do what no heuristic should: for tests of runs that are contained. Importable by name."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

@@ -1,7 +1,5 @@
 """Jobs that do what no job should: for tests of processes that contain them. Importable by name in other processes."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

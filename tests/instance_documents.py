@@ -1,7 +1,5 @@
 """Documents for the tests of files and frames: one that shows every field, and strategies that draw any."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

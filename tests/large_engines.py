@@ -1,7 +1,5 @@
 """The engines for large inputs, forced onto small ones: with loops that numba compiles, or the same loops as Python."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Small problems of `lsap-fairness`, and what stands on a frontier of theirs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from optsched.certificates import proved_bound

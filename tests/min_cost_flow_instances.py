@@ -1,7 +1,5 @@
 """Small networks for the tests of `min-cost-flow`: written out, and drawn."""
 
-from __future__ import annotations
-
 from optsched.core.network import FlowNetwork
 from optsched.problems import MinCostFlow
 

@@ -1,7 +1,5 @@
 """Clusters whose distances are nested areas: racks, and trees of switches of several levels."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

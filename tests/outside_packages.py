@@ -1,7 +1,5 @@
 """Packages of their own, as an installer leaves them in a folder, and the command line where they are installed."""
 
-from __future__ import annotations
-
 import json
 import sys
 import tomllib

@@ -1,7 +1,5 @@
 """Instances of the problems over time, drawn or by hand: arrivals, reduces, transfers, jobs alone and their optima."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Pages of the documents and cards of the models: their blocks, tables and parts, as the tests hold and write them."""
 
-from __future__ import annotations
-
 import contextlib
 import doctest
 import io

@@ -1,7 +1,5 @@
 """Clusters for tests of pictures, and what is read off a figure."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -1,7 +1,5 @@
 """What a policy sees and answers at first, and cases of Shen et al. 2016 near its threshold."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """A problem of nobody's package that gives a definition and a program, and nothing more."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Proved solutions of a small `lsap` and a small `latency`, and the same with changed data of a certificate."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

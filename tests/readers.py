@@ -1,7 +1,5 @@
 """Programs in files as others read them: HiGHS, CBC (which PuLP 3 brings along) and PuLP's own reader of MPS."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

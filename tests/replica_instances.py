@@ -1,7 +1,5 @@
 """Tasks with replicas on nodes with few slots, and Guo et al.'s Figure 2."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

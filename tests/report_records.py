@@ -1,7 +1,5 @@
 """Records as `optsched gap --format json` writes them, made by hand for the tests of reports."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

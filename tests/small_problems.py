@@ -1,7 +1,5 @@
 """Problems small enough to try every decision: one of each record, two swapped tasks, and all Pareto-optimal values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What stops a search in tests: Ctrl-C in the place of a function, and a clock that each look at it moves on."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager

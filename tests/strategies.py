@@ -4,8 +4,6 @@ Numbers are as people write them, some tasks run or have ended, and parameters a
 of the document: `oracles.documents.drawn(name, number)` has its text.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Sweeps for tests: an executor in this process, small plans, and what of a store does not depend on time."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import tempfile

@@ -1,7 +1,5 @@
 """The site and a report in a browser: axe finds nothing serious or critical, and one search answers a question."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Inputs that no scheduler would send, and claims that nobody should believe: each once gave a traceback or worse."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

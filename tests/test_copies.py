@@ -1,7 +1,5 @@
 """Copies: every noun, problem and result survives pickle and `copy` with the same content, as process pools need."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import enum

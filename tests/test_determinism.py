@@ -1,7 +1,5 @@
 """The same answers in every process: whatever hashes of text it has, and however many threads libraries may take."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -4,8 +4,6 @@ A block fenced as `python` or `pycon` that shows a prompt is an example. The blo
 a reader would run them one after another. A block without a prompt is a listing and is not run.
 """
 
-from __future__ import annotations
-
 import doctest
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every reader, of instances, solutions, profiles and foreign files: no file ends in more than a clear refusal."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

@@ -1,7 +1,5 @@
 """The layer rules of docs/design.md, section 5, as import-linter keeps them, and that it would notice a breach."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

@@ -1,7 +1,5 @@
 """A time limit that falls anywhere: what is held and proved by then is the result, for every problem and route."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """Lists of problems and of their routes that texts keep by hand: each is whole, and names nothing that is not there."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

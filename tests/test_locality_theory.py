@@ -1,7 +1,5 @@
 """Guo et al.'s closed forms, as our notes correct them, against enumeration of every case."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations, product

@@ -1,7 +1,5 @@
 """A solver that lies: whatever HiGHS holds, says or claims, the answer is right, or says that it is not known."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The package run as a program: `python -m optsched`."""
 
-from __future__ import annotations
-
 import subprocess
 
 from command_line import ENVIRONMENT, PROGRAM

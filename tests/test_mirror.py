@@ -6,8 +6,6 @@ are, beside the files of the modules at the top of the package, suites over all 
 files of the modules of `optsched/testing`, and what these modules do to every problem.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

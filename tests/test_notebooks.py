@@ -4,8 +4,6 @@ They run in a process of their own (`notebooks/execute.py`): the client of their
 collector, which would be warnings in here.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

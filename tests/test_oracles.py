@@ -4,8 +4,6 @@ Value against value, feasibility against feasibility, and each claimed optimum a
 fractions, without a tolerance. `oracles` has the oracles and the instances.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import sys

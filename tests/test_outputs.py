@@ -4,8 +4,6 @@ The disk is full (a limit on the size of files), the folder cannot be written to
 written; that Ctrl-C during the work leaves it too is tested with the commands.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The notes on the papers (docs/papers.md): numbered without a gap, and every reference to one resolves."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

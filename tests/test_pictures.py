@@ -3,8 +3,6 @@
 Shown half as wide as a screen, on a light and on a dark page, by those who do not tell red from green.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from functools import cache

@@ -4,8 +4,6 @@ The limits are what the pages had when they were halved, rounded up. They only g
 elsewhere. `python benchmarks/house_size.py` prints the same figures.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 from pathlib import Path

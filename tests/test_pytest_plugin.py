@@ -1,7 +1,5 @@
 """The pytest plugin: a scheduler's own project goes from green to red when its heuristic is made worse."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -8,8 +8,6 @@ another says so in a comment, `<!-- files of: PAGE -->`. The two blocks that `.c
 which is done there; here they are only looked at. Examples with ">>>" are run by `test_doctests`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from pathlib import Path

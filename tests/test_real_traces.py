@@ -1,7 +1,5 @@
 """Real Hadoop traces: what Hadoop did against the proved optimum over the same slots, by routes that share no code."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

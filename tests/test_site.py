@@ -3,8 +3,6 @@
 Whether links, anchors and types lead somewhere the build itself says (`.ci/run`), since its warnings are errors there.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 import tomllib

@@ -4,8 +4,6 @@ The fresh environment takes the dependencies from the one that runs the tests, t
 follow the `.pth` files of a folder that is added so, thus an editable install of the checkout stays out of reach.
 """
 
-from __future__ import annotations
-
 import email
 import email.policy
 import json

@@ -1,7 +1,5 @@
 """Wrong kinds of arguments end in one message that says what to do, in every public function."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import cache, partial

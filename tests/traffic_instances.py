@@ -1,7 +1,5 @@
 """Small problems of `traffic` for its tests: written out and drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

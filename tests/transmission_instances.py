@@ -1,7 +1,5 @@
 """Instances of the problems of transmission: Shen et al.'s example, drawn ones, reduces by hand, trees over them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from itertools import count, product

@@ -1,7 +1,5 @@
 """Small problems of `utility` for the tests: written out, and drawn by hypothesis."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Small instances of `worst-group`: the two of the library, and random ones with two and three levels."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Any

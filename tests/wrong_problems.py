@@ -1,7 +1,5 @@
 """A problem that is written wrong in the way that once passed: derived from a shared base, with its own objective."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """What the tests of studies share: the program itself."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 from types import ModuleType

@@ -1,7 +1,5 @@
 """The comparison with other tools: every problem has rows, all ways find one optimum, and one that does not is said."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Degenerate instances: each kind is what it is called, and who does not see a kind is named."""
 
-from __future__ import annotations
-
 import json
 from types import ModuleType
 from typing import Any

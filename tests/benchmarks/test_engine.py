@@ -1,7 +1,5 @@
 """The benchmark of the engine of simulations: its runs end."""
 
-from __future__ import annotations
-
 from types import ModuleType
 
 from optsched.problems.makespan import Makespan

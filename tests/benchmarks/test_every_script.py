@@ -1,7 +1,5 @@
 """Every script of `benchmarks/`, run by its name with a tiny budget; none can be left out."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """The program that compares every route on drawn instances: some agree, and each thing that may differ is found."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace

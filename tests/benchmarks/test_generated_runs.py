@@ -1,7 +1,5 @@
 """The program that checks drawn runs: some are right, each check can fail, and it goes on where it ended."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import ModuleType
 from typing import Any

@@ -1,7 +1,5 @@
 """Blocks of numbered instances: what is kept is not done again, and only for the same settings."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import json

@@ -1,7 +1,5 @@
 """The program that proves the hard band of `latency`: a small band is proved, and what is open or differs is found."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from types import ModuleType

@@ -1,7 +1,5 @@
 """The benchmark of limits: each problem has a hard instance, a run that was broken off goes on, and it runs."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path

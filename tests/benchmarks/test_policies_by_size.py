@@ -1,7 +1,5 @@
 """The benchmark of heuristics by size: all of the list are in it."""
 
-from __future__ import annotations
-
 from types import ModuleType
 
 from optsched.heuristics import HEURISTICS

@@ -1,7 +1,5 @@
 """What a simulation predicts of a trace: nothing is off where durations are known, and what is drawn was recorded."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import ModuleType

@@ -1,7 +1,5 @@
 """The table of what is proved of schedules, on instances of a few tasks."""
 
-from __future__ import annotations
-
 from types import ModuleType
 
 import pytest

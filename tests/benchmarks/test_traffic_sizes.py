@@ -1,7 +1,5 @@
 """The sizes that `traffic` reaches have the optima of their page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import ModuleType
 

@@ -1,7 +1,5 @@
 """Prices of assignment problems: corrupted ones are reported, none prove more than the optimum, and each is needed."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The names of the package: each is there when it is asked for, and no module of a problem before."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib import import_module

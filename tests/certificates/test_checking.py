@@ -1,7 +1,5 @@
 """The checker of certificates: it proves what is true, catches every seeded fault, and cannot be talked into more."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Prices of tasks, potentials and cycles: the checker recomputes what they prove, and no seeded fault is believed."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Frontiers: what is true is proved part by part, and each change of a part is caught."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

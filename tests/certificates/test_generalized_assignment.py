@@ -1,7 +1,5 @@
 """Prices of capacities: any bound, and the checker recomputes it (the contract seeds faults)."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

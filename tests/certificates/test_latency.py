@@ -1,7 +1,5 @@
 """Covers of servers as certificates of `latency`: corrupted ones are reported, and none prove more than the optimum."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Trees over a problem's own program: what they prove, and what is no proof."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from fractions import Fraction

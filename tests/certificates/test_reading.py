@@ -1,7 +1,5 @@
 """Reading of certificates: integers, fractions, objects and prices by id, and what is none of these."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Certificates of schedules: they prove what they claim, never more than the optimum, and hostile data is refused."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Mapping, Sequence

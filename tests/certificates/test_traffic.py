@@ -1,7 +1,5 @@
 """Prices and cases of `traffic`: any prices bound, and no seeded fault is believed."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

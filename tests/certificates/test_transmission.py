@@ -1,7 +1,5 @@
 """Trees, and prices of reduces and nodes, as certificates: what they prove, and seeded faults."""
 
-from __future__ import annotations
-
 import copy
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Trees of cases: right whatever they hold, refused where they are no trees, and written as they are read."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

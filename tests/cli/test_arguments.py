@@ -1,7 +1,5 @@
 """What the commands share: how their options are read, how instances are found, and what is told of limits."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

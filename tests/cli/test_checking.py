@@ -1,7 +1,5 @@
 """`optsched check`: a project from green to red, outputs, baselines, what goes wrong; `optsched mine`: its finds."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The command line as a whole: help, what it loads, exit codes, how errors are told; commands have their own files."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

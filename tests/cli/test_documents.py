@@ -1,7 +1,5 @@
 """`optsched describe`, `generate` and `import rumen`, and what happens to files that are wrong in any way."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`optsched explain`, `gap --explain` and `show`: the formats, what they say and draw, and what ends them."""
 
-from __future__ import annotations
-
 import json
 import re
 from fractions import Fraction

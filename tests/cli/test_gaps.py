@@ -1,7 +1,5 @@
 """`optsched gap`, `matrix` and `report`: the work, what is printed, and every way in which a heuristic can fail."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

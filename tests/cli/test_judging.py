@@ -1,7 +1,5 @@
 """`optsched claims`: the list, one claim, and judging it again."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

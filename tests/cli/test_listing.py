@@ -1,7 +1,5 @@
 """`optsched list` and `versions`: what there is."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess

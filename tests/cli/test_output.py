@@ -1,7 +1,5 @@
 """Results come as they are ready, and none is lost; notes are one line each, each once, and no more."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """`optsched figure`: lists, measures, shows what is kept, and refuses what makes no sense."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path

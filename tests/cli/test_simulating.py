@@ -1,7 +1,5 @@
 """`optsched simulate`: tables, records, files of jobs and schedules, and runs that do not end."""
 
-from __future__ import annotations
-
 import csv
 import json
 from dataclasses import replace

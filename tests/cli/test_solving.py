@@ -1,7 +1,5 @@
 """`optsched solve`, `bounds`, `frontier`, `export` and `certify`: results, files, exit codes, what is proved."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

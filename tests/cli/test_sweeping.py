@@ -1,7 +1,5 @@
 """`optsched sweep`: what it asks, computes and puts out; Ctrl-C, exit codes, and the file of the guide."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

@@ -1,7 +1,5 @@
 """The contract suite over the registry: every check of every problem that it is about, quickly and at length."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Small instances of the contract suite: every decision, judged by the problem itself, and instances made of others."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from typing import Any

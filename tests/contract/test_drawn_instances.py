@@ -4,8 +4,6 @@ The family of a record draws what a check needs, with few parameters; these have
 something somewhere (a variant that matters, a proof of each kind) is held on the family alone.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The contract of policies, held against every one of the registry, and seen to fail where one misses an event."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

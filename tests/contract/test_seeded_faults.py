@@ -1,7 +1,5 @@
 """Seeded faults: each is put into every problem that it can be put into, and the named check must tell it."""
 
-from __future__ import annotations
-
 import functools
 import textwrap
 from collections import Counter

@@ -1,7 +1,5 @@
 """Strategies of hypothesis: what they draw can be posed, is small, is shown whole, and shrinks."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys

@@ -1,7 +1,5 @@
 """A problem with a wrong record is called by its name, and a bare one gets nothing that its class did not bring."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction

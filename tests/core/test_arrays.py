@@ -1,7 +1,5 @@
 """The arrays that an instance is made of: read-only copies, ids without spare width, rows of different length."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

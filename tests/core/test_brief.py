@@ -1,7 +1,5 @@
 """Tests of short reprs: each noun that may hold thousands of entries says what it is in a line."""
 
-from __future__ import annotations
-
 import enum
 import gzip
 import inspect

@@ -1,7 +1,5 @@
 """Tests of the deadline that holds for whatever runs within it."""
 
-from __future__ import annotations
-
 import threading
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Numbers count as the decimals that they are written as, wherever a file or a parameter gives them."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Names that will go still work, and warn."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import subprocess

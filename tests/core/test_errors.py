@@ -1,7 +1,5 @@
 """What can go wrong, as types: exit codes, the lines of messages, and what is said of a wrong argument."""
 
-from __future__ import annotations
-
 import pytest
 
 import optsched

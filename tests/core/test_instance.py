@@ -1,7 +1,5 @@
 """Tests of the noun `Instance`: defaults, read-only columns, sharing and digests."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
 from typing import Any

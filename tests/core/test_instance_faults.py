@@ -1,7 +1,5 @@
 """What can be wrong with an instance, whatever it was made from: every fault with its place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What kind of file a file is, and that every command says so of a file of another kind."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

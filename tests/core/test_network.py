@@ -1,7 +1,5 @@
 """Tests of flow networks: defaults, faults, and the forms in which other tools take them."""
 
-from __future__ import annotations
-
 import io
 import pickle
 from collections.abc import Callable

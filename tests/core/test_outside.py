@@ -1,7 +1,5 @@
 """Packages of their own that bring problems, heuristics, importers and families; the one in `data` has all of these."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

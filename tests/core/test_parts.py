@@ -1,7 +1,5 @@
 """What is said of the columns of an instance: once, in step with the records of files, and nothing of the future."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """The decisions that problems ask for: whole numbers that nobody can change, equal by their entries."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The registry: each problem by its own class, nothing of a base class, and records of packages outside."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping

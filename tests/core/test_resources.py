@@ -1,7 +1,5 @@
 """The data folders of a checkout and of a wheel, the lists of what ships, and which code computed a result."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

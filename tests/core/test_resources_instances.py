@@ -1,7 +1,5 @@
 """The shipped instances and their index: each file is sound and says where it is from, each optimum is proved again."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What solving gives: which kind of proof is the weakest, and what is said of a solution in text."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Fair, Capacity, delay, FIFO and LARTS: whose turn it is, which job gets the slot, and where reduces go."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The flow scheduler's round and Balancing of Hsu and Freeh."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The list of all heuristics: whole, and true to the modules; what their parameters refuse."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

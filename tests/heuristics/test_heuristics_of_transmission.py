@@ -1,7 +1,5 @@
 """What holds for every heuristic of Shen et al.'s problems: feasible or starved, never below optimum, same by seed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Every reading of every heuristic against the optimum: the contract suite runs their defaults."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

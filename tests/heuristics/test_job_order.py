@@ -1,7 +1,5 @@
 """Whose turn it is: pools by their weights, jobs by what runs of them, and maps drawn by where their data are."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

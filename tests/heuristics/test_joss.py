@@ -1,7 +1,5 @@
 """JoSS: the threshold and the worst cases behind it, classes, policies A, B and C with their queues, both variants."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

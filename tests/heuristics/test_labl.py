@@ -1,7 +1,5 @@
 """LABL, round robin and the flow-based algorithm: against transcriptions, and what their papers claim."""
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """lsap-sched against the padded square, dl and rand: what they take, and Guo et al.'s Figure 4 as simulated."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Sequence

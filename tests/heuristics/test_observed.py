@@ -1,7 +1,5 @@
 """`observed`: a trace's own placement, with its violations."""
 
-from __future__ import annotations
-
 from math import nan
 
 import pytest

@@ -1,7 +1,5 @@
 """Shen et al.'s scheduler: probabilities, readings of Algorithms 1 and 2, starvation, coupling, and P_min's rule."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

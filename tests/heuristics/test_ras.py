@@ -1,7 +1,5 @@
 """RAS: the placement controller's rounds and what they keep, fair sharing, and moves that overload no tracker."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product

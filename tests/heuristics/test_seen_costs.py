@@ -1,7 +1,5 @@
 """Shen et al.'s costs as a scheduler sees them, against the worked example by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Maps first, reduces then: both stages exact, ties broken by the reduces; and Quincy's flow against SciPy."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """Files of claims: each variety there and back, exact, and every fault with its place, all of them at once."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

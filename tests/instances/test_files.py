@@ -1,7 +1,5 @@
 """Tests of reading and writing: round trips, bytes, what each kind of file may hold."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Tests of pandas frames: both ways for any instance, and frames that are wrong."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import networkx as nx

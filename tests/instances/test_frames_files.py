@@ -1,7 +1,5 @@
 """Instances as tables in files: the same as from frames, whatever the kind of file; what is wrong is reported."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Generated instances: the same for the same seed, sound, and distinguished by their names."""
 
-from __future__ import annotations
-
 import shlex
 from typing import Any
 

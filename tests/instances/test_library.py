@@ -1,7 +1,5 @@
 """The index of the instance library: reading it, and its faults. What is in the shipped one has tests of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Gaps: what is measured, against what, and what is said where something is unknown."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any

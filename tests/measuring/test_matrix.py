@@ -1,7 +1,5 @@
 """The gap matrix: where a heuristic is run, what is carried over, and the one word for each cell without a gap."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

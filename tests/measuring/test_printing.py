@@ -1,7 +1,5 @@
 """What people read: tables, numbers, intervals, CSV, JSON, progress."""
 
-from __future__ import annotations
-
 import io
 import json
 from fractions import Fraction

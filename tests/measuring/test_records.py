@@ -1,7 +1,5 @@
 """Runs as plain values: what was kept as JSON makes the frames and summaries that the reports themselves make."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import re

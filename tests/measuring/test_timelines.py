@@ -1,7 +1,5 @@
 """When each task ran where, as frames: against schedules followed by hand, and against looking at instants."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the compact models of assignment share: classes, and no integer."""
 
-from __future__ import annotations
-
 import pyomo.environ as pyo
 import pytest
 from replica_instances import instance_of

@@ -1,7 +1,5 @@
 """What all models share: refusals, nothing to place, classes, whole values, decoding, and starts."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Exported LP and MPS files mean the same to every reader, and say what their objective is."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which problems have models, and the module of each."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

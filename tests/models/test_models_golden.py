@@ -1,7 +1,5 @@
 """Model cards, which print what their code prints, and golden LP files: their worked examples as they are written."""
 
-from __future__ import annotations
-
 import os
 import re
 from importlib import import_module

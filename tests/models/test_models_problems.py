@@ -1,7 +1,5 @@
 """What is particular to the models of one problem; the contract suite holds the models of all against enumeration."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a user added to a model: found, held against the decision, and refused with its name and the mend."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pyomo.environ as pyo

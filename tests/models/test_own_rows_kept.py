@@ -3,8 +3,6 @@
 Random constraints are added to each model as a user would write them, and enumeration says what they cost.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Models that are made of a problem's program: names, rows, decoding and starts."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The models of the problems over time: what the compact ones share, sizes of the literal ones, what reduces hold."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

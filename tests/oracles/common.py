@@ -1,7 +1,5 @@
 """What all oracles share: a document read as it is written, tasks in slots, and the search through every decision."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction

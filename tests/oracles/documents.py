@@ -2,8 +2,6 @@
 whole ones, ties, zeros, and now and then nothing at all. The same problem and number give the same document.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

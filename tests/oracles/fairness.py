@@ -3,8 +3,6 @@
 The formulas are lost in the paper's text; these are reconstructed from its words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from math import floor

@@ -4,8 +4,6 @@ A task of input rate R costs R (1 + r_out/R_out + f_c) for what it reads and R (
 effective load e: the sum of the rates on the node less their population standard deviation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """`generalized-assignment` as OR-Library poses it: each task to one agent, within capacities, least or most cost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 

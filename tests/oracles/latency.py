@@ -1,7 +1,5 @@
 """`latency` from Agosta et al., sections 3.1 to 3.3."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from fractions import Fraction

@@ -8,8 +8,6 @@ In runs over time it holds at each instant at which no task was left waiting fro
 Where tasks were left waiting it is too low: their data was on busy nodes, as a rule, which are idle by now.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import comb
 

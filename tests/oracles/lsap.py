@@ -1,7 +1,5 @@
 """`lsap` from Guo et al. 2012, section III.C: equations (5) to (7), with a level for the rack."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """`min-cost-flow`: Hsu and Freeh, section 3.3, as it states the minimum-cost flow problem, with lower limits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import reduce
 from math import gcd

@@ -1,7 +1,5 @@
 """`makespan` and `job-times`: tasks on slots over time, judged at every instant at which something happens."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import ceil

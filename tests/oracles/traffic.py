@@ -1,7 +1,5 @@
 """`traffic` from Sharmilarani et al., section II.D (JoSS): what crosses between datacenters, (1) to (5)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, ClassVar

@@ -4,8 +4,6 @@ A block of B MB costs B h from the nearest replica, and what a map sends to a re
 They are exact where the denominators of sizes and distances allow it; else each product is rounded once to the grid.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """`utility` from Sharmilarani et al., sections III.F to III.J: equations (6) to (10)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """`worst-group`: what users of Guo et al. 2012's scheduler mean by fair: the note "Guo et al. 2012, note 11"."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from .common import Decision, Value

@@ -1,7 +1,5 @@
 """What all assignment problems share: pools, classes, constraints, bounds by prices, and limits of exact arithmetic."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from replica_instances import racked

@@ -1,7 +1,5 @@
 """What all problems share: parameters and their layers, missing fields, known nodes and tasks, and exact numbers."""
 
-from __future__ import annotations
-
 import pickle
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Classes of equal tasks, and steps that fill; `test_programs` and the tests of models hold the programs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from optsched.core.instance import Ragged

@@ -1,7 +1,5 @@
 """Demands and capacities in whole units, input rates by types of nodes, and limits on numbers of tasks."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Distances of nodes: each form of a topology, faults with their places, one matrix a cluster, and nearest replicas."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from typing import Any

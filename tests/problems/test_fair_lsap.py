@@ -1,7 +1,5 @@
 """Groups with weights; and `fair-lsap`: Guo et al.'s formulas by hand, each reading, rations, and what is refused."""
 
-from __future__ import annotations
-
 import warnings
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """`flow`: Hsu and Freeh's penalties by hand, each parameter, the fields needed, and the bound of prices."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """`flow-congestion`: the formula by hand, the paper's rates, reduces, patterns, bounds, what is refused."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from fractions import Fraction

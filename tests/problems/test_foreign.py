@@ -1,7 +1,5 @@
 """Problems of packages outside whose code raises, or answers nonsense: one line that names package and problem."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """`generalized-assignment`: value, feasibility, exact numbers; and knapsacks of boxes against enumeration."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """The sum of job times: weights, and exact sums."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from over_time import batch, proved

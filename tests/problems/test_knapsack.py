@@ -1,7 +1,5 @@
 """Knapsacks in integers against enumeration, and that dividing rooms never bounds too low."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

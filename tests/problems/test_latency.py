@@ -1,7 +1,5 @@
 """`latency`: values, feasibility, the bounds l*, l** and least work by hand, covers, and loads that it cannot take."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 from typing import Any

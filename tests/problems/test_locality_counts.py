@@ -1,7 +1,5 @@
 """Locality classes of maps and reduces, as Shen et al. count them in their Table III."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

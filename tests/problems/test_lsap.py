@@ -1,7 +1,5 @@
 """`lsap`: the cost of each pair by its level."""
 
-from __future__ import annotations
-
 import numpy as np
 from replica_instances import racked
 

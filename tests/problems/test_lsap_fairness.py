@@ -1,7 +1,5 @@
 """`lsap-fairness`: values by hand, steps and prices, bounds, and what is refused."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

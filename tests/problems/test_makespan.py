@@ -1,7 +1,5 @@
 """The makespan: what counts for it."""
 
-from __future__ import annotations
-
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.problems.makespan import Makespan
 

@@ -1,7 +1,5 @@
 """`min-cost-flow`: value, feasibility, exact totals, cheap bounds and solution files."""
 
-from __future__ import annotations
-
 import pytest
 from min_cost_flow_instances import SMALL, posed
 

@@ -1,7 +1,5 @@
 """What files, scripts and records rely on: names, units and defaults of each problem, and of each cheap bound."""
 
-from __future__ import annotations
-
 from dataclasses import FrozenInstanceError, fields, is_dataclass
 from importlib import import_module
 from pkgutil import iter_modules

@@ -1,7 +1,5 @@
 """Programs as data: what a builder collects, and that a program and its problem's definition say the same."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Boxes, and integer programs that multipliers settle: never more than is true, and nothing cheap is cut off."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

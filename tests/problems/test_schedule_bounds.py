@@ -1,7 +1,5 @@
 """Bounds on schedules by counting and of jobs alone, against running what they relax, packing, and enumeration."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The program over time: its optimum is that of enumeration, and schedules are solutions of it, and back."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

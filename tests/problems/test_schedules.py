@@ -1,7 +1,5 @@
 """The problems over time against an oracle that looks at every instant; and schedules as early as can be."""
 
-from __future__ import annotations
-
 import json
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """How long tasks take, by locality or by computing and fetching, against the format and against all nodes."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Prices of slots by time, and boxes of ends of jobs: no bound above the least sum, and what is narrowed."""
 
-from __future__ import annotations
-
 import itertools
 import random
 

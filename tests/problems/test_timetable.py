@@ -1,7 +1,5 @@
 """Timetables: which tasks, nodes and instants are distinguished, by hand, and what is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

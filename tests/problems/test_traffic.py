@@ -1,7 +1,5 @@
 """`traffic`: value, feasibility, shares, bounds and what is refused."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from fractions import Fraction

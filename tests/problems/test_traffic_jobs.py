@@ -1,7 +1,5 @@
 """`optsched.problems.traffic_jobs`: sizes that are needed, and their units."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

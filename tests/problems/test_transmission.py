@@ -1,7 +1,5 @@
 """`transmission`: maps and reduces at once: Shen et al.'s example, terms of the cost, attributes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bounds of `transmission` over the reduces, and their tables: no tree proves too much, and some bounds are exact."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import permutations
 

@@ -1,7 +1,5 @@
 """What data moves and costs: scales without rounding, nearest replicas, sums of entries, and estimated sizes."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

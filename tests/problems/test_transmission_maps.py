@@ -1,7 +1,5 @@
 """`transmission-maps`: Shen et al.'s map costs, classes, routes and proofs, against enumeration."""
 
-from __future__ import annotations
-
 import nested_instances
 import numpy as np
 import pytest

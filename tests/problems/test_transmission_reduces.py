@@ -1,7 +1,5 @@
 """`transmission-reduces`: Shen et al.'s reduce costs, one reduce of a job a node, exact sums, and what is refused."""
 
-from __future__ import annotations
-
 import pytest
 from transmission_instances import example, posed
 

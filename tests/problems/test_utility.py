@@ -1,7 +1,5 @@
 """`utility` where reduces are fixed: room, violations and optima."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from utility_instances import posed

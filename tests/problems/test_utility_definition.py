@@ -1,7 +1,5 @@
 """`utility`: its functions (7) at every edge, value, feasibility, the spread of reduces, and what is refused."""
 
-from __future__ import annotations
-
 import math
 import re
 from fractions import Fraction

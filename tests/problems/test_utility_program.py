@@ -1,7 +1,5 @@
 """The exact programs of `utility`: hosts, patterns, values of decisions, readable rows, and what prices leave."""
 
-from __future__ import annotations
-
 import itertools
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """What is free on trackers while tasks are placed and taken away: that of the problem itself."""
 
-from __future__ import annotations
-
 from unittest.mock import patch
 
 import numpy as np

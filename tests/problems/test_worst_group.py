@@ -1,7 +1,5 @@
 """`worst-group`: values by hand, the costs that groups can have, and the program against enumeration."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import cache

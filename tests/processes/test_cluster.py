@@ -1,7 +1,5 @@
 """Tests of `optsched.processes.cluster`: jobs on a real Dask cluster of several worker processes."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

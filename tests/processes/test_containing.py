@@ -1,7 +1,5 @@
 """Tests of `optsched.processes.containing`: limits that reach through all layers."""
 
-from __future__ import annotations
-
 import os
 import time
 

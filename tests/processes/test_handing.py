@@ -1,7 +1,5 @@
 """Tests of `optsched.processes.handing`: what a job holds is left where it is killed or interrupted."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

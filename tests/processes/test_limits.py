@@ -1,7 +1,5 @@
 """Tests of `optsched.processes.limits`: limits and outcomes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

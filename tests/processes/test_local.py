@@ -1,7 +1,5 @@
 """Tests of `optsched.processes.local`: whatever a job does, there is an outcome, and nothing of it is left."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Tests of `optsched.processes` as a whole: its names, and what asking for limits loads."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

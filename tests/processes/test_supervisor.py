@@ -1,7 +1,5 @@
 """Tests of `optsched.processes.supervisor`: what is told of a worker that ended, and workers that are not forked."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

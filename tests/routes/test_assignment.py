@@ -1,7 +1,5 @@
 """The engines of the assignment problems: which one is taken, what limits and interrupts leave, what they refuse."""
 
-from __future__ import annotations
-
 import pytest
 from replica_instances import FIGURE_2
 from stopping import interrupted

@@ -1,7 +1,5 @@
 """`optsched.routes.base`: what modules of routes of other packages find there, and enumeration as a route."""
 
-from __future__ import annotations
-
 import min_cost_flow_instances
 import pytest
 from replica_instances import FIGURE_2, small

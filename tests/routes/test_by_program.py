@@ -1,7 +1,5 @@
 """The routes of `worst-group` and `flow-congestion`, what stops them, and models that err."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """One call of `solve`: what a solver says is checked, and Ctrl-C or a limit outside it is a result."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`optsched.routes.contained`: processes of their own."""
 
-from __future__ import annotations
-
 import os
 import time
 from typing import Any

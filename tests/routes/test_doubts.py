@@ -1,7 +1,5 @@
 """Claims that nothing proves: over every problem, what is tampered with is contradicted or reported as a mere claim."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The routes of `generalized-assignment` against enumeration: proofs, limits, starts, and large capacities."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

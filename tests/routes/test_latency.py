@@ -1,7 +1,5 @@
 """Routes of `latency`: the search and the models, what limits and interrupts leave, the frontier and its proofs."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

@@ -1,7 +1,5 @@
 """`optsched.routes.listing`: which solves get a process, sizes, and models refused before they are built."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The routes of `lsap-fairness`: its frontier against enumeration, what limits leave, and models that err."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 

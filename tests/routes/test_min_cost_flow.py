@@ -1,7 +1,5 @@
 """The routes of `min-cost-flow` against enumeration; networks without an optimum, limits and interrupts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

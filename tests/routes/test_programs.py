@@ -1,7 +1,5 @@
 """Problems that give a definition and a program, and nothing more: solved, proved, modelled, exported."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Routes: every one against enumeration, where a search may begin, and what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Routes of the problems over time: each finds the optimum that enumeration does."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

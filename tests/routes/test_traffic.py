@@ -1,7 +1,5 @@
 """The routes of `traffic` and its frontier against enumeration, starts, and laws."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

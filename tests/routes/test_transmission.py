@@ -1,7 +1,5 @@
 """The routes of `transmission` against enumeration, what stops them, and what joint optimisation gains over stages."""
 
-from __future__ import annotations
-
 from itertools import permutations, product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The routes of `transmission-reduces` against enumeration, limits, and solvers that err."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

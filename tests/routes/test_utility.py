@@ -1,7 +1,5 @@
 """The routes of `utility` against enumeration, limits, starts, and demands that no solver takes."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """Assignment problems: the compact network, its flows and prices; and the nearest optimum, against every placement."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

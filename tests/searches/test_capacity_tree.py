@@ -1,7 +1,5 @@
 """The trees of `generalized-assignment`, climbs over limits, and neighbourhoods: optima by enumeration, and limits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Enumeration of placements and of schedules against oracles, the first of equals, fronts, and what is refused."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Sequence

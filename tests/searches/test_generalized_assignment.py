@@ -1,7 +1,5 @@
 """The engines of `generalized-assignment`: plain assignment, prices, solvers that err, and repaired placements."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from generalized_assignment_instances import SMALL, posed

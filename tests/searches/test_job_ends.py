@@ -1,7 +1,5 @@
 """The tree of cases by jobs' ends, its linear program over starts, and prices of slots, against enumeration."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The schedules in which jobs end by given times."""
 
-from __future__ import annotations
-
 import numpy as np
 from over_time import batch, proved
 

@@ -1,7 +1,5 @@
 """Jobs placed in turn: every order gives a feasible schedule, and a job alone ends as soon as it can."""
 
-from __future__ import annotations
-
 import itertools
 import random
 

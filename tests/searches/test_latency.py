@@ -1,7 +1,5 @@
 """The search over limits: packing, bounds, programs, and the whole frontier against enumeration."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

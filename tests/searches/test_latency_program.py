@@ -1,7 +1,5 @@
 """The compact program at a limit: with its cuts as good as enumeration, and its prices valid whatever they are."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from small_problems import pareto_front

@@ -1,7 +1,5 @@
 """Capped flows of `lsap-fairness`: they check themselves, and prices of what is not the fairest prove less."""
 
-from __future__ import annotations
-
 import pytest
 from lsap_fairness_instances import SMALL
 

@@ -1,7 +1,5 @@
 """The engines of `min-cost-flow`: potentials of optimal flows alone, and solvers that err."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from min_cost_flow_instances import SMALL

@@ -1,7 +1,5 @@
 """Networks of programs: flows are values, and potentials prove them, for every problem that is a network."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Trees of cases over integer programs: against enumeration, and where they are given up."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The search for schedules, against enumeration: bound and value, windows and what they prove, and jobs alone."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Assignment by a table of costs: where it is the quicker way, its optimum, and the prices that prove it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

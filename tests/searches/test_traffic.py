@@ -1,7 +1,5 @@
 """The search of `traffic`: bounds at a limit, interrupts, fractions made whole, and solvers that err."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The branch and bound of `transmission`: its first placement, limits, gaps, interrupts, ways to the same optimum."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from typing import Any

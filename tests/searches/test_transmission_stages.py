@@ -1,7 +1,5 @@
 """One stage of `transmission` where the other is settled: slots for maps, places for reduces, first fit."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

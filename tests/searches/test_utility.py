@@ -1,7 +1,5 @@
 """The engines of `utility`: patterns, thresholds, limits and interrupts."""
 
-from __future__ import annotations
-
 import pytest
 from stopping import interrupted
 from utility_instances import posed

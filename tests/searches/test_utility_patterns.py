@@ -1,7 +1,5 @@
 """Patterns of `utility`: the best and all of a node, drawn ones, and programs and trees over them."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reports are built: their sections, what is said at once, provenance."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests for `draw`: what it takes, and what it says of the rest."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests for pictures of clusters: cells, what waits, and how closely a cluster is drawn, by its size."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

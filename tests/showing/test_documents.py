@@ -1,7 +1,5 @@
 """Reports as LaTeX and Markdown."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import hashlib

@@ -3,8 +3,6 @@
 Without Chromium, or without the package playwright that drives it, these tests are deselected (`conftest.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests for pictures of what gaps are made of: paths of moves with their gains, and parts of a gap over time."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

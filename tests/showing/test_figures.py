@@ -1,7 +1,5 @@
 """Tests for what all pictures share: files, names, lines."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

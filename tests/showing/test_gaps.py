@@ -1,7 +1,5 @@
 """Tests for pictures of gaps: what is drawn of each run, and that no run is dropped in silence."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

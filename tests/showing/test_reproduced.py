@@ -1,7 +1,5 @@
 """Pictures of reproduced figures: each kind draws every line with its interval, and the paper's own numbers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import msgspec

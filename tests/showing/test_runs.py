@@ -1,7 +1,5 @@
 """Pictures of runs: lines and bars are the numbers of the frames, and bars of Gantt charts are where tasks ran."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

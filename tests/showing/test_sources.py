@@ -1,7 +1,5 @@
 """Tests for what reports are made of: sources, runs that are reported once, and the commands that give them again."""
 
-from __future__ import annotations
-
 import io
 import json
 import shlex

@@ -1,7 +1,5 @@
 """The tables of a report: every run is in them, or counted where it is not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import product
 from typing import Any

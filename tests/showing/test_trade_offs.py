@@ -1,7 +1,5 @@
 """Pictures of frontiers (stairs, proofs, heuristics) and of gap matrices (what is in a cell, how dark it is)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from fractions import Fraction

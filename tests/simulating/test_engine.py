@@ -1,7 +1,5 @@
 """The engine: events in order, offers at heartbeats, reduces that wait for maps, and runs that would never end."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace

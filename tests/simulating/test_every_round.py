@@ -1,7 +1,5 @@
 """Batch heuristics as policies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

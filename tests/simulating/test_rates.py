@@ -1,7 +1,5 @@
 """Shared rates over time: against a simulation in fractions, against SimGrid, and against processor sharing."""
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import dataclass, field, replace

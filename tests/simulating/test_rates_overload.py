@@ -1,7 +1,5 @@
 """Tasks on overloaded nodes: against a simulation in fractions, by hand, and laws that must hold."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Services: how long tasks take; compute and fetch by Shen et al.'s example, a queue, and what policies learn."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """`simulate`: what it takes, and what it says where it cannot."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Every policy runs on workloads that lack what policies look at: replicas, sizes, racks, jobs, a shuffle."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

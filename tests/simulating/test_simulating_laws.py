@@ -1,7 +1,5 @@
 """What is known of runs beforehand: bounds of list scheduling, queues with closed forms, and proved bounds."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from math import factorial, sqrt

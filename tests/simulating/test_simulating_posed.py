@@ -1,7 +1,5 @@
 """Policies over time in a problem: their schedules are feasible there, and not past a bound."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

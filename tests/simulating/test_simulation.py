@@ -1,7 +1,5 @@
 """What came of a run: snapshots in between, decisions, and Little's law."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Pyomo and PuLP models: what the contract of all three ways does not cover."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import re

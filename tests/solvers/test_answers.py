@@ -1,7 +1,5 @@
 """What a run of a solver gave and what it holds, as it is read: values, figures, duals, whole numbers, and decoding."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernels: compiled where numba is, plain Python where it is not, the same answers."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

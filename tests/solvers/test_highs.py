@@ -1,7 +1,5 @@
 """HiGHS through arrays: what the contract of all three ways does not cover."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import signal

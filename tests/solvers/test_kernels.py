@@ -1,7 +1,5 @@
 """Loops of the engines: trees stay trees, a call may be broken off anywhere, and what cannot end is reported."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from types import ModuleType
 

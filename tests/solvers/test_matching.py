@@ -1,7 +1,5 @@
 """Maximum b-matchings against brute force and their own covers; however they grew; by lists and by arrays."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from typing import Any

@@ -1,7 +1,5 @@
 """Max-min fair shares: against growing all rates alike in fractions."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from fractions import Fraction

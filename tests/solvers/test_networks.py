@@ -1,7 +1,5 @@
 """Network engines against brute force, networkx, and their own proofs."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from typing import Any

@@ -1,7 +1,5 @@
 """`optsched.solvers.options`: options that HiGHS refuses."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Solver profiles: those that ship, a user's own, and what is wrong with one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

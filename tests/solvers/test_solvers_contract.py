@@ -1,7 +1,5 @@
 """What every way to HiGHS must mean by its outcome: the same models through arrays, Pyomo and PuLP."""
 
-from __future__ import annotations
-
 import signal
 import threading
 import time

@@ -1,7 +1,5 @@
 """Transportation on a table: optimal by its own prices, equal to SciPy's assignment, whatever repeats."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """What a heuristic is: a batch callable or a policy, which problems it serves, and what a policy may know."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

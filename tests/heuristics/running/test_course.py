@@ -1,7 +1,5 @@
 """What runs, from event to event: order of what happens, ends that move, tasks that are taken off."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The driver of policies: rounds, waiting, arrivals, that nobody sees the future, and what may be answered."""
 
-from __future__ import annotations
-
 import itertools
 import pickle
 from collections import Counter

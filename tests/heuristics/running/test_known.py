@@ -1,7 +1,5 @@
 """What is known at a driver's time: slots, tasks and sizes, whatever happens and in whatever order."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Running heuristics: names, a user's own callables and policies, faulty ones, and that none changes the instance."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import itertools

@@ -1,7 +1,5 @@
 """Archives of claims: a header and arrays under their places; every way in which one can be wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

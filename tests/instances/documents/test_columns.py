@@ -1,7 +1,5 @@
 """From records to columns and back: numbering, defaults, names, and the limits of what is held densely."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

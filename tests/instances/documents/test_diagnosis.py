@@ -1,7 +1,5 @@
 """Every fault of a document with its place; `test_hostile_files` has broken text of every format."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import json

@@ -1,7 +1,5 @@
 """The published schemas: current, and of one mind with the reader."""
 
-from __future__ import annotations
-
 import copy
 import runpy
 from pathlib import Path

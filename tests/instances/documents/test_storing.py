@@ -1,7 +1,5 @@
 """Archives: plain arrays that NumPy reads, and every way in which one can be wrong."""
 
-from __future__ import annotations
-
 import io
 import os
 import random

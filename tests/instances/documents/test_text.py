@@ -1,7 +1,5 @@
 """`optsched.instances.documents.text`: JSON text of instances and networks."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What each family is asked with: messages, defaults in range, and values as text or NumPy scalars."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

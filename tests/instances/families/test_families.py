@@ -1,7 +1,5 @@
 """The families have the sizes, rates and loads of their papers, and what their problems need."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

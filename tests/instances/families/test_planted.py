@@ -1,7 +1,5 @@
 """Optima known by construction, against what is solved and proved: neither knows of the other."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What all importers share: text that ends too early, JSON objects and their fields, lines of numbers."""
 
-from __future__ import annotations
-
 import gzip
 import random
 from collections.abc import Callable

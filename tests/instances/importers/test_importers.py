@@ -1,7 +1,5 @@
 """The list of importers: what each can be reported, and what its reader may answer."""
 
-from __future__ import annotations
-
 import inspect
 import runpy
 from collections.abc import Callable, Iterable

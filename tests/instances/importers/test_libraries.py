@@ -1,7 +1,5 @@
 """The importers of OR-Library and DIMACS files: what they read, and every fault with its line."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable
 from pathlib import Path

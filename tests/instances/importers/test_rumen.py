@@ -1,7 +1,5 @@
 """Tests of the Rumen importer: each oddity of the format on a small file, and real traces."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

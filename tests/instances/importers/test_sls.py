@@ -1,7 +1,5 @@
 """The importer of SLS files: what it reads, and every fault with its place."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

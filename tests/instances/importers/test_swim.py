@@ -1,7 +1,5 @@
 """The importer of SWIM files: what it reads, and every fault with its line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a gap over time is made of: parts that add up, grants that are what they say, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The same numbers of tasks of each job at each instant, placed at the least time altogether."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import permutations
 from types import SimpleNamespace

@@ -3,8 +3,6 @@
 That it is so for every problem is a check of the contract suite, `explanation`.
 """
 
-from __future__ import annotations
-
 from itertools import combinations, pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Why nothing is feasible: conflicts are infeasible, and none of their tasks can be left out, by trying everything."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from fractions import Fraction

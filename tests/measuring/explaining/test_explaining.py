@@ -1,7 +1,5 @@
 """`optsched.explain`: what it takes, what it refuses and how, and that it works for every problem that places tasks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An explanation as a record: every field in the instance's ids, numbers exactly."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

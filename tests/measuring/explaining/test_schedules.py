@@ -1,7 +1,5 @@
 """Explanations of schedules: jobs, tasks and the chain beside the optimum, and what cannot be explained."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Expressions of checks: exact arithmetic over tables of numbers, and nothing else."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Findings and judgements: what they say and hold."""
 
-from __future__ import annotations
-
 from optsched.measuring.judging.findings import Check, Finding, Judgement
 
 CHECK = Check(says="a > b")

@@ -1,7 +1,5 @@
 """Instances that claims and figures are about: sizes, slots, places and loads that their descriptions say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

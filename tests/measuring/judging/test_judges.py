@@ -1,7 +1,5 @@
 """Judges: what checks measure, what they find, and what is wrong with a check."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

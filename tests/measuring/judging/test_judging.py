@@ -1,7 +1,5 @@
 """The records of the claims: well formed, each with a verdict that its checks and its evidence bear out."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

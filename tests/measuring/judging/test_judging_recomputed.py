@@ -4,8 +4,6 @@ Each function recomputes what a paper's sentence says, on an instance that is wr
 placement or by the definition.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Seeded changes: one line of a heuristic's source is another, and the verdicts that rest on it no longer hold."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from pathlib import Path

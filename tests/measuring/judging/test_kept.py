@@ -1,7 +1,5 @@
 """Full judgements that are kept as data: those that are shipped are of today's checks, and agree with the verdicts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

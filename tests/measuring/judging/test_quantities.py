@@ -1,7 +1,5 @@
 """Quantities: what each says of decisions and runs whose numbers are known."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Instance documents: references and matrices stay whole where records go, come twice, or are called otherwise."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Mining: deterministic, minimal, for every problem of the registry; and the papers' counterexamples found again."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

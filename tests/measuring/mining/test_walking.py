@@ -1,7 +1,5 @@
 """The search: it begins the same with a larger budget, keeps time for shrinking, and ends with a minimal instance."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Measuring figures: the same numbers in one process and in several, from a store, and within a time limit."""
 
-from __future__ import annotations
-
 import sqlite3
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Descriptions of the papers' figures: all are there, each can be measured, and says what a reader must know."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

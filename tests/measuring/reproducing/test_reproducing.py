@@ -1,7 +1,5 @@
 """Lists of the papers' figures, and what is refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from optsched.core.errors import UsageError

@@ -1,7 +1,5 @@
 """Statistics, tables and what is kept of figures."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is told of checks: cells, JUnit XML that CI servers read, annotations of GitHub Actions, Markdown."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable

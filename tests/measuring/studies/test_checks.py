@@ -1,7 +1,5 @@
 """What is asserted of a heuristic, what is found wrong before it runs, and what comes of it."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a study is of: heuristics with parameters, instances by name, file, folder, pattern and family."""
 
-from __future__ import annotations
-
 import itertools
 import sys
 from pathlib import Path

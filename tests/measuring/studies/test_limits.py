@@ -1,7 +1,5 @@
 """Limits on gaps: how they are read, which gap they count, and which runs break them."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """Many gaps at once: what is planned, what is refused before anything runs, what is measured."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

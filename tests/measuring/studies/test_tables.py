@@ -1,7 +1,5 @@
 """A study as frames, and summed up by problem and heuristic."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Plans of sweeps: which runs there are, under which names, and what they share."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The store: what is put in is there as a whole, and whatever is wrong with the file is one clear line."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

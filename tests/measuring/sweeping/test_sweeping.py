@@ -1,7 +1,5 @@
 """What a process does for a sweep: the same as `optsched.gap`, or nothing where its code is another."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

@@ -1,7 +1,5 @@
 """The family `consolidation`: nodes of unequal size, and blocks on any of them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from optsched.core.instance import Cluster, Ragged, State, Workload

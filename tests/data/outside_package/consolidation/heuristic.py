@@ -1,7 +1,5 @@
 """`fullest-first`: the tasks, in their order, onto the nodes with the most idle slots."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from optsched.core.placement import NONE, Placement

@@ -1,7 +1,5 @@
 """`optsched import blocks`: a table of blocks and the nodes that hold them, as a snapshot with a task for each."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

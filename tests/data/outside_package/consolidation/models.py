@@ -1,7 +1,5 @@
 """Integer programs of `consolidation`, for large instances and export: tasks on nodes, and the nodes that get one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pulp

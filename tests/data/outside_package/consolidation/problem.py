@@ -1,7 +1,5 @@
 """`consolidation`: as many tasks as there are idle slots, on few nodes and near their data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
