@@ -150,7 +150,7 @@ def option(name: str, *further: str, **overrides: Any) -> Callable[[Command], Co
 
 
 class Seconds(click.FloatRange):
-    """A finite number of seconds: at least 0, with `min_open` above 0; with `none` also that word, for infinity."""
+    """A finite number of seconds, at least 0 or, with `min_open`, above 0; with `none` that word, too, for infinity."""
 
     def __init__(self, min_open: bool = False, none: bool = False) -> None:
         super().__init__(0, min_open=min_open)
@@ -164,8 +164,8 @@ class Seconds(click.FloatRange):
         except ValueError:
             seconds = math.nan
         if not math.isfinite(seconds) or seconds < 0 or (self.min_open and seconds == 0):
-            due = "above 0" if self.min_open else "of at least 0, nor none" if self._none else "of at least 0"
-            self.fail(f"{value!r} is no number of seconds {due}", param, ctx)
+            due = "above 0" if self.min_open else "at least 0, or none" if self._none else "at least 0"
+            self.fail(f"expected a finite number of seconds, {due}, got {value!r}", param, ctx)
         return seconds
 
 

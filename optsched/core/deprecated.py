@@ -44,6 +44,7 @@ FORMER = {
     "optsched.models.starts": "optsched.models.base",
     "optsched.problems.schedule_windows": "optsched.problems.schedule_bounds",
     "optsched.problems.shuffle_sizes": "optsched.problems.transmission_costs",
+    "optsched.problems.traffic_program": "optsched.problems.traffic",
     "optsched.regrets": "optsched.measuring.timelines",
     "optsched.reporting": "optsched.showing",
     "optsched.running": "optsched.heuristics.running",

@@ -119,75 +119,7 @@ class Allocation(NamedTuple):
 
 
 class UtilityDefinition(Problem):
-    """Pending maps and reduces on trackers within their resources: maximise the lowest utility, then utilisation.
-
-    Any task may stay unplaced: that fewer are allocated than are pending is the normal case. Slots play no part. What
-    limits a tracker t is its capacity Omega_tr of each resource r (10); what a task takes, Gamma_jr, belongs to its job
-    and kind (job profile). A running task holds its demand and counts as neither pending nor allocated, since (7)
-    compares what is allocated with what is pending.
-
-    The first component is (8), the least utility (6) of a job. Each table (7) is rounded once to multiples of 2^-20. A
-    job whose utility is minus infinity (none of its maps, or of its reduces, is allocated) gets `-penalty`. A job
-    without a pending task is no job here.
-
-    The second component is (9), turned into what the placed tasks use: the sum
-    over trackers and resources of use / Omega_tr, the share that one task takes of one tracker rounded once to a
-    multiple of 2^-20.
-
-    Attributes
-    ----------
-    jobs
-        int64: indices of the jobs with pending tasks; every array below is in this order.
-    map_positions, reduce_positions
-        For each job the positions in `tasks` of its pending maps and of its pending reduces.
-    pending_maps, pending_reduces
-        int64, shape (jobs,): how many these are (s_pend, r_pend).
-    required
-        int64, shape (jobs,): maps that must run at once for the goal (s_req).
-    map_utility, reduce_utility
-        For each job the worth of 0, 1, ... maps or reduces, in units of 2^-20; minus infinity is `-penalty`.
-    resources
-        Names of the resources that pending tasks take.
-    demand_grid
-        int64, shape (resources,): the common denominator of all demands of the resource, as decimals.
-    demand_map, demand_reduce
-        int64, shape (jobs, resources): Gamma of each job's maps and reduces, in units of 1/`demand_grid[resource]`;
-        0 where it has no such task.
-    capacity
-        int64, shape (nodes, resources), in the same units, rounded down: Omega.
-    free
-        int64, shape (nodes, resources): capacity that running tasks do not hold, at least 0.
-    running_reduces
-        int64, shape (jobs, nodes): running reduces of these jobs; `other_reduces`, shape (nodes,), those of the rest.
-    fixed
-        int64, shape (jobs, nodes), with `reduces=fixed`: where the reduces are (`spread_reduces`); else None.
-    room
-        int64, shape (nodes, resources): what fixed reduces leave free.
-    lowest_units
-        What stands for minus infinity: `-penalty` in units.
-    node_type, type_size, type_room
-        Nodes of equal capacity and room are of one type: int64, shapes (nodes,), (types,), (types, resources).
-    map_share, reduce_share
-        int64, shape (jobs, types): what one task adds to the utilisation, in units of 2^-20.
-
-    Examples
-    --------
-    Two trackers, two jobs; Sharmilarani et al., note 7:
-
-    >>> from optsched.core.instance import Cluster, Workload
-    >>> from optsched.problems import Utility
-    >>> cluster = Cluster(["t1", "t2"], capacity={"cpu": [5.0, 5.0], "memory": [3.0, 7.0]})
-    >>> workload = Workload(
-    ...     [f"m{map}" for map in range(8)], job=[0, 0, 0, 1, 1, 1, 1, 1], job_ids=["a", "b"],
-    ...     goal=[3.0, 5.0], map_time=[2.0, 4.0],
-    ...     demand={"cpu": [2.0] * 3 + [1.0] * 5, "memory": [2.0] * 3 + [3.0] * 5})
-    >>> problem = Utility(Instance(cluster, workload))
-    >>> problem.required.tolist()
-    [2, 4]
-    >>> placement = problem.placement([1, -1, -1, 0, 1, -1, -1, -1])
-    >>> print(*(float(value) for value in problem.evaluate(placement)))
-    -1.0 2.5142860412597656
-    """
+    """Value, constraints and arrays of `Utility`, which says what each is; the programs are left to it."""
 
     name = "utility"
     title = "maps and reduces on trackers within their resources: maximise the lowest utility, then utilisation"

@@ -21,13 +21,13 @@ from optsched.core.errors import HeuristicFailed, OptschedError, ProblemFailed, 
 from optsched.core.outside import blamed
 from optsched.core.placement import NetworkFlow
 from optsched.core.registry import record_of, records
-from optsched.core.results import Bound, Decision, FrontierPoint, Solution, digest_of
+from optsched.core.results import Bound, Decision, Frontier, FrontierPoint, Solution, digest_of
 from optsched.heuristics.running.driver import placement_from
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import expect_problem, stated
 from optsched.processes.containing import in_force, within_a_call
 from optsched.processes.handing import taking
-from optsched.routes.base import Frontier, cut_short
+from optsched.routes.base import cut_short
 from optsched.routes.call import Call, proved
 from optsched.routes.listing import OF_ALL, chosen_route, may_overrun, module_of, routes_of
 from optsched.solvers.answers import STOPPED, stopped

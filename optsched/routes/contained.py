@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from optsched.core.results import Limit, Solution, Termination
+from optsched.core.results import Frontier, Limit, Solution, Termination
 from optsched.problems import AnyProblem
 from optsched.processes.containing import RunFailed, call, in_force, value_of
 from optsched.processes.handing import Latest
 from optsched.processes.limits import Limits, Outcome, Status, available_mb
-from optsched.routes.base import Frontier, cut_short
+from optsched.routes.base import cut_short
 from optsched.routes.call import Call
 from optsched.solvers.answers import STOPPED, stopped
 from optsched.solvers.profiles import Profile

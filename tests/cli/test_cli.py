@@ -117,9 +117,12 @@ WRONG = [
     ("gap FIG --max-gap 5", 'write "5%" or 0.05'),
     ("gap FIG --placements", "--placements are in records: take --format json or csv"),
     ("gap FIG --problem lsap --explain --format=csv", "--explain is no table: take --format table or json"),
-    *((f"gap FIG --time-limit={limit}", "no number of seconds") for limit in ("-1", "nan", "inf", "soon")),
-    *((f"{command}=nan", "'nan' is no number of seconds") for command in SECONDS),
-    *((f"gap FIG --run-limit={limit}", "no number of seconds") for limit in ("0", "soon", "inf")),
+    *(
+        (f"gap FIG --time-limit={limit}", f"seconds, at least 0, or none, got '{limit}'")
+        for limit in ("-1", "nan", "inf", "soon")
+    ),
+    *((f"{command}=nan", "expected a finite number of seconds") for command in SECONDS),
+    *((f"gap FIG --run-limit={limit}", f"seconds, above 0, got '{limit}'") for limit in ("0", "soon", "inf")),
     ("list problem", "is not one of 'problems'"),
     ("list problems latncy", 'problems have no "latncy"; did you mean "latency"?'),
     ("docs explian", 'there is no page "explian"; did you mean "explain"'),

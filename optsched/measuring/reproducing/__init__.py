@@ -15,7 +15,7 @@ import msgspec
 from optsched.core.errors import UsageError, nearest
 from optsched.measuring.judging import SHIPPED, named, read, selected
 from optsched.measuring.judging.findings import EFFORTS
-from optsched.measuring.reproducing.described import KINDS, Axis, Described
+from optsched.measuring.reproducing.figure_definition import KINDS, Axis, FigureDefinition
 
 if TYPE_CHECKING:
     from optsched.measuring.reproducing.results import Reproduction
@@ -26,8 +26,50 @@ __all__ = ["EFFORTS", "KINDS", "Axis", "PaperFigure", "figure", "figures"]
 MOST_DRAWS = 100_000
 
 
-class PaperFigure(Described, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A figure or a table of a paper that can be measured again; its fields are those of `Described`."""
+class PaperFigure(FigureDefinition, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """A figure or a table of a paper, as it is measured again.
+
+    `{x}` in the texts of `on`, `problem`, `service` and `measure` stands for a value of the axis.
+
+    Attributes
+    ----------
+    id
+        `PAPER/FIGURE`, such as `guo-2012/4a`.
+    paper
+        The paper's authors and year.
+    place, title
+        Where in the paper it stands, and what it shows.
+    kind
+        One of `KINDS`.
+    judge
+        `snapshots` (decisions on instances) or `runs` (policies over time).
+    on
+        Instances, as the checks of claims have them, by a label; the label is empty where there is only one. With a
+        list of instances, what is measured on them stands in one row.
+    on_full
+        The same for full measurements, if these are of other sizes.
+    problem, service
+        As the checks of claims have them.
+    measure
+        What each name stands for, as the checks of claims have it (`optsched.measuring.judging.quantities`).
+    series
+        The lines: expressions over these names. The first is the optimum or the bound, if the figure has one.
+        For `scatter` two expressions each: up, then across.
+    along
+        Whether a series has a value for each place on the axis in one draw, instead of one draw for each place.
+    x, y, across
+        What varies; the label of what is measured, with the unit; and that of the other number of a scatter plot.
+    draws, full
+        Seeds of either effort; without `full` the same.
+    published
+        The paper's own numbers, where its text has them: of a series, by the value on the axis.
+    caption
+        What a reader must know: the region, the reading, what is assumed.
+    shown_by
+        The command that shows it instead, where nothing is drawn at random.
+    left_out
+        Why it is not measured (a diagram, a cluster that is gone).
+    """
 
     def reproduce(
         self,

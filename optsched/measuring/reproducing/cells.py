@@ -21,7 +21,7 @@ from optsched.core.resources import code_version
 from optsched.measuring.judging.expressions import evaluated
 from optsched.measuring.judging.findings import Check
 from optsched.measuring.judging.judges import asked
-from optsched.measuring.reproducing.described import Described
+from optsched.measuring.reproducing.figure_definition import FigureDefinition
 from optsched.measuring.reproducing.results import QUANTILES, Entry, Reproduction, Values
 from optsched.processes import Limits, LocalExecutor
 
@@ -72,7 +72,7 @@ def _pooled(values: list[Any]) -> Any:
 
 
 def measured(
-    figure: Described,
+    figure: FigureDefinition,
     effort: str,
     draws: int,
     jobs: int,
@@ -117,7 +117,7 @@ def measured(
 
 
 def _entries(
-    figure: Described, effort: str, point: tuple[str, str, Any], found: list[list[list[float]]]
+    figure: FigureDefinition, effort: str, point: tuple[str, str, Any], found: list[list[list[float]]]
 ) -> Iterator[Entry]:
     """The entries of a series at a point, of its numbers in each draw."""
     label, name, value = point

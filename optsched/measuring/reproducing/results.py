@@ -16,7 +16,7 @@ from optsched.core.errors import UsageError
 from optsched.core.resources import folder
 from optsched.measuring.judging.kept import write_lines
 from optsched.measuring.printing import Cell, Table
-from optsched.measuring.reproducing.described import Described
+from optsched.measuring.reproducing.figure_definition import FigureDefinition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,7 +115,7 @@ class Reproduction:
         The day (UTC) of what is kept.
     """
 
-    figure: Described
+    figure: FigureDefinition
     effort: str
     draws: int
     entries: tuple[Entry, ...]
@@ -230,7 +230,7 @@ def _read(path: Path) -> dict[str, dict[str, _Kept]]:
     return msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, _Kept]])
 
 
-def kept(figure: Described, effort: str) -> Reproduction:
+def kept(figure: FigureDefinition, effort: str) -> Reproduction:
     """What is kept of a figure, for `PaperFigure.stored`."""
     found = _read(folder("instances") / "figures" / f"{figure.id.partition('/')[0]}.json").get(figure.id, {})
     if effort not in found:

@@ -9,7 +9,7 @@ import msgspec
 
 from optsched.measuring.judging.findings import Check
 
-__all__ = ["KINDS", "Axis", "Described"]
+__all__ = ["KINDS", "Axis", "FigureDefinition"]
 
 #: The kinds of figures.
 KINDS: Mapping[str, str] = {
@@ -39,50 +39,8 @@ class Axis(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     log: bool = False
 
 
-class Described(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A figure or a table of a paper, as it is measured again.
-
-    `{x}` in the texts of `on`, `problem`, `service` and `measure` stands for a value of the axis.
-
-    Attributes
-    ----------
-    id
-        `PAPER/FIGURE`, such as `guo-2012/4a`.
-    paper
-        The paper's authors and year.
-    place, title
-        Where in the paper it stands, and what it shows.
-    kind
-        One of `KINDS`.
-    judge
-        `snapshots` (decisions on instances) or `runs` (policies over time).
-    on
-        Instances, as the checks of claims have them, by a label; the label is empty where there is only one. With a
-        list of instances, what is measured on them stands in one row.
-    on_full
-        The same for full measurements, if these are of other sizes.
-    problem, service
-        As the checks of claims have them.
-    measure
-        What each name stands for, as the checks of claims have it (`optsched.measuring.judging.quantities`).
-    series
-        The lines: expressions over these names. The first is the optimum or the bound, if the figure has one.
-        For `scatter` two expressions each: up, then across.
-    along
-        Whether a series has a value for each place on the axis in one draw, instead of one draw for each place.
-    x, y, across
-        What varies; the label of what is measured, with the unit; and that of the other number of a scatter plot.
-    draws, full
-        Seeds of either effort; without `full` the same.
-    published
-        The paper's own numbers, where its text has them: of a series, by the value on the axis.
-    caption
-        What a reader must know: the region, the reading, what is assumed.
-    shown_by
-        The command that shows it instead, where nothing is drawn at random.
-    left_out
-        Why it is not measured (a diagram, a cluster that is gone).
-    """
+class FigureDefinition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The fields of `PaperFigure`, which says what each is, and what follows from them; measuring is left to it."""
 
     id: str
     paper: str
