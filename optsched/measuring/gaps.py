@@ -22,7 +22,7 @@ from optsched.core.deprecated import Renamed, former_names
 from optsched.core.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError, expect
 from optsched.core.placement import Placement, Schedule
 from optsched.core.registry import record_of
-from optsched.core.results import Bound, Limit, Number, Proof, Sense, Solution, Termination, Value, Violation
+from optsched.core.results import Bound, Frontier, Limit, Number, Proof, Sense, Solution, Termination, Value, Violation
 from optsched.heuristics import HeuristicRun, run
 from optsched.measuring.printing import number, percent
 from optsched.measuring.printing import value as values
@@ -31,7 +31,6 @@ from optsched.problems.base import TaskProblem, expect_problem, stated
 from optsched.problems.locality_counts import locality_counts
 from optsched.processes.containing import RunFailed, contained, in_force
 from optsched.routes import frontier, routes_of, solve
-from optsched.routes.base import Frontier
 from optsched.routes.call import Call
 from optsched.solvers.profiles import Profile, load_profile
 

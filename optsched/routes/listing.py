@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 #: Routes that use a declarative model.
 MODELS = ("pyomo", "pulp")
 
-
 #: Routes of a problem whose record names none (its models, and `brute-force`), and the route `brute-force` of all.
 OF_ALL = "optsched.routes.base"
 

@@ -26,6 +26,23 @@ import numpy.typing as npt
 
 from optsched.core.errors import Fault, InputError
 
+__all__ = [
+    "LARGEST_FILE",
+    "LARGEST_RATIO",
+    "LARGEST_UNPACKED",
+    "SUFFIXES",
+    "TABLE_SUFFIXES",
+    "GrowingFile",
+    "content",
+    "header_text",
+    "holds_integers",
+    "kind_of",
+    "most_unpacked",
+    "pack",
+    "read_arrays",
+    "write_whole",
+]
+
 _Array = npt.NDArray[Any]
 
 #: Files that hold more bytes than this are refused; a gibibyte holds about ten million tasks.

@@ -21,7 +21,6 @@ from optsched.measuring.reproducing.figure_definition import FigureDefinition
 if TYPE_CHECKING:
     import pandas as pd
 
-
 __all__ = ["QUANTILES", "Entry", "Reproduction", "Values", "keep", "kept"]
 
 #: The shares of the values at which a distribution is measured, in per cent.
