@@ -221,7 +221,7 @@ posed_options = _together(
     param_option,
 )
 limit_options = _together(
-    _profile, click.option("--time-limit", type=Seconds(), metavar="S", help="Seconds for each solve.")
+    _profile, click.option("--time-limit", type=Seconds(), metavar="S", help="Seconds for the whole solve or frontier.")
 )
 
 #: Heuristics on problems, how long for each, and where the records go.
