@@ -123,6 +123,7 @@ def test_nothing_proved() -> None:
     """Tests that what is not known has no bar, and that stacks then begin at the best schedule found."""
     found = Decomposition(one_task(), "fair", (Replays(0, 40_000, 2, 2, 2, "policy"),), 2, 2, None, None)
     assert len(decomposition_picture(found).axes[0].patches) == len(PARTS) - 1
+    assert found.frame()["share"].isna().all()
     axes = decompositions_picture([found]).axes[0]
     assert axes.get_xlabel() == "makespan above the best schedule found, of 2 s (s)"
     assert [text.get_text() for text in axes.texts] == ["39,998 s"], "large times have no powers"
