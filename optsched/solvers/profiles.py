@@ -219,10 +219,12 @@ def _read(path: Path) -> Profile:
         raise InputError([Fault("", "is nested too deep; a profile is two levels deep")], str(path)) from None
     keys = [key for key in _RULES if key != "name"]
     faults = [Fault(key, f"unknown key: {nearest(key, keys)}") for key in values if key not in keys] + _faults(values)
-    if not faults and values.get("highs"):
+    options = values.get("highs")
+    if options and isinstance(options, Mapping):
         from optsched.solvers.options import option_faults  # HiGHS takes a tenth of a second to import
 
-        faults = [Fault(f"highs.{fault.place}", fault.message) for fault in option_faults(values["highs"])]
+        own = {name: value for name, value in options.items() if name not in _RESERVED}
+        faults += [Fault(f"highs.{fault.place}", fault.message) for fault in option_faults(own)]
     if faults:
         raise InputError(faults, str(path))
     return Profile(name=path.stem, **values)

@@ -76,8 +76,9 @@ def test_faults_of_highs_options(tmp_path: Path) -> None:
     assert [fault.place for fault in caught.value.faults] == [
         "highs.mip_rel_gpa", "highs.solver", "highs.mip_max_leaves",
     ]  # fmt: skip
-    path.write_text("[highs]\nmip_rel_gap = 0.1\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"highs\.mip_rel_gap: is set by the profile itself: use relative_gap"):
+    path.write_text("[highs]\nmip_rel_gap = 0.1\npresolv = 1\n", encoding="utf-8")
+    both = r"(?s)highs\.mip_rel_gap: is set by the profile itself: use relative_gap.*highs\.presolv: HiGHS has no such"
+    with pytest.raises(InputError, match=both):
         load_profile(path)
 
 
