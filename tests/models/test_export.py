@@ -1,6 +1,7 @@
 """Exported LP and MPS files mean the same to every reader, and say what their objective is."""
 
 import itertools
+import operator
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -208,12 +209,12 @@ def literal(columns: dict[str, Column], costs: dict[str, float], rows: dict[str,
     """The PuLP problem of least cost from its columns, costs and rows."""
     model = pulp.LpProblem("trap", pulp.LpMinimize)
     made = {name: model.add_variable(name, *column) for name, column in columns.items()}
-    senses = {">=": pulp.LpConstraintGE, "<=": pulp.LpConstraintLE, "==": pulp.LpConstraintEQ}
+    compared = {">=": operator.ge, "<=": operator.le, "==": operator.eq}
     if costs:
         model.setObjective(linear([(made[name], cost) for name, cost in costs.items()], constant))
     for name, (entries, word, side) in rows.items():
         body = linear([(made[column], value) for column, value in entries.items()])
-        model.addConstraint(pulp.LpConstraint(body, senses[word], rhs=side), name)
+        model.addConstraint(compared[word](body, side), name)
     return model
 
 

@@ -54,8 +54,8 @@ def test_limit_between_two_values() -> None:
     posed = optsched.problem("worst-group", "examples/worst-group")
     (value, _) = optsched.solve(posed).objective
     limits = [value, value + Fraction(1, 10**6), value + 1]
-    sizes = [programs.build_pulp(posed, limit).constraints() for limit in limits]
-    kept, between, more = ([str(row) for row in rows] for rows in sizes)
+    models = [programs.build_pulp(posed, limit) for limit in limits]
+    kept, between, more = ([str(row) for row in model.constraints()] for model in models)
     assert kept == between != more
 
 
