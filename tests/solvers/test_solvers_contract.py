@@ -1,5 +1,6 @@
 """What every way to HiGHS must mean by its outcome: the same models through arrays, Pyomo and PuLP."""
 
+import operator
 import signal
 import threading
 import time
@@ -108,9 +109,9 @@ def by_pulp(model: Model, profile: Profile, start: list[float] | None) -> Answer
     row_of: dict[str, int] = {}
     for row, (lower, coefficients, upper) in enumerate(model.rows):
         body = pulp.lpDot(coefficients, x)
-        for name, side, sense in (("least", lower, pulp.LpConstraintGE), ("most", upper, pulp.LpConstraintLE)):
+        for name, side, compared in (("least", lower, operator.ge), ("most", upper, operator.le)):
             if finite(side) is not None:
-                problem.addConstraint(pulp.LpConstraint(body, sense, rhs=side), f"{name}{row}")
+                problem.addConstraint(compared(body, side), f"{name}{row}")
                 row_of[f"{name}{row}"] = row
     hint = None if start is None else {v.name: value for v, value in zip(x, start, strict=True)}
     outcome = solve_pulp(problem, profile, hint)
