@@ -39,8 +39,6 @@ from optsched.core.registry import SHIPPED
 from optsched.instances.claim_files import versions
 from optsched.processes import Limits
 
-__all__ = ["main"]
-
 FORMAT = "optsched-benchmark/1"
 
 

@@ -16,8 +16,6 @@ import numpy as np
 from optsched.core.registry import Record
 from optsched.measuring.mining.documents import Document, without
 
-__all__ = ["KINDS", "OVERLOOKED", "Given", "changed"]
-
 
 class Given(NamedTuple):
     """A document, and the parameters with which a problem is posed on it; how many bits huge numbers have."""

@@ -1,7 +1,6 @@
 """Every problem on drawn instances by every exact route, by enumeration and by the certificate: all must say the same.
 
     python benchmarks/generated_optima.py [--instances 20000] [--seed 0] [--processes 2] [--problem NAME]...
-                                          [--json FILE]
     python benchmarks/generated_optima.py --only NUMBER [--seed 0]
 
 Instance number N of a seed is always the same one. Its problem is that at place N modulo their number in the registry,
@@ -49,7 +48,7 @@ from typing import Any
 
 import numpy as np
 from degenerate import KINDS, Given, changed
-from in_blocks import add_options, blocks, done_in_blocks, given_options, made_block
+from numbered import checked, parsed
 
 from optsched.certificates import Verdict, certify
 from optsched.core.errors import InputError, SolverDisagreement, TooLarge, UsageError
@@ -69,11 +68,6 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 
 from large_engines import large_engines
 from oracles.documents import drawn as drawn_document
-
-__all__ = ["AS_DRAWN", "Posed", "compared", "drawn", "main"]
-
-#: Instances that are done, and kept, together.
-BLOCK = 160
 
 #: What is not degenerate; so many in a row of a problem's instances, before one of each degenerate kind.
 AS_DRAWN, SHARE = "as drawn", 8
@@ -361,12 +355,7 @@ def _listed(value: Any) -> str:
 # Many of them ---------------------------------------------------------------------------------------------------------
 
 
-def block(seed: int, begin: int, end: int, problems: Sequence[str] = ()) -> dict[str, Any]:
-    """What came of instances `begin` to `end` - 1 of a seed, those of other problems left out."""
-    return made_block(partial(_of_instance, seed, tuple(problems)), seed, begin, end)
-
-
-def _of_instance(seed: int, problems: tuple[str, ...], number: int, counts: Counter[str]) -> list[str]:
+def check_instance(seed: int, problems: tuple[str, ...], number: int, counts: Counter[str]) -> list[str]:
     """What is wrong with an instance, a line each."""
     if problems and SHIPPED[number % len(SHIPPED)].name not in problems:
         return []
@@ -423,7 +412,7 @@ def _printed(seed: int, number: int) -> int:
         print(json.dumps(posed.given.document))
         print(solve(posed.problem(), time_limit=LONGEST))
     counts: Counter[str] = Counter()
-    wrong = _of_instance(seed, (), number, counts)
+    wrong = check_instance(seed, (), number, counts)
     for key in sorted(counts):
         print(f"{key}: {counts[key]}")
     print("\n".join(wrong) or "nothing is wrong with it")
@@ -433,18 +422,16 @@ def _printed(seed: int, number: int) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare them; 1 where something differs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_options(parser, "instances", 20_000)
     parser.add_argument("--problem", action="append", choices=[record.name for record in SHIPPED], metavar="NAME")
-    given = given_options(parser, arguments, {"instances": 1})
+    given = parsed(parser, "instances", 20_000, arguments)
     if given.only is not None:
         return int(_printed(given.seed, given.only) > 0)
-    settings = {"problems": sorted(given.problem)} if given.problem else {}
-    found = blocks(block, given.seed, given.instances, given.processes, given.json, BLOCK, settings)
-    done = done_in_blocks(found, given.instances, "instances", "instances")
+    check = partial(check_instance, given.seed, tuple(given.problem or ()))
+    done = checked(check, given.instances, given.processes)
     print(tables(done.counts, done.seconds))
-    for number, line in done.failed:
+    for number, line in done.wrong:
         print(f"instance {number}: {line}")
-    return int(bool(done.failed))
+    return int(bool(done.wrong))
 
 
 if __name__ == "__main__":

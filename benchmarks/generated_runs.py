@@ -1,6 +1,6 @@
 """Runs over time on drawn instances: each a feasible schedule that beats no proved bound, and keeps Little's law.
 
-    python benchmarks/generated_runs.py [--runs 100000] [--seed 0] [--processes 2] [--json FILE]
+    python benchmarks/generated_runs.py [--runs 100000] [--seed 0] [--processes 2]
     python benchmarks/generated_runs.py --only NUMBER [--seed 0]
 
 Run number N of a seed is always the same one. What it is of is drawn: a workload with jobs that arrive, reduces, tasks
@@ -16,9 +16,8 @@ microseconds:
   the tasks that wait, and for those that run on each node;
 - one in sixteen, run again, does the same.
 
-A policy that leaves tasks for ever breaks nothing; the table counts those runs. Blocks of runs that are done are kept
-in the file of `--json`, a line each, and not run again. It fails where a check fails, with the number of the run, which
-`--only` tells more about.
+A policy that leaves tasks for ever breaks nothing; the table counts those runs. It fails where a check fails, with the
+number of the run, which `--only` shows.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from in_blocks import add_options, blocks, done_in_blocks, given_options, made_block
+from numbered import checked, parsed
 
 from optsched.core.deadline import deadline
 from optsched.core.errors import HeuristicFailed, InputError, OutOfTime, UsageError
@@ -46,11 +45,6 @@ from optsched.searches.enumeration import best_decision
 from optsched.simulating import EveryRound, Simulation, simulate
 from optsched.simulating.engine import ARRIVED, ENDED, NEVER, STARTED
 from optsched.simulating.services import service_named
-
-__all__ = ["Run", "broken", "drawn", "main"]
-
-#: Runs that are done, and kept, together.
-BLOCK = 250
 
 #: One in so many runs is tiny, and measured against an enumerated optimum; one in so many is run twice.
 TINY, AGAIN = 16, 16
@@ -260,12 +254,7 @@ def _areas(run: Simulation) -> Counter[Any]:
     return area
 
 
-def block(seed: int, begin: int, end: int) -> dict[str, Any]:
-    """What came of runs `begin` to `end` - 1 of a seed."""
-    return made_block(partial(_of_run, seed), seed, begin, end)
-
-
-def _of_run(seed: int, number: int, counts: Counter[str]) -> list[str]:
+def check_run(seed: int, number: int, counts: Counter[str]) -> list[str]:
     """What is wrong with a run, a line each; it is counted."""
     run = drawn(seed, number)
     counts[f"policy {run.policy}"] += 1
@@ -317,16 +306,14 @@ def _printed(seed: int, number: int) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run them; 1 where a check fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_options(parser, "runs", 100_000)
-    given = given_options(parser, arguments, {"runs": 1})
+    given = parsed(parser, "runs", 100_000, arguments)
     if given.only is not None:
         return int(_printed(given.seed, given.only) > 0)
-    found = blocks(block, given.seed, given.runs, given.processes, given.json, BLOCK)
-    done = done_in_blocks(found, given.runs, "runs", "runs")
+    done = checked(partial(check_run, given.seed), given.runs, given.processes)
     print(_table(done.counts, done.seconds))
-    for number, line in done.failed:
+    for number, line in done.wrong:
         print(f"run {number}: {line}")
-    return int(bool(done.failed))
+    return int(bool(done.wrong))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The hard band of `latency`: frontiers of drawn instances, each level closed by a named proof, and as HiGHS says.
 
     python benchmarks/latency_band.py [--instances 3000] [--servers 1000] [--weights 1,3 2,5 1,2 3,4 5,9] [--seed 0]
-                                      [--processes 2] [--limit 60] [--arrays-every 20] [--json FILE]
+                                      [--processes 2] [--limit 60] [--arrays-every 20]
     python benchmarks/latency_band.py --only NUMBER [--seed 0]
 
 Where there are 1.5 to 2.2 tasks a server, bound and packing leave the most limits on the makespan open. Instance number
@@ -38,7 +38,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from in_blocks import add_options, blocks, done_in_blocks, given_options, made_block
+from numbered import checked, parsed
 
 from optsched.certificates import certify
 from optsched.core.instance import Instance
@@ -49,11 +49,6 @@ from optsched.problems import Latency
 from optsched.routes import Frontier, frontier
 from optsched.searches.latency import FixedLimit, LatencySearch
 from optsched.solvers.profiles import Profile
-
-__all__ = ["drawn", "main", "proved"]
-
-#: Instances that are done, and kept, together.
-BLOCK = 25
 
 #: The least servers, and tasks for each.
 LEAST, RATIO = 5, (1.5, 2.2)
@@ -149,17 +144,12 @@ def differing(problem: Latency, found: Frontier, route: str, limit: float, count
         yield f"{route} has {theirs}{'' if other.complete else ', and was stopped'}, the default {found.values}"
 
 
-def block(seed: int, begin: int, end: int, **settings: Any) -> dict[str, Any]:
-    """What came of instances `begin` to `end` - 1 of a seed."""
-    return made_block(partial(_of_instance, seed, settings), seed, begin, end)
-
-
 def _band(servers: int) -> int:
     """The position of the band of so many servers."""
     return sum(servers > most for most in BANDS)
 
 
-def _of_instance(seed: int, settings: dict[str, Any], number: int, counts: Counter[str]) -> list[str]:
+def check_instance(seed: int, settings: dict[str, Any], number: int, counts: Counter[str]) -> list[str]:
     """What is wrong with an instance, a line each."""
     problem = drawn(seed, number, settings["servers"], settings["weights"])
     cluster = problem.instance.cluster
@@ -218,7 +208,7 @@ def _printed(seed: int, number: int, settings: dict[str, Any]) -> int:
     print(found)
     for level, way in sorted(ways.items()):
         print(f"makespan {level}: {way}")
-    wrong = _of_instance(seed, {**settings, "arrays_every": 1}, number, Counter())
+    wrong = check_instance(seed, {**settings, "arrays_every": 1}, number, Counter())
     print("\n".join(wrong) or "nothing is wrong with it")
     return len(wrong)
 
@@ -233,21 +223,20 @@ def _weights(text: str) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prove them; 1 where something differs, is open or rests on a word."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_options(parser, "instances", 3_000)
     parser.add_argument("--servers", type=int, default=1_000, help="the most")
     parser.add_argument("--weights", type=_weights, nargs="+", default=list(WEIGHTS), metavar="LOCAL,REMOTE")
     parser.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="for each frontier")
     parser.add_argument("--arrays-every", type=int, default=20, metavar="N", help="HiGHS gets one instance in N")
-    given = given_options(parser, arguments, {"instances": 1, "servers": LEAST, "limit": 0, "arrays-every": 1})
+    least = {"servers": LEAST, "limit": 0, "arrays-every": 1}
+    given = parsed(parser, "instances", 3_000, arguments, least)
     settings = {name: getattr(given, name) for name in ("servers", "weights", "limit", "arrays_every")}
     if given.only is not None:
         return int(_printed(given.seed, given.only, settings) > 0)
-    found = blocks(block, given.seed, given.instances, given.processes, given.json, BLOCK, settings)
-    done = done_in_blocks(found, given.instances, "instances", "instances")
+    done = checked(partial(check_instance, given.seed, settings), given.instances, given.processes)
     print(table(done.counts, done.seconds))
-    for number, line in done.failed:
+    for number, line in done.wrong:
         print(f"instance {number}: {line}")
-    return int(bool(done.failed))
+    return int(bool(done.wrong))
 
 
 if __name__ == "__main__":

@@ -41,8 +41,6 @@ from optsched.instances.generate import generate
 from optsched.problems import PROBLEMS
 from optsched.routes import routes_of
 
-__all__ = ["main"]
-
 #: Instances of each problem that are hard for some route: the family, what differs from its defaults, parameters.
 HARD: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
     "lsap": [

@@ -37,8 +37,6 @@ from optsched.problems.locality_counts import locality
 from optsched.problems.schedules import Jobs
 from optsched.simulating import Levels, observed_schedule, simulate
 
-__all__ = ["Recorded", "drawn", "main", "recorded"]
-
 #: How tasks get their times.
 KNOWN = ("as recorded", "of the job", "of all")
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-__all__ = ["table"]
-
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]], text_columns: int = 1) -> str:
     r"""A Markdown table; all columns but the first `text_columns` are numbers and stand to the right.

@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Clock", "again", "peak_mb"]
-
 #: A way is run again until this much processor time is spent, or so many rounds; at least twice where it is short.
 ENOUGH, MOST, SHORT = 1.0, 5, 10.0
 

@@ -25,8 +25,6 @@ from optsched.instances.generate import generate
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TabledProblem
 from optsched.solvers.compiled import SWITCH, compiles
 
-__all__ = ["certified", "measured", "prepared"]
-
 #: What a table of costs may hold, for other tools to read it.
 _MOST_CELLS = 2**26
 

@@ -32,8 +32,6 @@ import numpy as np
 
 from comparing.clock import MOST, Clock, again
 
-__all__ = ["PEERS", "Peer", "installed", "measured"]
-
 Arrays = Mapping[str, Any]
 
 

@@ -9,8 +9,6 @@ from itertools import groupby
 from comparing.running import Comparison
 from comparing.tables import cpu
 
-__all__ = ["write_plot"]
-
 _MARKERS = "sDv^<>pPXhd*"
 
 

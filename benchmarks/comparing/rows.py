@@ -14,8 +14,6 @@ from optsched.core.registry import SHIPPED
 from optsched.instances.files import from_document
 from optsched.instances.generate import generate
 
-__all__ = ["HEURISTICS", "ROWS", "SETTINGS", "Row", "made", "rows"]
-
 #: Which rows are run: `tiny` are those of the contract suite, in which every placement can be tried.
 SETTINGS = ("tiny", "small", "anchors", "large")
 

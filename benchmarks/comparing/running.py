@@ -16,8 +16,6 @@ from comparing.peers import PEERS
 from comparing.rows import Row
 from optsched.processes import Limits, run
 
-__all__ = ["Comparison", "Tools", "compared", "disagreements", "started"]
-
 #: A way that took so many times the default's processor time, and so many seconds, is left out at larger sizes.
 HOPELESS, SECONDS = 20, 5.0
 

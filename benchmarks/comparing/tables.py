@@ -11,8 +11,6 @@ from study_tables import table
 from comparing.peers import PEERS
 from comparing.running import Comparison, Result
 
-__all__ = ["cpu", "exponent", "growth_table", "shipped_table", "standing_table", "ways_table"]
-
 #: The default is a bad choice where it takes more than so many times as long as another way that is shipped; below so
 #: many seconds a ratio says nothing.
 MOST_TIMES = 1.5

@@ -178,4 +178,4 @@ def test_loops_are_looked_at(study: ModuleType, monkeypatch: pytest.MonkeyPatch)
 def test_whatever_is_raised_is_reported(study: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that an error of a route is a line, and not the end."""
     monkeypatch.setattr(study, "solve", lambda *_, **named: raising(ZeroDivisionError("of nothing"))(None))
-    assert study.block(0, 0, 1)["failed"] == [[0, "lsap: ZeroDivisionError: of nothing"]]
+    assert study.check_instance(0, (), 0, Counter()) == ["lsap: ZeroDivisionError: of nothing"]
