@@ -106,8 +106,8 @@ _COMMANDS = {
     "describe": "documents:describe",
     "generate": "documents:generate",
     "import": "documents:import_",
-    "claims": "judging:claims",
-    "figure": "reproducing:figure",
+    "claims": "papers:claims",
+    "figure": "papers:figure",
     "list": "listing:list_",
     "docs": "listing:docs",
     "self-test": "listing:self_test",
@@ -121,11 +121,10 @@ class _CommandLine(arguments.Commands):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(_COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _COMMANDS and cmd_name not in self.commands:
-            module, _, name = _COMMANDS[cmd_name].partition(":")
-            self.add_command(getattr(import_module(f"optsched.cli.{module}"), name))
-        return super().get_command(ctx, cmd_name)
+    def made(self, name: str) -> click.Command:
+        module, _, attribute = _COMMANDS[name].partition(":")
+        command: click.Command = getattr(import_module(f"optsched.cli.{module}"), attribute)
+        return command
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -143,19 +142,17 @@ class _CommandLine(arguments.Commands):
 
     def main(self, args: Sequence[str] | None = None, *others: Any, **extra: Any) -> NoReturn:
         extra["standalone_mode"] = False
-        _open_streams()
+        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+            if getattr(sys, name) is None:  # the parent process has closed it
+                setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - it stays open
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode shows names all the same
         with warnings.catch_warnings(), ended_like_interrupts() as ended:
             warnings.simplefilter("always")
             warnings.showwarning = _Warnings()
-            sys.exit(self._unless_ended(ended, args, *others, **extra))
-
-    def _unless_ended(self, ended: Ended, *args: Any, **extra: Any) -> int:
-        """The exit code of the command, or that of the signal that ended it."""
-        code = self._exit_code(ended, *args, **extra)
-        return code if ended.by is None or code != ExitCode.INTERRUPTED else 128 + ended.by
+            code = self._exit_code(ended, args, *others, **extra)
+            sys.exit(code if ended.by is None or code != ExitCode.INTERRUPTED else 128 + ended.by)
 
     def _exit_code(self, ended: Ended, *args: Any, **extra: Any) -> int:
         """Run the command and tell what went wrong, one line a fault."""
@@ -195,13 +192,6 @@ class _CommandLine(arguments.Commands):
             traceback.print_exc()
             return _tell(ExitCode.BUG, f"bug: {type(error).__name__}: {error}; please report it with what is above")
         return code if isinstance(code, int) else 0
-
-
-def _open_streams() -> None:
-    """Open the null device for streams that the parent process has closed: in Python they are None."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - it stays open
 
 
 def _drop_stdout() -> None:

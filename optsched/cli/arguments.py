@@ -170,27 +170,31 @@ class Seconds(click.FloatRange):
 
 
 class Commands(click.Group):
-    """A group of commands that names the nearest one where there is none of a name; its help cuts no sentence."""
+    """A group of commands that are made when they are asked for; where there is none of a name it names the nearest.
 
-    #: What the help calls them.
-    title = "Commands"
+    Its help cuts no sentence.
+    """
+
+    #: What the help calls them, and messages one of them.
+    title, noun = "Commands", "command"
+
+    def made(self, name: str) -> click.Command:
+        """The command of a name that `list_commands` has."""
+        raise NotImplementedError
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        command = super().get_command(ctx, cmd_name)
-        if command is None:
-            self.unknown(ctx, cmd_name, self.list_commands(ctx))
-        return command
+        known = self.list_commands(ctx)
+        if cmd_name in known:
+            return self.made(cmd_name)
+        if not ctx.resilient_parsing:  # otherwise only completions are wanted
+            raise click.UsageError(f'there is no {self.noun} "{cmd_name}"; {nearest(cmd_name, known)}', ctx)
+        return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         rows = [(name, command.get_short_help_str(sys.maxsize)) for name, command in commands if command is not None]
         with formatter.section(self.title):
             formatter.write_dl(rows)
-
-    def unknown(self, ctx: click.Context, name: str, known: Sequence[str], what: str = "command") -> None:
-        """Tell that there is no command of a name, unless only completions are wanted."""
-        if not ctx.resilient_parsing:
-            raise click.UsageError(f'there is no {what} "{name}"; {nearest(name, known)}', ctx)
 
 
 def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:

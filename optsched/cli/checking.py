@@ -18,7 +18,6 @@ from optsched.core.resources import code_version
 
 if TYPE_CHECKING:
     from optsched.cli.output import Write
-    from optsched.measuring.mining import Find
     from optsched.measuring.printing import Fitted
     from optsched.measuring.records import Run
     from optsched.measuring.studies.check_reports import Result
@@ -304,17 +303,12 @@ def mine(
             arguments.emit_json({"version": code_version(), "found": False})
         arguments.note(f"no instance on which {what} in the budget; give a larger one, or another --seed")
         ctx.exit(ExitCode.NO_SOLUTION)
-    _tell_find(found, form, folder, name)
+    if form == "json":
+        arguments.emit_json({"version": code_version(), **found.to_dict()})
+    else:
+        arguments.emit(found.words())
+    if folder is not None:
+        for path in found.save(folder, name):
+            arguments.note(f"written: {path}")
     if found.interrupted:
         raise KeyboardInterrupt
-
-
-def _tell_find(find: Find, form: str, folder: str | None, name: str | None) -> None:
-    """Put out what was found, and keep it where that is asked for."""
-    if form == "json":
-        arguments.emit_json({"version": code_version(), **find.to_dict()})
-    else:
-        arguments.emit(find.words())
-    if folder is not None:
-        for path in find.save(folder, name):
-            arguments.note(f"written: {path}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments
+from optsched.core.brief import cited
 from optsched.core.errors import Fault, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -50,14 +51,11 @@ def describe(instance: str, form: str) -> None:
     for problem, given in known.get("parameters", {}).items():
         rows += [(f"parameter {problem}.{name}", str(setting)) for name, setting in given.items()]
     for entry in known["problems"]:
-        rows.append((f"problem {entry['name']}", "applies" if entry["applies"] else _missing(entry)))
+        shown = entry["missing"][:SHOWN_IN_TABLE]
+        more = entry["missing_count"] - len(shown)
+        missing = "; ".join(shown) + (f"; and {more} more" if more else "")
+        rows.append((f"problem {entry['name']}", "applies" if entry["applies"] else missing))
     arguments.emit_table(Table(("", "value"), [row for row in rows if row[1]]))
-
-
-def _missing(entry: dict[str, Any]) -> str:
-    shown = entry["missing"][:SHOWN_IN_TABLE]
-    more = entry["missing_count"] - len(shown)
-    return "; ".join(shown) + (f"; and {more} more" if more else "")
 
 
 def _sizes(loaded: Instance | FlowNetwork) -> dict[str, int]:
@@ -110,7 +108,7 @@ def _problems(loaded: Instance | FlowNetwork) -> Iterator[dict[str, Any]]:
 class _Families(arguments.Commands):
     """A group with a command for each family, made when it is asked for; the family's parameters are its options."""
 
-    title = "Families"
+    title, noun = "Families", "family"
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and args[0].startswith("-"):  # options may also stand before the family
@@ -123,34 +121,27 @@ class _Families(arguments.Commands):
 
         return list(FAMILIES)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        from optsched.core.brief import cited
+    def made(self, name: str) -> click.Command:
         from optsched.instances.generate import FAMILIES
 
-        if cmd_name not in FAMILIES:
-            self.unknown(ctx, cmd_name, list(FAMILIES), "family")
-            return None
-        family = FAMILIES[cmd_name]
-        helps = {name: f"{cited(known.doc)} ({_default(known.default)})" for name, known in family.parameters.items()}
+        family = FAMILIES[name]
+        helps = {key: f"{cited(known.doc)} ({_default(known.default)})" for key, known in family.parameters.items()}
         helps |= {"seed": "The same seed gives the same instance. (0)", "output": _OUTPUT}
-        options = [
-            click.Option([f"--{name.replace('_', '-')}"], help=text, multiple=True, type=_FORMS.get(name))
-            for name, text in helps.items()
-        ]
+        kinds = {"output": arguments.FILE}  # all others are plain texts
         return click.Command(
-            cmd_name,
+            name,
             {"token_normalize_func": lambda token: token.replace("_", "-")},
-            params=list(options),
-            callback=partial(_generate, cmd_name),
+            params=[
+                click.Option([f"--{key.replace('_', '-')}"], help=text, multiple=True, type=kinds.get(key))
+                for key, text in helps.items()
+            ],
+            callback=partial(_generate, name),
             help=cited(f"{family.description} {family.paper}").strip(),
         )
 
 
 #: The help of `--output` of `generate` and `import`.
 _OUTPUT = "A .json, .json.gz or .npz file; by default JSON goes to stdout."
-
-#: The options of `generate` that are no plain texts.
-_FORMS = {"output": arguments.FILE}
 
 
 def _default(default: Any) -> str:
@@ -200,32 +191,25 @@ class _Importers(arguments.Commands):
 
         return sorted(IMPORTERS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def made(self, name: str) -> click.Command:
         from optsched.instances.importers import IMPORTERS
 
-        if cmd_name in IMPORTERS:
-            return _command(IMPORTERS[cmd_name])
-        self.unknown(ctx, cmd_name, list(IMPORTERS))
-        return None
+        importer = IMPORTERS[name]
+        parameters: list[click.Parameter] = [
+            click.Argument(["file"], type=arguments.FILE),
+            *map(_option, importer.options),
+            click.Option(["--name"], metavar="TEXT", help="Name of the instance; by default after the file."),
+            click.Option(["--output"], help=_OUTPUT, type=arguments.FILE),
+        ]
+        if importer.splits:
+            text = "Write each job as DIR/<name>.json instead."
+            parameters.append(click.Option(["--split-jobs", "folder"], metavar="DIR", help=text, type=arguments.FOLDER))
+        return click.Command(name, params=parameters, callback=partial(_import, importer), help=importer.title)
 
 
 @click.group("import", cls=_Importers)
 def import_() -> None:
     """Make instances of what other tools recorded."""
-
-
-def _command(importer: Importer) -> click.Command:
-    """The command of an importer."""
-    parameters: list[click.Parameter] = [
-        click.Argument(["file"], type=arguments.FILE),
-        *map(_option, importer.options),
-    ]
-    parameters.append(click.Option(["--name"], metavar="TEXT", help="Name of the instance; by default after the file."))
-    parameters.append(click.Option(["--output"], help=_OUTPUT, type=arguments.FILE))
-    if importer.splits:
-        text = "Write each job as DIR/<name>.json instead."
-        parameters.append(click.Option(["--split-jobs", "folder"], metavar="DIR", help=text, type=arguments.FOLDER))
-    return click.Command(importer.name, params=parameters, callback=partial(_import, importer), help=importer.title)
 
 
 def _option(option: Option) -> click.Option:
@@ -258,9 +242,8 @@ def _import(importer: Importer, /, file: str, output: str | None, folder: str | 
         options["split"] = folder is not None
     with _read_by(importer, file, options):
         imported = importer.read(file, **options)
-    made = [
-        from_document(document, f"{file}: {document.get('name', importer.name)}") for document in imported.documents
-    ]
+    name = importer.name
+    made = [from_document(document, f"{file}: {document.get('name', name)}") for document in imported.documents]
     if folder is None:
         _emit(made[0], output)
     else:
@@ -288,7 +271,11 @@ def _save_all(made: Sequence[Instance | FlowNetwork], folder: str) -> None:
     """Each as a file of a folder; if writing breaks off, a message says how many files there are."""
     from optsched.instances.files import save
 
-    _make_folder(folder)
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError([Fault("", f"is no folder to write to: {reason}")], folder) from None
     written = 0
     try:
         for instance in made:
@@ -297,11 +284,3 @@ def _save_all(made: Sequence[Instance | FlowNetwork], folder: str) -> None:
     except (KeyboardInterrupt, InputError):
         arguments.note(f"{written} of {len(made)} jobs are written to {folder}", "warning")
         raise
-
-
-def _make_folder(path: str) -> None:
-    try:
-        Path(path).mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError([Fault("", f"is no folder to write to: {reason}")], path) from None

@@ -144,14 +144,12 @@ def words(explained: Explanation | ScheduleExplanation, most: int, file: bool = 
     """The explanation in sentences, folded to the width of a terminal."""
     from optsched.measuring.printing import folded, page_width
 
-    width = page_width(file)
-    return "".join(folded(printable(line), width, _indent(line)) for line in explained.sentences(most))
-
-
-def _indent(line: str) -> str:
-    """The indent of a folded line: past the number or dash of an entry."""
-    text = line.lstrip()
-    return " " * (len(line) - len(text.split(None, 1)[-1])) if line != text else ""
+    width, parts = page_width(file), []
+    for line in explained.sentences(most):
+        text = line.lstrip()
+        indent = " " * (len(line) - len(text.split(None, 1)[-1])) if line != text else ""  # past an entry's number
+        parts.append(folded(printable(line), width, indent))
+    return "".join(parts)
 
 
 def _jobs_table(explanation: ScheduleExplanation) -> Table:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments
+from optsched.core.brief import counted
 from optsched.core.errors import ExitCode, HeuristicFailed, UsageError
 
 if TYPE_CHECKING:
@@ -206,11 +207,14 @@ def _decided(
 def _records(form: str, write: Write, work: Sequence[Work], notes: Notes, placements: bool, explain: bool) -> Records:
     """Records of the gaps, each with what was said of its problem."""
     from optsched.cli.output import gap_records
+    from optsched.measuring.explaining import explained
 
     def record(entry: Run) -> dict[str, Any]:
-        problem = entry.report.problem
-        fields = entry.report.record(placements) | {"notes": notes.recorded(problem.instance.name, problem.name)}
-        return {**fields, "explanation": _explanation(entry.report)} if explain else fields
+        report, problem = entry.report, entry.report.problem
+        fields = report.record(placements) | {"notes": notes.recorded(problem.instance.name, problem.name)}
+        if explain:  # a placement by its moves, a schedule by what it waited for
+            fields["explanation"] = None if report.objective is None else explained(report).to_dict(MOST)
+        return fields
 
     entries = (choice.entry for part in work for choice in part.choices)
     posed_on = (part.problem for part in work)
@@ -253,13 +257,6 @@ def look_at(work: Sequence[Work], chosen: bool, notes: Notes) -> None:
             words = f"observed is not run in {{}}: {tasks - recorded} of {tasks} tasks have no record of where they ran"
             notes.add("observed", problem.instance, words, problem.name)
         notes.of_labels(problem.instance)
-
-
-def _explanation(report: GapReport) -> dict[str, Any] | None:
-    """What a gap is made of: moves, or of a schedule what it waited for."""
-    from optsched.measuring.explaining import explained
-
-    return None if report.objective is None else explained(report).to_dict(MOST)
 
 
 class _Explained:
@@ -322,8 +319,6 @@ def _failures(reports: Sequence[GapReport], max_gap: Fraction | float | None) ->
     The line has its seeds, or the seed of the largest gap. A run that was out of time failed only where a gap was asked
     for.
     """
-    from optsched.core.brief import counted
-
     seeds: dict[tuple[str, str], list[int]] = {}
     over: dict[tuple[str, ...], list[tuple[float, int, str]]] = {}
     for report in reports:
@@ -339,19 +334,15 @@ def _failures(reports: Sequence[GapReport], max_gap: Fraction | float | None) ->
                 relative = (report.deciding or (0, None))[1]
                 size = math.inf if relative is None else float(relative)
                 over.setdefault(of, []).append((size, -report.seed, str(error)))
-    lines = [_with_seeds(who, line, own) for (who, line), own in seeds.items()]
+    lines = [
+        f"{who}: {line} ({len(own)} seeds)" if len(own) > 1 else f"{who}, seed {own[0]}: {line}"
+        for (who, line), own in seeds.items()
+    ]
     for found in over.values():
         _, seed, line = max(found)
         more = f" and {counted(len(found) - 1, 'more seed')}" if len(found) > 1 else ""
         lines.append(f"{line} (seed {-seed}{more})")
     return lines
-
-
-def _with_seeds(who: str, line: str, seeds: Sequence[int]) -> str:
-    """A line on runs with these seeds, `who` in front of it if that is anything."""
-    if len(seeds) > 1:
-        return f"{who}{': ' * bool(who)}{line} ({len(seeds)} seeds)"
-    return f"{who}, seed {seeds[0]}: {line}" if who else f"{line} (seed {seeds[0]})"
 
 
 # Every heuristic judged by every problem ---------------------------------------------------------------------------

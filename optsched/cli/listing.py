@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments
-from optsched.core.errors import ExitCode, UsageError, nearest
+from optsched.core.brief import cited
+from optsched.core.errors import ExitCode, UsageError, nearest, printable
+from optsched.core.resources import folder
 
 if TYPE_CHECKING:
     from optsched.certificates import Finding
-    from optsched.core.results import Value
-    from optsched.problems import AnyProblem
 
 #: The packages that `versions` lists, if installed.
 PACKAGES = (
@@ -53,11 +53,14 @@ def _heuristics() -> list[dict[str, Any]]:
 
 def _models() -> list[dict[str, Any]]:
     from optsched.core.registry import record
-    from optsched.core.resources import folder
     from optsched.models import module, names
     from optsched.problems import PROBLEMS
 
-    cards, modelled = folder("models"), names()
+    modelled = names()
+    files: dict[str | None, list[str]] = {}
+    for path in sorted(folder("models").iterdir()):  # cards and examples: of the longest name that one begins with
+        owners = [name for name in modelled if path.name.startswith((f"{name}.", f"{name}-"))]
+        files.setdefault(max(owners, key=len, default=None), []).append(path.name)
     return [
         {
             "name": name,
@@ -66,16 +69,10 @@ def _models() -> list[dict[str, Any]]:
             "literal": "PuLP",
             "module": module(name).__name__,
             "limit": None if (limit := record(name).limit) is None else limit.meaning,
-            "files": sorted(path.name for path in cards.iterdir() if _belongs(path.name, name, modelled)),
+            "files": files.get(name, []),
         }
         for name in modelled
     ]
-
-
-def _belongs(file: str, name: str, names: tuple[str, ...]) -> bool:
-    """Whether a file of the folder is a model's card or example: of the names that it begins with, that is longest."""
-    owners = [entry for entry in names if file.startswith((f"{entry}.", f"{entry}-"))]
-    return max(owners, key=len, default=None) == name
 
 
 def _instances() -> list[dict[str, Any]]:
@@ -143,8 +140,6 @@ def list_(what: str, name: str | None, form: str) -> None:
 
     With a NAME, everything known about that one: parameters with their defaults, papers, required fields.
     """
-    from optsched.core.brief import cited
-
     find, key = LISTS[what]
     found = find()
     if name is not None:
@@ -157,7 +152,6 @@ def list_(what: str, name: str | None, form: str) -> None:
             [{**entry, "cited": cited(entry["paper"])} if "paper" in entry else entry for entry in found]
         )
         return
-    from optsched.core.errors import printable
     from optsched.measuring.printing import Table, page_width
 
     if name is not None:
@@ -174,15 +168,18 @@ def _all_of(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for field, content in entry.items():
         if isinstance(content, Mapping):
             yield field, "" if content else "-"
-            yield from ((f"  {name}", _details(value)) for name, value in content.items())
+            for name, value in content.items():
+                if isinstance(value, Mapping):  # of a parameter its default, what it is; of an optimum value and proof
+                    keys = ("default", "value", "doc", "range", "certificate")
+                    yield f"  {name}", "; ".join(_cell(value[key]) for key in keys if key in value)
+                else:
+                    yield f"  {name}", _cell(value)
         else:
             yield field, _read(field, content)
 
 
 def _read(column: str, content: Any) -> str:
     """A cell as people read it: papers by authors and year where it is prose or a list of tags."""
-    from optsched.core.brief import cited
-
     if column == "tags":
         return ", ".join(map(cited, content))
     return cited(_cell(content)) if column in _PROSE else _cell(content)
@@ -195,14 +192,6 @@ def _cell(content: Any) -> str:
             f"{entry['name']} ({entry['sense']})" if isinstance(entry, Mapping) else _plain(entry) for entry in content
         )
     return "-" if content is None else _plain(content)
-
-
-def _details(entry: Any) -> str:
-    """The details of a parameter (its default, what it is) or of an optimum (its value, how it is proved)."""
-    if not isinstance(entry, Mapping):
-        return _cell(entry)
-    parts = [_cell(entry[key]) for key in ("default", "value", "doc", "range", "certificate") if key in entry]
-    return "; ".join(parts)
 
 
 def _plain(content: Any) -> str:
@@ -235,11 +224,12 @@ def checks() -> Iterator[Finding]:
 
     It is small enough for every installation; the tests of the package go far beyond.
     """
-    from optsched.certificates import Finding
+    from optsched.certificates import Finding, certify
     from optsched.core.registry import records
     from optsched.instances.files import load
     from optsched.instances.library import library
     from optsched.problems import problem
+    from optsched.routes import solve
     from optsched.solvers.highs import SMALL_MODELS, wrong_answers
 
     wrong = wrong_answers()
@@ -253,19 +243,13 @@ def checks() -> Iterator[Finding]:
                     f'the record of the problem "{name}" ({entry.problem}) names {entry.known.instance!r} in its '
                     "known, an instance without an optimum in the library; mend or uninstall the package that brings it"
                 )
-            yield from _by_routes(problem(name, load(listed.path)), listed.optima[name].value, entry.known.routes)
-
-
-def _by_routes(posed: AnyProblem, known: Value, routes: tuple[str, ...]) -> Iterator[Finding]:
-    """Whether each route finds the known optimum, with a certificate that holds."""
-    from optsched.certificates import Finding, certify
-    from optsched.routes import solve
-
-    for route in routes:
-        solution = solve(posed, route=route)
-        holds = solution.optimal and solution.objective == known and certify(posed, solution).valid
-        objective = ", ".join(map(str, solution.objective or ("none",)))
-        yield Finding(f"{posed.name} by {route}", holds, f"optimum {', '.join(map(str, known))}, found {objective}")
+            posed, known = problem(name, load(listed.path)), listed.optima[name].value
+            for route in entry.known.routes:
+                solution = solve(posed, route=route)
+                holds = solution.optimal and solution.objective == known and certify(posed, solution).valid
+                objective = ", ".join(map(str, solution.objective or ("none",)))
+                found = f"optimum {', '.join(map(str, known))}, found {objective}"
+                yield Finding(f"{name} by {route}", holds, found)
 
 
 @click.command()
@@ -297,8 +281,6 @@ def pages() -> dict[str, Path]:
     >>> pages()["how-to/explain"].name
     'explain.md'
     """
-    from optsched.core.resources import folder
-
     root = folder("docs")
     files = {path.relative_to(root).with_suffix("").as_posix(): path for path in sorted(root.rglob("*.md"))}
     return {name: path for name, path in files.items() if not _OF_THE_SITE.search(path.read_text(encoding="utf-8"))}

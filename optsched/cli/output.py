@@ -250,12 +250,8 @@ class Notes:
         what = f"{KINDS[problem.kinds[0]]}s" if len(problem.kinds) == 1 else "tasks"
         count = len(problem.tasks)
         if not count:
-            self.add(
-                "nothing",
-                instance,
-                f"{{}}: no {what.removesuffix('s')} is pending: there is nothing to place",
-                name,
-            )
+            words = f"{{}}: no {what.removesuffix('s')} is pending: there is nothing to place"
+            self.add("nothing", instance, words, name)
             return
         if problem.offered and problem.due < count:
             self.add("waits", instance, f"{{}}: {count - problem.due} of {count} {what} wait: no slot is idle", name)
@@ -263,12 +259,8 @@ class Notes:
             maps = instance.workload.kind[problem.tasks] == MAP
             bare = int(np.count_nonzero(maps & (instance.workload.replicas.lengths[problem.tasks] == 0)))
             if bare:
-                self.add(
-                    "bare",
-                    instance,
-                    f"{{}}: {bare} of {int(maps.sum())} maps have no replica: no node is near their data",
-                    name,
-                )
+                words = f"{{}}: {bare} of {int(maps.sum())} maps have no replica: no node is near their data"
+                self.add("bare", instance, words, name)
         arrival = np.append(instance.workload.arrival, np.nan)[instance.workload.job[problem.tasks]]
         later = int(np.count_nonzero(arrival > instance.time))
         if later and problem.decided is not Schedule:  # over time no policy runs what has not arrived

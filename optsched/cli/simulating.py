@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments
-from optsched.core.errors import HeuristicFailed, UsageError
+from optsched.core.brief import counted
+from optsched.core.errors import HeuristicFailed, UsageError, nearest
 from optsched.core.resources import code_version
 
 if TYPE_CHECKING:
@@ -243,7 +244,6 @@ def _service(text: str | None) -> Any:
     """A service with its parameters; None: the policy's usual one."""
     from inspect import isabstract
 
-    from optsched.core.errors import nearest
     from optsched.heuristics.running.run import users_own
     from optsched.measuring.studies.choices import find_here, literal, parted
     from optsched.simulating import service_of
@@ -282,8 +282,6 @@ def _check_jobs(path: str | None) -> None:
 
 def _pictures_of(texts: Sequence[str]) -> list[tuple[str, str]]:
     """What is to be drawn where; UsageError for what cannot be, before anything is run."""
-    from optsched.core.errors import nearest
-
     found: list[tuple[str, str]] = []
     for text in texts:
         what, equals, path = text.partition("=")
@@ -621,8 +619,6 @@ def _several(results: Decompositions, output: str | None, form: str) -> str:
 
 
 def _mean_of(decomposition: Decomposition) -> str:
-    from optsched.core.brief import counted
-
     return f"{decomposition.problem.value_in_words}, mean of {counted(len(decomposition.runs), 'seed')}"
 
 

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments
+from optsched.core.brief import counted
 from optsched.core.errors import ExitCode, Fault, InputError, OutOfTime, UsageError, nearest
+from optsched.core.resources import code_version
 
 if TYPE_CHECKING:
-    from optsched.certificates import Finding, Verdict
+    from optsched.certificates import Verdict
     from optsched.core.instance import Instance
     from optsched.core.network import FlowNetwork
     from optsched.core.results import Certificate, Frontier, Solution, Value
@@ -132,11 +134,9 @@ def _record(problem: AnyProblem, solution: Solution) -> dict[str, Any]:
     from optsched.instances.claim_files import claim_document
 
     document = claim_document(solution, problem.instance)
-    exact = {"objective": solution.objective, "bound": solution.bound}
-    if len(problem.components) == 1:
-        document |= {name: None if values is None else values[0] for name, values in exact.items()}
-    else:
-        document |= {name: None if values is None else list(values) for name, values in exact.items()}
+    single = len(problem.components) == 1
+    for name, values in (("objective", solution.objective), ("bound", solution.bound)):
+        document[name] = None if values is None else values[0] if single else list(values)
     for entry, certificate in zip(document["certificates"], solution.certificates, strict=True):
         entry["claim"] = certificate.claim
     return document
@@ -153,7 +153,10 @@ def _solution_table(problem: AnyProblem, solution: Solution) -> Any:
     rows = [
         ("instance", problem.instance.name),
         ("problem", problem.name),
-        *((f"  {name}", _shown(given)) for name, given in problem.parameters.items()),
+        *(
+            (f"  {name}", ", ".join(map(str, given)) if isinstance(given, tuple | list) else str(given))
+            for name, given in problem.parameters.items()
+        ),
         ("termination", str(solution.termination) + (f" (limit {solution.limit})" if solution.limit else "")),
         ("objective", value(solution.objective)),
         ("bound", value(solution.bound)),
@@ -185,14 +188,8 @@ def _proof(certificate: Certificate | None) -> str:
     """The proof of a bound, with the size of a tree."""
     if certificate is None:
         return "no proof"
-    from optsched.core.brief import counted
-
     size = "" if certificate.cases is None else f", a tree of {counted(certificate.cases, 'case')}"
     return f"proof: {certificate.kind}{size}"
-
-
-def _shown(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
 @click.command()
@@ -258,7 +255,6 @@ def frontier(
         raise UsageError("--heuristic is drawn in the picture: name its file with --plot FILE")
     arguments.check_plot(plot)
     from optsched.cli.output import picturing, pose, replacing
-    from optsched.core.resources import code_version
     from optsched.core.results import Limit
     from optsched.instances.claim_files import claim_content
     from optsched.measuring.printing import Table, number, progress
@@ -370,8 +366,7 @@ def export(
 
     suffix = Path(target).suffix
     if suffix not in _PROGRAMS + _NETWORKS:
-        known = _PROGRAMS + _NETWORKS
-        raise UsageError(f"--to {target}: the name must end in {', '.join(known)}")
+        raise UsageError(f"--to {target}: the name must end in {', '.join(_PROGRAMS + _NETWORKS)}")
     loaded = arguments.load_any(instance)
     if problem_name is not None:
         problem = problem_class(problem_name)(loaded, **arguments.parameters_of([problem_name], params)[problem_name])
@@ -412,9 +407,7 @@ def _write_program(problem: AnyProblem, target: str, kind: str, limit: str | Non
     from optsched.routes.listing import refuse_beyond_memory
 
     module = models.module(problem.name)
-    options: dict[str, Any] = {}
-    if limit is not None:
-        options["limit"] = _limit(problem.name, limit)
+    options: dict[str, Any] = {} if limit is None else {"limit": _limit(problem.name, limit)}
     route = "pyomo" if kind == "compact" else "pulp"
     refuse_beyond_memory(problem, route, options.get("limit"), "export smaller instances")
     built = module.build_pyomo(problem, **options) if kind == "compact" else module.build_pulp(problem, **options)
@@ -548,18 +541,16 @@ def certify(
             }
         )
     else:
-        rows = [(mark_of(check), check.what, check.found + _size(check)) for check in verdict.checks]
+        rows = []
+        for check in verdict.checks:
+            tree = (
+                "" if check.cases is None else f", by a tree of {counted(check.cases, 'case')} in {check.seconds:.3f} s"
+            )
+            rows.append((mark_of(check), check.what, check.found + tree))
         rows += [("claim", "not proved", sentence) for sentence in verdict.unproved]
         rows.append(("", "verdict", _conclusion(verdict, accepted)))
         arguments.emit_table(Table(("", "check", "found"), rows))
     ctx.exit(0 if accepted else ExitCode.FAILED)
-
-
-def _size(check: Finding) -> str:
-    """How large a tree was checked, and in which time."""
-    from optsched.core.brief import counted
-
-    return "" if check.cases is None else f", by a tree of {counted(check.cases, 'case')} in {check.seconds:.3f} s"
 
 
 def _conclusion(verdict: Verdict, accepted: bool) -> str:

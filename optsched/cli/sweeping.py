@@ -16,6 +16,7 @@ import click
 from click.core import ParameterSource
 
 from optsched.cli import arguments
+from optsched.core.brief import counted
 from optsched.core.errors import Fault, HeuristicFailed, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -204,15 +205,12 @@ def _tell(plan: Plan, notes: Notes, chosen: bool) -> None:
 
 
 def _counts(agenda: Agenda) -> str:
-    from optsched.core.brief import counted
-
     optima = f", with {agenda.optima} {'optimum' if agenda.optima == 1 else 'optima'} to solve" if agenda.optima else ""
     return f"{counted(agenda.there + agenda.runs, 'run')}: {agenda.there} done, {agenda.runs} to compute{optima}"
 
 
 def _note_kept(agenda: Agenda, path: str, retry: str | None) -> None:
     """What is there of other code, and what had too little time, since more may be given now."""
-    from optsched.core.brief import counted
     from optsched.measuring.sweeping.store import of_other_code
 
     if agenda.stale:
@@ -305,8 +303,6 @@ def _put(agenda: Agenda, path: str, form: str, output: str | None) -> None:
 
 def _raise_failures(records: Sequence[Mapping[str, Any]]) -> None:
     """Note what had too little time, and raise HeuristicFailed where heuristics or solvers failed or crashed."""
-    from optsched.core.brief import counted
-
     late = sum(record["status"] == "out-of-time" for record in records)
     unsolved = sum(record["limit"] == "TIME" for record in records)
     if late or unsolved:
@@ -323,8 +319,6 @@ def _raise_failures(records: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _failure(what: str, status: str, runs: Sequence[Mapping[str, Any]]) -> str:
-    from optsched.core.brief import counted
-
     first = runs[0]
     where = f"{first['instance']}, {first['problem']}, seed {first['seed']}"
     why = f": {first['error'].splitlines()[0]}" if first["error"] else ""
@@ -337,7 +331,6 @@ _WORDS = {"solver": "a solver's word", "enumeration": "enumeration", "nothing": 
 
 def _check(path: str) -> None:
     """Check a store."""
-    from optsched.core.brief import counted
     from optsched.measuring.printing import progress
     from optsched.measuring.sweeping.store import check_store, of_other_code
 

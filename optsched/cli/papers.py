@@ -1,21 +1,26 @@
-"""`optsched claims`: what the papers claim, the verdict on each, and judging one again."""
+"""`optsched claims` and `figure`: what the papers claim, with the verdict on each, and their figures measured again."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from optsched.cli import arguments
-from optsched.core.errors import ExitCode, UsageError, printable
+from optsched.core.brief import counted
+from optsched.core.errors import ExitCode, OutOfTime, UsageError, printable
 
 if TYPE_CHECKING:
     from optsched.measuring.judging import Claim, Judgement
     from optsched.measuring.printing import Table
+    from optsched.measuring.reproducing import PaperFigure
+    from optsched.measuring.reproducing.results import Reproduction
 
 #: The head of the page that is printed from the records.
 _HEAD = """# Claims of the papers
@@ -62,6 +67,7 @@ def claims(
     """
     from optsched.measuring.judging import claim
     from optsched.measuring.judging import claims as find
+    from optsched.measuring.printing import folded, page_width
 
     named = [word for word in words if "/" in word]
     if named and (len(words) > 1 or paper or verdict):
@@ -75,20 +81,20 @@ def claims(
             raise UsageError("--keep is for --effort full, and writes JSON itself")
         ctx.exit(_keep([claim(named[0])] if named else find(paper, verdict, words), seeds, time_limit, Path(keep)))
     if not named:
-        _list(find(paper, verdict, words), form)
+        _list_claims(find(paper, verdict, words), form)
         return
     one = claim(named[0])
     done = one.judge(effort or "quick", seeds, time_limit) if judge else None
     if form == "json":
         arguments.emit_json(one.record() | ({} if done is None else {"judgement": done.record()}))
     else:
-        _show(_described(one) if done is None else _judged(one, done))
+        for name, text in _described(one) if done is None else _judged(one, done):
+            arguments.emit(folded(printable(f"{name}: {text}" if name else text), page_width(), "  "))
     ctx.exit(ExitCode.DONE if done is None or done.holds else ExitCode.FAILED)
 
 
 def _keep(claims: Sequence[Claim], seeds: int | None, time_limit: float | None, file: Path) -> ExitCode:
     """Judge claims in full and keep the judgements; what the command exits with."""
-    from optsched.core.brief import counted
     from optsched.measuring.judging import judged_in_full
     from optsched.measuring.printing import progress
 
@@ -109,7 +115,7 @@ def _keep(claims: Sequence[Claim], seeds: int | None, time_limit: float | None, 
     return code
 
 
-def _list(claims: Sequence[Claim], form: str) -> None:
+def _list_claims(claims: Sequence[Claim], form: str) -> None:
     from optsched.measuring.printing import folded, page_width
 
     if form == "json":
@@ -118,7 +124,7 @@ def _list(claims: Sequence[Claim], form: str) -> None:
     if not claims:
         raise UsageError("no claim fits; optsched claims lists all, with the words that occur in them")
     if form == "markdown":
-        arguments.emit("".join(_page(claims)))
+        arguments.emit("".join(_claims_page(claims)))
         return
     for one in claims:
         arguments.emit(folded(printable(f"{one.id} ({one.verdict}): {one.claim}"), page_width(), "  "))
@@ -140,7 +146,7 @@ def _counted(claims: Sequence[Claim]) -> Table:
     return Table(("paper", *VERDICTS, "claims"), rows)
 
 
-def _page(claims: Sequence[Claim]) -> Iterator[str]:
+def _claims_page(claims: Sequence[Claim]) -> Iterator[str]:
     """The page of the documentation: the claims of each paper by verdict."""
     from optsched.measuring.judging import VERDICTS
     from optsched.measuring.printing import escaped, folded, render
@@ -201,8 +207,130 @@ def _judged(one: Claim, done: Judgement) -> Iterator[tuple[str, str]]:
         yield "found" if finding.kept else "CHANGED", str(finding)
 
 
-def _show(lines: Iterator[tuple[str, str]]) -> None:
-    from optsched.measuring.printing import folded, page_width
+# Figures -----------------------------------------------------------------------------------------------------------
 
-    for name, text in lines:
-        arguments.emit(folded(printable(f"{name}: {text}" if name else text), page_width(), "  "))
+#: Seconds between tables of what is measured so far.
+_BETWEEN_TABLES = 10
+
+
+@click.command()
+@click.argument("words", nargs=-1, metavar="[ID | WORD...]")
+@click.option("--paper", metavar="PAPER", help="List only figures of this paper, such as guo-2012.")
+@click.option("--effort", type=click.Choice(["quick", "full"]), default="quick", help="Seconds, or what the paper has.")
+@click.option("--stored", is_flag=True, help="Show what is kept of the project's own measurement.")
+@click.option("--seeds", type=click.IntRange(1), metavar="N", help="Draws of each point, at any effort.")
+@click.option("--jobs", type=click.IntRange(1), default=1, metavar="N", help="Processes that work at once.")
+@arguments.option("--store", help="Keep each draw in this file (SQLite), and go on from it.")
+@click.option("--time-limit", type=arguments.Seconds(min_open=True), metavar="S", help="Seconds to measure in.")
+@arguments.option("--plot", help="Draw it, too: .svg, .png or .pdf (needs matplotlib), or .pgf for LaTeX's pgfplots.")
+@arguments.format_option("table", "markdown", "latex", "csv", "json")
+@arguments.output_option
+def figure(
+    words: Sequence[str],
+    paper: str | None,
+    effort: str,
+    stored: bool,
+    seeds: int | None,
+    jobs: int,
+    store: str | None,
+    time_limit: float | None,
+    plot: str | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """Measure a figure or a table of a paper again, with the optimum in it, or list the figures.
+
+    An ID has a slash (guo-2012/4a). Words select the figures in which all of them occur. Each number is the mean over
+    draws, with its 95 % interval; csv and json also have the median and both ends. While it is measured, the numbers so
+    far come to stderr. With a time limit, a table may lack points; the exit code is then 5.
+    """
+    from optsched.cli.output import picturing, replacing
+    from optsched.measuring.reproducing import figure as find
+    from optsched.measuring.reproducing import figures
+
+    named = [word for word in words if "/" in word]
+    if named and (len(words) > 1 or paper):
+        raise UsageError(f'"{named[0]}" is the id of one figure: give it alone, or select by other words')
+    if not named:
+        if plot or stored or seeds or store or time_limit:
+            raise UsageError("these options take the id of one figure; optsched figure lists them")
+        _list_figures(figures(paper, words), form, output)
+        return
+    if stored and (seeds or store or time_limit or jobs > 1):
+        raise UsageError("--stored shows what is kept: --seeds, --jobs, --store and --time-limit do not apply to it")
+    source = plot if plot and plot.lower().endswith(".pgf") else None
+    drawn = None if source else plot
+    arguments.check_plot(drawn, also=[".pgf"])
+    with picturing(drawn) as draw, nullcontext() if source is None else replacing(source) as text:
+        found = find(named[0])
+        shown = found.stored(effort) if stored else _measured(found, effort, seeds, jobs, store, time_limit)
+        draw("reproduced_picture", shown)
+        if text is not None:
+            from optsched.showing import reproduced_pgf
+
+            text.write(reproduced_pgf(shown).encode())
+        _show_figure(shown, form, output)
+    if not stored and (missing := shown.missing()):
+        raise OutOfTime(
+            f"{counted(len(missing), 'point')} without a draw: give more seconds, or go on with --store FILE"
+        )
+
+
+def _measured(
+    figure: PaperFigure, effort: str, seeds: int | None, jobs: int, store: str | None, time_limit: float | None
+) -> Reproduction:
+    from optsched.measuring.printing import progress
+
+    with progress(sys.stderr, (seeds or figure.draws_of(effort)) * len(figure.points(effort))) as step:
+        last = time.monotonic()
+
+        def so_far(shown: Reproduction) -> None:
+            nonlocal last
+            if time.monotonic() - last >= _BETWEEN_TABLES:
+                last = time.monotonic()
+                with step.aside():
+                    print(f"{_figure_page(shown)}\n", file=sys.stderr)
+
+        return figure.reproduce(
+            effort, seeds=seeds, jobs=jobs, store=store, time_limit=time_limit, notify=step, partial=so_far
+        )
+
+
+def _figure_page(shown: Reproduction) -> str:
+    from optsched.measuring.printing import folded, on_page, page_width
+
+    width = page_width()
+    return on_page(shown.table(), width) + "\n" + folded(printable(shown.caption()), width)
+
+
+def _show_figure(shown: Reproduction, form: str, output: str | None) -> None:
+    from optsched.measuring.printing import remarks, render, to_csv
+
+    if form == "json":
+        arguments.emit_json(shown.record(), output)
+    elif form == "csv":
+        arguments.emit(to_csv(shown.rows()), output)
+    elif form == "table":
+        arguments.emit(_figure_page(shown), output)
+    else:
+        arguments.emit(render(shown.table(), form=form) + remarks([shown.caption()], form), output)
+
+
+def _list_figures(figures: Sequence[PaperFigure], form: str, output: str | None) -> None:
+    from optsched.measuring.printing import Table, folded, page_width, render
+
+    if not figures:
+        raise UsageError("no figure fits; optsched figure lists all, with the words that occur in them")
+    if form == "json":
+        arguments.emit_json([one.record() for one in figures], output)
+    elif form == "table":
+        lines = (f"{one.id}: {one.title}" + (f" ({_instead(one)})" if _instead(one) else "") for one in figures)
+        arguments.emit("".join(folded(printable(line), page_width(), "  ") for line in lines), output)
+    else:
+        rows = [[one.id, one.place, one.title, _instead(one)] for one in figures]
+        arguments.emit(render(Table(("figure", "place", "shows", "instead"), rows), form=form), output)
+
+
+def _instead(one: PaperFigure) -> str:
+    """What shows a figure that is not measured, or why nothing does."""
+    return one.shown_by or one.left_out

@@ -1,22 +1,26 @@
-"""`optsched claims`: the list, one claim, and judging it again."""
+"""`optsched claims` and `figure`: the lists, one claim or figure, and judging or measuring it again."""
 
+import csv
+import io
 import json
 from pathlib import Path
 
 import pytest
-from command_line import answer, stderr, stdout
+from command_line import answer, run, stderr, stdout
 from msgspec.structs import replace
 
+from optsched.core.errors import OutOfTime
 from optsched.core.resources import code_version
 from optsched.measuring import judging
 from optsched.measuring.judging import Check, claim
 from optsched.measuring.judging.kept import digest, shipped
+from optsched.measuring.reproducing import cells
 
 ONE = claim("hsu-freeh/4.2-65-percent")
 WRONG = Check(says="85 / 125 == .65", judge="arithmetic")
 
 
-def test_list(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claims(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that each claim is there whole, within the terminal, and the counts below; JSON has all of each."""
     monkeypatch.setenv("COLUMNS", "80")
     lines = stdout("claims").splitlines()
@@ -94,3 +98,49 @@ def test_the_last_full_judgement_is_shown(monkeypatch: pytest.MonkeyPatch) -> No
     assert f"{text}{one.checks[0].says} came out otherwise\n" in stdout("claims", one.id)
     monkeypatch.setattr(judging, "claim", lambda name: replace(one, checks=(*one.checks, Check(says="1 < 2"))))
     assert "in full: not judged in full with its present checks\n" in stdout("claims", one.id)
+
+
+def test_figures() -> None:
+    """Tests the list in each form, and by words and paper."""
+    assert "guo-2012/4b: " in stdout("figure")
+    assert "guo-2012/4b" in [one["id"] for one in answer("figure")]
+    assert "Figure 4(b)" in stdout("figure", "--paper", "guo-2012", "replicas", "--format", "markdown")
+
+
+def test_measure(tmp_path: Path) -> None:
+    """Tests a table, CSV and JSON of the same numbers, and a picture."""
+    words = ["figure", "guo-2012/4b", "--seeds", "2", "--store", str(tmp_path / "draws.sqlite")]
+    svg, pgf = tmp_path / "b.svg", tmp_path / "b.pgf"
+    shown = stdout(*words, "--plot", str(svg))
+    assert shown.splitlines()[0].split()[:4] == ["replicas", "of", "a", "block"]
+    assert "means of 2 draws" in " ".join(shown.split())
+    assert svg.read_text().startswith("<?xml")
+    stdout(*words, "--plot", str(pgf))
+    assert "\\addlegendentry{optimum}" in pgf.read_text()
+    rows = list(csv.DictReader(io.StringIO(stdout(*words, "--format", "csv"))))
+    assert [float(row["mean"]) for row in rows] == [point["mean"] for point in answer(*words)["points"]]
+    assert "\\begin{tabular}" in stdout(*words, "--format", "latex")
+
+
+def test_partial_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Tests that numbers so far come to stderr, and that a table that lacks points ends in exit code 5."""
+    monkeypatch.setattr("optsched.cli.papers._BETWEEN_TABLES", 0)
+    done = run("figure", "guo-2012/4b", "--seeds", "3")
+    assert [f"means of {count} draws" in " ".join(done.stderr.split()) for count in (2, 3)] == [True, False]
+    measured = cells.numbers
+
+    def some_alone(cell: cells.Cell) -> cells.Numbers:
+        if "replicas=10" in cell.check.on[0]:
+            raise OutOfTime("the time limit was reached")
+        return measured(cell)
+
+    monkeypatch.setattr(cells, "numbers", some_alone)
+    done = run("figure", "guo-2012/4b", "--seeds", "3")
+    assert done.exit_code == 5
+    assert "2 points without a draw" in done.stderr
+    assert "Not measured in the time: 10, 19" in " ".join(done.stdout.split())
+
+
+def test_stored() -> None:
+    """Tests that what is kept is shown with its version."""
+    assert "by optsched 0.2" in " ".join(stdout("figure", "guo-2012/4b", "--stored").split())
