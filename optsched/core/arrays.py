@@ -115,12 +115,8 @@ def _read_only_mapping(entries: dict[Any, Any]) -> MappingProxyType[Any, Any]:
     return MappingProxyType(entries)
 
 
-def _reduced(mapping: MappingProxyType[Any, Any]) -> tuple[Any, ...]:
-    return _read_only_mapping, (dict(mapping),)
-
-
 # Nouns and results hold read-only mappings, which Python by itself neither pickles nor copies.
-copyreg.pickle(MappingProxyType, _reduced)
+copyreg.pickle(MappingProxyType, lambda mapping: (_read_only_mapping, (dict(mapping),)))
 
 
 class Part:
@@ -412,7 +408,7 @@ class Chosen(_Picked, Sequence[str]):
 
 
 def plain(value: Any) -> Any:
-    """The same made of what JSON has: dictionaries and lists in place of other mappings and sequences.
+    """The same made of what JSON has: dictionaries, lists and Python's numbers in place of others of their kind.
 
     >>> plain({"prices": ById.nonzero(np.array(["a", "b"]), np.array([0, 2]))})
     {'prices': {'b': 2}}
@@ -423,4 +419,6 @@ def plain(value: Any) -> Any:
         return value.names()
     if isinstance(value, Mapping):
         return {key: plain(entry) for key, entry in value.items()}
-    return [plain(entry) for entry in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    return value.item() if isinstance(value, np.generic) else value

@@ -7,6 +7,7 @@ exception: each such result is a `Solution`.
 
 from __future__ import annotations
 
+import copyreg
 import difflib
 import re
 from collections.abc import Iterable, Sequence
@@ -88,15 +89,7 @@ class OptschedError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as it is: what the class is called with may be something else than the lines that it keeps."""
-        return _restored, (type(self), self.args, self.__dict__)
-
-
-def _restored(kind: type[OptschedError], lines: tuple[Any, ...], kept: dict[str, Any]) -> OptschedError:
-    """An error that was pickled."""
-    error = kind.__new__(kind, *lines)
-    error.args = lines
-    error.__dict__.update(kept)
-    return error
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, slots=True)

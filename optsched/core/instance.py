@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optsched.core.arrays import LARGEST, Bools, Floats, Ints, Part, Ragged, Strings, Whole, joined
+from optsched.core.arrays import LARGEST, Bools, Floats, Ints, Part, Ragged, Strings, Whole, joined, plain
 from optsched.core.brief import brief, counted
 from optsched.core.errors import InputError, expect
 from optsched.core.instance_faults import column_faults, header_faults
@@ -124,7 +124,7 @@ class Instance(Whole):
         if faults:
             raise InputError(faults, self.name if isinstance(self.name, str) else "")
         object.__setattr__(self, "labels", MappingProxyType(dict(self.labels)))
-        parameters = {problem: MappingProxyType(_plain(values)) for problem, values in self.parameters.items()}
+        parameters = {problem: MappingProxyType(plain(values)) for problem, values in self.parameters.items()}
         object.__setattr__(self, "parameters", MappingProxyType(parameters))
 
     @classmethod
@@ -228,15 +228,6 @@ class Instance(Whole):
     def __repr__(self) -> str:
         sizes = f"{counted(len(self.workload), 'task')}, {counted(len(self.cluster), 'node')}"
         return brief(f"Instance {self.name}: {sizes}" if self.name else f"Instance: {sizes}")
-
-
-def _plain(value: Any) -> Any:
-    """A free-form value made of plain dicts, lists and scalars: what JSON can say, not shared."""
-    if isinstance(value, Mapping):
-        return {key: _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _canonical(value: Any) -> Any:

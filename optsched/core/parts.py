@@ -359,7 +359,8 @@ class Workload(Part):
         counts = {"tasks": tasks, "jobs": jobs, "groups": len(self.group_ids)}
         other = object.__new__(Workload)
         for name, metadata in _described(Workload).items():
-            object.__setattr__(other, name, _first(getattr(self, name), counts[metadata["table"]]))
+            values = _taken(getattr(self, name), slice(counts[metadata["table"]]))
+            object.__setattr__(other, name, _resources(values) if isinstance(values, dict) else values)
         rates = other.rate_in_by_type
         none = {"rate_in_by_type"} if rates is not None and np.isnan(rates).all() else set()
         for name in (*none, "shuffle", "pairs"):
@@ -459,24 +460,15 @@ class State(Part):
         return cls(**{**defaults, **given}, time=time).of(workload)
 
 
-def _taken(values: Any, rows: Ints) -> Any:
-    """The given rows of an attribute of any form."""
+def _taken(values: Any, rows: Ints | slice) -> Any:
+    """The given rows of an attribute of any form, or the first ones."""
     if values is None:
         return None
     if isinstance(values, Mapping):
         return {name: column[rows] for name, column in values.items()}
-    return values.take(rows) if isinstance(values, Ragged) else values[rows]
-
-
-def _first(values: Any, count: int) -> Any:
-    """The first rows of an attribute of any form."""
-    if values is None:
-        return None
-    if isinstance(values, Mapping):
-        return _resources({name: column[:count] for name, column in values.items()})
     if isinstance(values, Ragged):
-        return values.first(count)
-    return values[:count]
+        return values.first(rows.stop) if isinstance(rows, slice) else values.take(rows)
+    return values[rows]
 
 
 def _fill(part: Cluster | Workload, columns: Iterable[Column]) -> None:

@@ -50,8 +50,26 @@ def frozen_numbers(numbers: npt.ArrayLike, what: str) -> npt.NDArray[np.int64]:
     return frozen
 
 
+class _Rows:
+    """Base of decisions: as long as their first column; equal to another one of the kind if all columns are."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def _columns(self) -> list[npt.NDArray[np.int64]]:
+        return [getattr(self, name) for name in self.__slots__]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and all(map(np.array_equal, self._columns(), other._columns()))
+
+    def __hash__(self) -> int:
+        return hash(tuple(column.tobytes() for column in self._columns()))
+
+    def __len__(self) -> int:
+        return len(self._columns()[0])
+
+
 @dataclass(frozen=True, eq=False, slots=True)
-class Placement:
+class Placement(_Rows):
     """The index of the node that each task of an instance runs on, in file order, or `NONE` (-1): int64, shape
     (tasks,).
 
@@ -122,21 +140,12 @@ class Placement:
         changed[np.asarray(tasks, dtype=np.int64)] = nodes
         return Placement(changed)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Placement) and np.array_equal(self.nodes, other.nodes)
-
     def __repr__(self) -> str:
         return brief(f"Placement: {self.placed} of {counted(len(self), 'task')} placed")
 
-    def __hash__(self) -> int:
-        return hash(self.nodes.tobytes())
-
-    def __len__(self) -> int:
-        return len(self.nodes)
-
 
 @dataclass(frozen=True, eq=False, slots=True)
-class NetworkFlow:
+class NetworkFlow(_Rows):
     """The units that flow on each arc of a flow network, in its order: int64, shape (arcs,).
 
     They are copied and made read-only. Whether the flow keeps the bounds of the arcs and what enters the nodes is for a
@@ -168,17 +177,8 @@ class NetworkFlow:
             raise UsageError(f"the flow on {counted(len(self), 'arc')} is none on {network!r}")
         return self.units
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, NetworkFlow) and np.array_equal(self.units, other.units)
-
     def __repr__(self) -> str:
         return brief(f"NetworkFlow: units on {np.count_nonzero(self.units)} of {counted(len(self), 'arc')}")
-
-    def __hash__(self) -> int:
-        return hash(self.units.tobytes())
-
-    def __len__(self) -> int:
-        return len(self.units)
 
 
 def noun_of(of: Any) -> Any:
@@ -212,7 +212,7 @@ def seconds(units: int) -> int | Fraction:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Schedule:
+class Schedule(_Rows):
     """The node (index, or `NONE`: -1) and the start of each task of an instance, in file order; int64, shape (tasks,)
     each.
 
@@ -305,16 +305,5 @@ class Schedule:
         changed[0][rows], changed[1][rows] = nodes, starts
         return Schedule(*changed)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Schedule):
-            return False
-        return np.array_equal(self.nodes, other.nodes) and np.array_equal(self.starts, other.starts)
-
     def __repr__(self) -> str:
         return brief(f"Schedule: {self.placed} of {counted(len(self), 'task')} run")
-
-    def __hash__(self) -> int:
-        return hash((self.nodes.tobytes(), self.starts.tobytes()))
-
-    def __len__(self) -> int:
-        return len(self.nodes)
