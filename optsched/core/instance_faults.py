@@ -87,8 +87,8 @@ def free_form_faults(place: str, value: Any, kind: type = object, depth: int = 0
         yield Fault(place, f"{value!r} cannot be written as JSON; use numbers, texts, lists and objects")
 
 
-#: The columns of an instance, each with its values.
-_Held = list[tuple[Column, Any]]
+#: Forms of columns that have more or fewer than one entry a record.
+_OF_SEVERAL = ("numbers", "references", "resources", "levels")
 
 #: Fields of nodes that are names.
 _LABELS = ("rack", "datacenter", "type")
@@ -101,12 +101,20 @@ def column_faults(cluster: Cluster, workload: Workload, state: State) -> Iterato
     tables = {table: attrgetter(".".join(ids_in(table)))(parts) for table in ("nodes", "groups", "jobs", "tasks")}
     counts = {table: len(ids) for table, ids in tables.items()}
     counts |= {label: len(getattr(cluster, f"{label}_ids")) for label in _LABELS}
-    yield from _unknown_numbers(held)
+    for column, values in held:
+        if column.form == "number" and not math.isnan(column.default):
+            for row in np.flatnonzero(np.isnan(values)).tolist():
+                yield Fault(f"{column.table}[{row}].{column.field}", "is no number; where nothing is known it is 0")
     yield from _resource_faults(cluster, workload)
     misshapen = False
     for table, ids in tables.items():
         yield from id_faults(table, ids)
-        for name, column, values in _entries(table, held):
+        own = [(column, values) for column, values in held if column.table == table]
+        entries = [(column.field, column, values) for column, values in own if column.form not in _OF_SEVERAL]
+        for column, amounts in own:
+            if column.form == "resources":
+                entries += [(f"{column.field}.{name}", column, values) for name, values in amounts.items()]
+        for name, column, values in entries:
             if values.shape == ids.shape:
                 yield from _entry_faults(name, column, values, counts)
             else:
@@ -130,25 +138,6 @@ def column_faults(cluster: Cluster, workload: Workload, state: State) -> Iterato
     yield from _matrix_faults(cluster, workload)
     yield from _shuffle_faults(workload, state)
     yield from _link_faults(cluster.topology)
-
-
-def _entries(table: str, part: _Held) -> Iterator[tuple[str, Column, npt.NDArray[Any]]]:
-    """The columns of a table with an entry a record, those of resources last."""
-    own = [(column, values) for column, values in part if column.table == table]
-    for column, values in own:
-        if column.form not in ("numbers", "references", "resources", "levels"):
-            yield column.field, column, values
-    for column, values in own:
-        if column.form == "resources":
-            yield from ((f"{column.field}.{name}", column, amounts) for name, amounts in values.items())
-
-
-def _unknown_numbers(part: _Held) -> Iterator[Fault]:
-    """NaN where a number has a default, so that it cannot mean "not given"."""
-    for column, values in part:
-        if column.form == "number" and not math.isnan(column.default):
-            for row in np.flatnonzero(np.isnan(values)).tolist():
-                yield Fault(f"{column.table}[{row}].{column.field}", "is no number; where nothing is known it is 0")
 
 
 def _entry_faults(name: str, column: Column, values: npt.NDArray[Any], counts: Mapping[str, int]) -> Iterator[Fault]:

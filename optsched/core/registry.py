@@ -542,14 +542,14 @@ _FOR_ALL = ("optsched.routes.base", "optsched.searches.enumeration:judged")
 #: Shipped parts that serve every class whose `program` is of its own objective and constraints.
 _FOR_PROGRAMS = (_BY_PROGRAM["models"], _BY_PROGRAM["routes"], *_BY_PROGRAM["provers"].values())
 
-#: Shipped parts that know base classes, apart from the classes whose records name them: the bases, and what of these a
+#: Shipped parts that know base classes, apart from the classes whose records name them: the bases, and what of each a
 #: subclass may define anew beyond `left_open`. A network reads a table of costs; the enumeration asks `objective`.
-_FOR_BASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    **dict.fromkeys(
-        (_ASSIGNMENT["routes"], _ASSIGNMENT["provers"]["dual"], _ASSIGNMENT["network"]),
-        (("optsched.problems.assignment:TabledProblem",), ()),
-    ),
-    _ASSIGNMENT["enumeration"]: (
+_FOR_BASES: dict[str, dict[str, tuple[str, ...]]] = {
+    **{
+        part: {"optsched.problems.assignment:TabledProblem": ()}
+        for part in (_ASSIGNMENT["routes"], _ASSIGNMENT["provers"]["dual"], _ASSIGNMENT["network"])
+    },
+    _ASSIGNMENT["enumeration"]: dict.fromkeys(
         ("optsched.problems.assignment:LevelledProblem", "optsched.problems.assignment:TabledProblem"),
         ("cheap_bounds", "first_step", "objective", "own_costs"),
     ),
@@ -609,18 +609,13 @@ def _fault(record: Record) -> str | None:
 
 def _parts(record: Record) -> Iterator[tuple[str, str]]:
     """The parts that a record names apart from its class: the field, and what it says."""
-    functions = ("enumeration", "network", "infeasible", "unlimited", "slots", "runner")
-    for name in ("models", "routes", *functions):
+    for name in ("models", "routes", "enumeration", "network", "infeasible", "unlimited", "slots", "runner", "family"):
         if getattr(record, name) is not None:
             yield name, getattr(record, name)
     if record.frontier and record.routes is not None:
         yield "frontier", record.routes
-    if record.family is not None:
-        yield "family", record.family
-    for prover in record.provers.values():
-        yield "provers", prover
-    for rival in record.rivals:
-        yield "rivals", rival
+    yield from (("provers", prover) for prover in record.provers.values())
+    yield from (("rivals", rival) for rival in record.rivals)
 
 
 def _lacking(name: str, value: str) -> str | None:
@@ -694,13 +689,13 @@ _ANSWERING = ("by_route", "frontier", "bounds", "build_pyomo", "build_pulp")
 
 
 @cache
-def _knowing() -> Mapping[str, tuple[str, ...]]:
-    """The classes whose shipped records name a part, by the part."""
-    found: dict[str, list[str]] = {}
+def _knowing() -> Mapping[str, Mapping[str, tuple[str, ...] | None]]:
+    """The classes that a shipped part knows, by the part: those whose records name it (with None), and its bases."""
+    found: dict[str, dict[str, tuple[str, ...] | None]] = {}
     for entry in (*SHIPPED, *_UNLISTED):
         for _, part in _parts(entry):
-            found.setdefault(part, []).append(entry.problem)
-    return {part: tuple(dict.fromkeys(classes)) for part, classes in found.items()}
+            found.setdefault(part, {})[entry.problem] = None
+    return {part: {**classes, **_FOR_BASES.get(part, {})} for part, classes in found.items()}
 
 
 def _origins(value: str) -> set[str]:
@@ -726,11 +721,8 @@ def _stranger(kind: type[Any], part: str) -> str | None:
         changed = altered(kind, owner)
         taken = f"it takes the program of {owner.__name__}, and {kind.__name__} defines {changed} anew"
         return None if changed is None else f"{taken}; define program too"
-    known: list[tuple[str, tuple[str, ...] | None]] = [(path, None) for path in _knowing().get(part, ())]
-    bases, more = _FOR_BASES.get(part, ((), ()))
-    known += [(path, more) for path in bases]
-    wrong = None
-    for path, anew in known:
+    known, wrong = _knowing().get(part, {}), None
+    for path, anew in known.items():
         base = imported(path)
         if issubclass(kind, base):
             changed = altered(kind, base, () if anew is None else (*anew, *base.left_open))
@@ -738,7 +730,7 @@ def _stranger(kind: type[Any], part: str) -> str | None:
                 return None
             wrong = wrong or f"it knows {base.__name__}, and {kind.__name__} defines {changed} anew"
     if wrong is None:
-        classes = ", ".join(path.partition(":")[2] for path, _ in known) or "no problem"
+        classes = ", ".join(path.partition(":")[2] for path in known) or "no problem"
         wrong = f"it knows {classes}, and {kind.__name__} is no subclass"
     return f"{wrong}; name one of its own, or none"
 

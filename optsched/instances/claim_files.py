@@ -296,12 +296,7 @@ def _read_solution(document: _Solution, reading: Reading) -> Solution:
 
 def _decision(document: _Solution, reading: Reading) -> Decision | None:
     """The one decision of a file; None where it is null, or of another instance."""
-    readers: dict[str, Callable[[Any, str], Decision]] = {
-        "placement": reading.placement,
-        "schedule": reading.schedule,
-        "flow": reading.flow,
-    }
-    given = [noun for noun in readers if getattr(document, noun) is not UNSET]
+    given = [noun for noun in ("placement", "schedule", "flow") if getattr(document, noun) is not UNSET]
     if len(given) != 1:
         reading.fault("placement", "give exactly one of placement and schedule (an instance's) and flow (a network's)")
         return None
@@ -315,7 +310,8 @@ def _decision(document: _Solution, reading: Reading) -> Decision | None:
             of, has = "an instance", "a placement or a schedule"
         reading.fault(noun, f"the solution is of {of}: it has {has}")
         return None
-    return readers[noun](value, noun)
+    decision: Decision = getattr(reading, noun)(value, noun)
+    return decision
 
 
 class _Point(Struct, forbid_unknown_fields=True):

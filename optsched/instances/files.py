@@ -95,17 +95,13 @@ def load(
         if not source.endswith(SUFFIXES):
             path = _of_library(source)
             source = os.fspath(path)
-        return _loaded(Path(path), source)
-
-
-def _loaded(path: Path, source: str) -> Instance | FlowNetwork:
-    data = _bytes(path, source)
-    if _suffix(source) == ".npz":
+        data = _bytes(Path(path), source)
+        if _suffix(source) != ".npz":
+            return parse(data, source)
         try:
             return _from_archive(data)
         except InputError as error:
             raise error.with_source(source) from None
-    return parse(data, source)
 
 
 def _of_library(name: str) -> str | Path:

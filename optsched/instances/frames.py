@@ -164,7 +164,10 @@ def from_frames(
             expect(
                 frame, pd.DataFrame, f"from_frames takes {name} as a pandas frame", "pandas.DataFrame(...) makes one"
             )
-    frames = {name: _with_id(frame) if name in TABLES else frame for name, frame in given.items() if frame is not None}
+    frames = {name: frame for name, frame in given.items() if frame is not None}
+    for name, frame in frames.items():
+        if name in TABLES and frame.index.name == "id" and "id" not in frame.columns:
+            frames[name] = frame.reset_index()
     header = {**nodes.attrs.get(_HEADER, {}), **header}
     faults = [fault for name, frame in frames.items() for fault in _column_faults(name, frame)]
     for table, name in (("tasks", "replicas"), ("nodes", "running_rates")):
@@ -193,11 +196,6 @@ def from_frames(
         raise InputError(renamed, error.source) from None
     assert isinstance(instance, Instance)  # as the format says
     return instance
-
-
-def _with_id(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with its ids as a column."""
-    return frame.reset_index() if frame.index.name == "id" and "id" not in frame.columns else frame
 
 
 def _column_faults(name: str, frame: pd.DataFrame) -> Iterable[Fault]:
@@ -513,7 +511,9 @@ def _table(path: Path, name: str) -> pd.DataFrame:
     if len(frame.columns) == 1 and ";" in frame.columns[0]:
         raise InputError([Fault("", "its columns are separated by semicolons; write it with commas")], source)
     if "replicas" in frame.columns:
-        frame["replicas"] = frame["replicas"].map(_listed)
+        frame["replicas"] = [
+            ids.replace(";", " ").split() if isinstance(ids, str) else ids for ids in frame["replicas"]
+        ]
     return frame
 
 
@@ -525,8 +525,3 @@ def _number(entry: Any) -> Any:
         except ValueError:
             pass
     return entry
-
-
-def _listed(replicas: Any) -> Any:
-    """Ids that a text parts by spaces or semicolons, as a list."""
-    return replicas.replace(";", " ").split() if isinstance(replicas, str) else replicas

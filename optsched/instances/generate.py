@@ -88,12 +88,9 @@ def known_optimum(instance: Instance | FlowNetwork) -> dict[str, tuple[int | Fra
     """
     prefix = "optimum."
     return {
-        name.removeprefix(prefix): tuple(_component(part) for part in text.split(","))
+        name.removeprefix(prefix): tuple(
+            value.numerator if (value := Fraction(part)).denominator == 1 else value for part in text.split(",")
+        )
         for name, text in instance.labels.items()
         if name.startswith(prefix)
     }
-
-
-def _component(text: str) -> int | Fraction:
-    value = Fraction(text)
-    return value.numerator if value.denominator == 1 else value

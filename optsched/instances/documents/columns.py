@@ -134,7 +134,11 @@ class Reading:
         elif column.form == "rates":
             self._rates(name, entries)
         elif column.form == "levels":
-            arrays[name] = _levels(entries)
+            arrays[name] = np.full((len(entries), len(HOPS)), np.nan)
+            for row, times in enumerate(entries):
+                if times is not UNSET:  # in the rack, where that is left out, as beyond
+                    rack = times.off_rack if times.rack is UNSET else times.rack
+                    arrays[name][row] = times.node, rack, times.off_rack
         else:
             rows = [() if row is UNSET else row for row in entries]
             starts = np.append(0, np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows))))
@@ -266,15 +270,6 @@ def _numbers(values: list[Any], default: float, dtype: type) -> _Array:
     array: _Array = np.fromiter(values, dtype, len(values))
     array.setflags(write=False)
     return array
-
-
-def _levels(records: list[Any]) -> npt.NDArray[np.float64]:
-    """A row of times for each record; the one in the rack, where it is left out, is as the one beyond."""
-    values = np.full((len(records), len(HOPS)), np.nan)
-    for row, times in enumerate(records):
-        if times is not UNSET:
-            values[row] = times.node, times.off_rack if times.rack is UNSET else times.rack, times.off_rack
-    return values
 
 
 def _place(table: str, name: str) -> Callable[[int], str]:

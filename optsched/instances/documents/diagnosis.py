@@ -11,6 +11,7 @@ import re
 import types
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from fractions import Fraction
@@ -84,7 +85,7 @@ def decode(text: bytes, source: str = "") -> Any:
             text.decode("utf-8"),
             object_pairs_hook=json_object,
             parse_constant=_Odd,
-            parse_int=_integer,
+            parse_int=lambda digits: int(digits) if len(digits) <= _LONGEST_INTEGER else _Odd(digits),
             parse_float=_float,
         )
     except UnicodeDecodeError as error:
@@ -102,10 +103,6 @@ _PLAIN = frozenset((str, int, float, bool, type(None)))
 
 #: Integers of more characters are not read; a flow's total cost, up to 2^53 units at 2^53 on each arc, has fewer.
 _LONGEST_INTEGER = 60
-
-
-def _integer(text: str) -> int | _Odd:
-    return int(text) if len(text) <= _LONGEST_INTEGER else _Odd(text)
 
 
 def _float(text: str) -> float | _Odd:
@@ -163,17 +160,14 @@ class Diagnosis:
             if name is UNSET or "format" in value:
                 raise InputError(self.faults, source)
         kind: type[InstanceDocument] | type[NetworkDocument] = InstanceDocument if name == INSTANCE else NetworkDocument
-        return self._record(value, kind, "")  # type: ignore[no-any-return]
+        return self.record(value, kind)  # type: ignore[no-any-return]
 
     def record(self, value: Any, kind: type[Struct], place: str = "") -> Any:
-        """An object of another format, whose `kind` says what it may hold, with every faulty field left out.
+        """An object of a `kind`, which says what it may hold, with every faulty field left out.
 
-        Where the kind allows other fields (`forbid_unknown_fields`), they are ignored, and null is as if not given.
+        What is missing and needed is filled with something harmless. Where the kind allows other fields
+        (`forbid_unknown_fields`), they are ignored, and null is as if not given.
         """
-        return self._record(value, kind, place)
-
-    def _record(self, value: Any, kind: type[Struct], place: str) -> Any:
-        """A record; what is missing and needed is filled with something harmless."""
         fields = _fields(kind)
         found: dict[str, Any] = {}
         if not isinstance(value, Mapping):
@@ -211,16 +205,17 @@ class Diagnosis:
         """A value of a kind; UNSET where it is none, with the faults noted."""
         base, limits = _base(kind)
         if isinstance(base, type) and issubclass(base, Struct):
-            return self._record(value, base, place)
+            return self.record(value, base, place)
         origin, arms = get_origin(base), get_args(base)
         if origin in (Union, types.UnionType):
             objects = [arm for arm in arms if get_origin(arm) is dict]
-            others = [arm for arm in arms if get_origin(arm) is not dict and arm is not type(None)]
+            others = [arm for arm in arms if get_origin(arm) is not dict and arm not in (type(None), UnsetType)]
             if value is None and type(None) in arms:
                 return None
             if Fraction in arms:
                 return read_number(value, place, self.faults)
-            return self._value(value, (objects if objects and isinstance(value, Mapping) else others)[0], place)
+            preferred = [*objects, *others] if isinstance(value, Mapping) else [*others, *objects]
+            return self._value(value, preferred[0], place)
         if origin in (list, tuple):
             if not isinstance(value, list | tuple):
                 return self._refuse(place, kind, value)
@@ -288,17 +283,7 @@ class Diagnosis:
 @cache
 def _fields(kind: type[Struct]) -> dict[str, tuple[str, Any, bool]]:
     """For each key of a record: the attribute, the kind of its value, and whether it is required."""
-    return {
-        field.encode_name: (field.name, _without_unset(field.type), field.required)
-        for field in msgspec.structs.fields(kind)
-    }
-
-
-def _without_unset(kind: Any) -> Any:
-    if get_origin(kind) in (Union, types.UnionType):
-        arms = tuple(arm for arm in get_args(kind) if arm is not UnsetType)
-        return arms[0] if len(arms) == 1 else Union[arms]  # noqa: UP007 (built at run time)
-    return kind
+    return {field.encode_name: (field.name, field.type, field.required) for field in msgspec.structs.fields(kind)}
 
 
 def _base(kind: Any) -> tuple[Any, dict[str, Any]]:
@@ -350,8 +335,10 @@ def _explained(kind: Any, value: Any) -> str:
     if "gt" in limits:
         wanted += " above 0"
     hint = ""
-    if base in (float, int) and isinstance(value, str) and _is_number(value):
-        hint = "; write it without quotes"
+    if base in (float, int) and isinstance(value, str):
+        with suppress(ValueError):
+            float(value)
+            hint = "; write it without quotes"
     return f"expected {wanted}, got {shown(value)}{hint}"
 
 
@@ -360,14 +347,6 @@ def _choices(base: Any) -> tuple[str, ...]:
     if isinstance(base, type) and issubclass(base, Enum):
         return tuple(member.value for member in base)
     return get_args(base) if get_origin(base) is Literal else ()
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def shown(value: Any) -> str:
