@@ -19,7 +19,6 @@ import pytest
 
 if TYPE_CHECKING:
     from optsched.measuring.studies.checks import CheckArguments, Outcome
-    from optsched.measuring.studies.limits import Baseline
     from optsched.measuring.studies.tables import GapReports
 
 #: Of the fixture, the marker, and the properties of a test.
@@ -134,13 +133,21 @@ class GapCheck:
         from optsched.measuring.studies.limits import Baseline
 
         baseline = arguments.get("baseline")
-        path = self._own_baseline() if baseline is True else self._node.config.rootpath / baseline if baseline else None
+        path = self._node.config.rootpath / baseline if baseline and baseline is not True else None
+        if baseline is True:
+            module = Path(self._node.path)
+            path = module.parent / "gaps" / module.stem / f"{own_name(self._node.nodeid)}.json"
         arguments["baseline"] = path
         check = Check.of(heuristic, self._sources_of(instances), problem, **arguments)
         update = self._node.config.getoption("--optsched-update")
         outcome = check.planned(update, "pytest --optsched-update records it").run()
         if path is not None and update:
-            self._record(Baseline.of(outcome.reports.measured), path, baseline is True)
+            recorded = Baseline.of(outcome.reports.measured)
+            if baseline is True and not self._node.stash.get(_BEGUN, False):
+                self._node.stash[_BEGUN] = True
+                recorded.write(path)  # the test's own file is begun anew, and then holds all its checks
+            else:
+                recorded.record(path)
         return outcome
 
     def _sources_of(self, instances: Any) -> Any:
@@ -157,18 +164,6 @@ class GapCheck:
         if isinstance(instances, list | tuple | set):
             return [self._sources_of(entry) for entry in instances]
         return instances
-
-    def _record(self, baseline: Baseline, path: Path, own: bool) -> None:
-        """Records runs: the test's own file is begun anew and holds all its checks; another file keeps its runs."""
-        if own and not self._node.stash.get(_BEGUN, False):
-            self._node.stash[_BEGUN] = True
-            baseline.write(path)
-        else:
-            baseline.record(path)
-
-    def _own_baseline(self) -> Path:
-        path = Path(self._node.path)
-        return path.parent / "gaps" / path.stem / f"{own_name(self._node.nodeid)}.json"
 
     def _tell(self, outcome: Outcome) -> None:
         """Put what was measured into the test's properties, which JUnit XML holds and xdist brings home."""

@@ -57,8 +57,11 @@ def brought(
 
     found: dict[str, tuple[Entry, str]] = {}
     faults: list[UsageError] = []
-    points = [(_package(point), point) for point in entry_points(group=group)]
-    for package, point in sorted(points, key=lambda known: (known[0], known[1].name)):
+    points = [
+        ("a package" if point.dist is None else point.dist.name, point.name, point)
+        for point in entry_points(group=group)
+    ]
+    for package, _, point in sorted(points, key=lambda known: known[:2]):
         origin = f'the entry point "{point.name} = {point.value}" of {package} ({group})'
         try:
             for entry in _entries(point, kind, origin):
@@ -125,10 +128,6 @@ class Listed(Mapping[str, Entry]):
 
     def __len__(self) -> int:
         return len(self._shipped) + len(self._brought)
-
-
-def _package(point: EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else "a package"
 
 
 def _entries(point: EntryPoint, kind: type[Entry], origin: str) -> Iterator[Entry]:

@@ -27,7 +27,7 @@ from optsched.core.parts import Column, Shuffle
 from optsched.instances.documents.columns import ids_of, names_in, parts_of, plain_numbers, to_document
 from optsched.instances.documents.format import INSTANCE, TABLES
 from optsched.instances.documents.storing import TABLE_SUFFIXES
-from optsched.instances.documents.text import from_document
+from optsched.instances.files import from_document
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -128,10 +128,7 @@ def call(
 def value_of(outcome: Outcome) -> Any:
     """The value of a job that is this package's own code, or None where it was killed or crashed.
 
-    Raises
-    ------
-    RunFailed
-        If it raised what is no error of this package.
+    RunFailed if it raised what is no error of this package.
     """
     if outcome.status is Status.FAILED:
         raise RunFailed(f"in a process of its own: {outcome.message}") from TracedElsewhere(outcome.traceback)

@@ -85,15 +85,22 @@ def answer_to(
     `packed` are function and job, by `pack`. Jobs with the same `session` may be run in the same process, one after
     another. `unwanted` is asked now and then; the job is killed, and Unwanted raised, where it says so.
     """
-    with _borrowed(tuple(preload), os.cpu_count() or 1) as supervised:
+    supervised, usable = _spared(tuple(preload)), False
+    try:
         supervised.ask(packed, limits, surroundings, session)
         while True:
             if supervised.connection.poll(_LOOKS):
                 answered = supervised.take()
                 if answered is not None:
+                    usable = not supervised.lost
                     return answered
             elif unwanted():
                 raise Unwanted
+    finally:
+        if usable:
+            _keep(supervised, os.cpu_count() or 1)
+        else:
+            supervised.close()
 
 
 class Unwanted(Exception):
@@ -270,16 +277,11 @@ class _Supervised:
         self.preload = tuple(preload)
         self.lost = False
         self.held: list[bytes] = []
-        self._began, self._late, self._until = False, False, math.inf
-        self._process, self.connection = start("optsched.processes.supervisor", "main")
+        self._began, self._late = False, False
+        self.process, self.connection = start("optsched.processes.supervisor", "main")
         self._receiver = Receiver(self.connection)
         with contextlib.suppress(OSError):  # reported when the answer is due
             self.connection.send((self.preload, FORKS))
-
-    @property
-    def alive(self) -> bool:
-        """Whether it runs, as far as anybody knows."""
-        return self._process.poll() is None
 
     def ask(
         self, packed: bytes, limits: Limits, surroundings: Surroundings, session: str, within: float = math.inf
@@ -288,20 +290,17 @@ class _Supervised:
 
         The deadline is passed as an instant, since all processes of a machine share the monotonic clock.
         """
-        self.held, self._until = [], time.monotonic() + within
-        if within < math.inf and not self._begins_in_time():  # a job that nobody reads might be waited with for long
-            return
+        self.held, until = [], time.monotonic() + within
+        if within < math.inf:  # a job that nobody reads might be waited with for long
+            while not self._began and (left := until - time.monotonic()) > 0:
+                if self.connection.poll(min(left, _LOOKS)):
+                    self.take()
+            self._late = not self._began
+            if self._late:
+                return
         job = pickle.dumps((surroundings, limits.memory_mb, packed))
         with contextlib.suppress(OSError):  # it has ended, as `take` will see
-            send(self.connection, pickle.dumps((limits, self._until, session, job)))
-
-    def _begins_in_time(self) -> bool:
-        """Whether it is there before it would have to be killed; waits for it."""
-        while not self._began and (left := self._until - time.monotonic()) > 0:
-            if self.connection.poll(min(left, _LOOKS)):
-                self.take()
-        self._late = not self._began
-        return self._began
+            send(self.connection, pickle.dumps((limits, until, session, job)))
 
     def answer(self, latest: Latest | None = None) -> Answer:
         """The answer, however long it takes; what was handed over before is in `latest`.
@@ -323,7 +322,7 @@ class _Supervised:
 
     def _awaited(self, latest: Latest | None) -> Answer:
         if self._late:  # it has been asked for nothing
-            self._process.kill()
+            self.process.kill()
             self.lost = True
             return Answer(Status.TIMED_OUT, message="no process could be started in time")
         while True:
@@ -367,17 +366,17 @@ class _Supervised:
         """End it, the job that it may be at, and all that this has started."""
         self.connection.close()
         try:
-            self._process.wait(_ENDS)
+            self.process.wait(_ENDS)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            self.process.kill()
+            self.process.wait()
 
 
 def _living(idle: list[_Supervised]) -> _Supervised | None:
     """One of the idle processes that still lives, taken out; None where there is none."""
     while idle:
         supervised = idle.pop()
-        if supervised.alive:
+        if supervised.process.poll() is None:
             return supervised
         supervised.close()
     return None
@@ -398,21 +397,6 @@ def outcome_of(answer: Answer) -> Outcome:
 #: Idle processes that may be used again, by what they have loaded.
 _spare: dict[tuple[str, ...], list[_Supervised]] = {}
 _lock = threading.Lock()
-
-
-@contextlib.contextmanager
-def _borrowed(preload: tuple[str, ...], most: int = _KEPT) -> Iterator[_Supervised]:
-    """A process for one job; it is kept, unless something went wrong here."""
-    supervised = _spared(preload)
-    usable = False
-    try:
-        yield supervised
-        usable = not supervised.lost
-    finally:
-        if usable:
-            _keep(supervised, most)
-        else:
-            supervised.close()
 
 
 def _spared(preload: tuple[str, ...]) -> _Supervised:

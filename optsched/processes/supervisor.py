@@ -184,10 +184,7 @@ _BEGIN = (
 def start(module: str, function: str) -> tuple[subprocess.Popen[bytes], Connection]:
     """Start a process, in a session of its own, that calls a function with the handle of its end of a connection.
 
-    Raises
-    ------
-    OSError
-        If the machine has no more processes or handles.
+    OSError if the machine has no more processes or handles.
     """
     _occupy_streams()
     ours, theirs = Pipe()
@@ -278,24 +275,20 @@ def serve(connection: Connection) -> None:
     adopt_orphans()
     receiver = Receiver(connection)
     send(connection, b"")
-    with to(lambda value, more: send(connection, pickle.dumps(Held(value, more)))):
-        _answer(connection, receiver)
-
-
-def _answer(connection: Connection, receiver: Receiver) -> None:
     memory_mb: float | None = 0  # none that there is, so that what holds for every job is set with the first
-    while True:
-        try:
-            asked = receiver.take()
-        except (EOFError, OSError, KeyboardInterrupt):  # the last: its job has ended before it was to stop
-            return
-        if asked is None:
-            continue
-        surroundings, limit, packed = pickle.loads(asked)
-        if limit != memory_mb:
-            memory_mb = limit
-            limit_data(memory_mb)
-        send(connection, pickle.dumps(_perform(surroundings, packed)))
+    with to(lambda value, more: send(connection, pickle.dumps(Held(value, more)))):
+        while True:
+            try:
+                asked = receiver.take()
+            except (EOFError, OSError, KeyboardInterrupt):  # the last: its job has ended before it was to stop
+                return
+            if asked is None:
+                continue
+            surroundings, limit, packed = pickle.loads(asked)
+            if limit != memory_mb:
+                memory_mb = limit
+                limit_data(memory_mb)
+            send(connection, pickle.dumps(_perform(surroundings, packed)))
 
 
 def _perform(surroundings: Surroundings, packed: bytes) -> Answer:

@@ -52,7 +52,7 @@ def test_supervisor_that_was_killed_between_jobs() -> None:
     """Tests that a job is not lost where the process that should watch over it was killed before it was asked."""
     with LocalExecutor() as executor:
         assert dict(executor.map(hostile_jobs.double, [("one", 1)]))["one"].value == 2
-        process = executor._idle[0]._process
+        process = executor._idle[0].process
         process.send_signal(signal.SIGKILL)
         while psutil.Process(process.pid).status() != psutil.STATUS_ZOMBIE:
             time.sleep(0.01)

@@ -7,6 +7,7 @@ another seed each.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from optsched.instances.families.base import (
     Drawn,
     Family,
     Setting,
-    Value,
     distinct_nodes,
     idle_slots,
     numbered,
@@ -80,36 +80,39 @@ def _located(
     return cluster, idle, distinct_nodes(rng, counts, nodes, weights=weights)
 
 
-def _ungrouped(cluster: Cluster, idle: Ints, replicas: Ragged) -> Drawn:
+def _uniform(rng: np.random.Generator, **sizes: Any) -> Drawn:
+    """Tasks without groups; `sizes` are those of `_located`."""
+    cluster, idle, replicas = _located(rng, **sizes)
     workload = Workload(numbered("t", len(replicas)), replicas=replicas)
     return Drawn(cluster, workload, State.initial(cluster, workload, idle_slots=idle))
 
 
-def _exact(rng: np.random.Generator, **sizes: Any) -> Drawn:
-    """Replicas as in the paper: each block has exactly C."""
-    return _ungrouped(*_located(rng, **sizes, exact=True))
+#: Replicas as in the paper: each block has exactly C.
+_exact = partial(_uniform, exact=True)
 
 
-def _uniform(rng: np.random.Generator, **sizes: Any) -> Drawn:
-    """1 to C replicas a block."""
-    return _ungrouped(*_located(rng, **sizes))
-
-
-def _grouped(rng: np.random.Generator, cluster: Cluster, idle: Ints, replicas: Ragged, weights: Value) -> Drawn:
-    """One job a group; pending tasks and busy slots belong to groups drawn uniformly at random."""
-    assert isinstance(weights, tuple)
-    require(sum(weights) > 0, "weights must not all be 0")
-    groups, tasks = len(weights), len(replicas)
-    busy = int(cluster.slots.sum() - idle.sum())
-    workload = Workload(
-        numbered("t", tasks),
+def one_job_a_group(replicas: Ragged, group: Ints, groups: int, **weights: Any) -> Workload:
+    """Maps of so many groups with a job each; `group` is that of each map; `group_weight` may be given."""
+    return Workload(
+        numbered("t", len(replicas)),
         replicas=replicas,
-        job=rng.integers(0, groups, size=tasks),
+        job=group,
         job_ids=numbered("j", groups),
         job_group=np.arange(groups),
         group_ids=numbered("g", groups),
-        group_weight=np.array(weights),
+        **weights,
     )
+
+
+def _grouped(
+    rng: np.random.Generator, cluster: Cluster, idle: Ints, replicas: Ragged, weights: tuple[float, ...]
+) -> Drawn:
+    """One job a group; pending tasks and busy slots belong to groups drawn uniformly at random."""
+    require(sum(weights) > 0, "weights must not all be 0")
+    groups = len(weights)
+    busy = int(cluster.slots.sum() - idle.sum())
+    group = rng.integers(0, groups, size=len(replicas))
+    workload = one_job_a_group(replicas, group, groups, group_weight=np.array(weights))
     running = np.bincount(rng.integers(0, groups, size=busy), minlength=groups)
     labels = {
         "groups": "each pending task's group is assumed uniformly random, as the paper draws those of running tasks",
@@ -118,8 +121,8 @@ def _grouped(rng: np.random.Generator, cluster: Cluster, idle: Ints, replicas: R
     return Drawn(cluster, workload, state, labels)
 
 
-def _fair(rng: np.random.Generator, *, weights: Value, **sizes: Any) -> Drawn:
-    """Groups on top of `_uniform`; every busy slot runs a task of some group."""
+def _fair(rng: np.random.Generator, *, weights: tuple[float, ...], **sizes: Any) -> Drawn:
+    """Groups on top of what is `_located`; every busy slot runs a task of some group."""
     return _grouped(rng, *_located(rng, **sizes), weights)
 
 
@@ -128,14 +131,7 @@ def _competing_groups(rng: np.random.Generator, *, groups: int, **sizes: Any) ->
     cluster, idle, rows = _located(rng, **sizes)
     sizes_of_groups = zipf_weights(rng, groups, 1.0)
     owner = distinct_nodes(rng, np.ones(len(rows), dtype=np.int64), groups, weights=sizes_of_groups)
-    workload = Workload(
-        numbered("t", len(rows)),
-        replicas=rows,
-        job=owner.values,
-        job_ids=numbered("j", groups),
-        job_group=np.arange(groups),
-        group_ids=numbered("g", groups),
-    )
+    workload = one_job_a_group(rows, owner.values, groups)
     return Drawn(cluster, workload, State.initial(cluster, workload, idle_slots=idle))
 
 
@@ -143,11 +139,6 @@ def _fairness_experiment(rng: np.random.Generator) -> Drawn:
     """Guo et al. 2012, section IV.B; only its DLC varies, and that is the problem's `alpha`."""
     cluster, idle = locality_cluster(rng, nodes=60, slots=1, idle_ratio=0.5)
     return _grouped(rng, cluster, idle, distinct_nodes(rng, np.full(90, 1), 60), PAPER_WEIGHTS)
-
-
-def _delay_environment(rng: np.random.Generator, *, tasks: int) -> Drawn:
-    """Last column of Guo et al.'s Table III."""
-    return _exact(rng, nodes=1500, slots=2, idle_ratio=0.01, tasks=tasks, replicas=3)
 
 
 _GROUPED = {
@@ -232,7 +223,7 @@ FAMILIES = (
         "Guo et al. 2012, section IV.C, Table III, last column, and Figure 7(b).",
         "The environment of the delay scheduling paper: 1500 nodes, 2 slots each, 1 % idle, 3 replicas.",
         {"tasks": Setting(256, "pending tasks (T), powers of 2", 2**4, 2**13)},
-        _delay_environment,
+        partial(_exact, nodes=1500, slots=2, idle_ratio=0.01, replicas=3),
     ),
     Family(
         "guo-fairness",

@@ -213,7 +213,9 @@ def _day(
     job = np.concatenate((dealt(rng, tasks, jobs), dealt(rng, reduces, jobs)))
     reduce = np.arange(len(job)) >= tasks
     counts = np.bincount(job[:tasks], minlength=jobs)
-    seconds = _seconds(rng, counts, load * nodes * slots * hours * 3600)
+    drawn = rng.lognormal(0.0, _SPREAD, size=jobs)  # seconds of a task of each job, before all maps make up the load
+    work, total = load * nodes * slots * hours * 3600, float(drawn @ counts)
+    seconds: Floats = np.maximum(1, (drawn * (work / total if total else 1)).round())
     workload = Workload(
         np.concatenate((numbered("m", tasks), numbered("s", reduces))),
         kind=np.where(reduce, REDUCE, MAP),
@@ -230,15 +232,6 @@ def _day(
         "blocks": "assumed: files by popularity, replicas on different nodes at random",
     }
     return Drawn(cluster, workload, State.initial(cluster, workload), labels)
-
-
-def _seconds(rng: np.random.Generator, counts: Ints, work: float) -> Floats:
-    """Of each job the whole seconds, one or more, of a task on its data, so that all its maps are near `work` seconds;
-    shape (jobs,).
-    """
-    drawn: Floats = rng.lognormal(0.0, _SPREAD, size=len(counts))
-    total = float(drawn @ counts)
-    return np.maximum(1, (drawn * (work / total if total else 1)).round())
 
 
 def _replicas(rng: np.random.Generator, counts: Ints, job: Ints, replicas: int, nodes: int) -> Ragged:

@@ -24,7 +24,7 @@ from optsched.instances.families.base import (
     require,
     require_distinct,
 )
-from optsched.instances.families.guo import locality_cluster, locality_sizes
+from optsched.instances.families.guo import locality_cluster, locality_sizes, one_job_a_group
 from optsched.instances.families.labl import LOADS, W_REM, initial_loads
 
 
@@ -137,15 +137,7 @@ def _planted_fair(rng: np.random.Generator, *, nodes: int, slots: int, tasks: in
     chosen = rng.permutation(np.flatnonzero(runs))
     group[chosen[:first]] = 0
     group[chosen[first : first + second]] = 1
-    workload = Workload(
-        numbered("t", tasks),
-        replicas=cover.replicas,
-        job=group,
-        job_ids=numbered("j", 3),
-        job_group=np.arange(3),
-        group_ids=numbered("g", 3),
-        group_weight=np.array([1.0, 2.0, 1.0]),
-    )
+    workload = one_job_a_group(cover.replicas, group, 3, group_weight=np.array([1.0, 2.0, 1.0]))
     running = np.array([0, quarter, quarter])
     cost = _HALF_USED * second + _OVERFLOW * (placed - first - second) + _ALPHA * remote
     labels = {"optimum.lsap": optimum_label(remote), "optimum.fair-lsap": optimum_label(cost)}
@@ -224,7 +216,8 @@ def _planted_flow(rng: np.random.Generator, *, nodes: int, racks: int, tasks: in
     taken = np.argsort(load, kind="stable")[:tasks]
     demand = -np.sort(-10 * rng.integers(1, 9, size=tasks))
     source = node_rack[taken // slots]
-    rows = _busier_replicas(rng, source, out_in_use, replicas)
+    rows = distinct_nodes(rng, replica_counts(rng, tasks, replicas), racks, first=source)
+    rows = rows.kept(out_in_use[rows.values] >= out_in_use[source[rows.row_of]])  # those at least as busy
     units = demand * (2 * _RATE + out_in_use[source] + load[taken])
     total = Fraction(int(units.sum()), _RATE) + _IN_RACK * int(demand.sum())
     order = rng.permutation(tasks)
@@ -241,12 +234,6 @@ def _planted_flow(rng: np.random.Generator, *, nodes: int, racks: int, tasks: in
         running_rates=Ragged.of_lengths(busy, np.repeat(rate, busy).astype(np.float64)).padded(racks),
     )
     return Drawn(cluster, workload, state, {"optimum.flow": optimum_label(total)})
-
-
-def _busier_replicas(rng: np.random.Generator, source: Ints, out_in_use: Ints, replicas: int) -> Ragged:
-    """For each task its `source`, and those at least as busy of up to `replicas` - 1 others drawn at random."""
-    drawn = distinct_nodes(rng, replica_counts(rng, len(source), replicas), len(out_in_use), first=source)
-    return drawn.kept(out_in_use[drawn.values] >= out_in_use[source[drawn.row_of]])
 
 
 _REMOTE = "tasks that no placement can make local"

@@ -14,7 +14,6 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Annotated, Any, TypeVar, cast
@@ -43,33 +42,26 @@ class Location:
     rack: str | None = None
 
 
-@contextmanager
-def _unpacked(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """The bytes of a plain or gzipped file (recognised by content); InputError where they cannot be read."""
-    try:
-        with open(path, "rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-            file.seek(0)
-            yield gzip.GzipFile(fileobj=file) if packed else file
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise InputError([Fault("", f"the compressed data are damaged ({error})")], str(path)) from None
-    except OSError as error:
-        raise InputError([Fault("", f"cannot be read ({error.strerror or error})")], str(path)) from None
-
-
 def read_text(path: str | os.PathLike[str]) -> tuple[str, list[str]]:
     """The text of a plain or gzipped file (recognised by content), and a note where its compressed data are cut."""
     notes = []
     chunks = io.BytesIO()
-    with _unpacked(path) as stream:
-        try:
+    try:
+        with open(path, "rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            stream = gzip.GzipFile(fileobj=file) if packed else file
             while chunk := stream.read1(1 << 20):
                 chunks.write(chunk)
                 if chunks.tell() > LARGEST_TEXT:
                     limit = f"unpacks to more than {LARGEST_TEXT >> 20} MiB; split it into smaller files"
                     raise InputError([Fault("", limit)], str(path))
-        except EOFError:
-            notes.append("the compressed data were cut before their end; what comes before is read")
+    except EOFError:
+        notes.append("the compressed data were cut before their end; what comes before is read")
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise InputError([Fault("", f"the compressed data are damaged ({error})")], str(path)) from None
+    except OSError as error:
+        raise InputError([Fault("", f"cannot be read ({error.strerror or error})")], str(path)) from None
     data = chunks.getvalue()
     try:
         return data.decode("utf-8-sig"), notes

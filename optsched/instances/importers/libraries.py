@@ -138,12 +138,8 @@ class _Numbers:
         return 0
 
     def gap_sets(self) -> list[int]:
-        """The position at which each set of a generalized-assignment file begins.
-
-        Raises
-        ------
-        InputError
-            If the file is neither one set nor as many as it says, with what the first that does not fit needs.
+        """The position at which each set of a generalized-assignment file begins; InputError if the file is neither
+        one set nor as many as it says.
         """
         if len(self.words) < 2:
             raise InputError(
@@ -225,21 +221,19 @@ def import_dimacs(path: str | os.PathLike[str], name: str | None = None) -> Impo
     elif not reader.misread:
         if len(reader.arcs) != reader.arcs_due:
             faults.append(Fault(reader.header, f"says {reader.arcs_due} arcs, but there are {len(reader.arcs)}"))
-        total = sum(reader.supply.values())
+        total = sum(supply for _, supply in reader.supply.values())
         if total and not faults:
             message = f"the supplies of its nodes add up to {total}, not 0: what enters must leave somewhere"
             faults.append(Fault(reader.header, message))
     if faults:
         raise InputError(faults, os.fspath(path))
-    nodes = [
-        {"id": str(node), "supply": reader.supply[node]} if node in reader.supply else {"id": str(node)}
-        for node in range(1, (reader.nodes or 0) + 1)
-    ]
+    supplied = {str(node): supply for node, (_, supply) in reader.supply.items() if supply}
+    ids = map(str, range(1, (reader.nodes or 0) + 1))
     document = {
         "format": "optsched-network/1",
         "name": stem(path, "dimacs|min|in|txt|gz", "dimacs") if name is None else name,
         "source": f"DIMACS file {Path(path).name}",
-        "nodes": nodes,
+        "nodes": [{"id": node} | ({"supply": supplied[node]} if node in supplied else {}) for node in ids],
         "arcs": reader.arcs,
     }
     return Imported((document,))
@@ -254,8 +248,7 @@ class _Reader:
         self.arcs_due = 0
         self.header = ""
         self.misread = False
-        self.supply: dict[int, int] = {}
-        self.supplied: dict[int, int] = {}
+        self.supply: dict[int, tuple[int, int]] = {}  # the number of its line, and the units
         self.arcs: list[dict[str, Any]] = []
 
     def read(self, line: Line) -> None:
@@ -308,14 +301,10 @@ class _Reader:
         before = len(self.faults)
         node = self._end(line, 1, "the node")
         supply = line.integer(2, "the supply", self.faults)
-        if len(self.faults) > before:
-            return
-        if node in self.supplied:
-            self._fault(line, f"node {node} has a supply on line {self.supplied[node]} already")
-            return
-        self.supplied[node] = line.number
-        if supply:
-            self.supply[node] = supply
+        if len(self.faults) == before and node in self.supply:
+            self._fault(line, f"node {node} has a supply on line {self.supply[node][0]} already")
+        elif len(self.faults) == before:
+            self.supply[node] = line.number, supply
 
     def _arc(self, line: Line) -> None:
         before = len(self.faults)

@@ -183,7 +183,10 @@ def _cluster(trace: Trace, topology: dict[str, str | None] | None) -> _Cluster:
     """All hosts of the topology and of the whole trace; the topology's word on a rack counts before the trace's."""
     racks = dict(topology or {})
     other: dict[str, str] = {}
-    for location in dict.fromkeys(_locations(trace)):
+    locations: list[Location] = []
+    for task in (task for job in trace.jobs for task in job.tasks):
+        locations += [*task.replicas, *(attempt.location for attempt in task.attempts if attempt.location is not None)]
+    for location in dict.fromkeys(locations):
         rack = racks.setdefault(location.host, location.rack)
         if rack is None:
             racks[location.host] = location.rack
@@ -214,13 +217,6 @@ def _cluster(trace: Trace, topology: dict[str, str | None] | None) -> _Cluster:
         label += f"; unknown for {lost} of {counted(len(racks), 'node')}"
     ordered = sorted(racks.items(), key=lambda item: (_natural(item[1]), _natural(item[0])))
     return _Cluster(dict(ordered), label, tuple(notes))
-
-
-def _locations(trace: Trace) -> Iterator[Location]:
-    for job in trace.jobs:
-        for task in job.tasks:
-            yield from task.replicas
-            yield from (attempt.location for attempt in task.attempts if attempt.location is not None)
 
 
 #: How often something odd, by kind of task ("" for the job itself), was met in one job.

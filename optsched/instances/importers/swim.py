@@ -97,58 +97,36 @@ def import_swim(
     if replicas > nodes:
         raise UsageError(f"{replicas} replicas need as many nodes, and there are {nodes}")
     jobs = _read(path)[:first]
-    if sum(maps := [_maps_of(job, block) for job in jobs]) > MOST_TASKS:
+    maps = [max(1, -(-job.input // (block * BYTES_PER_MB))) for job in jobs]
+    if sum(maps) > MOST_TASKS:
         raise UsageError(
             f"blocks of {block} MB make {sum(maps)} maps, over {MOST_TASKS}; take larger blocks, or fewer jobs by first"
         )
-    drawn = _Drawn(nodes, slots, replicas, block, seed, rate, remote)
-    source = f"SWIM trace {Path(path).name}" + ("" if first is None else f", the first {len(jobs)} jobs")
-    title = stem(path, "tsv|txt|gz", "swim") if name is None else name
-    return Imported((drawn.document(jobs, title, source, np.random.default_rng(seed)),))
-
-
-def _maps_of(job: _Job, block: int) -> int:
-    return max(1, -(-job.input // (block * BYTES_PER_MB)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    """What is generated around the jobs of a trace; see `import_swim`."""
-
-    nodes: int
-    slots: int
-    replicas: int
-    block: int
-    seed: int
-    rate: int | None
-    remote: int
-
-    def document(self, jobs: list[_Job], name: str, source: str, rng: np.random.Generator) -> dict[str, Any]:
-        """An instance document of some jobs."""
-        maps = [_maps_of(job, self.block) for job in jobs]
-        holders = distinct_nodes(rng, np.full(sum(maps), self.replicas, dtype=np.int64), self.nodes)
-        names = [f"n{node}" for node in range(1, self.nodes + 1)]
-        rows = ([names[node] for node in row.tolist()] for row in holders)
-        tasks = [task for job, many in zip(jobs, maps, strict=True) for task in _tasks(job, many, self.block, rows)]
-        if self.rate is not None:
-            written = {f"{job.id}_r1": job.output for job in jobs}
-            for task in tasks:
-                task.update(_times(task["size"], self.rate, self.remote, written.get(task["id"])))
-        labels = _labels(self.nodes, self.slots, self.replicas, self.block, self.seed)
-        return {
-            "format": "optsched/1",
-            "name": name,
-            "description": f"{len(tasks)} tasks of {len(jobs)} jobs on {self.nodes} nodes, as if all were waiting at "
-            "once.",
-            "source": source,
-            "labels": {**labels, **_labels_of_times(self.rate, self.remote)},
-            "nodes": [{"id": node, "slots": self.slots, "reduce_slots": self.slots} for node in names],
-            "jobs": [
-                {"id": job.id, "arrival": job.submit} | ({"filter_ratio": job.shuffle / job.input} if job.input else {})
-                for job in jobs
-            ],
-            "tasks": tasks,
-        }
+    holders = distinct_nodes(np.random.default_rng(seed), np.full(sum(maps), replicas, dtype=np.int64), nodes)
+    names = [f"n{node}" for node in range(1, nodes + 1)]
+    rows = ([names[node] for node in row.tolist()] for row in holders)
+    tasks = [task for job, many in zip(jobs, maps, strict=True) for task in _tasks(job, many, block, rows)]
+    labels = _labels(nodes, slots, replicas, block, seed)
+    if rate is not None:
+        text = f"generated: {SETUP} s and {rate} MB/s of what a map reads, or a reduce takes in and writes"
+        labels["times"] = f"{text}; maps off their data {remote} % longer"
+        written = {f"{job.id}_r1": job.output for job in jobs}
+        for task in tasks:
+            task.update(_times(task["size"], rate, remote, written.get(task["id"])))
+    document = {
+        "format": "optsched/1",
+        "name": stem(path, "tsv|txt|gz", "swim") if name is None else name,
+        "description": f"{len(tasks)} tasks of {len(jobs)} jobs on {nodes} nodes, as if all were waiting at once.",
+        "source": f"SWIM trace {Path(path).name}" + ("" if first is None else f", the first {len(jobs)} jobs"),
+        "labels": labels,
+        "nodes": [{"id": node, "slots": slots, "reduce_slots": slots} for node in names],
+        "jobs": [
+            {"id": job.id, "arrival": job.submit} | ({"filter_ratio": job.shuffle / job.input} if job.input else {})
+            for job in jobs
+        ],
+        "tasks": tasks,
+    }
+    return Imported((document,))
 
 
 def _tasks(job: _Job, maps: int, block: int, holders: Iterator[list[str]]) -> Iterator[dict[str, Any]]:
@@ -169,13 +147,6 @@ def _times(size: float, rate: int, remote: int, written: int | None) -> dict[str
     near = SETUP + size / rate
     away = round(near * (100 + remote) / 100, 3)
     return {"times": {"node": round(near, 3), "rack": away, "off_rack": away}}
-
-
-def _labels_of_times(rate: int | None, remote: int) -> dict[str, str]:
-    if rate is None:
-        return {}
-    text = f"generated: {SETUP} s and {rate} MB/s of what a map reads, or a reduce takes in and writes"
-    return {"times": f"{text}; maps off their data {remote} % longer"}
 
 
 def _labels(nodes: int, slots: int, replicas: int, block: int, seed: int) -> dict[str, str]:
