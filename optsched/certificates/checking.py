@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -162,30 +163,27 @@ def certify_solution(
     return checking.verdict()
 
 
-def identity(problem: AnyProblem, claimed: Solution | Frontier) -> Iterator[Finding]:
-    """Whether something that is claimed is of this problem, on this instance, with these parameters."""
-    noun = claimed.noun
-    yield Finding("problem", claimed.problem == problem.name, f'the {noun} is of "{claimed.problem}"')
-    digest = problem.instance.sha256
-    same = claimed.instance_sha256 == digest
-    other = "" if same else f", claimed {claimed.instance_sha256[:12]}"
-    yield Finding("instance", same, f"sha256 {digest[:12]}{other}")
-    differing = problem.differing(claimed.parameters)
-    parameters = [f"{name}={shown(value)}" for name, value in problem.parameters.items()]
-    asked = ", ".join(parameters) or "none"
-    if differing:
-        others = ", ".join(f"{name}={shown(claimed.parameters[name])}" for name in differing)
-        asked = f"the {noun} has {others}, asked for: {asked}"
-    yield Finding("parameters", not differing, asked)
-
-
 class Checks:
-    """The checks of one claim, in the order in which they are printed; the first ones identify it."""
+    """The checks of one claim, in the order in which they are printed.
+
+    The first ones are whether it is of this problem, on this instance, with these parameters.
+    """
 
     def __init__(self, problem: AnyProblem, claimed: Solution | Frontier) -> None:
         self.problem: Any = problem
-        self.checks = list(identity(problem, claimed))
+        self.checks: list[Finding] = []
         self.claims: list[Claim] = []
+        noun, digest = claimed.noun, problem.instance.sha256
+        self.check("problem", claimed.problem == problem.name, f'the {noun} is of "{claimed.problem}"')
+        same = claimed.instance_sha256 == digest
+        other = "" if same else f", claimed {claimed.instance_sha256[:12]}"
+        self.check("instance", same, f"sha256 {digest[:12]}{other}")
+        differing = problem.differing(claimed.parameters)
+        asked = ", ".join(f"{name}={shown(value)}" for name, value in problem.parameters.items()) or "none"
+        if differing:
+            others = ", ".join(f"{name}={shown(claimed.parameters[name])}" for name in differing)
+            asked = f"the {noun} has {others}, asked for: {asked}"
+        self.check("parameters", not differing, asked)
 
     def check(self, what: str, holds: bool, result: str, proof: bool = False) -> None:
         """Something was looked at."""
@@ -218,8 +216,11 @@ class Checks:
         self.add(tried(what, certificate, prove))
 
     def cheap(self, where: str, component: Component, claim: Number) -> bool:
-        """Whether a cheap bound proves a claim of a component, for any other components."""
-        for cheap in cheap_bounds(self.problem):
+        """Whether a cheap bound proves a claim of a component, for any other components; not past a deadline."""
+        bounds: tuple[Bound, ...] = ()
+        with suppress(OutOfTime):
+            bounds = stated(self.problem, "cheap_bounds", tuple)()
+        for cheap in bounds:
             if cheap.component == component.name and at_least(component, cheap.value, claim):
                 beaten = self.beaten(component, cheap.value)
                 found = f"proves {cheap.value}, claimed {claim}{beaten}"
@@ -303,10 +304,7 @@ class _Checking(Checks):
                 self.proof(what, component, certificate, solution.objective)
             else:
                 self.word(position, component, certificate)
-            given_earlier = (
-                solution.objective is not None and solution.objective[:position] == solution.bound[:position]
-            )
-            if solution.objective is not None and given_earlier:
+            if solution.objective is not None and solution.objective[:position] == solution.bound[:position]:
                 holds = at_least(component, solution.objective[position], claim)
                 found = f"objective {solution.objective[position]}, bound {claim}"
                 self.check(f"order of {component.name}", holds, found)
@@ -421,18 +419,19 @@ class _Checking(Checks):
 def nothing_feasible(problem: AnyProblem, certificate: Certificate | None, what: str, claim: str) -> Finding | Claim:
     """Whether a certificate, or a plain reason, shows that no decision is feasible; else a claim, a solver's word.
 
-    Parameters
-    ----------
-    problem, certificate
-        What it is about, and the proof, where one is given.
-    what, claim
-        What is looked at, and how that says that nothing is feasible, for messages.
+    `what` is looked at, and says by `claim` that nothing is feasible.
     """
     noun = problem.decided.noun
     if stated(problem, "always_feasible", False):
         return Finding(what, False, f"{claim}, but {problem.name} always has a feasible {noun}")
     if certificate is not None and certificate.kind.checkable:
-        return _shown_infeasible(problem, certificate, claim)
+        what = f"{certificate.kind} proof that nothing is feasible"
+        prover = record_of(type(problem)).infeasible
+        if prover is None:
+            return Finding(what, False, f"{problem.name} has no such proof")
+        if (certificate.component, certificate.claim) != (FEASIBLE, 0):
+            return Finding(what, False, f"claims {certificate.component} {certificate.claim}, not {FEASIBLE} 0")
+        return tried(what, certificate, lambda: (True, f"{claim}: {imported(prover)(problem, certificate)}"))
     plain = stated(problem, "plainly_infeasible", None)
     if plain is not None:
         return Finding(what, True, f"{claim}: {plain}", proof=True)
@@ -442,29 +441,9 @@ def nothing_feasible(problem: AnyProblem, certificate: Certificate | None, what:
     return Claim(str(kind), f"that there is no feasible {noun} rests on: {kind}")
 
 
-def _shown_infeasible(problem: AnyProblem, certificate: Certificate, claim: str) -> Finding | Claim:
-    """Whether a certificate shows that no decision is feasible, recomputed from its data."""
-    what = f"{certificate.kind} proof that nothing is feasible"
-    prover = record_of(type(problem)).infeasible
-    if prover is None:
-        return Finding(what, False, f"{problem.name} has no such proof")
-    if (certificate.component, certificate.claim) != (FEASIBLE, 0):
-        return Finding(what, False, f"claims {certificate.component} {certificate.claim}, not {FEASIBLE} 0")
-    return tried(what, certificate, lambda: (True, f"{claim}: {imported(prover)(problem, certificate)}"))
-
-
 def at_least(component: Component, value: Number, claim: Number) -> bool:
     """Whether `value` is on the feasible side of `claim`."""
     return value >= claim if component.sense is Sense.MIN else value <= claim
-
-
-def cheap_bounds(problem: AnyProblem) -> tuple[Bound, ...]:
-    """The cheap bounds of a problem; none where a deadline passes before they are there."""
-    try:
-        found: tuple[Bound, ...] = stated(problem, "cheap_bounds", tuple)()
-    except OutOfTime:
-        return ()
-    return found
 
 
 def show(value: Value) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,12 +30,9 @@ _BEYOND = 2**54
 
 
 def plain_prices(problem: FlowCongestion) -> tuple[Ints, Ints, int]:
-    """Prices that need no solver. They prove the bound of `cheap_bounds`: each task on its best node without load.
+    """Prices that need no solver, as `FlowCongestion.price_bound` takes them.
 
-    Returns
-    -------
-    tuple
-        Of one more task of each kind; of a task of each class; the scale, as `FlowCongestion.price_bound` takes them.
+    They prove the bound of `cheap_bounds`: each task on its best node without load.
     """
     least, kind = problem.least_units(), problem.type_kind[problem.class_type]
     counts = np.zeros(len(problem.counts), dtype=np.int64)
@@ -70,7 +67,12 @@ def flow_congestion_proof(problem: FlowCongestion, certificate: Certificate, obj
             return program_proof(problem, certificate, objective)
         if "steps" in data:  # as version 0.1 wrote trees
             program, limit = problem.program(), min(math.ceil(certificate.claim * problem.grid), _BEYOND)
-            return exact(rows_bound(data, program.numbers, limit, _first_names(problem)), problem.grid)
+            choose, place = program.variables
+            hosts = problem.instance.cluster.node_ids[problem.idle_nodes[problem.hosts.first]].tolist()
+            patterns = {name: problem.patterns(host).tolist() for host, name in enumerate(hosts)}
+            # A pattern was named by its host and numbers of tasks, a pair by class and host.
+            names = [*([host, patterns[host][int(at)]] for host, at in choose.labels), *map(list, place.labels)]
+            return exact(rows_bound(data, program.numbers, limit, names), problem.grid)
         scale = denominator(data)
         given = mapping(data, "count_prices")
         counts = np.array([integer(given, kind) for kind in KINDS], dtype=np.int64)
@@ -79,14 +81,6 @@ def flow_congestion_proof(problem: FlowCongestion, certificate: Certificate, obj
         return exact(problem.price_bound(counts, classes, scale), problem.grid)
     except TooLarge as error:
         raise CertificateInvalid(str(error)) from None
-
-
-def _first_names(problem: FlowCongestion) -> list[list[Any]]:
-    """The names of variables in version 0.1: a pattern by its host and numbers of tasks, a pair by class and host."""
-    choose, place = problem.program().variables
-    hosts = problem.instance.cluster.node_ids[problem.idle_nodes[problem.hosts.first]].tolist()
-    patterns = {name: problem.patterns(host).tolist() for host, name in enumerate(hosts)}
-    return [*([host, patterns[host][int(number)]] for host, number in choose.labels), *map(list, place.labels)]
 
 
 def min_cost_flow_certificate(problem: MinCostFlow, potentials: Ints) -> Certificate | None:

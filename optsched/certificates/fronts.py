@@ -12,17 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from optsched.certificates.checking import (
-    NOTHING,
-    Checks,
-    Claim,
-    Enumerated,
-    Verdict,
-    nothing_feasible,
-    show,
-)
+from optsched.certificates.checking import NOTHING, Checks, Claim, Enumerated, Verdict, nothing_feasible, show
 from optsched.core.brief import counted
-from optsched.core.placement import Placement
 from optsched.core.results import Certificate, Component, Decision, Frontier, FrontierPoint, Number, Sense, Value
 from optsched.problems import AnyProblem
 from optsched.problems.base import stated
@@ -51,7 +42,8 @@ class _FrontierChecks(Checks):
 
     def __init__(self, problem: AnyProblem, frontier: Frontier) -> None:
         super().__init__(problem, frontier)
-        self.frontier, self.values = frontier, [problem.minimised(value) for value in _pairs(frontier, problem)]
+        paired = len(problem.components) == len(frontier.components)  # else `known` says so
+        self.frontier, self.values = frontier, [problem.minimised(value) for value in frontier.values if paired]
 
     def bound(self, where: str, component: Component, certificate: Certificate, claim: Number, earlier: Value) -> None:
         """A certificate proves a claim of a component, the earlier ones given; else a cheap bound, or nothing."""
@@ -84,10 +76,14 @@ class _FrontierChecks(Checks):
 
     def point(self, number: int, point: FrontierPoint) -> None:
         """A point is attained; nothing is before it, or between it and the one before; and nothing is below it."""
-        where = f"point {number + 1}"
-        if not _feasible(self, where, point.placement, point.objective):
+        where, problem = f"point {number + 1}", self.problem
+        wrong = problem.violations(point.placement)
+        value = None if wrong else problem.objective(point.placement)
+        worth = f"the placement's value is {show(value or ())}, claimed {show(point.objective)}"
+        self.check(where, value == point.objective, "; ".join(map(str, wrong[:3])) or worth)
+        if value != point.objective:
             return
-        first, second = self.problem.components
+        first, second = problem.components
         earlier, proof = point.certificates
         if number:
             before = self.frontier[number - 1].objective
@@ -145,20 +141,3 @@ class _FrontierChecks(Checks):
                 return
         if against:
             self.check("rivals", True, f"{', '.join(against)} found nothing better than the points")
-
-
-def _pairs(frontier: Frontier, problem: AnyProblem) -> list[Value]:
-    """The values of the points; none where the problem has other components than two, which `known` tells."""
-    return frontier.values if len(problem.components) == len(frontier.components) else []
-
-
-def _feasible(checking: _FrontierChecks, where: str, placement: Placement, claimed: Value) -> bool:
-    """Whether a placement is feasible and worth what is claimed; adds a finding either way."""
-    problem = checking.problem
-    wrong = problem.violations(placement)
-    found = "; ".join(map(str, wrong[:3]))
-    value = None if wrong else problem.objective(placement)
-    checking.check(
-        where, value == claimed, found or f"the placement's value is {show(value or ())}, claimed {show(claimed)}"
-    )
-    return value == claimed

@@ -27,21 +27,12 @@ _BEYOND = 2**60
 def program_certificate(
     problem: Any, program: Program, before: tuple[Number, ...], tree: Tree, bound: int
 ) -> Certificate:
-    """The certificate that a tree makes of a component.
+    """The certificate of a component by a tree that proves that nothing in the program costs less than `bound` units.
 
-    Parameters
-    ----------
-    program, before
-        The program, and what it was made with: the components before, in units of their programs.
-    tree, bound
-        Proves that nothing in the program costs less than `bound` units.
+    `before` is what the program was made with: the components before, in units of their programs.
     """
-    names = program.names
-    data = over_rows(tree, names.__getitem__)
-    component = problem.components[program.component].name
-    return Certificate(
-        component, Proof.DUAL, exact(bound, program.unit), {"before": list(map(written, before)), **data}
-    )
+    data = {"before": list(map(written, before)), **over_rows(tree, program.names.__getitem__)}
+    return Certificate(problem.components[program.component].name, Proof.DUAL, exact(bound, program.unit), data)
 
 
 def without_costs(program: IntegerProgram) -> IntegerProgram:

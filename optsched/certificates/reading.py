@@ -109,16 +109,9 @@ def entries(
     read: Callable[[Mapping[str, Any], str], T],
     place: str = "",
 ) -> Iterator[tuple[int, T]]:
-    """The entries of the object called `key`: the position of what each names, and its value.
+    """The entries of the object called `key`: the position of what each names, and its value, as `read` reads it.
 
-    Parameters
-    ----------
-    ids
-        What may be named, or its positions.
-    noun, place
-        What messages call one of these, and the object (by default as it is called).
-    read
-        Reads the value of an entry: `integer`, `number`, ...
+    `ids` are what may be named, or its positions. Messages call one of these `noun`, and the object `place`.
     """
     given, place = mapping(data, key), place or key
     position_of = ids if isinstance(ids, Mapping) else {name: position for position, name in enumerate(ids)}
