@@ -453,7 +453,7 @@ def note(message: str, kind: str = "note") -> None:
 def note_limits(reports: Sequence[GapReport], seconds: float | None) -> None:
     """Say on stderr what was cut short, and what was too large to be tried."""
     from optsched.core.results import Limit
-    from optsched.routes.contained import end_reason
+    from optsched.routes import end_reason
 
     solutions = {id(report.reference): report.reference.solution for report in reports}.values()
     refused = {

@@ -67,8 +67,7 @@ def solve(
     from optsched.core.results import Limit, Termination
     from optsched.instances.claim_files import claim_content, read_decision
     from optsched.measuring.printing import progress
-    from optsched.routes import solve
-    from optsched.routes.contained import end_reason
+    from optsched.routes import end_reason, solve
 
     posed, notes = pose(instance, problem_name, params)
     if dry_run:

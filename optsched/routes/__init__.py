@@ -4,7 +4,8 @@ A route is a way to the optimum: a network engine, the search over limits, a dec
 route is named, `solve` takes the quickest one that proves its answer. On every route the objective is evaluated
 again in `problems` from the placement, the bound is what a certificate says, and OPTIMAL means that the two are equal.
 The registry names the module of routes of a problem; `base` says what such a module has, and `call` has the one way by
-a model and makes the solution.
+a model and makes the solution. A solve that a deadline could not end runs in a process of its own. If that is killed or
+crashes, the solution says so and has the incumbent of that time, which the process handed over.
 """
 
 from __future__ import annotations
@@ -21,12 +22,23 @@ from optsched.core.errors import HeuristicFailed, OptschedError, ProblemFailed, 
 from optsched.core.outside import blamed
 from optsched.core.placement import NetworkFlow
 from optsched.core.registry import record_of, records
-from optsched.core.results import Bound, Decision, Frontier, FrontierPoint, Solution, digest_of
+from optsched.core.results import (
+    Bound,
+    Decision,
+    Frontier,
+    FrontierPoint,
+    Limit,
+    Solution,
+    Termination,
+    digest_of,
+)
 from optsched.heuristics.running.driver import placement_from
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import expect_problem, stated
-from optsched.processes.containing import in_force, within_a_call
-from optsched.processes.handing import taking
+from optsched.processes.containing import RunFailed, in_force, value_of, within_a_call
+from optsched.processes.containing import call as in_process
+from optsched.processes.handing import Latest, taking
+from optsched.processes.limits import Limits, Status, available_mb
 from optsched.routes.base import cut_short
 from optsched.routes.call import Call, proved
 from optsched.routes.listing import OF_ALL, chosen_route, may_overrun, module_of, routes_of
@@ -157,9 +169,7 @@ def solve(
     with deadline(profile.time_limit):
         with call.until_stopped():
             if in_force() is not None or _may_overrun(problem, route):
-                from optsched.routes.contained import solved
-
-                return solved(call, profile, _solve)
+                return _contained(call, profile)
             call.hold_plain()
             with taking(call.improve), _blaming(problem):
                 solution: Solution = module.by_route(call, profile)
@@ -168,12 +178,6 @@ def solve(
                 return solution
             return proved(call, solution, profile, module, default)
         return call.solution(*(call.rescued or (None, ())))  # it was stopped where no route looks for that
-
-
-def _solve(job: tuple[AnyProblem, Profile, Any, str]) -> Solution:
-    """What a process of its own does for `solve`."""
-    problem, profile, start, route = job
-    return solve(problem, profile, start, route)
 
 
 @contextmanager
@@ -279,9 +283,7 @@ def frontier(
     try:
         with deadline(profile.time_limit):
             if in_force() is not None or _may_overrun(problem, route):
-                from optsched.routes.contained import contained_frontier
-
-                found = contained_frontier(problem, profile, route, _frontier)
+                found = _contained_frontier(problem, profile, route)
             else:
                 found = module.frontier(problem, profile, route)
     except STOPPED as error:  # before there was a point
@@ -289,7 +291,69 @@ def frontier(
     return replace(found, parameters=dict(problem.parameters), instance_sha256=digest_of(problem.instance))
 
 
+# In a process of its own ----------------------------------------------------------------------------------------------
+
+
+#: What cut a search short, by how its process ended.
+_LIMITS = {Status.TIMED_OUT: Limit.TIME, Status.OUT_OF_MEMORY: Limit.MEMORY}
+
+
+def _contained(asked: Call[Any], profile: Profile) -> Solution:
+    """The solution of a call in a process of its own; where it is stopped, the call keeps what was held."""
+    latest = Latest()
+    try:
+        outcome = in_process(_solve, (asked.problem, profile, asked.start, asked.route), _limits(), latest)
+    finally:
+        asked.keep(latest.value)
+    found: Solution | None = value_of(outcome)
+    if found is not None:
+        return found
+    message = f"{outcome.status}: {outcome.message}"
+    unanswered = Termination.ERROR if outcome.status is Status.CRASHED else None
+    return asked.solution(*(asked.rescued or (None, ())), _LIMITS.get(outcome.status), message, unanswered=unanswered)
+
+
+def _contained_frontier(problem: AnyProblem, profile: Profile, route: str) -> Frontier:
+    """The frontier in a process of its own; if it is killed at a limit, the points so far. RunFailed if it crashed."""
+    latest = Latest()
+    try:
+        outcome = in_process(_frontier, (problem, profile, route), _limits(), latest)
+    except STOPPED as error:
+        return cut_short(problem, latest.values, stopped(error)[0])
+    found: Frontier | None = value_of(outcome)
+    if found is None and outcome.status is Status.CRASHED:
+        raise RunFailed(f"{problem.place}: finding the frontier crashed: {outcome.message}")
+    return cut_short(problem, latest.values, _LIMITS[outcome.status]) if found is None else found
+
+
+def _solve(job: tuple[AnyProblem, Profile, Any, str]) -> Solution:
+    """What the process does for `solve`."""
+    problem, profile, start, route = job
+    return solve(problem, profile, start, route)
+
+
 def _frontier(job: tuple[AnyProblem, Profile, str]) -> Frontier:
-    """What a process of its own does for `frontier`."""
+    """What the process does for `frontier`."""
     problem, profile, route = job
     return frontier(problem, profile, route=route)
+
+
+def _limits() -> Limits:
+    """The limits in force, with the memory that there is where none is set: the kernel would kill what takes more."""
+    limits = in_force() or Limits()
+    return limits if limits.memory_mb is not None else replace(limits, memory_mb=available_mb())
+
+
+def end_reason(solution: Solution) -> str | None:
+    """How the process of its own ended in which there was to be a solution; None where it gave one, or there was none.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> from optsched.processes import Limits, contained
+    >>> with contained(Limits(seconds=0.001)):
+    ...     print(end_reason(optsched.solve(optsched.problem("lsap", "papers/guo-fig2"))))
+    timed-out: killed after 0.001 s
+    """
+    ends = tuple(f"{status}: " for status in (*_LIMITS, Status.CRASHED))
+    return solution.raw_status if solution.raw_status.startswith(ends) else None

@@ -9,10 +9,9 @@ from optsched.core.instance import Ints
 from optsched.core.placement import Placement
 from optsched.core.results import Certificate, Solution
 from optsched.problems.assignment import AssignmentProblem
-from optsched.routes.call import Call, Ending, Found, Held
+from optsched.routes.call import Call, Ending, Found
 from optsched.routes.listing import MODELS, RouteSize
 from optsched.searches.assignment import (
-    Prices,
     cheapest_from,
     fill_idle_slots,
     is_tiered,
@@ -21,6 +20,7 @@ from optsched.searches.assignment import (
     solve_assignment,
 )
 from optsched.searches.assignment import sizes as engine_sizes
+from optsched.searches.tabled_assignment import Prices
 from optsched.solvers.profiles import Profile
 
 #: The default first.
@@ -54,7 +54,7 @@ def by_route(call: Call[AssignmentProblem], profile: Profile) -> Solution:
                 placement = problem.placement(cheapest_from(problem, nodes))
                 certificate = _proof(call, placement, None)
     if certificate is None:
-        held, certificate = _fallback(problem)
+        held, (certificate,) = plain(problem)
         placement = placement or held
     return call.answered(placement, (certificate,), found)
 
@@ -82,14 +82,8 @@ def _proof(call: Call[AssignmentProblem], placement: Placement, prices: Prices |
     return None if prices is None else assignment_certificate(problem, *prices)
 
 
-def plain(problem: AssignmentProblem) -> Held:
+def plain(problem: AssignmentProblem) -> tuple[Placement, tuple[Certificate]]:
     """Tasks near their data first, then on the first slots, and the bound with every slot free."""
-    placement, certificate = _fallback(problem)
-    return placement, (certificate,)
-
-
-def _fallback(problem: AssignmentProblem) -> tuple[Placement, Certificate]:
-    """The answer when an engine stops without one: tasks near their data first, and a plain bound."""
     nodes = near_data(problem)
     fill_idle_slots(nodes, problem.capacity, problem.count)
     free = np.zeros_like(problem.capacity)
@@ -97,4 +91,4 @@ def _fallback(problem: AssignmentProblem) -> tuple[Placement, Certificate]:
     task = 0
     if problem.count:
         task = int(np.sort(pools[problem.pool] + problem.cheapest_units(free))[problem.count - 1])
-    return problem.placement(nodes), assignment_certificate(problem, task, free, pools)
+    return problem.placement(nodes), (assignment_certificate(problem, task, free, pools),)

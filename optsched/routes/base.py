@@ -7,7 +7,6 @@ module of routes has only them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Protocol
 
 from optsched.core.errors import UsageError
@@ -15,7 +14,7 @@ from optsched.core.registry import record_of
 from optsched.core.results import FEASIBLE, Certificate, Frontier, FrontierPoint, Limit, Proof, Solution, Termination
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import GRID
-from optsched.routes.call import Call, Found, Held, word_of
+from optsched.routes.call import Call, Found, word_of
 from optsched.routes.listing import MODELS, RouteSize
 from optsched.solvers.profiles import Profile
 
@@ -122,7 +121,7 @@ def by_model(call: Call[Any], profile: Profile, grid: int = GRID) -> Solution:
     found, held, words = Found(), call.start, list[Certificate]()
     with call.until_stopped():
         for program in range(programs):
-            call.hold(partial(_handed, held, tuple(words)))
+            call.hold(lambda held=held, words=tuple(words): (held, words))  # type: ignore[misc]
             found = call.by_model(profile, call.problem.evaluate(held)[0] if program else None, held)
             if found.decision is None and found.outcome.status in (Termination.INFEASIBLE, Termination.ERROR):
                 engine = found.raw_status, found.solver, found.build_seconds, found.outcome.status
@@ -134,7 +133,3 @@ def by_model(call: Call[Any], profile: Profile, grid: int = GRID) -> Solution:
             if not found.optimal or found.limit is not None:
                 break
     return call.answered(held, words, found)
-
-
-def _handed(decision: Any, words: tuple[Certificate, ...]) -> Held:
-    return decision, words

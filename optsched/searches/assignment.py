@@ -45,27 +45,10 @@ from optsched.searches.tabled_assignment import (
     transport_table,
 )
 from optsched.solvers.compiled import compiler
-from optsched.solvers.matching import BMatching, maximum_b_matching
+from optsched.solvers.matching import maximum_b_matching
 from optsched.solvers.networks import bytes_an_arc, simplex_compiled
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 from optsched.solvers.transport import assign_dense
-
-__all__ = [
-    "AssignmentSolution",
-    "Prices",
-    "cheapest_from",
-    "compact_network",
-    "decoded",
-    "fill_idle_slots",
-    "is_cardinality",
-    "is_tiered",
-    "near_data",
-    "nearest_optimum",
-    "network_of",
-    "optimal_placement",
-    "prices_of",
-    "solve_assignment",
-]
 
 _EXACT = Profile("exact")
 
@@ -75,18 +58,10 @@ _BYTES_WITH_HIGHS, _BYTES_MATCHED = 520, 60
 
 @dataclass(frozen=True)
 class AssignmentSolution:
-    """The answer of an engine.
+    """The answer of an engine: the node of each of `problem.tasks` or -1, None where a limit struck first.
 
-    Attributes
-    ----------
-    nodes
-        int64, shape (len(problem.tasks),): node of each task or -1; None where a limit struck first.
-    prices
-        What proves the optimum; None where the engine gives none.
-    limit, raw_status, solver
-        What cut it short; the engine's words, name and version.
-    build_seconds
-        Seconds until the engine began.
+    `prices` prove the optimum; None where the engine gives none. `limit` cut it short. `build_seconds` are those until
+    the engine began.
     """
 
     nodes: Ints | None
@@ -119,17 +94,21 @@ def network_of(
     expect_recorded(problem, "routes", "the networks know")
     check()
     if places is None:
-        _refuse_pairs(problem, engine)
+        if not _has_areas(problem):
+            _refuse_pairs(problem, engine)
         places = problem.network_places
     program = problem.with_places(places).program()
     slots = [family.name for family in program.rows if family.name.endswith("_slots")]
     return ProgramNetwork(program, _SUPPLIES, slots[::-1], problem.count)
 
 
+def _has_areas(problem: AssignmentProblem) -> bool:
+    """Whether the network grows with the replicas: it does not have all pairs of a class and a node."""
+    return isinstance(problem, LevelledProblem) or (isinstance(problem, TabledProblem) and problem.near is not None)
+
+
 def _refuse_pairs(problem: AssignmentProblem, engine: str) -> None:
     """Refuse a network of all pairs of a class and a node that would not fit into memory."""
-    if isinstance(problem, LevelledProblem) or (isinstance(problem, TabledProblem) and problem.near is not None):
-        return
     classes, nodes = len(problem.classes().first), int(np.count_nonzero(problem.capacity))
     arcs = classes * nodes
     by_highs = engine == "arrays" or (engine == "network" and not simplex_compiled(arcs))
@@ -212,19 +191,12 @@ def solve_assignment(
 ) -> AssignmentSolution:
     """Solve an assignment problem exactly.
 
-    Parameters
-    ----------
-    problem
-        `lsap`, `fair-lsap` or `flow`.
-    profile
-        Limits and options of HiGHS.
-    engine
-        `network`: a maximum b-matching where that is enough; where costs are a table, the transportation problem if it
-        is large (`is_transported`), or SciPy's assignment of tasks to slots (`is_tabled`); else the compact network, by
-        a network simplex if it is large and kernels compile, or as `arrays`. `arrays`: the compact network's linear
-        program with HiGHS. `network-simplex`: the same network by a network simplex, by that of networkx if it is small
-        or kernels do not compile. `dense`: SciPy's assignment of tasks to slots, not for pools with several tiers, for
-        small instances.
+    `engine` is `network`: a maximum b-matching where that is enough; where costs are a table, the transportation
+    problem if it is large (`is_transported`), or SciPy's assignment of tasks to slots (`is_tabled`); else the compact
+    network, by a network simplex if it is large and kernels compile, or as `arrays`. `arrays`: the compact network's
+    linear program with HiGHS. `network-simplex`: the same network by a network simplex, by that of networkx if it is
+    small or kernels do not compile. `dense`: SciPy's assignment of tasks to slots, not for pools with several tiers,
+    for small instances.
 
     Examples
     --------
@@ -244,7 +216,9 @@ def solve_assignment(
         return _by_matching(problem)
     if way == "table":
         assert isinstance(problem, TabledProblem)
-        return _by_transport(problem)
+        owner, node, units, prices = transport_table(problem)
+        nodes = problem.classes().dealt(np.repeat(owner, units), np.repeat(node, units))
+        return AssignmentSolution(nodes, "optimal", prices, solver=compiler("network simplex on the table"))
     return _by_dense(problem) if way == "dense" else _by_network(problem, load_profile(profile), engine)
 
 
@@ -272,7 +246,12 @@ def sizes(problem: AssignmentProblem) -> Iterator[tuple[str, int, int, int]]:
     network-simplex 15 8 1000
     dense 9 6 8
     """
-    arcs, vertices = _network_size(problem)
+    if _has_areas(problem):
+        network = network_of(problem)
+        arcs, vertices = len(network.tail), len(network.supply)
+    else:
+        classes, nodes = len(problem.classes().first), int(np.count_nonzero(problem.capacity))
+        arcs, vertices = classes + classes * nodes + nodes, 2 + classes + nodes
     tasks, slots = len(problem.tasks), int(np.minimum(problem.capacity, problem.count).sum())
     with_highs = "arrays", arcs, vertices, _BYTES_WITH_HIGHS
     by_simplex = "network-simplex", arcs, vertices, bytes_an_arc(arcs)
@@ -294,32 +273,19 @@ def sizes(problem: AssignmentProblem) -> Iterator[tuple[str, int, int, int]]:
         yield dense
 
 
-def _network_size(problem: AssignmentProblem) -> tuple[int, int]:
-    """Arcs and vertices of the network, which is built only where it does not have all pairs."""
-    if isinstance(problem, LevelledProblem) or (isinstance(problem, TabledProblem) and problem.near is not None):
-        network = network_of(problem)
-        return len(network.tail), len(network.supply)
-    classes, nodes = len(problem.classes().first), int(np.count_nonzero(problem.capacity))
-    return classes + classes * nodes + nodes, 2 + classes + nodes
-
-
 def _by_matching(problem: LevelledProblem) -> AssignmentSolution:
     near, local = problem.idle_homes  # other tasks have no data on a node with an idle slot
     matching = maximum_b_matching(local.starts, local.values, problem.capacity)
     nodes = np.full(len(problem.tasks), NONE, dtype=np.int64)
     nodes[near] = matching.node
     fill_idle_slots(nodes, problem.capacity, problem.count)
-    prices = _of_matching(problem, matching)
-    return AssignmentSolution(nodes, "maximum matching", prices, solver={"name": "augmenting paths"})
-
-
-def _of_matching(problem: LevelledProblem, matching: BMatching) -> Prices:
-    """Prices that prove a matching: what it saves is what slots of the cover cost; nothing is, if all are local."""
+    # What the matching saves is what slots of its cover cost; nothing is, if all are local.
     on_node, _, off_rack = problem.levels
     pools = np.array([problem.pools[0].tiers[0][0]], dtype=np.int64)
+    prices = Prices(off_rack + int(pools[0]), (off_rack - on_node) * matching.node_cover.astype(np.int64), pools)
     if matching.size == problem.count:
-        return Prices(on_node + int(pools[0]), np.zeros_like(problem.capacity), pools)
-    return Prices(off_rack + int(pools[0]), (off_rack - on_node) * matching.node_cover.astype(np.int64), pools)
+        prices = Prices(on_node + int(pools[0]), np.zeros_like(problem.capacity), pools)
+    return AssignmentSolution(nodes, "maximum matching", prices, solver={"name": "augmenting paths"})
 
 
 def near_data(problem: AssignmentProblem) -> Ints:
@@ -350,12 +316,6 @@ def fill_idle_slots(nodes: Ints, capacity: Ints, count: int) -> None:
 def is_tiered(problem: AssignmentProblem) -> bool:
     """Whether what a task costs depends on how many of its pool are placed."""
     return any(sum(1 for _, size in pool.tiers if size) > 1 for pool in problem.pools)
-
-
-def _by_transport(problem: TabledProblem) -> AssignmentSolution:
-    owner, node, units, prices = transport_table(problem)
-    nodes = problem.classes().dealt(np.repeat(owner, units), np.repeat(node, units))
-    return AssignmentSolution(nodes, "optimal", prices, solver=compiler("network simplex on the table"))
 
 
 def _by_dense(problem: AssignmentProblem) -> AssignmentSolution:
@@ -437,16 +397,8 @@ def nearest_optimum(problem: AssignmentProblem, here: Ints, there: Ints) -> Ints
     """An optimum that places as many tasks as can be as `here` does, up to swaps of tasks of a class.
 
     Where the problem has further components, it places as many tasks of each pool as `there` does, which keeps them.
-
-    Parameters
-    ----------
-    problem
-        Of a recorded class, placing some tasks.
-    here, there
-        int64, shape (tasks,): node or -1 of each of `problem.tasks`; two feasible placements.
-
-    Returns int64 array of shape (tasks,), or None: None where `there` is not optimal, and where the network does not
-    fit into memory.
+    All are the node or -1 of each of `problem.tasks`, of which some are placed. None where `there` is not optimal, and
+    where the network does not fit into memory.
 
     Examples
     --------

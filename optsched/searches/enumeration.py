@@ -204,18 +204,9 @@ def _within(
     need: Callable[[int, int], Sequence[int]],
     room: list[Sequence[int]],
 ) -> Iterator[Judged]:
-    """One of its choices for each task, in every way that stays within the room of each.
+    """One of its choices for each task (NONE if it may wait), in every way that stays within the room of each.
 
-    Parameters
-    ----------
-    problem
-        What says how much a placement is worth.
-    choices
-        Nodes of each task, NONE among them if it may wait.
-    need
-        What a task takes of the room of a node.
-    room
-        Of each node, in whole units; the last entry is that of NONE.
+    `need` is what a task takes of the room of a node. `room` is in whole units; its last entry is that of NONE.
     """
     chosen = [NONE] * len(choices)
 
@@ -393,7 +384,11 @@ class _Kind:
         self._release = dict(zip(positions.tolist(), problem.release[positions].tolist(), strict=True))
         every = np.arange(nodes)
         self._time = {position: problem.times.on(np.full(nodes, position), every).tolist() for position in self.job}
-        self._free = {position: self._free_node(position) for position in self.job}
+        #: The first node with slots on which each task takes no time, or None.
+        self._free = {
+            position: next((node for node in self._open if not time[node]), None)
+            for position, time in self._time.items()
+        }
         classes: dict[tuple[int, ...], list[int]] = {}
         for position in self.job:
             if self._free[position] is None:
@@ -402,10 +397,6 @@ class _Kind:
         waiting = sum(map(len, self._classes))
         ways = factorial(waiting) // prod(factorial(len(members)) for members in self._classes)
         self.orders = ways * comb(waiting + len(self._open) - 1, waiting) if waiting else 1
-
-    def _free_node(self, position: int) -> int | None:
-        """The first node with slots on which a task takes no time."""
-        return next((node for node in self._open if not self._time[position][node]), None)
 
     def every(self, last: tuple[int, ...], begin: tuple[int, ...]) -> Iterator[_Placed]:
         """Every order of the tasks on nodes.

@@ -25,8 +25,8 @@ from optsched.core.results import Value
 from optsched.problems.generalized_assignment import GeneralizedAssignment, NodePrices
 from optsched.searches.program_tree import as_arrays
 from optsched.searches.tabled_assignment import seconds_at_worst, slot_prices, table_fits
-from optsched.solvers.answers import SolverOutcome, rounded_prices
-from optsched.solvers.highs import LinearProgram, solve_arrays, solve_uninterrupted
+from optsched.solvers.answers import LinearProgram, SolverOutcome, rounded_prices
+from optsched.solvers.highs import solve_arrays, solve_uninterrupted
 from optsched.solvers.matching import maximum_b_matching
 from optsched.solvers.profiles import Profile
 

@@ -30,8 +30,8 @@ from optsched.problems.relaxations import Box
 from optsched.problems.schedules import NEVER, ScheduleProblem
 from optsched.problems.time_prices import MOST_WORK, JobEnds, PricedTime, SlotClass, TimePrices
 from optsched.searches.program_tree import as_arrays
-from optsched.solvers.answers import whole_numbers
-from optsched.solvers.highs import LinearProgram, WarmProgram, solve_uninterrupted
+from optsched.solvers.answers import LinearProgram, whole_numbers
+from optsched.solvers.highs import WarmProgram, solve_uninterrupted
 from optsched.solvers.profiles import Profile
 
 #: Units of price in a job's waiting for a step.

@@ -21,8 +21,8 @@ from optsched.problems import Latency
 from optsched.problems.latency import LatencyPrices
 from optsched.searches.latency import FixedLimit, LatencySearch, settled, with_claimed_bound
 from optsched.searches.program_tree import as_arrays
-from optsched.solvers.answers import whole_numbers
-from optsched.solvers.highs import LinearProgram, solve_arrays
+from optsched.solvers.answers import LinearProgram, whole_numbers
+from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
 
 #: The most rounds of cuts before a program is solved, which they make many times as fast, and to prove what it claims.

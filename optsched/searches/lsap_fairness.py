@@ -128,7 +128,12 @@ class CappedNetwork:
         """
         problem, whole = self.problem, self.network
         flow = whole.flow_of(problem.values_of(placement, whole.program))
-        steps = self._last_steps(problem.placed_by_group(placement))
+        steps = {}  # of each group with placed tasks, what the last of them added
+        for group, (number, held) in enumerate(zip(problem.placed_by_group(placement), problem.steps, strict=True)):
+            for step, size in held:
+                if number > 0:
+                    steps[group] = step
+                number -= size
         lowest = self.values[0]
         level = [lowest] * (whole.sink + 1)
         inner = whole.tail > 0
@@ -152,13 +157,3 @@ class CappedNetwork:
             {host: rise for host, rise in rises.items() if rise > 0},
             tuple(level[self._group[group]] if group in self._group else lowest for group in range(len(problem.steps))),
         )
-
-    def _last_steps(self, placed: list[int]) -> dict[int, Fraction]:
-        """For each group with placed tasks, what the last of them added."""
-        last = {}
-        for group, (number, steps) in enumerate(zip(placed, self.problem.steps, strict=True)):
-            for step, size in steps:
-                if number > 0:
-                    last[group] = step
-                number -= size
-        return last

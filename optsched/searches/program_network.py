@@ -28,26 +28,14 @@ _QUIET_BITS = 24
 
 
 class ProgramNetwork:
-    """The network of a program.
+    """The network of a program, whose columns have entries of 1 in the rows that are named.
 
-    Parameters
-    ----------
-    program
-        Whose columns have entries of 1 in the rows that are named; one with an entry of -1 in a row of supply is
-        another way to that row's vertex.
-    supplies, capacities
-        Families of rows from the source and from the sink inwards, as far as the program has them.
-    count
-        Units that flow in all.
+    One with an entry of -1 in a row of supply is another way to that row's vertex. `supplies` and `capacities` are
+    families of rows from the source and from the sink inwards, as far as the program has them; `count` units flow.
 
-    Attributes
-    ----------
-    tail, head, capacity, cost
-        int64, shape (arcs,): an arc for each column and then for each row; costs in units.
-    supply
-        int64, shape (vertices,): the source is the first vertex, the sink the last, and the others are the rows.
-    families, vertices
-        The families of rows, and the first vertex of each by its name.
+    There is an arc (`tail`, `head`, `capacity`, `cost` in units) for each column and then for each row. In `supply` the
+    source is the first vertex, the sink the last, and the others are the rows. `vertices` has the first vertex of each
+    of the `families` of rows by its name.
     """
 
     def __init__(self, program: Program, supplies: Sequence[str], capacities: Sequence[str], count: int) -> None:
@@ -128,18 +116,10 @@ class ProgramNetwork:
 
 
 class NetworkSolution(NamedTuple):
-    """The answer of an engine on a network.
+    """The answer of an engine on a network: a flow of least cost on its arcs, None where a limit struck first.
 
-    Attributes
-    ----------
-    flow
-        int64, shape (arcs,): a flow of least cost; None where a limit struck first.
-    potential
-        int64, shape (vertices,): proves it, with cost - potential[tail] + potential[head] >= 0 on arcs with room.
-    outcome
-        How the engine ended.
-    build_seconds
-        Seconds until it began.
+    `potential` of the vertices proves it, with cost - potential[tail] + potential[head] >= 0 on arcs with room.
+    `outcome` is how the engine ended, `build_seconds` those until it began.
     """
 
     flow: Ints | None
@@ -173,7 +153,8 @@ def _by_highs(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints, 
     """
     import scipy.sparse as sp  # which, as HiGHS, take longer to import than a matching takes
 
-    from optsched.solvers.highs import LinearProgram, solve_arrays
+    from optsched.solvers.answers import LinearProgram
+    from optsched.solvers.highs import solve_arrays
 
     began, arcs = time.perf_counter(), len(tail)
     values = np.concatenate([np.ones(arcs), -np.ones(arcs)])

@@ -18,8 +18,8 @@ from optsched.core.deadline import check
 from optsched.core.instance import Floats, Ints
 from optsched.core.results import Termination
 from optsched.problems.relaxations import UNBOUNDED, Box, IntegerProgram
-from optsched.solvers.answers import SolverOutcome, whole_prices
-from optsched.solvers.highs import MOST_COEFFICIENT, LinearProgram, solve_uninterrupted
+from optsched.solvers.answers import LinearProgram, SolverOutcome, whole_prices
+from optsched.solvers.highs import MOST_COEFFICIENT, solve_uninterrupted
 from optsched.solvers.profiles import Profile
 
 #: Denominators of the prices of rows, and of rays.

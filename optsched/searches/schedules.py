@@ -37,7 +37,8 @@ from optsched.searches.job_ends import EndTree, ended_by, fine_enough, latest_pr
 from optsched.searches.job_placing import JobPlacing, job_orders
 from optsched.searches.latency import LatencySearch
 from optsched.searches.latency_program import relaxation
-from optsched.solvers.highs import LinearProgram, solve_uninterrupted
+from optsched.solvers.answers import LinearProgram
+from optsched.solvers.highs import solve_uninterrupted
 from optsched.solvers.profiles import Profile
 
 # Windows --------------------------------------------------------------------------------------------------------------

@@ -57,15 +57,12 @@ def is_transported(problem: object) -> bool:
         return False
     units = problem.class_units
     pairs = len(problem.tasks) * int(problem.capacity.sum())
-    quick = pairs <= _FEW_PAIRS or (pairs <= _FEW_COPIES * problem.pairs and _is_spread(units))
+    quick = pairs <= _FEW_PAIRS
+    if not quick and pairs <= _FEW_COPIES * problem.pairs:
+        asked = units[np.linspace(0, len(units) - 1, _ASKED).astype(np.int64)]
+        quick = 2 * len(np.unique(asked.argmin(axis=1))) >= _ASKED
     large = not (quick and is_tabled(problem))
     return large and transport_fits(units.shape[0], units.shape[1], problem.largest_pair_units())
-
-
-def _is_spread(units: Ints) -> bool:
-    """Whether kinds of tasks mostly want different nodes: the cheapest of some of them are not the same few."""
-    asked = units[np.linspace(0, len(units) - 1, _ASKED).astype(np.int64)]
-    return 2 * len(np.unique(asked.argmin(axis=1))) >= _ASKED
 
 
 def transport_table(problem: TabledProblem) -> tuple[Ints, Ints, Ints, Prices]:
@@ -110,8 +107,7 @@ def seconds_at_worst(tasks: int, slots: int) -> float:
 def assign_table(problem: TabledProblem) -> Ints:
     """Node of each of `problem.tasks` or -1, at least cost; SciPy's rectangular assignment.
 
-    OutOfTime if a deadline is past. SciPy does not look at the clock (`optsched.routes.contained` says what then
-    holds).
+    OutOfTime if a deadline is past. SciPy does not look at the clock.
     """
     check()
     idle = problem.idle_nodes
@@ -148,16 +144,9 @@ def _prices(problem: TabledProblem, task: int, prices: Ints) -> Prices:
 def slot_prices(units: Ints, row: Ints, column: Ints, spare: Bools, waiting: Ints) -> tuple[int, Ints] | None:
     """The price of one more task, and of a slot in each column, that prove an assignment; None if it is not optimal.
 
-    Parameters
-    ----------
-    units
-        int64, shape (rows, columns): costs, at most 2^60 (for a pair that is not allowed).
-    row, column
-        Of each task that is placed, at least one; several may have the same.
-    spare
-        bool, shape (columns,): whether a column has a slot that is not used.
-    waiting
-        Rows of the tasks that are not placed; if there are any, no column has a spare slot.
+    `units` are costs by row and column, at most 2^60 (for a pair that is not allowed). `row` and `column` are of each
+    task that is placed, at least one; several may have the same. `spare` says which columns have a slot that is not
+    used, and `waiting` are the rows of tasks that are not placed; if there are any, no column has a spare slot.
     """
     width = units.shape[1]
     # Each row counts once in each column that it is in.

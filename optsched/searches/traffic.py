@@ -30,8 +30,8 @@ from optsched.problems.relaxations import Box
 from optsched.problems.traffic import Traffic
 from optsched.processes.handing import hand_over
 from optsched.searches.program_tree import as_arrays
-from optsched.solvers.answers import SolverOutcome, check_claim, rounded_prices, whole_bound
-from optsched.solvers.highs import LinearProgram, WarmProgram, solve_arrays, solve_uninterrupted
+from optsched.solvers.answers import LinearProgram, SolverOutcome, check_claim, rounded_prices, whole_bound
+from optsched.solvers.highs import WarmProgram, solve_arrays, solve_uninterrupted
 from optsched.solvers.profiles import Profile
 
 #: The most relaxations that the search for a proof by cases solves, and the most columns in all.

@@ -37,8 +37,8 @@ from optsched.problems.knapsack import MOST_STATES, best_listed, copies_in_power
 from optsched.problems.utility import Utility
 from optsched.problems.utility_program import Columns, Hosts, Items, TaskPrices, UtilityProgram, columns_at, least_pairs
 from optsched.searches.program_tree import as_arrays, settling_tree
-from optsched.solvers.answers import SolverOutcome, whole_numbers, whole_prices
-from optsched.solvers.highs import LinearProgram, solve_arrays, solve_uninterrupted
+from optsched.solvers.answers import LinearProgram, SolverOutcome, whole_numbers, whole_prices
+from optsched.solvers.highs import solve_arrays, solve_uninterrupted
 from optsched.solvers.profiles import Profile
 
 #: Denominator of the prices of tasks that are short, which are at most 1.

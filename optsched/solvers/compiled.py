@@ -93,23 +93,20 @@ def ready(kernel: Any, *arguments: Any) -> None:
         return
     import numba
 
-    types = tuple(map(numba.typeof, arguments))
-    if types in kernel.signatures or not kernel.stats.cache_path or _is_kept(kernel):
+    types, folder, code = tuple(map(numba.typeof, arguments)), kernel.stats.cache_path, kernel.py_func.__code__
+    if types in kernel.signatures or not folder:
+        return
+    # It may be in numba's cache, in a file that is no older than its module.
+    source = Path(code.co_filename)
+    name = f"{source.stem}.{kernel.py_func.__qualname__}-{code.co_firstlineno}.py*.nbi"
+    written = source.stat().st_mtime
+    if any(index.stat().st_mtime >= written for index in Path(folder).glob(name)):
         return
     from optsched.processes.local import run
 
     function = kernel.py_func
     run(_compile, (function.__module__, function.__qualname__, types), within=left)
     check()
-
-
-def _is_kept(kernel: Any) -> bool:
-    """Whether numba's cache has something of this kernel that is no older than its module."""
-    code = kernel.py_func.__code__
-    source = Path(code.co_filename)
-    name = f"{source.stem}.{kernel.py_func.__qualname__}-{code.co_firstlineno}.py*.nbi"
-    written = source.stat().st_mtime
-    return any(index.stat().st_mtime >= written for index in Path(kernel.stats.cache_path).glob(name))
 
 
 def _compile(asked: tuple[str, str, tuple[Any, ...]]) -> None:

@@ -50,21 +50,6 @@ from optsched.solvers.answers import (
 from optsched.solvers.options import QuietHighs, set_options
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
-__all__ = [
-    "ArraySolution",
-    "Improving",
-    "LinearProgram",
-    "MOST_COEFFICIENT",
-    "SMALL_MODELS",
-    "WarmProgram",
-    "program_of",
-    "read_solution",
-    "run",
-    "solve_arrays",
-    "solve_uninterrupted",
-    "wrong_answers",
-]
-
 _ERROR = highspy.HighsStatus.kError
 _Status = highspy.HighsModelStatus
 _FEASIBLE_POINT = 2  # HighsInfo.primal_solution_status of a feasible solution
@@ -111,35 +96,24 @@ def run(
     start: tuple[npt.NDArray[np.int32], Floats] | None = None,
     improving: Callable[[Floats], None] | None = None,
 ) -> SolverOutcome:
-    """Run HiGHS on the model that it holds, within the limits of a profile.
+    """Run HiGHS on the model that it holds, within the limits of a profile; the outcome in the sense of that model.
 
-    Parameters
-    ----------
-    highs
-        `highspy.Highs` that holds a model.
-    profile
-        Limits and options, or the name of a profile. An earlier deadline (`core.deadline`) takes its time limit's
-        place.
-    interface
-        What built the model, for the record: `arrays`, `pyomo 6.10.1`.
-    start
-        Columns and their values in a solution to start from; HiGHS completes a partial one and passes over one that
-        is infeasible. Linear programs start without. Where it ends with a solution that is not worth what it says, as
-        HiGHS 1.16.0 may after completing one, it runs again without.
-    improving
-        Gets the values of the columns in solutions that a program with integers finds on its way, each better than the
-        one before (`Improving`). It must not run HiGHS.
+    An earlier deadline (`core.deadline`) takes the place of the profile's time limit. `interface` is what built the
+    model, for the record: `arrays`, `pyomo 6.10.1`. `start` has columns and their values in a solution to start from;
+    HiGHS completes a partial one and passes over one that is infeasible. Linear programs start without. Where it ends
+    with a solution that is not worth what it says, as HiGHS 1.16.0 may after completing one, it runs again without.
+    `improving` gets the values of the columns in solutions that a program with integers finds on its way, each better
+    than the one before (`Improving`). It must not run HiGHS.
 
-    Returns SolverOutcome: in the sense of the model that HiGHS holds. Ctrl-C in the main thread ends the run with limit
-    INTERRUPTED. An option that HiGHS does not take is a UsageError.
+    Ctrl-C in the main thread ends the run with limit INTERRUPTED. An option that HiGHS does not take is a UsageError.
     """
     profile = load_profile(profile)
     options = profile.options
     watched = options.get("solver") == "ipm" and "ipm_iteration_limit" not in options
-    own = {"ipm_iteration_limit": _IPM_ITERATIONS} if watched else {}
-    limited = options | own | _within_deadline(profile)
-    if "time_limit" in limited:  # the clock of HiGHS goes on from run to run
-        limited["time_limit"] = float(limited["time_limit"]) + highs.getRunTime()
+    limited = options | ({"ipm_iteration_limit": _IPM_ITERATIONS} if watched else {})
+    limits = [float(limit) for limit in (remaining(), profile.time_limit) if limit is not None]
+    if limits:  # the clock of HiGHS goes on from run to run
+        limited["time_limit"] = min(limits) + highs.getRunTime()
     faults = set_options(highs, limited)
     if faults:
         raise UsageError("; ".join(f"solver option {fault}" for fault in faults))
@@ -183,19 +157,6 @@ def run(
         if unclear:
             claims = {}
     return outcome(status, limit, raw, **claims)
-
-
-def _within_deadline(profile: Profile) -> dict[str, float]:
-    """The time limit where a deadline holds (`optsched.core.deadline`): the earlier of it and the profile's."""
-    left = remaining()
-    if left is None:
-        return {}
-    return {"time_limit": left if profile.time_limit is None else min(left, float(profile.time_limit))}
-
-
-def _has_duals(highs: Any, outcome: SolverOutcome) -> bool:
-    """Whether HiGHS holds duals that belong to this outcome: those of a linear program that is solved."""
-    return outcome.status is Termination.OPTIMAL and not _has_integers(highs) and bool(highs.getSolution().dual_valid)
 
 
 def _has_integers(highs: Any) -> bool:
@@ -335,8 +296,8 @@ def _read(highs: Any, closed: float, interrupted: bool) -> tuple[Termination, Li
     status, info = highs.getModelStatus(), highs.getInfo()
     limit = _LIMITS.get(status, Limit.INTERRUPTED if interrupted else None)
     if status == _Status.kModelEmpty:
-        offset = highs.getObjectiveOffset()[1]
-        if _empty_rows_hold(highs):
+        offset, lp = highs.getObjectiveOffset()[1], highs.getLp()
+        if np.all(np.asarray(lp.row_lower_) <= 0.0) and np.all(np.asarray(lp.row_upper_) >= 0.0):
             return Termination.OPTIMAL, limit, {"objective": offset, "bound": offset}
         return Termination.INFEASIBLE, limit, {}
     integer = info.mip_node_count >= 0
@@ -362,11 +323,6 @@ def _read(highs: Any, closed: float, interrupted: bool) -> tuple[Termination, Li
     return Termination.OPTIMAL, limit, claims
 
 
-def _empty_rows_hold(highs: Any) -> bool:
-    lp = highs.getLp()
-    return bool(np.all(np.asarray(lp.row_lower_) <= 0.0) and np.all(np.asarray(lp.row_upper_) >= 0.0))
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class ArraySolution:
     """Outcome of `solve_arrays`; with the incumbent `x`, if any, and the duals of a linear program that is solved.
@@ -390,17 +346,9 @@ def solve_arrays(
 ) -> ArraySolution:
     """Solve a linear or mixed-integer program that is given as arrays.
 
-    Parameters
-    ----------
-    program
-        What to minimise.
-    profile
-        Limits and options, or the name of a profile.
-    start
-        A solution to start from, shape (columns,). HiGHS ignores an infeasible one.
-    decode
-        What a solution stands for, or None. Better ones found on the way are given to who takes them, if anybody does
-        (`optsched.processes.handing.taking`); they need not be optimal, and it must not run HiGHS.
+    `start` is a solution to start from, shape (columns,). HiGHS ignores an infeasible one. `decode` gives what a
+    solution stands for, or None. Better ones found on the way are given to who takes them, if anybody does
+    (`optsched.processes.handing.taking`); they need not be optimal, and it must not run HiGHS.
 
     UsageError if HiGHS does not know an option, or the start has the wrong length or numbers that are not finite.
 
@@ -422,9 +370,12 @@ def solve_arrays(
         if start.shape != (columns,) or not np.isfinite(start).all():
             raise UsageError(f"a start is {columns} finite numbers, one a column; this one has shape {start.shape}")
         hint = (np.arange(columns, dtype=np.int32), start.astype(np.float64))
-    highs = QuietHighs()
-    if not has_room(program.matrix.nnz * _BYTES_A_COEFFICIENT):
-        return ArraySolution(_too_large(program), None, None, None)
+    highs, needed = QuietHighs(), program.matrix.nnz * _BYTES_A_COEFFICIENT
+    if not has_room(needed):
+        rows = program.matrix.shape[0]
+        size = f"{columns:,} variables, {rows:,} constraints and {program.matrix.nnz:,} coefficients"
+        status = f"a program of {size} would take {needed / 2**20:,.0f} MB or more where there are {available_mb():,}"
+        return ArraySolution(replace(OUT_OF_MEMORY, raw_status=status), None, None, None)
     try:
         if highs.passModel(_highs_lp(program)) == _ERROR:
             reason = "infinite costs, coefficients of 1e15 or more, a lower bound of +inf or an upper one of -inf"
@@ -434,15 +385,6 @@ def solve_arrays(
     improving = None if decode is None else taken(lambda values: decode(check_values(values, program)))
     outcome = run(highs, profile, "arrays", hint, improving)
     return read_solution(highs, outcome, program)
-
-
-def _too_large(program: LinearProgram) -> SolverOutcome:
-    """The outcome where a program does not fit, before HiGHS gets it."""
-    rows, columns = program.matrix.shape
-    size = f"{columns:,} variables, {rows:,} constraints and {program.matrix.nnz:,} coefficients"
-    needed = program.matrix.nnz * _BYTES_A_COEFFICIENT / 2**20
-    status = f"a program of {size} would take {needed:,.0f} MB or more where there are {available_mb():,}"
-    return replace(OUT_OF_MEMORY, raw_status=status)
 
 
 class WarmProgram:
@@ -497,7 +439,7 @@ def read_solution(highs: Any, outcome: SolverOutcome, program: LinearProgram | N
     solution = highs.getSolution()
     values = check_values(solution.col_value, program)
     check_objective(outcome.objective, values, program)
-    if not _has_duals(highs, outcome):
+    if outcome.status is not Termination.OPTIMAL or _has_integers(highs) or not solution.dual_valid:
         return ArraySolution(outcome, values, None, None)
     row_duals = check_duals(solution.row_dual, len(program.row_lower), "duals of the rows")
     return ArraySolution(outcome, values, row_duals, check_duals(solution.col_dual, len(values), "reduced costs"))

@@ -90,16 +90,10 @@ def min_cost_flow(
 ) -> CheapestFlow:
     """Find a flow of least cost that takes each node's supply out of it; parallel arcs and loops stay what they are.
 
-    Parameters
-    ----------
-    tail, head, lower, capacity, cost
-        For each arc, int64, shape (arcs,): its nodes, the limits of its flow (`UNBOUNDED` is none), cost per unit, any
-        sign.
-    supply
-        What each node sends (negative: receives), shape (nodes,).
-    scaling
-        Whether cost scaling is tried first. It is the quicker engine save for networks of few sources and of arcs that
-        all cost much the same, as those of assignments are.
+    All are int64: for each arc its nodes, the limits of its flow (`UNBOUNDED` is none), and cost per unit of any sign;
+    for each node what it sends (negative: receives). `scaling` says whether cost scaling is tried first. It is the
+    quicker engine save for networks of few sources and of arcs that all cost much the same, as those of assignments
+    are.
 
     Notes
     -----
@@ -128,7 +122,10 @@ def min_cost_flow(
         raise UsageError(f"potentials of {nodes} nodes with costs up to {largest} might pass 2^53: scale the costs")
     if (lower > capacity).any():
         return CheapestFlow(FlowStatus.INFEASIBLE)
-    if (scaling or simplex_compiled(arcs)) and _in_int64(lower, capacity, supply):
+    limits = float(capacity[capacity != UNBOUNDED].sum(dtype=np.float64))
+    most = limits + float(lower.sum(dtype=np.float64)) + float(np.abs(supply).sum(dtype=np.float64))
+    fits = most < _MOST_FLOW and int(supply.sum()) == 0  # what is supplied, and goes round through arcs with a limit
+    if (scaling or simplex_compiled(arcs)) and fits:
         found = _by_kernels(tail, head, lower, capacity, cost, supply, scaling)
         if found is not None:
             return found
@@ -143,13 +140,6 @@ def simplex_compiled(arcs: int) -> bool:
 def bytes_an_arc(arcs: int) -> int:
     """What `min_cost_flow` takes for each arc, of this number of arcs, about."""
     return _BYTES_COMPILED if simplex_compiled(arcs) else _BYTES_IN_PYTHON
-
-
-def _in_int64(lower: Ints, capacity: Ints, supply: Ints) -> bool:
-    """Whether no flow can pass 2^62: what is supplied, and what goes round through arcs with a limit."""
-    limits = float(capacity[capacity != UNBOUNDED].sum(dtype=np.float64))
-    most = limits + float(lower.sum(dtype=np.float64)) + float(np.abs(supply).sum(dtype=np.float64))
-    return most < _MOST_FLOW and int(supply.sum()) == 0
 
 
 def _by_kernels(

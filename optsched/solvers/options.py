@@ -43,18 +43,17 @@ def option_faults(options: Mapping[str, Any]) -> list[Fault]:
 
 
 def set_options(highs: Any, options: Mapping[str, Any]) -> list[Fault]:
-    """Set options and list those that HiGHS refuses: it tells by a return value alone."""
+    """Set options and list those that HiGHS refuses: it tells by a return value alone, and takes NaN."""
     known = [name for name in dir(highs.getOptions()) if not name.startswith("_")]
     faults = []
     for name, value in options.items():
         if name not in known:
             faults.append(Fault(name, f"HiGHS has no such option: {nearest(name, known)}"))
-        elif not _is_scalar(value) or highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
+        elif (
+            not isinstance(value, bool | int | float | str)
+            or value != value
+            or highs.setOptionValue(name, value) != highspy.HighsStatus.kOk
+        ):
             kind = highs.getOptionType(name)[1].name.removeprefix("k").lower()
             faults.append(Fault(name, f"HiGHS refuses {value!r}: wrong type (it wants {kind}) or not available"))
     return faults
-
-
-def _is_scalar(value: Any) -> bool:
-    """Whether a value is of a type that an option can have; NaN, which HiGHS takes, is no value of any."""
-    return isinstance(value, bool | int | float | str) and value == value

@@ -70,6 +70,8 @@ def transport(cost: Ints, size: Ints, capacity: Ints) -> Transport:
     >>> found.row.tolist(), found.column.tolist(), found.units.tolist(), found.price, found.column_prices.tolist()
     ([1, 0], [0, 1], [1, 1], 4, [0, 3])
     """
+    from optsched.solvers.kernels import ARC, IN, OUT
+
     rows, columns = cost.shape
     if size.shape != (rows,) or capacity.shape != (columns,) or not cost.size or size.min() < 0 or capacity.min() < 1:
         raise UsageError(f"transport needs {rows} sizes of at least 0 and {columns} capacities of at least 1")
@@ -80,7 +82,10 @@ def transport(cost: Ints, size: Ints, capacity: Ints) -> Transport:
     sizes, capacities = _summed(size, of_row, len(table)), _summed(capacity, of_column, table.shape[1])
     stay = int(size.sum()) >= int(capacity.sum())
     tree, potential = _solved(table, sizes, capacities, stay, largest)
-    row, column, units = _flows(tree[:-1], *table.shape)
+    tree = tree[:-1]
+    flow = np.concatenate([tree[: len(table), IN], tree[len(table) :, OUT]])  # what could flow back
+    used = (tree[:, ARC] >= 0) & (flow > 0)  # less what does not leave its row or comes from no row
+    (row, column), units = np.divmod(tree[used, ARC], table.shape[1]), flow[used]
     flow, row, units = _shared(of_row, size, row, units)
     flow, column, units = _shared(of_column, capacity, column[flow], units)
     of_columns = potential[len(table) : -1][of_column]
@@ -148,16 +153,6 @@ def _solved(table: Ints, size: Ints, capacity: Ints, stay: bool, largest: int) -
     return tree, closer(potential, largest)
 
 
-def _flows(tree: Ints, rows: int, columns: int) -> tuple[Ints, Ints, Ints]:
-    """Row, column and units of each flow on the tree, less what does not leave its row or comes from no row."""
-    from optsched.solvers.kernels import ARC, IN, OUT
-
-    flow = np.concatenate([tree[:rows, IN], tree[rows:, OUT]])  # what could flow back
-    used = (tree[:, ARC] >= 0) & (flow > 0)
-    row, column = np.divmod(tree[used, ARC], columns)
-    return row, column, flow[used]
-
-
 def _shared(of: Ints, amount: Ints, group: Ints, units: Ints) -> tuple[Ints, Ints, Ints]:
     """Share flows of groups among their members, who take in turn: which flow, which member, how many units."""
     order, turn = np.argsort(of, kind="stable"), np.argsort(group, kind="stable")
@@ -177,16 +172,8 @@ def _shared(of: Ints, amount: Ints, group: Ints, units: Ints) -> tuple[Ints, Int
 def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int, row: Ints | None = None) -> Ints:
     """Place exactly `count` tasks at least total cost, by SciPy's assignment on a dense matrix.
 
-    Parameters
-    ----------
-    cost, capacity
-        int64, shape (tasks, nodes); and how many tasks each node takes, at least 0.
-    count
-        How many tasks are placed, at most the tasks and the total capacity.
-    row
-        int64, shape (tasks,): the row of `cost` of each task, where tasks share rows; by default each has its own.
-
-    Returns int64 array of shape (tasks,): node of each task, -1 for those that are not placed.
+    `cost` is of shape (tasks, nodes), or has the `row` of each task, where tasks share rows. Each node takes up to its
+    `capacity`, at least 0. Returns the node of each task, -1 for those that are not placed.
 
     Notes
     -----

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 
 from optsched.core.deadline import check, deadline, late, remaining
 from optsched.core.errors import OutOfTime
-from optsched.solvers.highs import LinearProgram, solve_arrays
+from optsched.solvers.answers import LinearProgram
+from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
 
 

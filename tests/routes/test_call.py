@@ -20,8 +20,8 @@ from optsched.processes.handing import handing, to
 from optsched.routes import call as call_module
 from optsched.routes import generalized_assignment, latency, solve
 from optsched.routes.call import Call, proved
-from optsched.solvers.answers import INTERRUPTED
-from optsched.solvers.highs import ArraySolution, LinearProgram
+from optsched.solvers.answers import INTERRUPTED, LinearProgram
+from optsched.solvers.highs import ArraySolution
 from optsched.solvers.profiles import Profile
 
 

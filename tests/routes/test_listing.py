@@ -15,7 +15,8 @@ from optsched.processes import Limits, contained, limits
 from optsched.routes import routes_of, solve
 from optsched.routes.listing import may_overrun, model_sizes, module_of, refuse_beyond_memory, route_sizes
 from optsched.searches import assignment as networks
-from optsched.solvers.highs import LinearProgram, solve_arrays
+from optsched.solvers.answers import LinearProgram
+from optsched.solvers.highs import solve_arrays
 
 #: Guo et al. 2012, Figure 2.
 FIGURE: Any = optsched.problem("lsap", "papers/guo-fig2")

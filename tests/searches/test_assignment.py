@@ -28,7 +28,8 @@ from optsched.searches.assignment import (
     solve_assignment,
 )
 from optsched.searches.tabled_assignment import is_tabled
-from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
+from optsched.solvers.answers import LinearProgram
+from optsched.solvers.highs import ArraySolution, solve_arrays
 from optsched.solvers.profiles import Profile
 from optsched.testing.contract import every_decision
 

@@ -10,6 +10,7 @@ from optsched.core.errors import OutOfTime, SolverDisagreement
 from optsched.core.results import Limit, Termination
 from optsched.solvers.answers import (
     STOPPED,
+    LinearProgram,
     SolverOutcome,
     check_claim,
     check_duals,
@@ -22,7 +23,6 @@ from optsched.solvers.answers import (
     whole_numbers,
     whole_prices,
 )
-from optsched.solvers.highs import LinearProgram
 
 PROGRAM = LinearProgram(
     objective=np.array([1.0, 2.0]),

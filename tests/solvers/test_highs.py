@@ -24,7 +24,8 @@ from optsched.instances.files import from_document
 from optsched.problems import FairLsap, WorstGroup
 from optsched.processes.handing import handing, taking
 from optsched.solvers import highs as engine
-from optsched.solvers.highs import SMALL_MODELS, Improving, LinearProgram, WarmProgram, solve_arrays, wrong_answers
+from optsched.solvers.answers import LinearProgram
+from optsched.solvers.highs import SMALL_MODELS, Improving, WarmProgram, solve_arrays, wrong_answers
 from optsched.solvers.profiles import Profile, load_profile
 
 INF = np.inf

@@ -17,8 +17,8 @@ from pyomo.common.collections import ComponentMap
 
 from optsched import Limit, Termination, UsageError
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
-from optsched.solvers.answers import SolverOutcome, negated
-from optsched.solvers.highs import SMALL_MODELS, LinearProgram, solve_arrays
+from optsched.solvers.answers import LinearProgram, SolverOutcome, negated
+from optsched.solvers.highs import SMALL_MODELS, solve_arrays
 from optsched.solvers.profiles import Profile
 
 INF = float("inf")

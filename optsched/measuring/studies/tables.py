@@ -527,7 +527,7 @@ def _gap_note(group: Sequence[GapReport]) -> str:
     parts = list(notes) if len(group) == 1 else [f"{times} of {len(group)} {note}" for note, times in notes.items()]
     late = [report.reference for report in group if report.reference.solution.limit is Limit.TIME]
     if late:
-        from optsched.routes.contained import end_reason
+        from optsched.routes import end_reason
 
         limit = late[0].profile.time_limit if end_reason(late[0].solution) is None else None
         parts.append("reference out of time" + (f" after {limit:g} s" if limit is not None else ""))
