@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import ceil
 from typing import Any
 
@@ -35,7 +36,54 @@ _LIMIT = 2**57
 _FUNCTIONS = 10**6
 
 
-# The program over time ------------------------------------------------------------------------------------------------
+def counting_certificate(
+    problem: ScheduleProblem, alone: Sequence[Mapping[str, Any]] = (), window: Window | None = None
+) -> Certificate:
+    """The certificate of counting: of the jobs alone on all slots, and of `makespan` what a window makes of it.
+
+    `alone` is what is proved of jobs alone beyond counting, as of `alone_entry`.
+    """
+    windows = [] if window is None else [window]
+    data = {"windows": [_written(problem, each) for each in windows], **_alone_written(alone)}
+    bound = _counted(problem, windows, ends_alone(problem, data))
+    return Certificate(problem.components[0].name, Proof.DUAL, bound, data)
+
+
+def end_certificate(problem: Makespan, prices: TimePrices, by: int) -> Certificate:
+    """The certificate that prices make: not all tasks end within `by` steps (`PricedTime.rules_out`)."""
+    data = {"by": by, "step": prices.step, "scale": prices.scale, "slot_prices": _columns(prices)}
+    return Certificate("makespan", Proof.DUAL, _after(problem, PricedTime(problem, prices.step), prices, by), data)
+
+
+def cases_certificate(
+    problem: JobTimes, step: int, limit: int, tree: Tree, alone: Sequence[Mapping[str, Any]] = ()
+) -> Certificate:
+    """The certificate that a tree of cases by jobs' ends makes of the sum of job times (`JobEnds`).
+
+    It claims what `limit` stands for, without looking: where the tree proves less, `certify` says so.
+    """
+    written = tree.written(lambda job: job, lambda prices: {"scale": prices.scale, "slot_prices": _columns(prices)})
+    data = {"step": step, "limit": limit, **written, **_alone_written(alone)}
+    return Certificate("job time", Proof.DUAL, PricedTime(problem, step).value(limit), data)
+
+
+def schedule_proof(problem: TimedProblem, certificate: Certificate, objective: Value | None) -> Number:
+    """The bound that a certificate proves, whose keys say of which form it is."""
+    del objective
+    data = certificate.data
+    if "before" in data:
+        return _by_program(problem, certificate)
+    if "steps" in data and isinstance(problem, JobTimes):
+        return _by_cases(problem, data)
+    if "slot_prices" in data:
+        return _by_prices(problem, data)
+    entries = items(data, "windows")
+    if entries and isinstance(problem, JobTimes):
+        raise CertificateInvalid("windows: job times are no longer proved by them; solve again for prices or cases")
+    windows = [
+        _read(problem, as_mapping(entry, "windows"), f"windows[{number}]") for number, entry in enumerate(entries)
+    ]
+    return _counted(problem, windows, ends_alone(problem, data))
 
 
 def _by_program(problem: TimedProblem, certificate: Certificate) -> Number:
@@ -50,111 +98,6 @@ def _by_program(problem: TimedProblem, certificate: Certificate) -> Number:
     return exact(rows_bound(certificate.data, program.numbers, limit, program.names), program.unit)
 
 
-# makespan -------------------------------------------------------------------------------------------------------------
-
-
-def makespan_certificate(
-    problem: Makespan, window: Window | None = None, alone: Sequence[Mapping[str, Any]] = ()
-) -> Certificate:
-    """The certificate that a window makes of the makespan, with the longest job alone on all slots; or that alone.
-
-    `alone` is what is proved of jobs alone beyond counting, as of `alone_entry`.
-    """
-    windows = [] if window is None else [window]
-    data = {"windows": [_written(problem, each) for each in windows], **_alone_written(alone)}
-    return Certificate("makespan", Proof.DUAL, _latest(problem, windows, ends_alone(problem, data)), data)
-
-
-def end_certificate(problem: Makespan, prices: TimePrices, by: int) -> Certificate:
-    """The certificate that prices make: not all tasks end within `by` steps (`PricedTime.paid_by`)."""
-    columns = {name: column.tolist() for name, column in zip(KINDS, prices.prices, strict=True)}
-    data = {"by": by, "step": prices.step, "scale": prices.scale, "slot_prices": columns}
-    return Certificate("makespan", Proof.DUAL, _after(problem, PricedTime(problem, prices.step), prices, by), data)
-
-
-def makespan_proof(problem: Makespan, certificate: Certificate, objective: Value | None) -> Number:
-    """The bound on the makespan that windows or prices by time prove, or the longest job alone on all slots."""
-    del objective
-    if "before" in certificate.data:
-        return _by_program(problem, certificate)
-    if "slot_prices" in certificate.data:
-        by = integer(certificate.data, "by")
-        if not 0 <= by <= _STEPS:
-            raise CertificateInvalid(f"by: must be from 0 to {_STEPS}, not {by}")
-        return _after(problem, *_prices_read(problem, certificate.data), by)
-    windows = [
-        _read(problem, as_mapping(entry, "windows"), f"windows[{number}]")
-        for number, entry in enumerate(items(certificate.data, "windows"))
-    ]
-    return _latest(problem, windows, ends_alone(problem, certificate.data))
-
-
-def _after(problem: Makespan, priced: PricedTime, prices: TimePrices, by: int) -> Number:
-    """The first value after `by` steps, if tasks cannot all end within them; else what the longest job takes."""
-    latest = int(problem.earliest_completions.max(initial=problem.now))
-    if by >= priced.steps(prices.prices):
-        return seconds(latest - problem.now)
-    paid = priced.paid_by(prices, by)
-    if paid is None or paid > 0:
-        latest = max(latest, problem.next_end(problem.now + (by + 1) * prices.step))
-    return seconds(latest - problem.now)
-
-
-def _latest(problem: Makespan, windows: Iterable[Window], alone: Ints) -> Number:
-    """The first value beyond the end of each window, with its tail, by which not all tasks can end."""
-    latest = int(alone.max(initial=problem.now))
-    for window in windows:
-        check()
-        if ruled_out(problem, window):
-            latest = max(latest, problem.next_end(window.end + window.tail + 1))
-    return seconds(latest - problem.now)
-
-
-# job-times ------------------------------------------------------------------------------------------------------------
-
-
-def counting_certificate(problem: JobTimes, alone: Sequence[Mapping[str, Any]] = ()) -> Certificate:
-    """The certificate of the sum of job times by counting alone (`JobTimes.counted_total`).
-
-    `alone` is what is proved of jobs alone beyond counting, as of `alone_entry`.
-    """
-    data = {"windows": []} | _alone_written(alone)
-    return Certificate("job time", Proof.DUAL, problem.counted_total(ends_alone(problem, data)), data)
-
-
-def cases_certificate(
-    problem: JobTimes, step: int, limit: int, tree: Tree, alone: Sequence[Mapping[str, Any]] = ()
-) -> Certificate:
-    """The certificate that a tree of cases by jobs' ends makes of the sum of job times (`JobEnds`).
-
-    It claims what `limit` stands for, without looking: where the tree proves less, `certify` says so.
-    """
-    ends = JobEnds(problem, step, limit)
-
-    def multipliers(prices: TimePrices) -> dict[str, Any]:
-        columns = zip(KINDS, map(_trimmed, prices.prices), strict=True)
-        return {"scale": prices.scale, "slot_prices": dict(columns)}
-
-    data = {"step": step, "limit": limit, **tree.written(lambda job: job, multipliers), **_alone_written(alone)}
-    return Certificate("job time", Proof.DUAL, ends.value(limit), data)
-
-
-def job_times_proof(problem: JobTimes, certificate: Certificate, objective: Value | None) -> Number:
-    """The bound on the sum of job times that cases, or prices of slots by time, prove, or counting."""
-    del objective
-    data = certificate.data
-    if "before" in data:
-        return _by_program(problem, certificate)
-    if "steps" in data:
-        return _by_cases(problem, data)
-    if "slot_prices" in data:
-        priced, prices = _prices_read(problem, data)
-        return priced.bound(prices)
-    if items(data, "windows"):
-        raise CertificateInvalid("windows: job times are no longer proved by them; solve again for prices or cases")
-    return problem.counted_total(ends_alone(problem, data))
-
-
 def _by_cases(problem: JobTimes, data: Mapping[str, Any]) -> Number:
     """The bound that a tree of cases by jobs' ends proves."""
     step, limit = _step_read(problem, data), integer(data, "limit")
@@ -164,11 +107,7 @@ def _by_cases(problem: JobTimes, data: Mapping[str, Any]) -> Number:
 
     def multipliers(entry: Mapping[str, Any]) -> TimePrices:
         check()
-        some = _scaled_read(entry, step, max(0, integer(entry, "scale")))
-        wrong = ends.too_large(some)
-        if wrong is not None:
-            raise CertificateInvalid(f"multipliers: {wrong}")
-        return some
+        return _prices_read(entry, ends, max(0, integer(entry, "scale")), "multipliers")
 
     tree = Tree.read(data, lambda name: _job(problem, name, "steps"), multipliers)
     costs = [ends.work(some) for some in tree.multipliers]
@@ -176,6 +115,39 @@ def _by_cases(problem: JobTimes, data: Mapping[str, Any]) -> Number:
     if work > MOST_WORK:
         raise CertificateInvalid(f"steps: {work} costs would have to be compared in all, more than {MOST_WORK}")
     return ends.value(tree.bound(ends, limit))
+
+
+def _by_prices(problem: TimedProblem, data: Mapping[str, Any]) -> Number:
+    """The bound that one set of prices of slots by time proves: of job times, or that tasks do not end `by` a step."""
+    by = integer(data, "by") if isinstance(problem, Makespan) else 0
+    if not 0 <= by <= _STEPS:
+        raise CertificateInvalid(f"by: must be from 0 to {_STEPS}, not {by}")
+    priced = PricedTime(problem, _step_read(problem, data), ends_alone(problem, data))
+    prices = _prices_read(data, priced, denominator(data), "slot_prices")
+    return _after(problem, priced, prices, by) if isinstance(problem, Makespan) else priced.bound(prices)
+
+
+def _after(problem: Makespan, priced: PricedTime, prices: TimePrices, by: int) -> Number:
+    """The first value after `by` steps, if tasks cannot all end within them; else what the longest job takes."""
+    latest = int(problem.earliest_completions.max(initial=problem.now))
+    if by < priced.steps(prices.prices) and priced.rules_out(prices, by):
+        latest = max(latest, problem.next_end(problem.now + (by + 1) * prices.step))
+    return seconds(latest - problem.now)
+
+
+def _counted(problem: ScheduleProblem, windows: Iterable[Window], alone: Ints) -> Number:
+    """What counting proves: of `makespan` the first value beyond the end of each window, with its tail, that it bars.
+
+    `alone` is when each job ends at the earliest.
+    """
+    if isinstance(problem, JobTimes):
+        return problem.counted_total(alone)
+    latest = int(alone.max(initial=problem.now))
+    for window in windows:
+        check()
+        if ruled_out(problem, window):
+            latest = max(latest, problem.next_end(window.end + window.tail + 1))
+    return seconds(latest - problem.now)
 
 
 # Jobs alone -----------------------------------------------------------------------------------------------------------
@@ -206,17 +178,24 @@ def ends_alone(problem: ScheduleProblem, data: Mapping[str, Any]) -> Ints:
         check()
         entry, place = as_mapping(given, "alone"), f"alone[{number}]"
         job = _job(problem, entry.get("job"), place)
-        if job in seen:
-            raise CertificateInvalid(f"{place}.job: {job} is there twice")
-        seen.add(job)
-        alone = jobs.posed(job)
-        if alone is None:
-            raise CertificateInvalid(f"{place}.job: {job} has no maps that wait and take time, or no slots for them")
-        try:
+        with _within(place):
+            if job in seen:
+                raise CertificateInvalid(f"job: {job} is there twice")
+            seen.add(job)
+            alone = jobs.posed(job)
+            if alone is None:
+                raise CertificateInvalid(f"job: {job} has no maps that wait and take time, or no slots for them")
             found[job] = max(int(found[job]), end_alone(problem, alone, entry))
-        except CertificateInvalid as error:
-            raise CertificateInvalid(f"{place}.{error}") from error
     return found
+
+
+@contextmanager
+def _within(place: str) -> Iterator[None]:
+    """Errors say their place."""
+    try:
+        yield
+    except CertificateInvalid as error:
+        raise CertificateInvalid(f"{place}.{error}") from error
 
 
 def end_alone(problem: ScheduleProblem, alone: JobAlone, entry: Mapping[str, Any]) -> int:
@@ -266,45 +245,47 @@ def _written(problem: ScheduleProblem, window: Window) -> dict[str, Any]:
 
 def _read(problem: ScheduleProblem, entry: Mapping[str, Any], place: str) -> Window:
     """A window that is given as data; CertificateInvalid names what is wrong."""
-    try:
-        window = _window(problem, entry)
-    except CertificateInvalid as error:
-        raise CertificateInvalid(f"{place}.{error}") from error
+    with _within(place):
+        slots = entry.get("slots")
+        if slots not in KINDS:
+            raise CertificateInvalid(f"slots: must be one of {', '.join(KINDS)}, not {shown(slots)}")
+        begin, end, function = (integer(entry, key) for key in ("from", "to", "function"))
+        tail = integer(entry, "tail") if "tail" in entry else 0
+        if begin < 0 or end <= begin:
+            raise CertificateInvalid(f"to: must be after the beginning, and that 0 or more, not {begin} to {end}")
+        if not 0 <= function <= _FUNCTIONS or tail < 0:
+            raise CertificateInvalid(f"function: must be from 0 to {_FUNCTIONS}, and the tail 0 or more")
+        if tail and slots != KINDS[MAP]:
+            raise CertificateInvalid(f"tail: {slots}s have none, only maps that reduces wait for")
+        prices = None
+        if "node_prices" in entry:
+            prices = np.maximum(prices_of(entry, "node_prices", problem.instance.node_index), 0)
+    window = Window(KINDS.index(slots), begin + problem.now, end + problem.now, tail, function, prices)
     wrong = too_short(window)
     if wrong is not None:
         raise CertificateInvalid(f"{place}: {wrong}")
     return window
 
 
-def _window(problem: ScheduleProblem, entry: Mapping[str, Any]) -> Window:
-    slots = entry.get("slots")
-    if slots not in KINDS:
-        raise CertificateInvalid(f"slots: must be one of {', '.join(KINDS)}, not {shown(slots)}")
-    begin, end, function = (integer(entry, key) for key in ("from", "to", "function"))
-    tail = integer(entry, "tail") if "tail" in entry else 0
-    if begin < 0 or end <= begin:
-        raise CertificateInvalid(f"to: must be after the beginning, and that 0 or more, not {begin} to {end}")
-    if not 0 <= function <= _FUNCTIONS or tail < 0:
-        raise CertificateInvalid(f"function: must be from 0 to {_FUNCTIONS}, and the tail 0 or more")
-    if tail and slots != KINDS[MAP]:
-        raise CertificateInvalid(f"tail: {slots}s have none, only maps that reduces wait for")
-    prices = None
-    if "node_prices" in entry:
-        prices = np.maximum(prices_of(entry, "node_prices", problem.instance.node_index), 0)
-    return Window(KINDS.index(slots), begin + problem.now, end + problem.now, tail, function, prices)
-
-
 # Prices by time as data -----------------------------------------------------------------------------------------------
 
 
-def _prices_read(problem: ScheduleProblem, data: Mapping[str, Any]) -> tuple[PricedTime, TimePrices]:
-    """Prices by time that can be used, and what they are used on."""
-    prices = _scaled_read(data, _step_read(problem, data), denominator(data))
-    priced = PricedTime(problem, prices.step, ends_alone(problem, data))
+def _columns(prices: TimePrices) -> dict[str, list[int]]:
+    """Prices of slots as certificates hold them: without zeros at their ends."""
+    pairs = zip(KINDS, prices.prices, strict=True)
+    return {name: column[: int(np.flatnonzero(column).max(initial=-1)) + 1].tolist() for name, column in pairs}
+
+
+def _prices_read(data: Mapping[str, Any], priced: PricedTime, scale: int, place: str) -> TimePrices:
+    """Prices of slots by time that can be used on `priced`; a negative one counts as 0."""
+    given = mapping(data, "slot_prices")
+    columns = [[integer({name: price}, name) for price in items(given, name)] for name in KINDS]
+    maps, reduces = (np.maximum(np.array(column, dtype=np.int64), 0) for column in columns)
+    prices = TimePrices(priced.step, scale, (maps, reduces))
     wrong = priced.too_large(prices)
     if wrong is not None:
-        raise CertificateInvalid(f"slot_prices: {wrong}")
-    return priced, prices
+        raise CertificateInvalid(f"{place}: {wrong}")
+    return prices
 
 
 def _step_read(problem: ScheduleProblem, data: Mapping[str, Any]) -> int:
@@ -315,22 +296,3 @@ def _step_read(problem: ScheduleProblem, data: Mapping[str, Any]) -> int:
     if problem.plainly_infeasible is not None:
         raise CertificateInvalid(f"slot_prices: {problem.plainly_infeasible}")
     return step
-
-
-def _scaled_read(data: Mapping[str, Any], step: int, scale: int) -> TimePrices:
-    """Prices of slots by time."""
-    given = mapping(data, "slot_prices")
-    maps, reduces = (_column(given, name) for name in KINDS)
-    return TimePrices(step, scale, (maps, reduces))
-
-
-def _trimmed(column: Ints) -> list[int]:
-    """A column but for the zeros at its end."""
-    trimmed: list[int] = column[: int(np.flatnonzero(column).max(initial=-1)) + 1].tolist()
-    return trimmed
-
-
-def _column(prices: Mapping[str, Any], name: str) -> Ints:
-    """The prices of slots of a kind, step by step; a negative one counts as 0."""
-    column = [integer({name: price}, name) for price in items(prices, name)]
-    return np.maximum(np.array(column, dtype=np.int64), 0)

@@ -24,7 +24,8 @@ from optsched.core.results import Number, Solution
 from optsched.measuring.gaps import GapReport
 from optsched.problems import Problem, problem_class
 from optsched.problems.locality_counts import CLASSES, locality
-from optsched.problems.schedules import NEVER, Jobs, ScheduleProblem
+from optsched.problems.schedules import Jobs, ScheduleProblem
+from optsched.problems.service_times import NEVER
 from optsched.routes import solve
 from optsched.simulating import Simulation
 

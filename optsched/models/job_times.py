@@ -22,18 +22,9 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, linear, model_of, of_problem, starter
-from optsched.models.schedules import (
-    Intervals,
-    compact,
-    decode_counts,
-    decode_intervals,
-    interval_size,
-    objective_units,
-    program_size,
-    started_counts,
-    started_intervals,
-)
+from optsched.models import schedules
+from optsched.models.base import decoder, model_of, of_problem, starter
+from optsched.models.schedules import objective_units
 from optsched.problems.job_times import JobTimes
 from optsched.problems.timetable import tick_of
 
@@ -43,7 +34,7 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 @model_of(JobTimes, pruned=True)
 def build_pyomo(problem: JobTimes, *, per_pair: bool = False) -> Any:
     """Build the compact model (parameters as in `ModelModule.build_pyomo`)."""
-    model, ends = compact(problem, per_pair)
+    model, ends = schedules.compact(problem, per_pair)
     goals = problem.goals()
     since = ((problem.jobs.arrival - problem.now) / tick_of(problem)).tolist()
     model.JOBS = pyo.Set(initialize=[name for goal in goals for name in goal.label])
@@ -55,28 +46,8 @@ def build_pyomo(problem: JobTimes, *, per_pair: bool = False) -> Any:
     return model
 
 
-@model_of(JobTimes, pruned=True)
-def build_pulp(problem: JobTimes, *, max_variables: int = MAX_VARIABLES) -> Any:
-    """Build the time-indexed program of the textbook; `optsched.models.schedules` names its parts."""
-    intervals = Intervals(problem, max_variables)
-    weights = list(map(float, problem.weights))
-    since = ((problem.jobs.arrival - problem.now) / tick_of(problem)).tolist()
-    spent = sum(weight * arrival for weight, arrival in zip(weights, since, strict=True))
-    intervals.model.setObjective(linear(list(zip(intervals.completion, weights, strict=True)), constant=-spent))
-    return intervals.model
-
-
-@of_problem(JobTimes)
-def compact_size(problem: JobTimes) -> ModelSize:
-    """The size of `build_pyomo`'s model."""
-    return program_size(problem)
-
-
-@of_problem(JobTimes)
-def literal_size(problem: JobTimes) -> ModelSize:
-    """The size of `build_pulp`'s model: a variable for each task, node and instant."""
-    return interval_size(problem, jobs=True)
-
-
-decode = decoder(JobTimes, compact=decode_counts, literal=decode_intervals, started=started_counts)
-start_values = starter(JobTimes, compact=started_counts, literal=started_intervals)
+build_pulp = model_of(JobTimes, pruned=True)(schedules.build_pulp)
+compact_size = of_problem(JobTimes)(schedules.compact_size)
+literal_size = of_problem(JobTimes)(schedules.literal_size)
+decode = decoder(JobTimes, schedules.decode_counts, schedules.decode_intervals, schedules.started_counts)
+start_values = starter(JobTimes, schedules.started_counts, schedules.started_intervals)

@@ -71,8 +71,11 @@ from optsched.core.instance import KINDS, MAP, REDUCE
 from optsched.core.placement import MICRO, NONE, Schedule
 from optsched.models.base import MAX_VARIABLES, Entries, ModelSize, int_of, linear, refuse_too_large
 from optsched.models.programs import decode_program, size_of, started_program, variables_of, whole_pyomo
+from optsched.problems.job_times import JobTimes
+from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_program import TimedProblem, job_labels
-from optsched.problems.schedules import NEVER, as_early
+from optsched.problems.schedules import as_early
+from optsched.problems.service_times import NEVER
 from optsched.problems.timetable import Timetable, tick_of
 from optsched.searches.job_placing import best_placed
 from optsched.solvers.algebraic import injective_names
@@ -101,8 +104,8 @@ def compact(problem: TimedProblem, per_pair: bool) -> tuple[Any, dict[Any, Any]]
     return model, ends
 
 
-def program_size(problem: TimedProblem) -> ModelSize:
-    """What the compact model takes; TooLarge as `ScheduleProgram` says."""
+def compact_size(problem: TimedProblem) -> ModelSize:
+    """The size of `build_pyomo`'s model; TooLarge as `ScheduleProgram` says."""
     if problem.plainly_infeasible is not None:
         return ModelSize(0, 0, 0)
     return size_of(well_placed(problem).program())
@@ -199,30 +202,27 @@ class Grid:
                 yield instant, left
 
 
-def interval_size(problem: TimedProblem, jobs: bool) -> ModelSize:
-    """What the literal model would take; `jobs`: without the makespan. TooLarge as `Timetable` says."""
+def literal_size(problem: TimedProblem) -> ModelSize:
+    """The size of `build_pulp`'s model: a variable for each task, node and instant. TooLarge as `Timetable` says."""
     if problem.plainly_infeasible is not None:
         return ModelSize(0, 0, 0)
-    grid, count, tasks = Grid(problem), len(problem.jobs), len(problem.tasks)
-    starts = sum(len(instants) for spans in grid.spans for instants, _ in spans.values())
+    grid, jobs, whole = Grid(problem), len(problem.jobs), isinstance(problem, Makespan)
+    starts = [sum(len(instants) for instants, _ in spans.values()) for spans in grid.spans]
     ends = sum(map(len, grid.ends.values()))
-    rows = {(kind, node): grid.slot_rows(kind, node) for kind in (MAP, REDUCE) for node in grid.open[kind]}
-    held, slots = _slot_terms(grid, rows)
+    slots = {(kind, node): grid.slot_rows(kind, node) for kind in (MAP, REDUCE) for node in grid.open[kind]}
+    held, terms = _slot_terms(grid, slots)
     slow = [_slow_terms(grid, position) for position in np.flatnonzero(problem.kind == REDUCE).tolist()]
-    pairs, paired = _paired(grid)
-    reduces, completed = len(slow), len(set(problem.tasks.tolist()) | set(grid.ends))
+    pairs = [
+        len(instants) + starts[other]
+        for row, instants in grid.ends.items()
+        for other in grid.maps.get(int(problem.jobs.of_task[row]), [])
+    ]
+    completed = len(set(problem.tasks.tolist()) | set(grid.ends))
+    rows = [len(starts), len(grid.ends), len(slow), len(pairs), held, *map(len, slots.values()), completed]
     return ModelSize(
-        starts + ends + held + count + (not jobs),
-        sum(map(len, rows.values()))
-        + held
-        + sum(number for number, _ in slow)
-        + pairs
-        + tasks
-        + len(grid.ends)
-        + reduces
-        + completed
-        + (0 if jobs else count),
-        slots + sum(terms for _, terms in slow) + paired + 3 * starts + 3 * ends + completed + 3 * count + 1,
+        sum(starts) + ends + held + jobs + whole,
+        sum(rows) + sum(number for number, _ in slow) + whole * jobs,
+        terms + sum(of for _, of in slow) + sum(pairs) + 3 * (sum(starts) + ends + jobs) + completed + 1,
     )
 
 
@@ -258,26 +258,20 @@ def _slow_terms(grid: Grid, position: int) -> tuple[int, int]:
     return len(ticks), own + int(np.searchsorted(ends, ticks, side="right").sum())
 
 
-def _paired(grid: Grid) -> tuple[int, int]:
-    """How many rows make a reduce end after a map, and how many terms these have."""
-    rows = terms = 0
-    for row, ends in grid.ends.items():
-        for other in grid.maps.get(int(grid.problem.jobs.of_task[row]), []):
-            rows += 1
-            terms += len(ends) + sum(len(starts) for starts, _ in grid.spans[other].values())
-    return rows, terms
+def build_pulp(problem: TimedProblem, *, max_variables: int = MAX_VARIABLES) -> Any:
+    """Build the time-indexed program of the textbook; `optsched.models.schedules` names its parts."""
+    refuse_too_large(problem, literal_size(problem), max_variables, "build_pyomo")
+    return Intervals(problem).model
 
 
 class Intervals:
-    """The literal model, but for its objective."""
+    """The literal model."""
 
-    def __init__(self, problem: TimedProblem, max_variables: int = MAX_VARIABLES, jobs: bool = True) -> None:
-        refuse_too_large(problem, interval_size(problem, jobs), max_variables, "build_pyomo")
+    def __init__(self, problem: TimedProblem) -> None:
         self.problem, self.grid = problem, Grid(problem)
         self.model = pulp.LpProblem(problem.name, pulp.LpMinimize)
         self._task = injective_names(problem.instance.workload.task_ids.tolist())
         self._node = injective_names(problem.instance.cluster.node_ids.tolist())
-        self._job = injective_names(job_labels(problem))
         self._add_starts()
         self._add_ends()
         self._add_slots()
@@ -383,39 +377,49 @@ class Intervals:
                 self.model.addConstraint(left * now - over <= 0, f"slowstart.{self._task[row]}.{instant}")
 
     def _add_completions(self) -> None:
-        """Rows: when jobs end, in ticks."""
+        """Rows: when jobs end, in ticks; and the objective of these."""
         job, grid = self.problem.jobs.of_task, self.grid
         least = [0] * len(self.problem.jobs)
         for row, until in grid.run_until.items():
             least[int(job[row])] = max(least[int(job[row])], until)
-        self.completion = [
-            self.model.add_variable(f"completion.{name}", begin) for name, begin in zip(self._job, least, strict=True)
+        names = injective_names(job_labels(self.problem))
+        completion = [
+            self.model.add_variable(f"completion.{name}", begin) for name, begin in zip(names, least, strict=True)
         ]
         ends = {row: self._end(position) for position, row in enumerate(self.problem.tasks.tolist())} | self.ends
         for row, terms in ends.items():
-            end = linear(terms)
-            self.model.addConstraint(self.completion[int(job[row])] - end >= 0, f"completed.{self._task[row]}")
+            self.model.addConstraint(completion[int(job[row])] - linear(terms) >= 0, f"completed.{self._task[row]}")
+        if isinstance(self.problem, JobTimes):
+            weights = list(map(float, self.problem.weights))
+            since = ((self.problem.jobs.arrival - self.problem.now) / grid.step).tolist()
+            spent = sum(weight * arrival for weight, arrival in zip(weights, since, strict=True))
+            self.model.setObjective(linear(list(zip(completion, weights, strict=True)), constant=-spent))
+            return
+        whole = self.model.add_variable("makespan", 0)
+        for number, end in enumerate(completion):
+            self.model.addConstraint(whole - end >= 0, f"whole.{number}")
+        self.model.setObjective(1 * whole)
 
 
 def decode_intervals(model: Any, problem: TimedProblem) -> Schedule:
     """The schedule of a solved literal model."""
-    grid, index = Grid(problem), problem.instance.node_index
+    step, index = tick_of(problem), problem.instance.node_index
     held = {task: place for (task, place), start in model.start.items() if int_of(start)}
     ids = problem.instance.workload.task_ids[problem.tasks].tolist()
     places = [held.get(task) for task in ids]
     nodes = [NONE if place is None else index[place[0]] for place in places]
-    starts = [0 if place is None else problem.now + place[1] * grid.step for place in places]
+    starts = [0 if place is None else problem.now + place[1] * step for place in places]
     return problem.schedule(nodes, starts)
 
 
 def started_intervals(model: Any, problem: TimedProblem, schedule: Schedule) -> Entries:
     """A schedule, as early as it can be, in the starts of the literal model, which HiGHS completes."""
-    grid, early = Grid(problem), as_early(problem, schedule)
+    step, early = tick_of(problem), as_early(problem, schedule)
     ids = problem.instance.workload.task_ids[problem.tasks].tolist()
     names = problem.instance.cluster.node_ids.tolist()
     nodes, starts = early.nodes[problem.tasks].tolist(), early.starts[problem.tasks].tolist()
     place = {
-        task: (names[node], (start - problem.now) // grid.step)
+        task: (names[node], (start - problem.now) // step)
         for task, node, start in zip(ids, nodes, starts, strict=True)
         if node != NONE
     }

@@ -15,13 +15,10 @@ from optsched.core.errors import Fault
 from optsched.core.instance import FINISHED, KINDS, Instance, Ints
 from optsched.core.placement import MICRO, Schedule
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value
-from optsched.problems.base import Parameter, choice, exact, exact_sum
-from optsched.problems.schedule_bounds import fluid_completions, fluid_ends, work_by_job
+from optsched.problems.base import Parameter, choice, exact
+from optsched.problems.schedule_bounds import fluid_ends, work_by_job
 from optsched.problems.schedule_program import Goal, TimedProblem, job_labels
-from optsched.problems.schedules import NEVER
-
-#: An instant, and the weight of the jobs that have ended before it at most.
-Limit = tuple[int, Number]
+from optsched.problems.service_times import NEVER
 
 
 class JobTimes(TimedProblem):
@@ -121,29 +118,36 @@ class JobTimes(TimedProblem):
         alone = self.earliest_completions
         found = [Bound("alone", "job time", self.total(alone), "sum of job times, were all slots each job's own")]
         if self.parameters["weights"] == "equal":
-            fluid = max(self._fluid(kind) for kind in range(len(KINDS)))
+            fluid = max(-(-sum(ends) // slots) for slots, ends in self._fluid(alone))
+            arrived = sum((self.jobs.arrival - self.now).tolist())
             meaning = "sum of job times, were jobs divisible among all slots, the shortest remaining first"
-            found.append(Bound("fluid", "job time", fluid, meaning))
+            found.append(Bound("fluid", "job time", exact(fluid - arrived, MICRO), meaning))
         return tuple(found)
 
-    def _fluid(self, kind: int) -> Number:
-        """The sum with the jobs that have tasks of a kind on one machine, and every other one alone."""
-        work, release = work_by_job(self, kind)
-        some = work > 0
-        others = exact_sum(np.maximum(self.earliest_completions[~some] - self.now, 0))
-        slots = int(self.room[KINDS[kind]].sum())
-        fluid = fluid_completions(work[some], release[some] - self.now, slots) if some.any() else 0
-        arrived = sum((self.jobs.arrival - self.now).tolist())
-        return exact(fluid + others - arrived, MICRO)
+    def _fluid(self, alone: Ints) -> Iterator[tuple[int, list[int]]]:
+        """For each kind its slots, and when jobs end on one machine as quick as all: microseconds from now times slots.
+
+        A job that needs no slots of the kind ends as it does alone.
+        """
+        for kind, name in enumerate(KINDS):
+            slots = max(1, int(self.room[name].sum()))
+            work, release = work_by_job(self, kind)
+            yield slots, fluid_ends(work, np.where(work > 0, release, alone) - self.now, slots)
 
     def counted_total(self, alone: Ints | None = None) -> Number:
         """The bound of the sum of job times, in seconds, that counting proves.
 
         A job counts its weight from its arrival to its end, so that the sum is the integral over time of the weight
-        that has not ended. Of that `_limits` say the least. `alone` is when each job ends at the earliest, as is proved
-        (microseconds, shape (jobs,)); by default `earliest_completions`.
+        that has not ended. That is least if all end as early as they do alone, and with equal weights as on one fluid
+        machine a kind: the shortest remaining job first has as many ended at any instant as can be (Schrage 1968).
+        `alone` is when each job ends at the earliest, as is proved (microseconds, shape (jobs,)); by default
+        `earliest_completions`.
         """
-        limits = self._limits(self.earliest_completions if alone is None else alone)
+        alone = self.earliest_completions if alone is None else alone
+        limits = list(_stepwise(zip(alone.tolist(), self.weights, strict=True)))
+        if len(set(self.weights)) == 1:
+            for slots, fluid in self._fluid(alone):
+                limits += _stepwise((self.next_end(self.now - -end // slots), self.weights[0]) for end in fluid)
         ordered = sorted(((until, most) for until, most in limits if until > self.now), reverse=True)
         total = most = sum(self.weights)
         area: Number = 0
@@ -151,29 +155,11 @@ class JobTimes(TimedProblem):
             most = min(most, worth)
             since = ordered[place + 1][0] if place + 1 < len(ordered) else self.now
             area += (until - since) * (total - most)
-        arrivals = self.jobs.arrival.tolist()
-        waited = sum(weight * (self.now - arrival) for weight, arrival in zip(self.weights, arrivals, strict=True))
-        return exact(Fraction(area + waited), MICRO)
-
-    def _limits(self, alone: Ints) -> Iterator[Limit]:
-        """The earliest ends: of jobs alone on all slots, and with equal weights of all on one fluid machine a kind.
-
-        The shortest remaining job first has as many jobs ended at any instant as can be (Schrage 1968).
-        """
-        yield from _stepwise(zip(alone.tolist(), self.weights, strict=True))
-        if len(set(self.weights)) != 1:
-            return
-        for kind, name in enumerate(KINDS):
-            slots = int(self.room[name].sum())
-            if slots:
-                work, release = work_by_job(self, kind)
-                release = np.where(work > 0, release, alone)  # it needs none of these slots
-                fluid = fluid_ends(work, release - self.now, slots)
-                yield from _stepwise((self.next_end(self.now - -end // slots), self.weights[0]) for end in fluid)
+        return exact(Fraction(area, MICRO) + self.total(np.full_like(alone, self.now)))
 
 
-def _stepwise(ends: Iterable[tuple[int, Number]]) -> Iterator[Limit]:
-    """Limits where weights end at these instants at the earliest."""
+def _stepwise(ends: Iterable[tuple[int, Number]]) -> Iterator[tuple[int, Number]]:
+    """Instants, and the weight that has ended before each at most, where weights end at these at the earliest."""
     before: Number = 0
     for end, weight in sorted(ends):
         yield end, before

@@ -11,7 +11,7 @@ from optsched.core.placement import MICRO, Schedule, seconds
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value
 from optsched.problems.schedule_bounds import area_makespan
 from optsched.problems.schedule_program import Goal, TimedProblem
-from optsched.problems.schedules import NEVER
+from optsched.problems.service_times import NEVER
 
 
 class Makespan(TimedProblem):

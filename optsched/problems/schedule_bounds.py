@@ -60,18 +60,6 @@ def work_by_job(problem: ScheduleProblem, kind: int) -> tuple[Ints, Ints]:
     return work, release
 
 
-def fluid_completions(work: Ints, release: Ints, slots: int) -> int:
-    """The least sum of completion times on one machine as quick as all slots; in microseconds, rounded up.
-
-    The job with the least work left runs, and all slots with it, until it ends or another one comes with less. No
-    schedule that may break jobs off has a lower sum (Schrage 1968), and so none of the slots.
-
-    >>> fluid_completions(np.array([8, 2]), np.array([0, 1]), 2)
-    7
-    """
-    return -(-sum(fluid_ends(work, release, slots)) // slots)
-
-
 def fluid_ends(work: Ints, release: Ints, slots: int) -> list[int]:
     """When jobs end on one machine as quick as all slots, the shortest remaining first: microseconds times `slots`.
 

@@ -10,7 +10,7 @@ import copy
 import heapq
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, lcm
@@ -27,7 +27,8 @@ from optsched.core.placement import MICRO, NONE, Schedule
 from optsched.core.results import Number
 from optsched.problems.base import exact
 from optsched.problems.programs import Builder, Label, Program, Programmed
-from optsched.problems.schedules import NEVER, ScheduleProblem, as_early, slots_by_node
+from optsched.problems.schedules import ScheduleProblem, as_early, slots_by_node
+from optsched.problems.service_times import NEVER
 from optsched.problems.timetable import Timetable
 
 #: A program with more coefficients in its rows of slots is refused.
@@ -134,14 +135,6 @@ class TimedProblem(ScheduleProblem, Programmed):
     def decision_of(self, values: Ints, program: Program) -> Schedule:
         del program
         return self.posed.decision_of(values)
-
-
-class _Switch(NamedTuple):
-    """A switch that may be on from a tick on: a number of the tasks of a kind of some jobs have ended."""
-
-    label: tuple[str | int, ...]
-    tick: int
-    needs: Sequence[tuple[tuple[str | int, ...], int, int, int]]  # label of the row, job, kind, number
 
 
 class ScheduleProgram:
@@ -268,24 +261,37 @@ class ScheduleProgram:
         self,
         name: str,
         row: str,
-        switches: Sequence[_Switch],
+        switches: Mapping[Label, Sequence[tuple[int, int, int]]],
         doc: str,
         upper: npt.ArrayLike = 1,
         cost: npt.ArrayLike = 0,
     ) -> Ints:
-        """Variables that are 1 only once enough tasks have ended, and the rows that say so."""
-        columns = self._builder.variables(name, [each.label for each in switches], upper=upper, cost=cost, doc=doc)
+        """Variables that are 1 only once enough tasks have ended, and the rows that say so.
+
+        A label ends with the tick from which on; a variable needs that a number of the tasks of a job and kind have
+        ended.
+        """
+        columns = self._builder.variables(name, list(switches), upper=upper, cost=cost, doc=doc)
         needs = [
-            (column, need, count, self._by(job, kind, each.tick))
-            for column, each in zip(columns.tolist(), switches, strict=True)
-            for need, job, kind, count in each.needs
+            (column, label[-1], *need)
+            for column, (label, own) in zip(columns.tolist(), switches.items(), strict=True)
+            for need in own
         ]
-        of, count, by = np.array([(at, number, held) for at, _, number, held in needs], dtype=np.int64).reshape(-1, 3).T
-        rows = self._builder.rows(row, [need for _, need, _, _ in needs], upper=0, doc=f"{name} is 0 before")
+        entries = [(column, number, self._by(job, kind, tick)) for column, tick, job, kind, number in needs]
+        of, count, by = np.array(entries, dtype=np.int64).reshape(-1, 3).T
+        labels = [(self.jobs[job], tick) for _, tick, job, _, _ in needs]
+        rows = self._builder.rows(row, labels, upper=0, doc=f"{name} is 0 before")
         self._builder.enter(rows, of, count)
         self._builder.enter(rows[by >= 0], by[by >= 0], -1)
         self._switches.append((columns, of, count, by))
         return columns
+
+    def _add_map_switches(
+        self, name: str, row: str, needed: Mapping[tuple[int, int], int], doc: str, upper: npt.ArrayLike = 1
+    ) -> dict[tuple[int, int], int]:
+        """Variables that are 1 only once a number of the maps of a job have ended, by job and tick."""
+        switches = {(self.jobs[job], tick): [(job, MAP, due)] for (job, tick), due in needed.items()}
+        return dict(zip(needed, self._add_switches(name, row, switches, doc, upper).tolist(), strict=True))
 
     def _add_slots(self) -> None:
         """Rows: no more tasks run on a pool than it has room for, wherever one may start.
@@ -332,14 +338,10 @@ class ScheduleProgram:
         for (job, kind), (ticks, _) in self._ticks.items():
             if kind == REDUCE and maps[job].pending:
                 asked |= {(job, tick) for tick in ticks.tolist()}
-        switches = [
-            _Switch(label := (self.jobs[job], tick), tick, [(label, job, MAP, maps[job].pending)])
-            for job, tick in sorted(asked)
-        ]
-        upper = [int(tick >= maps[job].last) for job, tick in sorted(asked)]
-        meaning = "1 if all maps of a job have ended by an instant"
-        columns = self._add_switches("maps_over", "every_map", switches, meaning, upper)
-        self._maps_over = dict(zip(sorted(asked), columns.tolist(), strict=True))
+        pending = {(job, tick): maps[job].pending for job, tick in sorted(asked)}
+        upper = [int(tick >= maps[job].last) for job, tick in pending]
+        doc = "1 if all maps of a job have ended by an instant"
+        self._maps_over = self._add_map_switches("maps_over", "every_map", pending, doc, upper)
 
     def _add_order(self) -> None:
         """Reduces start when enough maps of their job have ended, and end when all have."""
@@ -353,12 +355,9 @@ class ScheduleProgram:
             if maps[job].still_needed(tick):
                 begins.setdefault((job, tick), []).append(start)
             ends.setdefault((job, tick + int(self._time[start])), []).append(start)
-        switches = [
-            _Switch(label := (self.jobs[job], tick), tick, [(label, job, MAP, maps[job].still_needed(tick))])
-            for job, tick in begins
-        ]
-        meaning = "1 if enough maps of a job have ended by an instant for its reduces to start"
-        begun = dict(zip(begins, self._add_switches("begun", "enough_maps", switches, meaning).tolist(), strict=True))
+        needed = {(job, tick): maps[job].still_needed(tick) for job, tick in begins}
+        doc = "1 if enough maps of a job have ended by an instant for its reduces to start"
+        begun = self._add_map_switches("begun", "enough_maps", needed, doc)
         for name, when, switch, doc in (
             ("slowstart", begins, begun, "reduces start only when enough maps have ended"),
             ("ends_after_maps", ends, self._maps_over, "reduces end only when all maps have ended"),
@@ -373,7 +372,8 @@ class ScheduleProgram:
 
         It returns how many units of the objective are a second.
         """
-        problem, table, switches, spans = self.problem, self.table, list[_Switch](), list[tuple[Goal, Ints]]()
+        problem, table, spans = self.problem, self.table, list[tuple[Goal, Ints]]()
+        switches: dict[Label, list[tuple[int, int, int]]] = {}
         last = {job: (job, kind) for job, kind in sorted(self._ticks)}  # reduces, where a job has any
         until = {key: int(ticks[-1]) if len(ticks) else NEVER for key, (ticks, _) in self._ticks.items()}
         for goal in problem.goals():
@@ -382,12 +382,8 @@ class ScheduleProgram:
             ticks = np.unique(np.concatenate([np.array([earliest]), *(self._ticks[key][0] for key in keys)]))
             spans.append((goal, ticks[ticks >= earliest]))
             for tick in spans[-1][1][:-1].tolist():
-                needs = [
-                    ((self.jobs[job], tick), job, kind, self._due[job, kind])
-                    for job, kind in keys
-                    if tick < until[job, kind]
-                ]
-                switches.append(_Switch((*goal.label, tick), tick, needs))
+                needs = [(job, kind, self._due[job, kind]) for job, kind in keys if tick < until[job, kind]]
+                switches[*goal.label, tick] = needs
         per_tick = [Fraction(goal.weight) * table.step / MICRO for goal, _ in spans]
         most = sum(
             Fraction(goal.weight) * (problem.now + int(ticks[-1]) * table.step - goal.since) / MICRO

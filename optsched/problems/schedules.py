@@ -24,13 +24,7 @@ from optsched.core.placement import NONE, Schedule, microseconds, seconds
 from optsched.core.results import Number, Violation
 from optsched.problems.base import Parameter, TaskProblem, choice, number, sequence
 from optsched.problems.distances import missing_topology
-from optsched.problems.service_times import ServiceTimes, level_times, missing_times, transfer_times, untimed
-
-#: What to do where something else stands for a schedule.
-HOW_TO_SCHEDULE = "make one first: problem.schedule(nodes, starts), with a node index and microseconds for each task"
-
-#: The end of what does not run: after all that does.
-NEVER = 2**60
+from optsched.problems.service_times import NEVER, ServiceTimes, level_times, missing_times, transfer_times, untimed
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,14 +158,10 @@ class ScheduleProblem(TaskProblem[Schedule]):
         longest = self.times.longest
         total = abs(self.now) + latest + int(longest.astype(object).sum() if len(longest) else 0)
         if total > LARGEST:
-            raise InputError([Fault("", f"times may add up past 2^53 microseconds; {self._smaller}")], self.place)
+            scale = ", or give a smaller scale" * (self.parameters["service"] == "transfer")
+            text = f"times may add up past 2^53 microseconds; write them in larger units{scale}"
+            raise InputError([Fault("", text)], self.place)
         self.prepare_value()
-
-    @property
-    def _smaller(self) -> str:
-        """What makes times shorter."""
-        transfer = self.parameters["service"] == "transfer"
-        return "write them in larger units" + (", or give a smaller scale" if transfer else "")
 
     def _times_of(self, tasks: Ints) -> ServiceTimes:
         """How long some tasks take."""
@@ -243,23 +233,14 @@ class ScheduleProblem(TaskProblem[Schedule]):
     # When things end ----------------------------------------------------------------------------------------------
 
     @cached_property
-    def _maps_of(self) -> tuple[Ints, Ints]:
-        """For each job, how many maps it has, and how many of them have ended at the snapshot."""
-        workload, state = self.instance.workload, self.instance.state
-        job, is_map = self.jobs.of_task, workload.kind == MAP
-        count, ended = (
-            np.bincount(job[(job >= 0) & which], minlength=len(self.jobs)).astype(np.int64)
-            for which in (is_map, is_map & (state.status == FINISHED))
-        )
-        return count, ended
-
-    @cached_property
     def maps_before_reduces(self) -> Ints:
         """How many of each job's maps that have not ended at the snapshot must end before its reduces start."""
-        count, ended = self._maps_of
+        job, is_map = self.jobs.of_task, (self.jobs.of_task >= 0) & (self.instance.workload.kind == MAP)
+        is_over, jobs = self.instance.state.status == FINISHED, len(self.jobs)
         share = decimal(self.parameters["slowstart"])
-        needed = np.array([ceil(share * maps) for maps in count.tolist()], dtype=np.int64)
-        return np.asarray(np.maximum(needed - ended, 0))
+        needed = [ceil(share * maps) for maps in np.bincount(job[is_map], minlength=jobs).tolist()]
+        ended = np.bincount(job[is_map & is_over], minlength=jobs)
+        return np.asarray(np.maximum(np.array(needed, dtype=np.int64) - ended, 0))
 
     def ends(self, schedule: Schedule) -> Ints:
         """When each task of the instance ends, in microseconds: `NEVER` what does not run, `now` what has ended.
@@ -292,21 +273,23 @@ class ScheduleProblem(TaskProblem[Schedule]):
     def reduces_from(self, ends: Ints) -> Ints:
         """From when on the reduces of each job may run, by `ends`; `NEVER` where too few of its maps run."""
         from_when = np.full(len(self.jobs), -NEVER, dtype=np.int64)
-        workload = self.instance.workload
-        left = (workload.kind == MAP) & (self.jobs.of_task >= 0) & (self.instance.state.status != FINISHED)
-        maps = np.flatnonzero(left)
-        order = maps[np.lexsort((ends[maps], self.jobs.of_task[maps]))]
-        begin = np.searchsorted(self.jobs.of_task[order], np.arange(len(self.jobs)))
+        kind, job = self.instance.workload.kind, self.jobs.of_task
+        maps = np.flatnonzero((kind == MAP) & (job >= 0) & (self.instance.state.status != FINISHED))
+        order = maps[np.lexsort((ends[maps], job[maps]))]
+        begin = np.searchsorted(job[order], np.arange(len(self.jobs)))
         needs = np.flatnonzero(self.maps_before_reduces)
         from_when[needs] = ends[order[begin[needs] + self.maps_before_reduces[needs] - 1]]
         return from_when
 
     def completions(self, schedule: Schedule) -> Ints:
         """When each of `jobs` ends, in microseconds; shape (jobs,). The schedule must be feasible."""
+        return self._completed(self.ends(schedule))
+
+    def _completed(self, ends: Ints) -> Ints:
+        """When each of `jobs` ends if its tasks do so at `ends`, `now` at the earliest."""
         found = np.full(len(self.jobs), self.now, dtype=np.int64)
-        ends, job = self.ends(schedule), self.jobs.of_task
-        counted = np.flatnonzero(job >= 0)
-        np.maximum.at(found, job[counted], ends[counted])
+        counted = np.flatnonzero(self.jobs.of_task >= 0)
+        np.maximum.at(found, self.jobs.of_task[counted], ends[counted])
         return found
 
     @abstractmethod
@@ -321,7 +304,8 @@ class ScheduleProblem(TaskProblem[Schedule]):
         return self.components[0].name
 
     def violations(self, schedule: Schedule, /) -> list[Violation]:
-        expect(schedule, Schedule, f"{self.name} judges a schedule", HOW_TO_SCHEDULE)
+        mend = "make one first: problem.schedule(nodes, starts), with a node index and microseconds for each task"
+        expect(schedule, Schedule, f"{self.name} judges a schedule", mend)
         task_ids = self.instance.workload.task_ids
         if len(schedule) != len(task_ids):
             return [Violation("length", (), len(schedule) - len(task_ids))]
@@ -401,10 +385,7 @@ class ScheduleProblem(TaskProblem[Schedule]):
         ends = self.ends(Schedule.empty(len(self.instance.workload)))
         ends[self.tasks] = self.earliest_starts + self.least_times
         self._wait_for_maps(ends)
-        found = np.full(len(self.jobs), self.now, dtype=np.int64)
-        counted = np.flatnonzero(self.jobs.of_task >= 0)
-        np.maximum.at(found, self.jobs.of_task[counted], ends[counted])
-        return found
+        return self._completed(ends)
 
     @cached_property
     def lattice(self) -> int:

@@ -67,18 +67,18 @@ class PricedTime:
     """The tasks of a problem in steps (microseconds) of time, to be priced.
 
     Every slot of a kind is like every other one here, and every task takes its least time. Each kind with tasks must
-    have a slot. The problem is `job-times`, but for `paid_by`. `ends` is when each job ends at the earliest, as is
-    proved (microseconds, shape (jobs,)); by default `ScheduleProblem.earliest_completions`.
+    have a slot. `ends` is when each job ends at the earliest, as is proved (microseconds, shape (jobs,)); by default
+    `ScheduleProblem.earliest_completions`.
     """
 
     def __init__(self, problem: ScheduleProblem, step: int, ends: Ints | None = None) -> None:
         self.problem, self.step = problem, step
         self.slots = tuple(int(problem.room[name].sum()) for name in KINDS)
-        self._job_weights: tuple[Number, ...] = problem.weights if isinstance(problem, JobTimes) else ()
+        self._job_weights: Sequence[Number] = getattr(problem, "weights", [1] * len(problem.jobs))
         self._below = lcm(*(Fraction(weight).denominator for weight in self._job_weights))
         self.weights = [int(weight * self._below) for weight in self._job_weights]
         earliest = problem.earliest_completions if ends is None else ends
-        self.alone = ((earliest - problem.now) // step).tolist()
+        self.alone: list[int] = ((earliest - problem.now) // step).tolist()
         self.classes = self._grouped()
         self.busy = tuple((problem.running_of(kind)[1] - problem.now) // step for kind in range(len(KINDS)))
 
@@ -89,22 +89,17 @@ class PricedTime:
         release = (problem.earliest_starts - problem.now) // self.step
         rows = np.stack([job, problem.kind, problem.least_times // self.step, release])
         groups, counts = np.unique(rows, axis=1, return_counts=True)
-        after = (tails(problem) // self.step).tolist()
-        waited = all_waited_for(problem).tolist()
+        after = (np.where(all_waited_for(problem), tails(problem), 0) // self.step).tolist()
         found: list[list[SlotClass]] = [[] for _ in range(len(problem.jobs))]
         for (of, kind, length, begin), count in zip(groups.T.tolist(), counts.tolist(), strict=True):
-            tail = after[of] if kind == MAP and waited[of] else 0
-            found[of].append(SlotClass(kind, length, count, begin, tail))
+            found[of].append(SlotClass(kind, length, count, begin, after[of] if kind == MAP else 0))
         return found
 
     def steps(self, prices: Sequence[Ints]) -> int:
         """How many steps are looked at: after the last price each job may run its tasks for nothing."""
-        last = max(
-            [len(column) for column in prices] + [each.release for job in self.classes for each in job], default=0
-        )
-        longest = [
-            (each.count // self.slots[each.kind] + 1) * each.length + each.tail for job in self.classes for each in job
-        ]
+        classes = [each for job in self.classes for each in job]
+        last = max([len(column) for column in prices] + [each.release for each in classes], default=0)
+        longest = [(each.count // self.slots[each.kind] + 1) * each.length + each.tail for each in classes]
         found: int = max([last + max(longest, default=0), *self.alone]) + 1
         return found
 
@@ -123,116 +118,95 @@ class PricedTime:
         return None
 
     def bound(self, prices: TimePrices) -> Number:
-        """The least sum of job times, in seconds, by prices that are not `too_large`.
+        """The least sum of job times, in seconds, by prices that are not `too_large`; of `job-times`."""
+        steps, jobs = self.steps(prices.prices), len(self.classes)
+        box = Box(np.zeros(jobs, dtype=np.int64), np.full(jobs, steps))
+        return self.value(self.least(prices, box, steps)[0], prices.scale)
 
-        In every schedule jobs pay no more than all slots cost. So the sum is no less than what each job pays
-        at least for its time and its slots, less what all slots cost.
+    def rules_out(self, prices: TimePrices, by: int) -> bool:
+        """Whether prices show that not all jobs end within `by` steps, whatever they cost: they pay too much for slots.
+
+        That is never so within all `steps`, since all can then run when slots cost nothing.
         """
-        steps = self.steps(prices.prices)
-        total, costs = self.costs(prices.prices, steps)
-        waiting = prices.scale * np.arange(steps + 1, dtype=np.int64)
-        for weight, cost in zip(self.weights, costs, strict=True):
-            total += int((cost + weight * waiting).min())
-        return self.value(total, prices.scale)
+        box = Box(*np.full((2, len(self.classes)), by))
+        return self.least(prices._replace(scale=0), box, by)[0] > 0
 
-    def value(self, units: int, scale: int) -> Number:
-        """The sum of job times in seconds that a sum of payments proves."""
+    def value(self, units: int, scale: int = 1) -> Number:
+        """The sum of job times in seconds that a sum of payments proves; of `job-times`."""
         problem = self.problem
         unit = common_unit(self._job_weights) * problem.lattice
         late = Fraction(units * self.step, scale * self._below)
         whole = ceil(late / unit) * unit if unit else late
         return exact(Fraction(whole + self._waited()), MICRO)
 
-    def least_units(self, value: Number) -> int:
+    def limit_of(self, value: Number) -> int:
         """The least sum of payments, at a scale of 1, that proves that no schedule is better than `value` seconds.
 
-        Jobs must have some weight. It is where `value` returns this value.
+        It is where `value` returns this value. Jobs must have some weight.
         """
         unit = common_unit(self._job_weights) * self.problem.lattice
         late = (Fraction(value) * MICRO - self._waited() - unit) * self._below / self.step
         return floor(late) + 1
 
+    def limit_after(self, value: Number) -> int:
+        """The least sum that proves that every schedule costs more than `value` seconds."""
+        return self.limit_of(value + Fraction(common_unit(self._job_weights) * self.problem.lattice) / MICRO)
+
     def _waited(self) -> Number:
         """The waiting of all jobs by the snapshot, times their weights; microseconds."""
-        now, waited = self.problem.now, Fraction(0)
-        if self._job_weights:
-            for weight, arrival in zip(self._job_weights, self.problem.jobs.arrival.tolist(), strict=True):
-                waited += weight * (now - arrival)
-        return waited
+        waited = (self.problem.now - self.problem.jobs.arrival).tolist()
+        return sum((weight * time for weight, time in zip(self._job_weights, waited, strict=True)), Fraction(0))
 
-    def paid_by(self, prices: TimePrices, by: int) -> int | None:
-        """The payments of all jobs for slots if they end within `by` steps, less the slots' cost; None if one cannot.
+    def least(self, prices: TimePrices, box: Box, steps: int) -> tuple[int, list[Ints]]:
+        """The least payments of all jobs that end within a box, less what all slots cost; and those of each, by end.
 
-        If that is above 0 no schedule ends so soon. It never is within all `steps`, since all can then run when slots
-        cost nothing.
+        In every schedule jobs pay no more for slots than all slots cost, so that no schedule costs less. Prices are
+        not `too_large`; jobs end within `steps`, and slots cost nothing after that. What a job cannot have costs 2^61
+        or more.
         """
-        total, costs = self.costs([column[:by] for column in prices.prices], by)
-        paid = [int(cost[by]) for cost in costs]
-        return None if max(paid, default=0) >= _NEVER else total + sum(paid)
-
-    def costs(self, prices: Sequence[Ints], steps: int) -> tuple[int, list[Ints]]:
-        """The payments of running tasks less the cost of all slots; and the least cost of each job's slots, by its end.
-
-        Prices are for maps and for reduces, no more than `steps`, and not `too_large`. Costs of a job are int64, of
-        shape (steps + 1,): at least 2^61 where it cannot have ended by then.
-        """
-        total, sums, found = 0, [], []
-        for kind, column in enumerate(prices):
+        total, sums, parts = 0, [], []
+        for kind, priced in enumerate(prices.prices):
+            column = priced[:steps]
             sums.append(np.concatenate([[0], np.cumsum(column), np.full(steps - len(column), column.sum())]))
             total += int(sums[kind][np.minimum(self.busy[kind], steps)].sum()) - self.slots[kind] * int(column.sum())
-        for job, classes in enumerate(self.classes):
+        for job, (lower, upper) in enumerate(zip(box.lower.tolist(), box.upper.tolist(), strict=True)):
             cost = np.zeros(steps + 1, dtype=np.int64)
             cost[: self.alone[job]] = _NEVER
-            for each in classes:
+            for each in self.classes[job]:
                 cost = np.minimum(cost + self._priced(each, sums[each.kind]), _NEVER)
-            found.append(cost)
-        return total, found
-
-    def _chain(self, each: SlotClass, sums: Ints) -> dict[int, Ints]:
-        """The least cost of tasks one after another on a slot, by their number and the step at which all have ended.
-
-        For as many as the fullest slot has, and one less.
-        """
-        found = {0: np.zeros(len(sums), dtype=np.int64)}
-        count = len(sums) - each.length
-        for number in range(1, self._waves(each) + 1):
-            check()
-            found[number] = np.full(len(sums), _NEVER, dtype=np.int64)
-            if count > 0:
-                by_start = np.minimum(found[number - 1][:count] + sums[each.length :] - sums[:count], _NEVER)
-                by_start[: each.release] = _NEVER
-                found[number][each.length :] = np.minimum.accumulate(by_start)
-            found.pop(number - 2, None)
-        return found
+            waiting = prices.scale * self.weights[job] * np.arange(lower, upper + 1, dtype=np.int64)
+            parts.append(cost[lower : upper + 1] + waiting)
+            total += int(parts[-1].min())
+        return total, parts
 
     @cached_property
     def waves(self) -> int:
         """How often prices are compared in each step: once for each task of a class on its fullest slot."""
-        return sum(self._waves(each) for job in self.classes for each in job)
+        return sum(-(-each.count // self._slots(each)) for job in self.classes for each in job)
 
-    def _waves(self, each: SlotClass) -> int:
-        """How many tasks of a class the fullest slot has, were all spread evenly; those of no length are one."""
-        return -(-each.count // self.slots[each.kind]) if each.length else 1
-
-    def _spread(self, each: SlotClass) -> list[tuple[int, int]]:
-        """How many tasks each of a number of slots has, but for slots without any.
-
-        On one slot k tasks cost f(k), which is convex: the starts and the steps in which they run make an interval
-        matrix. So no other way to spread them over all slots of the kind costs less.
-        """
-        if not each.length:
-            return [(1, each.count)]
-        full, more = divmod(each.count, self.slots[each.kind])
-        spread = [(full, self.slots[each.kind] - more), (full + 1, more)]
-        return [(number, slots) for number, slots in spread if number and slots]
+    def _slots(self, each: SlotClass) -> int:
+        """The slots that the tasks of a class may have; those of no length need none, and have one each."""
+        return self.slots[each.kind] if each.length else each.count
 
     def _priced(self, each: SlotClass, sums: Ints) -> Ints:
-        """The least cost of the tasks of a class, by the step at which all have ended, and their tail."""
-        chain = self._chain(each, sums)
-        fullest = chain[self._waves(each)]
-        cost, barred = np.zeros(len(fullest), dtype=np.int64), fullest >= _NEVER
-        for number, slots in self._spread(each):
-            cost += slots * np.where(barred, 0, chain[number])
+        """The least cost of the tasks of a class, by the step at which all have ended, and their tail.
+
+        On one slot k tasks cost f(k), which is convex: the starts and the steps in which they run make an interval
+        matrix. So no way to spread them over all slots of the kind costs less than to do it evenly.
+        """
+        slots, begins = self._slots(each), len(sums) - each.length
+        waves = -(-each.count // slots)
+        fullest = each.count - (waves - 1) * slots  # so many slots have a task more than the others
+        less = more = np.zeros(len(sums), dtype=np.int64)  # f(k - 1) and f(k)
+        for _ in range(waves):
+            check()
+            less, more = more, np.full(len(sums), _NEVER, dtype=np.int64)
+            if begins > 0:
+                by_start = np.minimum(less[:begins] + sums[each.length :] - sums[:begins], _NEVER)
+                by_start[: each.release] = _NEVER
+                more[each.length :] = np.minimum.accumulate(by_start)
+        barred = more >= _NEVER
+        cost = (slots - fullest) * np.where(barred, 0, less) + fullest * np.where(barred, 0, more)
         cost[barred] = _NEVER
         tail = min(each.tail, len(cost))
         return np.concatenate([np.full(tail, _NEVER), cost[: len(cost) - tail]])
@@ -248,18 +222,11 @@ MOST_WORK = 10**9
 _BEGUN = 500
 
 
-class JobEnds:
+class JobEnds(PricedTime):
     """All schedules whose jobs' ends cost less than a limit, by the steps in which jobs end; a `Relaxation`.
 
-    A variable of a box is the step in which a job ends, as in `PricedTime`: what a schedule is rounded down to. Costs
-    are steps until then, times weights, of all jobs together. Each kind with tasks must have a slot.
-
-    Parameters
-    ----------
-    problem, step, ends
-        As of `PricedTime`.
-    limit
-        Schedules that cost as much or more do not count.
+    A variable of a box is the step in which a job ends: what a schedule is rounded down to. Costs are steps until then,
+    times weights, of all jobs together. Schedules that cost `limit` or more do not count.
 
     Examples
     --------
@@ -267,6 +234,7 @@ class JobEnds:
     as prices of 1 show in every one of the first 2 steps: the jobs pay 4 each for time and slots, less 2 for all slots.
 
     >>> from optsched.core.instance import Cluster, Instance, Workload
+    >>> from optsched.problems.job_times import JobTimes
     >>> problem = JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 2])))
     >>> ends = JobEnds(problem, 10**6, 6)
     >>> ends.box.upper.tolist(), ends.settle(ends.box, TimePrices(10**6, 1, (np.array([1, 1]), np.zeros(0))), 6)
@@ -274,17 +242,9 @@ class JobEnds:
     """
 
     def __init__(self, problem: JobTimes, step: int, limit: int, ends: Ints | None = None) -> None:
-        self.problem, self.step, self.limit = problem, step, limit
-        self.priced = PricedTime(problem, step, ends)
-
-    @cached_property
-    def _weights(self) -> Ints:
-        return np.array(self.priced.weights, dtype=np.int64)
-
-    @cached_property
-    def _latest(self) -> int:
-        """The last step in which a job ends."""
-        return int(self.box.upper.max(initial=0))
+        super().__init__(problem, step, ends)
+        self.limit = limit
+        self._latest = int(self.box.upper.max(initial=0))  # the last step in which a job ends
 
     @property
     def box(self) -> Box:
@@ -292,27 +252,25 @@ class JobEnds:
 
         When a job without weight ends does not matter, and its values are not looked at.
         """
-        weights = self.priced.weights
-        spare = max(-1, self.limit - 1 - sum(w * end for w, end in zip(weights, self.priced.alone, strict=True)))
-        lower = np.array(self.priced.alone, dtype=np.int64)
-        later = [spare // weight if weight else min(spare, 0) for weight in weights]
+        spare = max(-1, self.limit - 1 - sum(w * end for w, end in zip(self.weights, self.alone, strict=True)))
+        later = [spare // weight if weight else min(spare, 0) for weight in self.weights]
+        lower = np.array(self.alone, dtype=np.int64)
         return Box(lower, lower + np.array(later, dtype=np.int64))
 
-    def too_large(self, prices: TimePrices) -> str | None:
+    def too_large(self, prices: TimePrices, until: int = 0) -> str | None:
         """Why prices cannot be used, or None."""
-        wrong = self.priced.too_large(prices, self._latest)
+        wrong = super().too_large(prices, max(until, self._latest))
         if wrong is None and self._compared(prices) > _BOX_COUNTS:
             wrong = f"{self._compared(prices)} costs would have to be compared for each box, more than {_BOX_COUNTS}"
         return wrong
 
     def work(self, prices: TimePrices) -> int:
         """How long it takes to settle a box by prices, as a number of costs that are compared."""
-        return self._compared(prices) + _BEGUN * (self.priced.waves + len(self.priced.alone))
+        return self._compared(prices) + _BEGUN * (self.waves + len(self.alone))
 
     def _compared(self, prices: TimePrices) -> int:
         """How many costs are compared, and held, to settle a box; at most."""
-        steps = max(self._latest, self.priced.steps(prices.prices))
-        return (self.priced.waves + len(self.priced.alone)) * steps
+        return (self.waves + len(self.alone)) * max(self._latest, self.steps(prices.prices))
 
     def settle(self, box: Box, multipliers: TimePrices, limit: int) -> int | None:
         """A lower bound of the cost of a schedule's jobs that ends in the box; see `Relaxation.settle`.
@@ -323,38 +281,15 @@ class JobEnds:
         """
         if box.empty:
             return limit
-        steps = int(box.upper.max(initial=0))
-        if not self._weights.all():
-            steps = max(steps, self.priced.steps(multipliers.prices))
-        total, costs = self.priced.costs([column[:steps] for column in multipliers.prices], steps)
-        least, parts = [], []
-        for job, cost in enumerate(costs):
-            weight = self.priced.weights[job]
-            begin, end = (int(box.lower[job]), int(box.upper[job])) if weight else (0, steps)
-            part = cost[begin : end + 1] + multipliers.scale * weight * np.arange(begin, end + 1, dtype=np.int64)
-            parts.append(part)
-            least.append(int(part.min()))
-        total += sum(least)
+        steps, weighed = int(box.upper.max(initial=0)), np.array(self.weights, dtype=np.int64) > 0
+        if not weighed.all():
+            steps = max(steps, self.steps(multipliers.prices))
+        looked_at = Box(np.where(weighed, box.lower, 0), np.where(weighed, box.upper, steps))
+        total, parts = self.least(multipliers, looked_at, steps)
         slack = multipliers.scale * (limit - 1) - total
         if slack < 0:
             return limit
-        for job, part in enumerate(parts):
-            if self.priced.weights[job]:
-                kept = np.flatnonzero(part <= least[job] + slack)
-                box.lower[job], box.upper[job] = box.lower[job] + kept[0], box.lower[job] + kept[-1]
+        for job in np.flatnonzero(weighed).tolist():
+            kept = np.flatnonzero(parts[job] <= parts[job].min() + slack)
+            box.lower[job], box.upper[job] = box.lower[job] + kept[0], box.lower[job] + kept[-1]
         return -(-total // multipliers.scale) if multipliers.scale else None
-
-    def value(self, units: int) -> Number:
-        """The sum of job times in seconds that a cost proves."""
-        return self.priced.value(units, 1)
-
-    @classmethod
-    def limit_of(cls, problem: JobTimes, step: int, value: Number) -> int:
-        """The least limit that proves that no schedule is better than `value` seconds; jobs must have some weight."""
-        return PricedTime(problem, step).least_units(value)
-
-    @classmethod
-    def limit_after(cls, problem: JobTimes, step: int, value: Number) -> int:
-        """The least limit that proves that every schedule costs more than `value` seconds."""
-        unit = Fraction(common_unit(problem.weights) * problem.lattice) / MICRO
-        return cls.limit_of(problem, step, value + unit)

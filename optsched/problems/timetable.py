@@ -24,7 +24,8 @@ from optsched.core.errors import TooLarge
 from optsched.core.instance import KINDS, MAP, REDUCE
 from optsched.core.placement import MICRO
 from optsched.core.results import Number
-from optsched.problems.schedules import NEVER, ScheduleProblem
+from optsched.problems.schedules import ScheduleProblem
+from optsched.problems.service_times import NEVER
 
 #: More ways to start a task are refused.
 MOST_STARTS = 2_000_000
@@ -201,11 +202,6 @@ class Timetable:
         found: list[int] = ((times - self.problem.now) // self.step).tolist()
         return found
 
-    @property
-    def seconds(self) -> float:
-        """Of a tick."""
-        return self.step / MICRO
-
     def _latest(self, limit: Number | None) -> Ints:
         """When each job ends at the latest, in microseconds; never before it can."""
         problem = self.problem
@@ -353,10 +349,10 @@ class Timetable:
     def _refuse(self, number: int, most: int, what: str) -> None:
         """Raise TooLarge where there are more than `most`."""
         if number > most:
-            last = max(self.latest) * self.seconds
+            seconds = self.step / MICRO
             raise TooLarge(
                 f"{self.problem.place}: a program over time would have more than {most:,} {what}, since all times are "
-                f"multiples of {self.seconds:g} s and jobs may end until {last:g} s from now; "
+                f"multiples of {seconds:g} s and jobs may end until {max(self.latest) * seconds:g} s from now; "
                 "give times in coarser units, or leave the route out and let optsched choose"
             )
 

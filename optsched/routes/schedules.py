@@ -10,6 +10,7 @@ from math import lcm
 import numpy as np
 
 from optsched.certificates.programs import program_certificate
+from optsched.certificates.schedules import counting_certificate
 from optsched.core.arrays import Floats
 from optsched.core.errors import TooLarge
 from optsched.core.placement import MICRO, Schedule
@@ -20,7 +21,7 @@ from optsched.routes.listing import MODELS
 from optsched.searches.enumeration import semi_active
 from optsched.searches.job_placing import JobPlacing, best_placed
 from optsched.searches.program_tree import as_arrays, settling_tree
-from optsched.searches.schedules import AloneSearch, ScheduleSearch, cheap_proof
+from optsched.searches.schedules import AloneSearch, ScheduleSearch
 from optsched.solvers.answers import whole_numbers
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
@@ -50,7 +51,7 @@ def _by_search(call: Call[TimedProblem], profile: Profile) -> Solution:
     """Solve by bounds and schedules from the quickest on; what these leave open of a small problem is enumerated."""
     problem = call.problem
     if not len(problem.tasks):
-        return call.settled(problem.schedule([], []), cheap_proof(problem))
+        return call.settled(problem.schedule([], []), counting_certificate(problem))
     search = ScheduleSearch(problem, call.start)
     built, solver = call.elapsed, {"name": "bounds by counting and prices, jobs placed in turn"}
     call.hold(lambda: (search.best, (search.proof,)))
@@ -99,12 +100,12 @@ def plain(problem: TimedProblem) -> Held:
     if problem.plainly_infeasible is not None:
         return None, ()
     order = np.argsort(problem.jobs.arrival, kind="stable").tolist()
-    return JobPlacing(problem).schedule(order, np.zeros(len(order), dtype=bool)), (cheap_proof(problem),)
+    return JobPlacing(problem).schedule(order, np.zeros(len(order), dtype=bool)), (counting_certificate(problem),)
 
 
 def _by_program(call: Call[TimedProblem], profile: Profile) -> Solution:
     """Solve by arrays or a model a problem that is not plainly infeasible, from the best of `placed_schedules` on."""
-    problem, proved = call.problem, cheap_proof(call.problem)
+    problem, proved = call.problem, counting_certificate(call.problem)
     if not len(problem.tasks):
         return call.settled(problem.schedule([], []), proved)
     held, found = call.start, Found()

@@ -41,7 +41,8 @@ from optsched.core.registry import imported, record_of
 from optsched.core.results import Decision, Value
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import stated
-from optsched.problems.schedules import NEVER, ScheduleProblem
+from optsched.problems.schedules import ScheduleProblem
+from optsched.problems.service_times import NEVER
 
 if TYPE_CHECKING:  # so that enumerating one problem does not load the others
     from optsched.problems.generalized_assignment import GeneralizedAssignment

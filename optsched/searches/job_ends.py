@@ -27,8 +27,9 @@ from optsched.core.placement import Schedule
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.relaxations import Box
-from optsched.problems.schedules import NEVER, ScheduleProblem
-from optsched.problems.time_prices import MOST_WORK, JobEnds, PricedTime, SlotClass, TimePrices
+from optsched.problems.schedules import ScheduleProblem
+from optsched.problems.service_times import NEVER
+from optsched.problems.time_prices import MOST_WORK, JobEnds, PricedTime, TimePrices
 from optsched.searches.program_tree import as_arrays
 from optsched.solvers.answers import LinearProgram, whole_numbers
 from optsched.solvers.highs import WarmProgram, solve_uninterrupted
@@ -81,14 +82,11 @@ def fine_enough(problem: ScheduleProblem, schedule: Schedule, ends: Ints) -> Pri
 
 
 class StartProgram:
-    """The program for boxes within one. Where what is priced has no weights, jobs count 1 each.
-
-    `penalty` is what a task costs that is left out.
-    """
+    """The program for boxes within one; `penalty` is what a task costs that is left out."""
 
     def __init__(self, priced: PricedTime, box: Box, penalty: float = 1.0) -> None:
         self._step, self._last, self._penalty = priced.step, int(box.upper.max(initial=0)), penalty
-        self._weight = np.array(priced.weights or [1] * len(priced.classes), dtype=np.float64)
+        self._weight = np.array(priced.weights, dtype=np.float64)
         self._profile = Profile("prices of slots")
         nothing = np.zeros(0, dtype=np.int64)
         columns: list[tuple[Ints, Ints, Floats]] = [(nothing, nothing, np.zeros(0))]
@@ -102,37 +100,37 @@ class StartProgram:
                 begins = np.arange(each.release, int(box.upper[job]) - each.tail - each.length + 1)
                 if each.length:
                     own = count + np.arange(len(begins))
-                    columns.append((np.full(len(begins), job), *_ends_and_shares(each, begins, work)))
+                    shares = np.full(len(begins), each.length / work)
+                    columns.append((np.full(len(begins), job), begins + each.length + each.tail, shares))
                     covered = (begins[:, None] + np.arange(each.length)).ravel() + each.kind * self._last
                     entries += [(covered, np.repeat(own, each.length)), (np.full(len(own), rows + len(due)), own)]
                     due.append(float(each.count))
                     count += len(begins)
+        #: Of each start the job, the earliest end of the job by it, and what part of the job's work the task is.
         self._job, self._end, self._share = (np.concatenate(parts) for parts in zip(*columns, strict=True))
         entries.append((rows + np.arange(len(due)), count + np.arange(len(due))))  # what is left out
         self._due = len(due)
-        self._warm = WarmProgram(self._program(priced, entries, due))
+        row, column = (np.concatenate(parts) for parts in zip(*entries, strict=True))
+        room = [
+            slots - (busy[None, :] > np.arange(self._last)[:, None]).sum(axis=1).astype(np.float64)
+            for slots, busy in zip(priced.slots, priced.busy, strict=True)
+        ]
+        upper, count = np.concatenate([*room, due]), count + len(due)
+        linear = LinearProgram(  # rows are slots of each kind in each step, and the tasks of each class
+            objective=np.zeros(count),  # a box gives costs and bounds
+            col_lower=np.zeros(count),
+            col_upper=np.full(count, np.inf),
+            integer=np.zeros(count, dtype=bool),
+            row_lower=np.concatenate([np.full(rows, -np.inf), due]),
+            row_upper=upper,
+            matrix=sp.csr_array((np.ones(len(row)), (row, column)), shape=(len(upper), count)),
+        )
+        self._warm = WarmProgram(linear)
 
     @property
     def size(self) -> int:
         """How many starts there are."""
         return len(self._job)
-
-    def _program(self, priced: PricedTime, entries: list[tuple[Ints, Ints]], due: list[float]) -> LinearProgram:
-        """Rows are slots of each kind in each step, and the tasks of each class; a box gives costs and bounds."""
-        row, column = (np.concatenate(parts) for parts in zip(*entries, strict=True))
-        count, room = self.size + len(due), []
-        for slots, busy in zip(priced.slots, priced.busy, strict=True):
-            room.append(slots - (busy[None, :] > np.arange(self._last)[:, None]).sum(axis=1).astype(np.float64))
-        upper = np.concatenate([*room, due])
-        return LinearProgram(
-            objective=np.zeros(count),
-            col_lower=np.zeros(count),
-            col_upper=np.full(count, np.inf),
-            integer=np.zeros(count, dtype=bool),
-            row_lower=np.concatenate([np.full(len(upper) - len(due), -np.inf), due]),
-            row_upper=upper,
-            matrix=sp.csr_array((np.ones(len(row)), (row, column)), shape=(len(upper), count)),
-        )
 
     def solve(self, box: Box, ray: bool = False) -> Late | None:
         """What the program says of a box that is not empty; None where HiGHS was stopped.
@@ -149,21 +147,13 @@ class StartProgram:
         slots = found.row_duals[: len(KINDS) * self._last]
         priced = np.rint(np.maximum(-slots, 0.0) * _SCALE).astype(np.int64)
         prices = TimePrices(self._step, 0 if ray else _SCALE, (priced[: self._last], priced[self._last :]))
-        outside = bool(found.x[self.size :].sum() > _PART)
-        return Late(prices, list(self._lateness(box, found.x[: self.size])), outside)
-
-    def _lateness(self, box: Box, starts: Floats) -> Iterator[Floats]:
-        """What `Late` says of each job."""
-        for job, (lower, upper) in enumerate(zip(box.lower.tolist(), box.upper.tolist(), strict=True)):
+        starts, parts = found.x[: self.size], []
+        for job, (lower, upper_end) in enumerate(zip(box.lower.tolist(), box.upper.tolist(), strict=True)):
             own = (self._job == job) & (starts > 0)
-            after = np.clip(self._end[own] - lower, 0, upper - lower)
-            ended = np.bincount(after, weights=starts[own] * self._share[own], minlength=upper - lower + 1)
-            yield np.clip(ended[::-1].cumsum()[::-1][1:], 0, 1)
-
-
-def _ends_and_shares(each: SlotClass, begins: Ints, work: int) -> tuple[Ints, Floats]:
-    """When the job can end at the earliest by each start, and what part of its work a task of the class is."""
-    return begins + each.length + each.tail, np.full(len(begins), each.length / work)
+            after = np.clip(self._end[own] - lower, 0, upper_end - lower)
+            ended = np.bincount(after, weights=starts[own] * self._share[own], minlength=upper_end - lower + 1)
+            parts.append(np.clip(ended[::-1].cumsum()[::-1][1:], 0, 1))
+        return Late(prices, parts, bool(found.x[self.size :].sum() > _PART))
 
 
 def latest_priced(problem: Makespan, low: int, schedule: Schedule) -> tuple[TimePrices, int] | None:
@@ -182,8 +172,7 @@ def latest_priced(problem: Makespan, low: int, schedule: Schedule) -> tuple[Time
         prices = None if found is None else found.prices._replace(scale=1)
         if prices is None or priced.too_large(prices) is not None:
             break
-        paid = priced.paid_by(prices, by)
-        if paid is None or paid > 0:
+        if priced.rules_out(prices, by):
             best, first = (prices, by), by + 1
         else:
             last = by
@@ -238,7 +227,7 @@ class EndTree:
         self._cases = self.programs = self.work = 0
         self._root, nothing = _Case(ends.box, 0), np.zeros(0, dtype=np.int64)
         self._settle(self._root, TimePrices(ends.step, 1, (nothing, nothing)))
-        self._program = StartProgram(ends.priced, ends.box, float(ends.limit + 1))
+        self._program = StartProgram(ends, ends.box, float(ends.limit + 1))
 
     @property
     def closed(self) -> bool:
@@ -250,25 +239,22 @@ class EndTree:
         """How many starts its programs have, 1 or more."""
         return max(1, self._program.size)
 
+    def _walk(self) -> Iterator[_Case]:
+        """All cases in preorder."""
+        waiting = [self._root]
+        while waiting:
+            yield (case := waiting.pop())
+            waiting += reversed(case.parts)
+
     @property
     def proved(self) -> int:
         """The lower bound of every schedule's cost, in units; the limit if that is less."""
-        least, waiting = self.limit, [self._root]
-        while waiting:
-            case = waiting.pop()
-            waiting += case.parts
-            if not case.parts and not case.box.empty:
-                least = min(least, case.bound)
-        return least
+        leaves = (case.bound for case in self._walk() if not case.parts and not case.box.empty)
+        return min([self.limit, *leaves])
 
     def tree(self) -> Tree:
         """The tree that proves as much."""
-        steps, waiting = [], [self._root]
-        while waiting:
-            case = waiting.pop()
-            steps.append(Step(tuple(case.by), case.branch))
-            waiting += reversed(case.parts)
-        return Tree(self._multipliers, steps)
+        return Tree(self._multipliers, [Step(tuple(case.by), case.branch) for case in self._walk()])
 
     def run(self, most: int) -> None:
         """Part cases until none is open, or `most` programs were solved."""
@@ -304,9 +290,9 @@ class EndTree:
         """Settle a case by prices of its program, again while that narrows it; by a ray where nothing is in it."""
         found = None
         for _ in range(_ROUNDS):
-            before = _width(case.box)
+            before = (case.box.upper - case.box.lower).sum()
             found = self._solved(case)
-            if found is None or self._closed(case) or before - _width(case.box) < _LOST:
+            if found is None or self._closed(case) or before - (case.box.upper - case.box.lower).sum() < _LOST:
                 break
         if found is not None and found.outside and not self._closed(case):
             self._solved(case, ray=True)
@@ -347,7 +333,7 @@ class EndTree:
         best, found = _WHOLE, None
         for job, late in enumerate(case.late):
             lower, upper = int(case.box.lower[job]), int(case.box.upper[job])
-            size = float(np.minimum(late, 1 - late).sum()) * self._ends.priced.weights[job]
+            size = float(np.minimum(late, 1 - late).sum()) * self._ends.weights[job]
             if size > best and lower < upper:
                 at = min(upper - 1, max(lower, round(lower + float(late.sum()) - 0.5)))
                 best, found = size, Branch(job, at)
@@ -359,11 +345,6 @@ class EndTree:
             return
         ends = [int(lower) + round(float(late.sum())) for lower, late in zip(case.box.lower, case.late, strict=True)]
         self.limit = min(self.limit, self._realised(ends))
-
-
-def _width(box: Box) -> int:
-    """How many steps jobs may end later than at the earliest, in all."""
-    return int((box.upper - box.lower).sum())
 
 
 def ended_by(problem: JobTimes, ends: Ints, most: int, nodes: int = 20) -> Schedule | None:

@@ -15,10 +15,7 @@ from optsched.core.deadline import check
 from optsched.core.instance import MAP, REDUCE, Bools, Ints
 from optsched.core.placement import Schedule
 from optsched.problems.schedules import ScheduleProblem
-from optsched.problems.service_times import ServiceTimes
-
-#: After all that ever happens.
-_LATE = 2**60
+from optsched.problems.service_times import NEVER, ServiceTimes
 
 #: A time is first looked for in steps of a part of a task, and then this many times by halves.
 _PARTS, _HALVES = 8, 6
@@ -67,7 +64,7 @@ class _Gaps:
 
     def __init__(self, nodes: Ints, begin: Ints) -> None:
         self.node, self.begin = nodes, begin
-        self.end = np.full(len(nodes), _LATE, dtype=np.int64)
+        self.end = np.full(len(nodes), NEVER, dtype=np.int64)
 
     def take(self, gaps: Sequence[int], starts: Sequence[int], ends: Sequence[int]) -> None:
         """Take these times out of these gaps; those of one gap follow one another."""
@@ -158,7 +155,7 @@ class JobPlacing:
         problem = self.problem
         nodes, starts = (np.zeros(len(problem.tasks), dtype=np.int64) for _ in range(2))
         node, begin = self._room[MAP]
-        clock = np.full(len(node), -_LATE)
+        clock = np.full(len(node), -NEVER)
         rows: list[list[tuple[int, int, int]]] = [[] for _ in range(len(node))]  # by slot: end from the end on, task
         for job in order:
             check()
@@ -269,7 +266,7 @@ class JobPlacing:
                 start = np.maximum(earliest, last - length)
                 end = start + length
                 fits = end <= gaps.end
-                gap = int(np.argmin(np.where(fits, end, _LATE)))
+                gap = int(np.argmin(np.where(fits, end, NEVER)))
                 nodes[task], starts[task] = gaps.node[gap], start[gap]
                 if end[gap] > start[gap]:
                     gaps.take([gap], [int(start[gap])], [int(end[gap])])

@@ -21,7 +21,6 @@ from optsched.certificates.schedules import (
     counting_certificate,
     end_alone,
     end_certificate,
-    makespan_certificate,
 )
 from optsched.core.deadline import check
 from optsched.core.errors import TooLarge
@@ -32,7 +31,7 @@ from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_bounds import JobAlone, JobsAlone, Window, counted, ruled_out, tails, too_short
 from optsched.problems.schedules import ScheduleProblem
-from optsched.problems.time_prices import JobEnds
+from optsched.problems.time_prices import JobEnds, PricedTime
 from optsched.searches.job_ends import EndTree, ended_by, fine_enough, latest_priced
 from optsched.searches.job_placing import JobPlacing, job_orders
 from optsched.searches.latency import LatencySearch
@@ -206,25 +205,28 @@ class AloneSearch:
             left -= size + _BEGUN
             if left < 0:
                 return
-            if self._may_gain(job):
-                self._bound(job, size <= _LITTLE)
+            if self._gains()[job] > 0:
+                check()
+                self.looked_at.append(job)
+                alone = self._jobs.posed(job)
+                assert alone is not None  # a job that may gain something has maps, and slots for them
+                search = LatencySearch(alone.posed, Profile("alone"), relaxation)
+                self._keep(alone, search.makespan_certificate(search.flow_bound()))
+                if size <= _LITTLE:
+                    self._searches[job] = alone, search
 
     def exactly(self) -> None:
         """Bound jobs by the optimum of `latency`, where it is proved by a cover or prices; those that may gain most."""
         promising = [job for job in self._promising() if job in self._searches]
         for job in promising[:_EXACT]:
-            if self._may_gain(job):
+            if self._gains()[job] > 0:
                 alone, search = self._searches[job]
-                limit = search.first_feasible().limit
-                self._keep(alone, search.makespan_certificate(limit))
+                self._keep(alone, search.makespan_certificate(search.first_feasible().limit))
 
     def _gains(self) -> Ints:
         """How much later than is proved each job may end, or of `makespan` all of them; microseconds."""
         proved = self.ends.max(initial=self.problem.now) if isinstance(self.problem, Makespan) else self.ends
         return np.asarray(self._jobs.latest - proved)
-
-    def _may_gain(self, job: int) -> bool:
-        return bool(self._gains()[job] > 0)
 
     def _promising(self) -> list[int]:
         """Jobs that alone may end later than is proved, those first that may gain most."""
@@ -232,16 +234,6 @@ class AloneSearch:
         weights = np.array([float(weight) for weight in getattr(self.problem, "weights", [1] * len(gain))])
         order: list[int] = np.argsort(-gain * weights, kind="stable").tolist()
         return [job for job in order if gain[job] > 0 and weights[job] > 0]
-
-    def _bound(self, job: int, small: bool) -> None:
-        check()
-        self.looked_at.append(job)
-        alone = self._jobs.posed(job)
-        assert alone is not None  # a job that may gain something has maps, and slots for them
-        search = LatencySearch(alone.posed, Profile("alone"), relaxation)
-        self._keep(alone, search.makespan_certificate(search.flow_bound()))
-        if small:
-            self._searches[job] = alone, search
 
     def _keep(self, alone: JobAlone, proof: Certificate) -> None:
         """Hold a proof that says more of its job than is known; not a solver's word."""
@@ -287,12 +279,15 @@ class ScheduleSearch:
         self.problem = problem
         self.best: Schedule | None = None
         self.value: Number | None = None
-        self.proof: Certificate = cheap_proof(problem)
+        self.proof: Certificate = counting_certificate(problem)
         self._chance = random.Random(0)
         self._order: tuple[list[int], Bools] = list(range(len(problem.jobs))), np.zeros(len(problem.jobs), dtype=bool)
         self._placed: Number | None = None
-        self._realising: _Realising | None = None
         self._tried: set[tuple[int, ...]] = set()
+        self._priced: PricedTime | None = None
+        self._realised_ends: set[tuple[int, ...]] = set()
+        self._longest = np.zeros(len(problem.jobs), dtype=np.int64)
+        np.maximum.at(self._longest, problem.jobs.of_task[problem.tasks], problem.least_times)
         self._alone = AloneSearch(problem)
         if start is not None:
             self._try(start)
@@ -358,9 +353,7 @@ class ScheduleSearch:
 
         Jobs go from the end on: the last to arrive first, or the longest, and then at random around that.
         """
-        problem = self.problem
-        longest = np.zeros(len(problem.jobs), dtype=np.int64)
-        np.maximum.at(longest, problem.jobs.of_task[problem.tasks], problem.least_times)
+        problem, longest = self.problem, self._longest
         release = np.maximum(problem.jobs.arrival, problem.now)
         after = tails(problem) if problem.parameters["slowstart"] > _LATE else np.zeros_like(longest)
         keys = [release - after, release + longest - after, release - longest, longest - after]
@@ -420,21 +413,12 @@ class ScheduleSearch:
         if proof.claim > self.proof.claim:
             self.proof = proof
 
-    @property
-    def _completions(self) -> Ints:
-        """When jobs end in the best schedule; microseconds."""
-        assert self.best is not None
-        return self.problem.completions(self.best)
-
     def _by_jobs_alone(self) -> None:
         """Each job alone on the empty cluster, near its data and far from it: by covers, and then exactly."""
-        problem, alone = self.problem, self._alone
+        alone = self._alone
         for step in (alone.by_covers, alone.exactly):
             step()
-            if isinstance(problem, JobTimes):
-                self._prove(counting_certificate(problem, alone.proofs))
-            elif isinstance(problem, Makespan):
-                self._prove(makespan_certificate(problem, None, alone.proofs))
+            self._prove(counting_certificate(self.problem, alone.proofs))
             if self.closed:
                 return
 
@@ -451,23 +435,25 @@ class ScheduleSearch:
         """Windows in which tasks need more than there is, by functions of lengths or by prices of crowded nodes."""
         problem = self.problem
         assert isinstance(problem, Makespan)
-        claimed, until = problem.now + int(self.proof.claim * MICRO), int(self._completions.max())
+        assert self.value is not None
+        claimed, until = (problem.now + int(time * MICRO) for time in (self.proof.claim, self.value))
         for kind in sorted(set(problem.kind.tolist())):
             found = latest_window(problem, kind, claimed, until)
             if found is not None:
-                self._prove(makespan_certificate(problem, found))
+                self._prove(counting_certificate(problem, window=found))
 
     def _by_prices(self) -> None:
         """Prices of slots by time: a tree of one case, up to what the best schedule costs."""
         if isinstance(self.problem, JobTimes) and any(self.problem.weights):
+            assert self.best is not None
             assert self.value is not None
-            self._realising = _Realising(self, self.problem)
+            self._priced = fine_enough(self.problem, self.best, self._alone.ends)
             self._grown(self.value, 1)
 
     def _by_cases(self) -> None:
         """Trees of cases by jobs' ends, for one limit after another, up to what the best schedule costs."""
         assert self.value is not None
-        if self._realising is None:
+        if self._priced is None:
             return
         starts, closed = _STARTS, True
         if len(self.problem.tasks) > _SMALL:
@@ -482,57 +468,36 @@ class ScheduleSearch:
 
         It returns whether the tree is closed, and how many starts its programs had.
         """
-        problem, alone, realising = self.problem, self._alone, self._realising
+        problem, priced, alone = self.problem, self._priced, self._alone
         assert isinstance(problem, JobTimes)
+        assert priced is not None
         assert self.value is not None
-        assert realising is not None
-        step = realising.step
-        wanted, most = (JobEnds.limit_of(problem, step, goal) for goal in (limit, self.value))
-        wanted = min(max(wanted, JobEnds.limit_after(problem, step, self.proof.claim)), most)
-        tree = EndTree(JobEnds(problem, step, wanted, alone.ends), realising.value)
+        wanted, most = (priced.limit_of(goal) for goal in (limit, self.value))
+        wanted = min(max(wanted, priced.limit_after(self.proof.claim)), most)
+        tree = EndTree(JobEnds(problem, priced.step, wanted, alone.ends), self._realised)
         try:
             tree.run(starts // tree.size)
         finally:
             if tree.proved > 0:
-                self._prove(cases_certificate(problem, step, tree.proved, tree.tree(), alone.proofs))
+                self._prove(cases_certificate(problem, priced.step, tree.proved, tree.tree(), alone.proofs))
         return tree.closed, max(1, tree.programs) * tree.size
 
-
-class _Realising:
-    """Looks for schedules whose jobs end by given steps."""
-
-    def __init__(self, search: ScheduleSearch, problem: JobTimes) -> None:
-        assert search.best is not None
-        self._search, self._problem = search, problem
-        self.step = step = fine_enough(problem, search.best, search._alone.ends).step
-        self._left = _ENDS
-        self._longest = np.zeros(len(problem.jobs), dtype=np.int64)
-        np.maximum.at(self._longest, problem.jobs.of_task[problem.tasks], problem.least_times // step)
-        self._tried: set[tuple[int, ...]] = set()
-
-    def value(self, ends: list[int]) -> int:
-        """The cost of the best schedule after that, as a limit of cases."""
-        search, problem, by = self._search, self._problem, np.array(ends)
-        assert search.value is not None
-        if not self._left or tuple(ends) in self._tried:
-            return JobEnds.limit_of(problem, self.step, search.value)
-        self._left -= 1
-        self._tried.add(tuple(ends))
-        for key in (by, by - self._longest, 2 * by - self._longest):
-            order = np.argsort(key, kind="stable").tolist()
-            for packed in (False, True):
-                search._place(order, np.full(len(order), packed))
-        if self.step == problem.lattice and len(problem.tasks) <= _SMALL:
-            with suppress(TooLarge):
-                placed = ended_by(problem, problem.now + by * self.step, _VARIABLES)
-                if placed is not None:
-                    search._try(placed)
-        return JobEnds.limit_of(problem, self.step, search.value)
-
-
-def cheap_proof(problem: ScheduleProblem) -> Certificate:
-    """The proof by counting alone."""
-    if isinstance(problem, JobTimes):
-        return counting_certificate(problem)
-    assert isinstance(problem, Makespan)
-    return makespan_certificate(problem)
+    def _realised(self, ends: list[int]) -> int:
+        """Look for schedules whose jobs end by given steps; what the best of all costs after that, in units."""
+        problem, priced, by = self.problem, self._priced, np.array(ends)
+        assert isinstance(problem, JobTimes)
+        assert priced is not None
+        if len(self._realised_ends) < _ENDS and tuple(ends) not in self._realised_ends:
+            self._realised_ends.add(tuple(ends))
+            longest = self._longest // priced.step
+            for key in (by, by - longest, 2 * by - longest):
+                order = np.argsort(key, kind="stable").tolist()
+                for packed in (False, True):
+                    self._place(order, np.full(len(order), packed))
+            if priced.step == problem.lattice and len(problem.tasks) <= _SMALL:
+                with suppress(TooLarge):
+                    placed = ended_by(problem, problem.now + by * priced.step, _VARIABLES)
+                    if placed is not None:
+                        self._try(placed)
+        assert self.value is not None
+        return priced.limit_of(self.value)

@@ -28,7 +28,8 @@ from optsched.core.registry import Record
 from optsched.core.results import Decision, Sense, Solution, Termination, Value
 from optsched.instances.generate import FAMILIES, generate
 from optsched.problems import AnyProblem, Problem
-from optsched.problems.schedules import NEVER, ScheduleProblem
+from optsched.problems.schedules import ScheduleProblem
+from optsched.problems.service_times import NEVER
 from optsched.routes import solve
 
 #: Instances with more decisions are refused: a record's `sizes` are to be small.

@@ -14,7 +14,7 @@ from over_time import batch, both, crowded, one_job
 
 from optsched.certificates import proved_bound
 from optsched.certificates.programs import program_certificate
-from optsched.certificates.schedules import counting_certificate, ends_alone, makespan_certificate
+from optsched.certificates.schedules import counting_certificate, ends_alone
 from optsched.core.errors import CertificateInvalid
 from optsched.core.instance import KINDS, MAP, Cluster, Instance, Workload
 from optsched.core.results import Certificate, Number, Proof
@@ -97,14 +97,14 @@ def test_windows_prove_the_next_instant() -> None:
     problem = Makespan(batch(1))
     ends = [end for end in range(1, 60) if ruled_out(problem, Window(MAP, 0, end * SECOND))]
     window = Window(MAP, 0, max(ends) * SECOND, prices=np.array([3, 3, 3, 3]))
-    certificate = as_written(makespan_certificate(problem, window))
+    certificate = as_written(counting_certificate(problem, window=window))
     assert proved_bound(problem, certificate) == certificate.claim == max(ends) + 1
     certificate.data["windows"][0]["to"] += SECOND
-    path = makespan_certificate(problem)
+    path = counting_certificate(problem)
     assert proved_bound(problem, certificate) == path.claim == proved_bound(problem, path)
     assert 0 < path.claim < max(ends) + 1
     for unpriced in (window._replace(prices=None), Window(MAP, 0, 3 * SECOND, tail=SECOND)):
-        claimed = as_written(makespan_certificate(problem, unpriced))
+        claimed = as_written(counting_certificate(problem, window=unpriced))
         assert path.claim <= claimed.claim == proved_bound(problem, claimed) <= max(ends) + 1
 
 
@@ -191,7 +191,7 @@ def test_ends_that_nothing_rules_out() -> None:
     def proved_by(**changes: Any) -> Number:
         return proved_bound(problem, Certificate("makespan", Proof.DUAL, 99, slot_prices(**changes)))
 
-    least = makespan_certificate(problem).claim
+    least = counting_certificate(problem).claim
     assert [proved_by(by=by) for by in (1, 400, 10**6)] == [least] * 3
     assert proved_by(slot_prices=equal, by=21) > proved_by(slot_prices=equal, by=24) == least > 2
 
@@ -250,13 +250,6 @@ def alone_certificate(problem: Makespan | JobTimes, entries: Any) -> Certificate
     return as_written(Certificate(problem.components[0].name, Proof.DUAL, 99, data))
 
 
-def counted(problem: Makespan | JobTimes, proofs: Sequence[Mapping[str, Any]] = ()) -> Certificate:
-    """The certificate of counting, with what is proved of jobs alone."""
-    if isinstance(problem, Makespan):
-        return makespan_certificate(problem, None, proofs)
-    return counting_certificate(problem, proofs)
-
-
 def test_jobs_alone_prove_what_they_claim() -> None:
     """Tests on drawn instances that covers and prices of jobs alone are proved again, and no more than the optimum."""
     forms = set()
@@ -266,14 +259,14 @@ def test_jobs_alone_prove_what_they_claim() -> None:
             if problem.plainly_infeasible is not None:
                 continue
             search, found = searched(problem), best_decision(problem)
-            certificate = counted(problem, search.proofs)
+            certificate = counting_certificate(problem, search.proofs)
             assert search.bound.value <= certificate.claim <= found[0][0]
             assert proved_bound(problem, as_written(certificate)) == certificate.claim
             forms |= {frozenset(entry) for entry in search.proofs}
     for seed in (1, 3, 11, 16):
         instance, alone = one_job(seed, nodes=3, maps=8)
         search = searched(Makespan(instance))
-        certificate = makespan_certificate(search.problem, None, search.proofs)
+        certificate = counting_certificate(search.problem, search.proofs)
         least = latency_search(alone).first_feasible().limit
         assert proved_bound(search.problem, as_written(certificate)) == certificate.claim == Fraction(least, 10)
         forms |= {frozenset(entry) for entry in search.proofs}
@@ -292,7 +285,7 @@ def test_changed_covers_prove_no_more_than_the_optimum() -> None:
             continue
         found = best_decision(problem)
         jobs, nodes = JobsAlone(problem), problem.instance.cluster.node_ids.tolist()
-        plainly = makespan_certificate(problem).claim
+        plainly = counting_certificate(problem).claim
         for job in range(len(problem.jobs)):
             for _ in range(10 if jobs.posed(job) else 0):
                 cover = [name for name in nodes if chance.random() < 0.7]
@@ -314,7 +307,7 @@ def test_jobs_alone_beside_prices_and_cases() -> None:
     assert later.claim == counting_certificate(problem, proofs).claim == searched(problem).bound.value
     ends = JobEnds(problem, problem.lattice, 10**6, ends_alone(problem, later.data))
     assert ends.box.lower[0] * problem.lattice == later.claim * SECOND
-    limit = JobEnds.limit_of(problem, problem.lattice, later.claim)
+    limit = PricedTime(problem, problem.lattice).limit_of(later.claim)
     tree = {"multipliers": [{"scale": 1, "slot_prices": {"map": [], "reduce": []}}], "steps": [{"by": [0]}]}
     data = {"step": problem.lattice, "limit": limit, **tree}
     assert proved_bound(problem, Certificate("job time", Proof.DUAL, 1, data | {"alone": proofs})) == later.claim
@@ -362,4 +355,4 @@ def test_late_and_early_times_prove_nothing() -> None:
         for time in (-(2**53), -1, 10**9, 2**53):
             for entry in ({"cover": ["n0"]}, {"weight": 0, "task_prices": {"t0": 3}, "remote_price": 2}):
                 given = alone_certificate(problem, [{"job": 0, "to": time, **entry}])
-                assert proved_bound(problem, given) == counted(problem).claim
+                assert proved_bound(problem, given) == counting_certificate(problem).claim

@@ -8,7 +8,7 @@ from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.placement import Schedule
 from optsched.problems.job_times import JobTimes, common_unit
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedules import NEVER
+from optsched.problems.service_times import NEVER
 
 
 def grouped(*weights: float) -> JobTimes:

@@ -9,14 +9,14 @@ import pytest
 from over_time import batch, proved
 
 from optsched.certificates import proved_bound, schedules
-from optsched.certificates.schedules import cases_certificate, end_certificate, makespan_certificate
+from optsched.certificates.schedules import cases_certificate, counting_certificate, end_certificate
 from optsched.core.errors import CertificateInvalid
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.results import Termination
 from optsched.instances.files import from_document
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.problems.time_prices import JobEnds
+from optsched.problems.time_prices import JobEnds, PricedTime
 from optsched.searches import job_ends
 from optsched.searches.job_ends import EndTree, StartProgram, fine_enough, latest_priced
 from optsched.searches.job_placing import best_placed
@@ -36,7 +36,7 @@ def two(limit: int, cluster: Cluster | None = None) -> JobEnds:
 def test_prices_and_parts_of_a_box() -> None:
     """Tests that the prices prove what the program costs, and what parts of jobs end later than at the earliest."""
     ends = two(9)
-    found = StartProgram(ends.priced, ends.box, 10).solve(ends.box)
+    found = StartProgram(ends, ends.box, 10).solve(ends.box)
     assert ends.settle(ends.box, found.prices, 9) == 6
     assert sum(float(late.sum()) for late in found.late) == pytest.approx(2)
     assert not found.outside
@@ -45,7 +45,7 @@ def test_prices_and_parts_of_a_box() -> None:
 def test_duals_of_the_wrong_sign_are_no_prices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a dual value that would be a negative price of a slot, by a solver's tolerance, is a price of 0."""
     ends = two(9)
-    program = StartProgram(ends.priced, ends.box, 10)
+    program = StartProgram(ends, ends.box, 10)
     honest = program._warm.solve
 
     def turned(*given: Any) -> Any:
@@ -60,7 +60,7 @@ def test_a_ray_where_nothing_is_in_a_box() -> None:
     """Tests that what does not fit is reported, and that a ray shows it in whole numbers."""
     ends = two(9)
     box = ends.box
-    program = StartProgram(ends.priced, box, 10)
+    program = StartProgram(ends, box, 10)
     assert program.size == 2 * (int(box.upper[0]) - 1)
     box.upper[:] = 3
     found, ray = program.solve(box), program.solve(box, ray=True)
@@ -82,16 +82,16 @@ def test_running_tasks_hold_slots() -> None:
         }
     )
     ends = JobEnds(JobTimes(instance), SECOND, 20)
-    found = StartProgram(ends.priced, ends.box, 10).solve(ends.box)
+    found = StartProgram(ends, ends.box, 10).solve(ends.box)
     assert float(sum(late.sum() for late in found.late)) == pytest.approx(5)
 
 
 def test_prices_of_drawn_instances_prove_no_more_than_the_optimum() -> None:
     """Tests on drawn instances, with reduces and weights, that prices can be used and are right."""
     for problem, optimum in proved(JobTimes, range(25)):
-        limit = JobEnds.limit_of(problem, problem.lattice, optimum) + 2
+        limit = PricedTime(problem, problem.lattice).limit_of(optimum) + 2
         ends = JobEnds(problem, problem.lattice, limit)
-        program = StartProgram(ends.priced, ends.box, limit + 1) if ends.box.upper.max(initial=0) < 10**4 else None
+        program = StartProgram(ends, ends.box, limit + 1) if ends.box.upper.max(initial=0) < 10**4 else None
         if program is None or not program.size:
             continue
         found = program.solve(ends.box)
@@ -106,7 +106,7 @@ def test_a_stopped_program_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     stopped = ArraySolution(outcome, None, None, None)
     monkeypatch.setattr(WarmProgram, "solve", lambda *_: stopped)
     ends = JobEnds(JobTimes(batch(3)), SECOND, 100)
-    assert StartProgram(ends.priced, ends.box, 10).solve(ends.box) is None
+    assert StartProgram(ends, ends.box, 10).solve(ends.box) is None
 
 
 def test_ends_that_prices_rule_out() -> None:
@@ -118,7 +118,7 @@ def test_ends_that_prices_rule_out() -> None:
             if found is not None:
                 certificate = end_certificate(problem, *found)
                 assert proved_bound(problem, certificate) == certificate.claim <= optimum
-                more += certificate.claim > makespan_certificate(problem).claim
+                more += certificate.claim > counting_certificate(problem).claim
     assert more > 5
 
 
@@ -157,7 +157,7 @@ def test_trees_prove_no_more_than_the_optimum() -> None:
     closed = count = 0
     for problem, optimum in proved(JobTimes, range(40)):
         step = problem.lattice
-        limit = JobEnds.limit_of(problem, step, optimum)
+        limit = PricedTime(problem, step).limit_of(optimum)
         if JobEnds(problem, step, limit).box.upper.max(initial=0) > 10**4 or not len(problem.tasks):
             continue
         for more in (0, 3):
@@ -179,7 +179,7 @@ def test_cases_are_parted() -> None:
             break
         step()
     assert not search.closed
-    limit = JobEnds.limit_of(problem, problem.lattice, search.value)
+    limit = PricedTime(problem, problem.lattice).limit_of(search.value)
     bounds = []
     for most in (0, 1, 5, 40):
         tree = tree_of(problem, limit)
@@ -195,7 +195,7 @@ def test_cases_are_parted() -> None:
 def test_a_schedule_that_is_found_lowers_the_limit() -> None:
     """Tests that where the program has all jobs whole a schedule is looked for, and closes what costs as much."""
     problem, asked = JobTimes(batch(5)), list[list[int]]()
-    tree = tree_of(problem, JobEnds.limit_of(problem, problem.lattice, 10**3), asked)
+    tree = tree_of(problem, PricedTime(problem, problem.lattice).limit_of(10**3), asked)
     tree.run(60)
     assert asked
     assert not tree.closed
@@ -219,7 +219,7 @@ def test_programs_that_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a case of which no program says anything stays open, with what is proved without prices."""
     monkeypatch.setattr(StartProgram, "solve", lambda *_: None)
     problem, asked = JobTimes(batch(5)), list[list[int]]()
-    tree = tree_of(problem, JobEnds.limit_of(problem, problem.lattice, 10**3), asked)
+    tree = tree_of(problem, PricedTime(problem, problem.lattice).limit_of(10**3), asked)
     tree.run(10)
     assert (tree.programs, asked, tree.closed) == (1, [], False)
     certificate = cases_certificate(problem, problem.lattice, tree.proved, tree.tree())
@@ -229,7 +229,7 @@ def test_programs_that_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_trees_that_are_checked_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that no more boxes are settled than a checker settles: the tree proves less, and its certificate holds."""
     problem = JobTimes(batch(5, tasks=48))
-    limit = JobEnds.limit_of(problem, problem.lattice, 10**3)
+    limit = PricedTime(problem, problem.lattice).limit_of(10**3)
     whole = tree_of(problem, limit)
     whole.run(10)
     for module in (job_ends, schedules):

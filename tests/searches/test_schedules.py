@@ -11,7 +11,7 @@ from over_time import FORMS, batch, both, crowded, fetching, one_job, proved
 
 from optsched import Certificate, Proof, bounds
 from optsched.certificates import proved_bound
-from optsched.certificates.schedules import makespan_certificate
+from optsched.certificates.schedules import counting_certificate
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime
 from optsched.core.instance import MAP, Cluster, Instance, Ragged, Workload
@@ -24,7 +24,7 @@ from optsched.searches import schedules
 from optsched.searches import schedules as module
 from optsched.searches.enumeration import best_decision
 from optsched.searches.job_placing import JobPlacing
-from optsched.searches.schedules import AloneSearch, ScheduleSearch, cheap_proof, latest_window, node_prices
+from optsched.searches.schedules import AloneSearch, ScheduleSearch, latest_window, node_prices
 
 
 def test_bound_and_value_embrace_the_optimum() -> None:
@@ -47,7 +47,7 @@ def test_larger_ones(kind: type[Makespan | JobTimes]) -> None:
     again.run()
     assert (first.best, first.proof) == (again.best, again.proof)
     assert first.proof.claim <= first.value <= 1.25 * first.proof.claim
-    assert proved_bound(problem, first.proof) == first.proof.claim >= cheap_proof(problem).claim
+    assert proved_bound(problem, first.proof) == first.proof.claim >= counting_certificate(problem).claim
     begun = ScheduleSearch(problem, first.best)
     assert begun.value == first.value
 
@@ -130,7 +130,7 @@ def test_prices_of_crowded_nodes_prove_more() -> None:
         assert not ruled_out(problem, Window(MAP, 0, 40 * 10**6))
         found = latest_window(problem, MAP, 40 * 10**6, int(value * 10**6))
         assert ruled_out(problem, found)
-        certificate = makespan_certificate(problem, found)
+        certificate = counting_certificate(problem, window=found)
         assert 40 < certificate.claim <= value
         assert proved_bound(problem, certificate) == certificate.claim
 
@@ -151,7 +151,7 @@ def test_the_latest_window_rules_out_what_it_says() -> None:
             window = latest_window(problem, kind, problem.now, problem.now + int(optimum * 10**6))
             if window is not None:
                 assert ruled_out(problem, window)
-                closed += makespan_certificate(problem, window).claim == optimum
+                closed += counting_certificate(problem, window=window).claim == optimum
     assert closed > 5
 
 
@@ -161,7 +161,7 @@ def test_windows_see_that_tasks_do_not_divide() -> None:
         workload = Workload(["t1", "t2", "t3"], duration=[length] * 3)
         problem = Makespan(Instance(Cluster(["a", "b"]), workload))
         window = latest_window(problem, MAP, 0, round(2 * length * 10**6))
-        assert makespan_certificate(problem, window).claim * 10**6 == round(2 * length * 10**6)
+        assert counting_certificate(problem, window=window).claim * 10**6 == round(2 * length * 10**6)
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_jobs_that_fetch_over_distances() -> None:
             search, found = AloneSearch(problem), best_decision(problem)
             search.by_covers()
             search.exactly()
-            certificate = makespan_certificate(problem, None, search.proofs)
+            certificate = counting_certificate(problem, search.proofs)
             assert proved_bound(problem, certificate) == search.bound.value <= found[0][0]
             more[form] += search.bound.value > max(bound.value for bound in problem.cheap_bounds())
     assert all(more.values())

@@ -18,7 +18,8 @@ from optsched.core.placement import NONE
 from optsched.heuristics.running.base import Event, Offer, Policy, View
 from optsched.heuristics.running.driver import Asked
 from optsched.heuristics.running.known import Known
-from optsched.problems.schedules import NEVER, ScheduleProblem
+from optsched.problems.schedules import ScheduleProblem
+from optsched.problems.service_times import NEVER
 from optsched.simulating import on_the_clock
 from optsched.simulating.engine import Stage
 from optsched.solvers.networks import min_cost_flow

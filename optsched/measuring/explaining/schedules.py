@@ -16,7 +16,8 @@ from optsched.core.results import Value
 from optsched.measuring.explaining.chains import better_by
 from optsched.measuring.explaining.explanation import MOST, ExplainedGap
 from optsched.measuring.printing import number
-from optsched.problems.schedules import NEVER, ScheduleProblem
+from optsched.problems.schedules import ScheduleProblem
+from optsched.problems.service_times import NEVER
 
 __all__ = [
     "ExplainedJob",
