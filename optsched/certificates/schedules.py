@@ -200,7 +200,7 @@ def _within(place: str) -> Iterator[None]:
 
 def end_alone(problem: ScheduleProblem, alone: JobAlone, entry: Mapping[str, Any]) -> int:
     """When a job ends at the earliest, in microseconds, by an entry of `alone_entry`; `now` where it proves nothing."""
-    limit = alone.limit(problem.now + integer(entry, "to"))
+    limit = (problem.now + integer(entry, "to") - alone.release) // alone.unit
     data = {**entry, "limit": limit}
     if "task_prices" not in entry:
         named = np.zeros(len(problem.instance.cluster), dtype=bool)

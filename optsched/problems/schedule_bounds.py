@@ -155,12 +155,12 @@ def tails(problem: ScheduleProblem) -> Ints:
     return found
 
 
-def all_waited_for(problem: ScheduleProblem) -> Bools:
-    """Whether the reduces of each job wait for all its maps that are left, if any is; shape (jobs,)."""
+def tails_after_all(problem: ScheduleProblem) -> Ints:
+    """The same after the last of the job's maps; 0 if some reduce does not wait for all that are left, or none is."""
     left = np.concatenate([problem.tasks, problem.running])
     maps = left[problem.instance.workload.kind[left] == MAP]
     count = np.bincount(problem.jobs.of_task[maps], minlength=len(problem.jobs))
-    return np.asarray((problem.maps_before_reduces == count) & (count > 0))
+    return np.where(problem.maps_before_reduces == count, tails(problem), 0)
 
 
 def counted(problem: ScheduleProblem, window: Window) -> Bools:
@@ -226,10 +226,6 @@ class JobAlone(NamedTuple):
     release: int
     unit: int
     tail: int
-
-    def limit(self, time: int) -> int:
-        """The largest limit on the makespan of `posed` that ends by a time in microseconds; negative before that."""
-        return (time - self.release) // self.unit
 
     def servers(self, nodes: Bools) -> Bools:
         """The slots of some nodes (bool, shape (nodes,)) that hold data; shape (servers,)."""
@@ -297,8 +293,7 @@ class JobsAlone:
 
     @cached_property
     def _tails(self) -> Ints:
-        """The least times of each job's reduces after the last of its maps; 0 where they may start sooner."""
-        return np.where(all_waited_for(self.problem), tails(self.problem), 0)
+        return tails_after_all(self.problem)
 
     @cached_property
     def latest(self) -> Ints:

@@ -91,14 +91,7 @@ class ServiceTimes:
     by_level
         int64, shape (tasks, levels): microseconds at each level, the nearest first; where nodes of the first level
         differ, the least there.
-
-    Attributes
-    ----------
-    even
-        Whether a task takes the same time on all nodes of an area, and so on all that are nearest by the same level.
     """
-
-    even = True
 
     def __init__(self, replicas: Ragged, areas: Sequence[Ints], names: Sequence[str], by_level: Ints) -> None:
         self.replicas, self.areas, self._names = replicas, tuple(areas), tuple(names)
@@ -121,14 +114,8 @@ class ServiceTimes:
 
     def row(self, position: int) -> Ints:
         """Microseconds of a task on each node; shape (nodes,)."""
-        found = np.full(len(self.areas[0]), self.by_level[position, -1], dtype=np.int64)
-        for number in range(len(self.areas) - 2, -1, -1):
-            level = self.near[number]
-            areas = level.areas[position]
-            if len(areas):
-                at = np.isin(level.area, areas) if number else areas
-                found[at] = self.by_level[position, number]
-        return found
+        nodes = np.arange(len(self.areas[0]))
+        return self.on(np.full(len(nodes), position), nodes)
 
     def alike(self, position: int) -> tuple[int, ...]:
         """Numbers that say all of how long a task takes: those with the same ones take the same time on each node."""
@@ -145,7 +132,9 @@ class ServiceTimes:
 
         At the last level every task has area 0, which all nodes are in.
         """
-        return (*self._nearer(), self._anywhere())
+        tasks = np.ones(len(self), dtype=np.int64)
+        everywhere = Ragged.of_lengths(tasks, np.zeros_like(tasks))
+        return (*self._nearer(), Level(self._names[-1], self.areas[-1], everywhere, self.by_level[:, -1]))
 
     def _nearer(self) -> Iterator[Level]:
         """All levels but the last."""
@@ -158,11 +147,6 @@ class ServiceTimes:
                 row, inside = np.divmod(np.unique(tasks[within] * width + area[nodes[within]]), width)
                 held = Ragged.of_lengths(np.bincount(row, minlength=len(self)), inside)
             yield Level(self._names[number], area, held, self.by_level[held.row_of, number])
-
-    def _anywhere(self) -> Level:
-        tasks = len(self)
-        held = Ragged.of_lengths(np.ones(tasks, dtype=np.int64), np.zeros(tasks, dtype=np.int64))
-        return Level(self._names[-1], self.areas[-1], held, self.by_level[:, -1])
 
     @property
     def longest(self) -> Ints:
@@ -376,8 +360,6 @@ def _names(levels: int) -> list[str]:
 class _Uneven(ServiceTimes):
     """Times where nodes are at any distance: each task has a time on each node that is less far than the farthest."""
 
-    even = False
-
     def __init__(self, name: str, replicas: Ragged, apart: Apart, size: Floats, computes: Ints, scale: float) -> None:
         assert apart.places is not None
         self._name, self.replicas, self._names = name, replicas, tuple(_names(2))
@@ -394,10 +376,6 @@ class _Uneven(ServiceTimes):
             nearest = np.minimum.reduceat(away, rows.starts[:-1][reads])
             found[reads] += moved(self._size[positions[reads]], nearest, self._scale)
         return found
-
-    def row(self, position: int) -> Ints:
-        nodes = self.areas[0]
-        return self.on(np.full(len(nodes), position), nodes)
 
     def alike(self, position: int) -> tuple[int, ...]:
         return tuple(self.row(position).tolist())

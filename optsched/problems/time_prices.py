@@ -25,7 +25,7 @@ from optsched.core.results import Number
 from optsched.problems.base import exact
 from optsched.problems.job_times import JobTimes, common_unit
 from optsched.problems.relaxations import Box
-from optsched.problems.schedule_bounds import all_waited_for, tails
+from optsched.problems.schedule_bounds import tails_after_all
 from optsched.problems.schedules import ScheduleProblem
 
 #: More than any cost.
@@ -89,7 +89,7 @@ class PricedTime:
         release = (problem.earliest_starts - problem.now) // self.step
         rows = np.stack([job, problem.kind, problem.least_times // self.step, release])
         groups, counts = np.unique(rows, axis=1, return_counts=True)
-        after = (np.where(all_waited_for(problem), tails(problem), 0) // self.step).tolist()
+        after = (tails_after_all(problem) // self.step).tolist()
         found: list[list[SlotClass]] = [[] for _ in range(len(problem.jobs))]
         for (of, kind, length, begin), count in zip(groups.T.tolist(), counts.tolist(), strict=True):
             found[of].append(SlotClass(kind, length, count, begin, after[of] if kind == MAP else 0))

@@ -59,10 +59,11 @@ def _by_search(call: Call[TimedProblem], profile: Profile) -> Solution:
     with call.until_stopped():
         search.run()
         if not search.closed:
-            optimum = _enumerated(problem)
-            if optimum is not None:
-                held, proof = optimum
-                return call.solution(held, (proof,), None, "all schedules tried", solver, built)
+            with suppress(TooLarge):
+                _, (nodes, starts) = min(semi_active(problem, _ORDERS), key=lambda one: one[0])
+                held = problem.schedule(nodes, starts)
+                word = Certificate(problem.components[0].name, Proof.ENUMERATION, problem.evaluate(held)[0])
+                return call.solution(held, (word,), None, "all schedules tried", solver, built)
             if search.best is not None and len(problem.tasks) <= _PROGRAM:
                 most = _NODES if profile.node_limit is None else min(_NODES, profile.node_limit)
                 small = replace(profile, node_limit=most)
@@ -73,16 +74,6 @@ def _by_search(call: Call[TimedProblem], profile: Profile) -> Solution:
     if search.closed:
         reason = "bound and schedule meet"
     return call.solution(search.best, (search.proof,), None, reason, solver, built)
-
-
-def _enumerated(problem: TimedProblem) -> tuple[Schedule, Certificate] | None:
-    """The optimum and its word, by all orders of tasks on nodes; None where there are too many."""
-    try:
-        _, (nodes, starts) = min(semi_active(problem, _ORDERS), key=lambda one: one[0])
-    except TooLarge:
-        return None
-    schedule = problem.schedule(nodes, starts)
-    return schedule, Certificate(problem.components[0].name, Proof.ENUMERATION, problem.evaluate(schedule)[0])
 
 
 def bounds(problem: TimedProblem) -> tuple[Bound, ...]:

@@ -101,19 +101,15 @@ class JobPlacing:
         waiting = enumerate(problem.slots(REDUCE)[2].tolist())
         self._waiting = [(place, job) for place, job in waiting if job >= 0]  # of reduces that run
         self._maps = [self._classes(job) for job in range(len(problem.jobs))]
-        self._reduces = self._by_job(np.flatnonzero(problem.kind == REDUCE), -problem.least_times)
+        self._reduces: list[list[int]] = [[] for _ in range(len(problem.jobs))]
+        reduces = np.flatnonzero(problem.kind == REDUCE)
+        for position in reduces[np.argsort(-problem.least_times[reduces], kind="stable")].tolist():
+            self._reduces[int(self._job[position])].append(position)
         self._reduce_times = problem.times.by_level[:, -1]
         self._running_ends: list[list[int]] = [[] for _ in range(len(problem.jobs))]
         _, ends, jobs = problem.running_of(MAP)
         for job, end in zip(jobs.tolist(), ends.tolist(), strict=True):
             self._running_ends[job].append(end)
-
-    def _by_job(self, positions: Ints, key: Ints) -> list[list[int]]:
-        """Positions of each job by a key."""
-        rows: list[list[int]] = [[] for _ in range(len(self.problem.jobs))]
-        for position in positions[np.argsort(key[positions], kind="stable")].tolist():
-            rows[int(self._job[position])].append(position)
-        return rows
 
     def _classes(self, job: int) -> list[_Class]:
         """The maps of a job, those that take longest first."""
