@@ -100,6 +100,7 @@ def hand_kept(package: Path) -> list[str]:
     """Where a module that all problems share names one of them: its class, its module, or its name as a text."""
     names = {entry.name for entry in SHIPPED}
     modules, classes = zip(*(kind.split(":") for kind in _BY_CLASS), strict=True)
+    mentioned = re.compile("|".join([*(f'"{name}"' for name in names), *modules, *(rf"\b{one}\b" for one in classes)]))
     found = []
     for file in sorted(package.rglob("*.py")):
         place = file.relative_to(package).as_posix()
@@ -107,8 +108,8 @@ def hand_kept(package: Path) -> list[str]:
             continue
         if file.stem not in _OF_PROBLEMS.get(file.parent.relative_to(package).as_posix(), {file.stem}):
             continue
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
+        text = file.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if mentioned.search(text) else ():
             told = ""
             if isinstance(node, ast.Constant) and node.value in names and (place, node.value) not in _ALLOWED:
                 told = f'the text "{node.value}"'

@@ -47,7 +47,10 @@ def built(
         entries = chosen(entries, problems, heuristics)
     if not (entries or cells or frontiers):
         raise UsageError(f"no record is of {', '.join((*problems, *heuristics))}")
-    notes += _versions(material)
+    versions = Counter(material.versions)
+    if len(versions) > 1:
+        each = ", ".join(f"{count} of {version or 'an unknown one'}" for version, count in sorted(versions.items()))
+        notes.append(f"the records are of several versions of optsched: {each}; figures may differ for that alone")
     unfinished = sum(source.unfinished for source in material.sources)
     if unfinished:
         notes.append(f"{counted(unfinished, 'run')} of the sources {'is' if unfinished == 1 else 'are'} not finished")
@@ -109,14 +112,6 @@ def _finding(part: ProblemSummary) -> str:
         return f"{part.problem}: {who} a mean gap of {percent(means[best])} {over}."
     finding = f"{best} has the smallest mean gap, {percent(means[best])} {over}"
     return f"{part.problem}: {finding}; {worst} has the largest, {percent(means[worst])}."
-
-
-def _versions(material: Found) -> list[str]:
-    versions = Counter(material.versions)
-    if len(versions) < 2:
-        return []
-    each = ", ".join(f"{count} of {version or 'an unknown one'}" for version, count in sorted(versions.items()))
-    return [f"the records are of several versions of optsched: {each}; figures may differ for that alone"]
 
 
 def _command(material: Found, heuristics: Sequence[str]) -> Callable[[Sequence[str], str], str]:
@@ -273,7 +268,17 @@ def write_report(
     done = 0
     try:
         report, notes = built(read(sources), problems, heuristics, title)
-        contents, missing = _contents(report, targets)
+        contents, missing = [], []
+        for path in targets:
+            form = FORMS[Path(path).suffix.lower()]
+            if form is page:
+                try:
+                    require()
+                except UsageError:
+                    form = partial(page, pictures=False)
+                    why = 'for which matplotlib is needed: pip install "optsched[plots]"'
+                    missing.append(f"the page has no pictures, {why}")
+            contents.append(form(report).encode("utf-8", "backslashreplace"))
         for file, content in zip(files, contents, strict=True):
             file.write(content)
         for file in files:
@@ -300,25 +305,3 @@ def check_forms(targets: Sequence[str]) -> None:
     lines += [f"{path}: is given twice" for path in dict.fromkeys(targets) if targets.count(path) > 1]
     if lines:
         raise UsageError(*lines)
-
-
-def _contents(report: Report, targets: Sequence[str]) -> tuple[list[bytes], list[str]]:
-    """What goes into each file, and what is missing in it."""
-    contents, missing = [], []
-    for path in targets:
-        form = FORMS[Path(path).suffix.lower()]
-        if form is page and not _drawable():
-            text = page(report, pictures=False)
-            missing.append('the page has no pictures, for which matplotlib is needed: pip install "optsched[plots]"')
-        else:
-            text = form(report)
-        contents.append(text.encode("utf-8", "backslashreplace"))
-    return contents, missing
-
-
-def _drawable() -> bool:
-    try:
-        require()
-    except UsageError:
-        return False
-    return True

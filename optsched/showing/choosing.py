@@ -136,14 +136,9 @@ def side_by_side(
         termination = reference.solution.termination
         raise UsageError(f"{problem.place}: no {problem.decided.noun} is known to draw: {termination}")
     shown += [] if best is None else [best]
-    return _together(shown)
-
-
-def _together(panels: Sequence[Panel]) -> Figure:
-    """Placements or schedules side by side."""
-    if any(isinstance(one, Timeline) for one in panels):
-        return gantt_picture(panels)
-    return drawn([one for one in panels if isinstance(one, Scene)])
+    if isinstance(problem, ScheduleProblem):
+        return gantt_picture(shown)
+    return drawn([one for one in shown if isinstance(one, Scene)])
 
 
 def _best(problem: Problem | ScheduleProblem, solution: Solution) -> Panel | None:
@@ -322,7 +317,9 @@ def _drawn(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow | None]]
         for across, level in enumerate(levels)
         for rank, node in enumerate(level)
     }
-    figure = begun(width * columns, height * rows, _title(network, flows))
+    sizes = f"{counted(len(network), 'node')}, {counted(network.arcs, 'arc')}"
+    heading = filter(None, [f"{network.name or 'network'}: {sizes}", *(title for title, _ in flows)])
+    figure = begun(width * columns, height * rows, "; ".join(heading))
     for place, (title, flow) in enumerate(flows, 1):
         axes = figure.add_subplot(rows, columns, place)
         axes.set(xlim=(0, max(step * len(levels), 0.1)), ylim=(_DOWN * tallest, 0))
@@ -340,7 +337,10 @@ def _drawn(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow | None]]
 
 
 def _arcs(axes: Axes, network: FlowNetwork, places: dict[int, tuple[float, float]], flow: NetworkFlow | None) -> None:
-    """The arcs, thick where something flows; those between the same nodes are bent apart."""
+    """The arcs, thick where something flows; those between the same nodes are bent apart.
+
+    On each stand the units of its capacity, and the cost of a unit.
+    """
     from matplotlib.patches import FancyArrowPatch
 
     seen: dict[tuple[int, int], int] = defaultdict(int)
@@ -362,19 +362,8 @@ def _arcs(axes: Axes, network: FlowNetwork, places: dict[int, tuple[float, float
         middle = start + 0.42 * across + np.array([across[1], -across[0]]) * -bend * 0.48
         box = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
         weight = "bold" if units else "normal"
-        text = _arc_text(network, arc, flow)
+        capacity = "∞" if network.capacity[arc] == UNBOUNDED else str(network.capacity[arc])
+        lower = f"{network.lower[arc]}.." if network.lower[arc] else ""
+        text = f"{'' if flow is None else f'{units}/'}{lower}{capacity}, {network.cost[arc]}"
         x, y = middle.tolist()
         plain(axes.text(x, y, text, fontsize=SMALL, ha="center", va="center", bbox=box, zorder=2, fontweight=weight))
-
-
-def _arc_text(network: FlowNetwork, arc: int, flow: NetworkFlow | None) -> str:
-    """What stands on an arc: units of its capacity, and the cost of a unit."""
-    capacity = "∞" if network.capacity[arc] == UNBOUNDED else str(network.capacity[arc])
-    lower = f"{network.lower[arc]}.." if network.lower[arc] else ""
-    units = "" if flow is None else f"{flow.units[arc]}/"
-    return f"{units}{lower}{capacity}, {network.cost[arc]}"
-
-
-def _title(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow | None]]) -> str:
-    sizes = f"{counted(len(network), 'node')}, {counted(network.arcs, 'arc')}"
-    return "; ".join(filter(None, [f"{network.name or 'network'}: {sizes}", *(title for title, _ in flows)]))

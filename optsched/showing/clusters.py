@@ -207,7 +207,7 @@ def of_placement(
 _NODES, _CELLS = 40, 250
 
 
-def drawn(scenes: Sequence[Scene], title: str = "") -> Figure:
+def drawn(scenes: Sequence[Scene]) -> Figure:
     """The scenes side by side.
 
     Up to 40 nodes with 250 tasks and slots are drawn with their ids. Of larger ones bars show how many tasks are how
@@ -224,7 +224,7 @@ def drawn(scenes: Sequence[Scene], title: str = "") -> Figure:
     if len({id(scene.instance.cluster) for scene in scenes}) > 1:
         raise UsageError("placements side by side are on one cluster; draw those on another one apart")
     nodes, cells = len(scenes[0].instance.cluster), max(scene.size for scene in scenes)
-    title = title or "; ".join(f"{scene.name}: {', '.join(scene.lines)}" for scene in scenes)
+    title = "; ".join(f"{scene.name}: {', '.join(scene.lines)}" for scene in scenes)
     with settings():
         return (detail if nodes <= _NODES and cells <= _CELLS else counts)(scenes, title)
 
@@ -322,7 +322,11 @@ def detail(scenes: Sequence[Scene], title: str) -> Figure:
     """The scenes side by side: the same node is at the same place in each."""
     instance = scenes[0].instance
     tasks, cut = trimmed(instance.workload.task_ids.tolist(), _TASK_LETTERS)
-    labels, cut_ids = _labels(instance)
+    labels, cut_ids = trimmed(instance.cluster.node_ids.tolist(), _NODE_LETTERS)
+    loads = instance.state.load
+    if loads.any():
+        numbers = [int(load) if float(load).is_integer() else float(load) for load in loads]
+        labels = [f"{name}  load {number(load)}" for name, load in zip(labels, numbers, strict=True)]
     most = np.max([np.bincount(scene.cells[0], minlength=len(labels)) for scene in scenes], axis=0).astype(np.int64)
     rows = _rows(instance, most, labels, max([wide(task, SMALL) for task in tasks], default=0.0))
     per_line = max(1, int(rows.width / rows.cell))
@@ -338,16 +342,6 @@ def detail(scenes: Sequence[Scene], title: str) -> Figure:
         _cells(axes, scene, rows, tasks)
         _waiting(axes, scene, rows, tasks, per_line)
     return figure
-
-
-def _labels(instance: Instance) -> tuple[list[str], str]:
-    """What stands before a node's cells: its id, and its load where there are loads; and what all ids share."""
-    ids, cut = trimmed(instance.cluster.node_ids.tolist(), _NODE_LETTERS)
-    loads = instance.state.load
-    if not loads.any():
-        return ids, cut
-    numbers = [int(load) if float(load).is_integer() else float(load) for load in loads]
-    return [f"{name}  load {number(load)}" for name, load in zip(ids, numbers, strict=True)], cut
 
 
 def _rows(instance: Instance, most: Ints, labels: Sequence[str], widest: float) -> Rows:
@@ -406,30 +400,25 @@ def _racks(axes: Axes, rows: Rows, labels: Sequence[str]) -> None:
 
 
 def _cells(axes: Axes, scene: Scene, rows: Rows, tasks: Sequence[str]) -> None:
-    """The cells of each node."""
+    """The cells of each node: a strip that looks as the legend says, and a name; of a slot the whole cell looks so."""
+    from matplotlib.patches import Rectangle
+
     node, cell, task = scene.cells
     rank = np.arange(len(node)) - np.searchsorted(node, node)
     x = rows.node[node, 0] + rows.label + rank % rows.line * rows.cell
     y = rows.node[node, 1] + rank // rows.line * _ROW
     reduces = scene.instance.workload.kind == REDUCE
+    side = rows.cell - 0.04
     for left, top, sort, of in zip(x.tolist(), y.tolist(), cell.tolist(), task.tolist(), strict=True):
-        _cell(axes, (left, top), rows.cell, sort, "" if of == NONE else tasks[of], bool(of != NONE and reduces[of]))
-
-
-def _cell(axes: Axes, corner: tuple[float, float], width: float, sort: int, name: str, reduce: bool) -> None:
-    """A cell: a strip that looks as the legend says, and a name; of a slot the whole cell looks so."""
-    from matplotlib.patches import Rectangle
-
-    side = width - 0.04
-    look = LOOKS[sort]
-    if sort in (TAKEN, IDLE):
-        axes.add_patch(Rectangle(corner, side, _CELL, linewidth=0.6, **look))
-        return
-    ground = look["facecolor"] if sort == RUNS else "#ffffff"
-    axes.add_patch(Rectangle(corner, side, _CELL, linewidth=0.6, facecolor=ground, edgecolor="#000000"))
-    axes.add_patch(Rectangle(corner, _STRIP - 0.02, _CELL, linewidth=0.6, **look))
-    style = "italic" if reduce else "normal"
-    plain(axes.text(corner[0] + _STRIP, corner[1] + _CELL / 2, name, fontsize=SMALL, va="center", fontstyle=style))
+        look = LOOKS[sort]
+        if sort in (TAKEN, IDLE):
+            axes.add_patch(Rectangle((left, top), side, _CELL, linewidth=0.6, **look))
+            continue
+        ground = look["facecolor"] if sort == RUNS else "#ffffff"
+        axes.add_patch(Rectangle((left, top), side, _CELL, linewidth=0.6, facecolor=ground, edgecolor="#000000"))
+        axes.add_patch(Rectangle((left, top), _STRIP - 0.02, _CELL, linewidth=0.6, **look))
+        style = "italic" if reduces[of] else "normal"
+        plain(axes.text(left + _STRIP, top + _CELL / 2, tasks[of], fontsize=SMALL, va="center", fontstyle=style))
 
 
 def _waiting(axes: Axes, scene: Scene, rows: Rows, tasks: Sequence[str], per_line: int) -> None:

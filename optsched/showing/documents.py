@@ -207,7 +207,8 @@ def page(report: Report, pictures: bool = True) -> str:
     >>> "<h1>Gaps of &lt;mine&gt;</h1>" in text, "All &amp; sundry." in text
     (True, True)
     """
-    style, script = (_shipped(name) for name in ("page.css", "page.js"))
+    folder = files("optsched.showing")
+    style, script = (folder.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
     head = _e(
@@ -225,13 +226,18 @@ def page(report: Report, pictures: bool = True) -> str:
     head_parts = [_e("h1", {}, report.title), _e("p", {}, report.summary)]
     if report.findings:
         head_parts.append(_e("ul", {"class": "findings"}, *(_e("li", {}, finding) for finding in report.findings)))
+    sections = []
+    for one in report.sections:
+        parts = [_part(part) for part in one.parts if pictures or not isinstance(part, Picture)]
+        heading = _e("h2", {"id": _id(one.key)}, one.title)
+        sections.append(_e("section", {"aria-labelledby": _id(one.key)}, heading, *parts))
     body = _e(
         "body",
         {},
         _e("a", {"class": "skip", "href": "#content"}, "Skip to the content"),
         _e("header", {}, *head_parts),
         _e("nav", {"aria-label": "Contents"}, _e("ul", {}, *links)),
-        _e("main", {"id": "content"}, *(_section(one, pictures) for one in report.sections)),
+        _e("main", {"id": "content"}, *sections),
     )
     script_element = _e("script", {})
     script_element.text = script
@@ -239,10 +245,6 @@ def page(report: Report, pictures: bool = True) -> str:
     root = _e("html", {"lang": "en"}, head, body)
     root.find("head/style").text = style  # type: ignore[union-attr]
     return f"<!DOCTYPE html>\n{ET.tostring(root, encoding='unicode', method='html')}\n"
-
-
-def _shipped(name: str) -> str:
-    return files("optsched.showing").joinpath(name).read_text(encoding="utf-8")
 
 
 def _e(tag: str, attributes: dict[str, str], *children: ET.Element | str) -> ET.Element:
@@ -267,12 +269,6 @@ def _id(key: str) -> str:
     ('gaps-lsap', 'a_32_b')
     """
     return re.sub(r"[^A-Za-z0-9-]", lambda match: f"_{ord(match[0])}_", key)
-
-
-def _section(section: Section, pictures: bool) -> ET.Element:
-    key = _id(section.key)
-    parts = [_part(part) for part in section.parts if pictures or not isinstance(part, Picture)]
-    return _e("section", {"aria-labelledby": key}, _e("h2", {"id": key}, section.title), *parts)
 
 
 def _part(part: Part) -> ET.Element:

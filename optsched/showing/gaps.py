@@ -132,7 +132,7 @@ def _who(values: Mapping[str, float], value: float) -> str:
 
 
 def _boxes(axes: Axes, rows: Mapping[str, Runs], factor: float) -> None:
-    """A box for each heuristic, the first on top, with what it is of next to it."""
+    """A box for each heuristic, the first on top, with what it is of next to it: `30 runs, 18 at 0`."""
     positions = list(range(len(rows), 0, -1))
     values = [[factor * value for value in runs.values] for runs in rows.values()]
     line = {"color": "black", "linewidth": 1.0}
@@ -156,15 +156,12 @@ def _boxes(axes: Axes, rows: Mapping[str, Runs], factor: float) -> None:
     _spread(axes, [value for row in values for value in row])
     right = axes.secondary_yaxis("right")
     right.tick_params(length=0, labelsize=SMALL)
-    named(right.yaxis, positions, [_lacking_text(runs) for runs in rows.values()])
+    beside = []
+    for runs in rows.values():
+        lacking = f"; not in the box: {runs.lacking()}" if runs.without else ""
+        beside.append(f"{counted(runs.count, 'run')}, {sum(value == 0 for value in runs.values)} at 0{lacking}")
+    named(right.yaxis, positions, beside)
     axes.grid(axis="x", alpha=0.3)
-
-
-def _lacking_text(runs: Runs) -> str:
-    """The text next to a box: `30 runs, 18 at 0; 2 infeasible`."""
-    at_zero = sum(value == 0 for value in runs.values)
-    lacking = runs.lacking()
-    return f"{counted(runs.count, 'run')}, {at_zero} at 0" + (f"; not in the box: {lacking}" if lacking else "")
 
 
 def distribution(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: bool = False) -> Figure:
@@ -365,15 +362,14 @@ def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _by_heuristic(frame: pd.DataFrame, found: Sequence[float | str]) -> Panels:
     """What was found of each run, a value or why there is none, by problem and heuristic."""
-    panels: dict[str, dict[str, list[float | str]]] = {}
+    held: dict[tuple[str, str], list[float | str]] = {}
     for problem, heuristic, value in zip(frame["problem"], frame["heuristic"], found, strict=True):
-        panels.setdefault(str(problem), {}).setdefault(str(heuristic), []).append(value)
-    return {problem: {name: _runs(values) for name, values in rows.items()} for problem, rows in panels.items()}
-
-
-def _runs(values: Sequence[float | str]) -> Runs:
-    reasons = Counter(value for value in values if isinstance(value, str))
-    return Runs(tuple(float(value) for value in values if not isinstance(value, str)), dict(reasons))
+        held.setdefault((str(problem), str(heuristic)), []).append(value)
+    panels: Panels = {}
+    for (name, who), values in held.items():
+        known = tuple(float(value) for value in values if not isinstance(value, str))
+        panels.setdefault(name, {})[who] = Runs(known, Counter(value for value in values if isinstance(value, str)))
+    return panels
 
 
 def _gap(row: Mapping[str, Any], component: int, absolute: bool) -> float | str:

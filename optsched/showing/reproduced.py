@@ -171,16 +171,13 @@ def reproduced_pgf(found: Reproduction) -> str:
     lines = [f"% {line}" for line in fold(found.caption(), 6.4, 8)]
     lines += ["\\begin{tikzpicture}", f"\\begin{{axis}}[{', '.join(options)}]"]
     for label, own in found.lines().items():
-        points = [f"  {_coordinate(figure.kind, entry)}" for entry in own]
-        lines += [f"\\addplot+[{marks}{errors}] coordinates {{", *points, "};"]
+        lines.append(f"\\addplot+[{marks}{errors}] coordinates {{")
+        for entry in own:  # a point with how far its intervals reach up and down
+            sides = _ends(figure.kind, entry)
+            at = [f"{one.mean:g}" if isinstance(one, Values) else f"{{{escaped(str(one), 'latex')}}}" for one in sides]
+            reach = [_bounds([one]) or [[0.0], [0.0]] for one in sides]
+            above, below = (", ".join(f"{ends[way][0]:g}" for ends in reach) for way in (1, 0))
+            lines.append(f"  ({', '.join(at)}) += ({above}) -= ({below})")
+        lines.append("};")
         lines.append(f"\\addlegendentry{{{escaped(label, 'latex')}}}")
     return "\n".join([*lines, "\\end{axis}", "\\end{tikzpicture}"]) + "\n"
-
-
-def _coordinate(kind: str, entry: Entry) -> str:
-    """A point with how far its intervals reach up and down."""
-    sides = _ends(kind, entry)
-    at = [f"{one.mean:g}" if isinstance(one, Values) else f"{{{escaped(str(one), 'latex')}}}" for one in sides]
-    reach = [_bounds([one]) or [[0.0], [0.0]] for one in sides]
-    above, below = (", ".join(f"{ends[way][0]:g}" for ends in reach) for way in (1, 0))
-    return f"({', '.join(at)}) += ({above}) -= ({below})"

@@ -129,7 +129,8 @@ def running_picture(runs: Any) -> Figure:
             right.set_ylabel(f"waiting {kind}s")
             if slots:
                 left.axhline(slots, color="black", linewidth=0.7, linestyle=":")
-                share = left.secondary_yaxis("right", functions=_shares(slots))
+                to_and_fro = (lambda count, of=slots: 100 * count / of, lambda share, of=slots: share * of / 100)
+                share = left.secondary_yaxis("right", functions=to_and_fro)
                 share.set_ylabel("of the slots (%)")
             for axes in (left, right):
                 axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))
@@ -266,11 +267,6 @@ def _thinned(time: Any, value: Any) -> tuple[Any, Any]:
     return edges, np.append(means, value[-1])
 
 
-def _shares(slots: float) -> Any:
-    """From tasks to per cent of the slots, and back."""
-    return (lambda count: 100 * count / slots, lambda share: share * slots / 100)
-
-
 def _key(figure: Figure, names: Sequence[str]) -> None:
     """A legend of the lines, below all panels."""
     from matplotlib.lines import Line2D
@@ -347,17 +343,22 @@ def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Fig
     ['map slots', 'reduce slots']
     """
     held = timelines_of(runs)
-    _check_nodes(held)
+    for one in held[1:]:
+        if one.instance.cluster.node_ids.tolist() != held[0].instance.cluster.node_ids.tolist():
+            names = " and ".join(each.instance.name or "an instance" for each in (held[0], one))
+            raise UsageError(f"a Gantt chart is of one cluster, and the nodes of {names} are not the same")
     kinds = [kind for kind in range(len(KINDS)) if any((one.kinds == kind).any() for one in held)] or [0]
     looks, legend = _looks(held)
-    step = _every(held, kinds)
+    most_slots = max(int(np.maximum.reduce([_width(one, kind) for one in held]).sum()) for kind in kinds)
+    step = max(1, math.ceil(most_slots / _SLOTS))  # every so many-th node is drawn
     rows = [_Rows(held, kind, step) for kind in kinds]
     notes = _left_out(held, step)
     lines = 2 if any(one.assumed for one in held) else 1
     with settings():
         most = _PANEL / min(2, len(held))
         heights = [min(most, max(0.8, _ROW * one.count)) for one in rows]
-        figure = begun(_WIDTH, (sum(heights) + 0.2 * lines) * len(held) + _AROUND, title or _title(held))
+        of = f"Gantt chart of {', '.join(one.name for one in held)} on {held[0].instance.name or 'an instance'}"
+        figure = begun(_WIDTH, (sum(heights) + 0.2 * lines) * len(held) + _AROUND, title or of)
         panels = figure.subplots(
             len(held) * len(rows), squeeze=False, sharex=True, height_ratios=[h + 0.15 for h in heights] * len(held)
         )
@@ -378,24 +379,15 @@ def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Fig
         if merged:
             notes.append("bars of a job that follow one another on a slot are one")
         grid[-1, -1].set_xlabel("\n".join(["time (s)", *notes]))
-        _limits(grid, held)
+        first = min(min(one.begin, int(one.starts.min(initial=one.begin))) for one in held) / MICRO
+        last = max(one.last for one in held) / MICRO
+        room = 0.01 * (last - first) or 1.0
+        for axes in grid.flat:
+            axes.set_xlim(first - room, last + room)
         _legend(figure, legend)
         if title:
             plain(figure.suptitle(title, fontsize=9))
     return figure
-
-
-def _title(timelines: Sequence[Timeline]) -> str:
-    """The title for those who do not see the picture."""
-    return f"Gantt chart of {', '.join(one.name for one in timelines)} on {timelines[0].instance.name or 'an instance'}"
-
-
-def _check_nodes(timelines: Sequence[Timeline]) -> None:
-    """Raise UsageError where runs are on other nodes: they have no rows in common."""
-    for one in timelines[1:]:
-        if one.instance.cluster.node_ids.tolist() != timelines[0].instance.cluster.node_ids.tolist():
-            names = " and ".join(each.instance.name or "an instance" for each in (timelines[0], one))
-            raise UsageError(f"a Gantt chart is of one cluster, and the nodes of {names} are not the same")
 
 
 def _left_out(timelines: Sequence[Timeline], step: int) -> list[str]:
@@ -429,12 +421,6 @@ def _looks(timelines: Sequence[Timeline]) -> tuple[list[Ints], list[tuple[int, s
     if len(work) > len(number):
         legend.append((others, f"{len(work) - len(number)} other jobs"))
     return looks, legend
-
-
-def _every(timelines: Sequence[Timeline], kinds: Sequence[int]) -> int:
-    """Every how many-th node is drawn."""
-    most = max(int(np.maximum.reduce([_width(one, kind) for one in timelines]).sum()) for kind in kinds)
-    return max(1, math.ceil(most / _SLOTS))
 
 
 def _width(one: Timeline, kind: int) -> Ints:
@@ -526,15 +512,6 @@ def _names(axes: Axes, one: Timeline, own: Ints, y: Ints) -> None:
             box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
             at_x = (start + end) / 2 / MICRO
             plain(axes.text(at_x, at + 0.5, short(name), fontsize=SMALL, ha="center", va="center", bbox=box))
-
-
-def _limits(grid: Any, timelines: Sequence[Timeline]) -> None:
-    """The same time in all panels, from the first start to the last end."""
-    first = min(min(one.begin, int(one.starts.min(initial=one.begin))) for one in timelines) / MICRO
-    last = max(one.last for one in timelines) / MICRO
-    room = 0.01 * (last - first) or 1.0
-    for axes in grid.flat:
-        axes.set_xlim(first - room, last + room)
 
 
 def _legend(figure: Figure, looks: Sequence[tuple[int, str]]) -> None:

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -52,11 +52,6 @@ class FrontierRecord(Struct, frozen=True, kw_only=True):
     points: list[Point]
     complete: bool
     limit: str | None = None
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> FrontierRecord:
-        """The frontier of a document; msgspec.ValidationError if it is none."""
-        return msgspec.convert(document, cls)
 
     @property
     def values(self) -> list[Value]:
@@ -172,7 +167,10 @@ def _read(origin: Any) -> tuple[Source, list[Record | FrontierRecord]]:
     if not documents:
         message = f"holds no finished run ({unfinished} planned)" if unfinished else "holds no records"
         raise InputError([Fault("", message)], name)
-    source, entries = _of_json(msgspec.json.encode(documents, enc_hook=_mapping), name, kind)
+    encoded = msgspec.json.encode(
+        documents, enc_hook=lambda held: dict(held) if isinstance(held, Mapping) else str(held)
+    )
+    source, entries = _of_json(encoded, name, kind)
     return replace(source, unfinished=unfinished), entries
 
 
@@ -188,11 +186,6 @@ def _measured(path: str) -> tuple[str, str]:
     parts = [f"{name} {version}" for name, version in versions.items()]
     parts += [f"{name} {machine[name]}" for name in ("system", "cores") if name in machine]
     return command, ", ".join(parts)
-
-
-def _mapping(value: Any) -> Any:
-    """What a record in memory holds that JSON does not."""
-    return dict(value) if isinstance(value, Mapping) else str(value)
 
 
 def _bytes(path: str) -> bytes | None:
@@ -255,7 +248,7 @@ def parsed(document: Any, place: str) -> Record | FrontierRecord | list[Fault]:
     if not isinstance(document, Mapping):
         return [Fault(place, "is no record: expected an object, as optsched gap --format json writes it")]
     if "points" in document and "components" in document:
-        return _converted(document, FrontierRecord.of, place)
+        return _converted(document, partial(msgspec.convert, type=FrontierRecord), place)
     if document.keys() >= _TELLING:
         found = _converted(document, Record.of, place)
         return found if isinstance(found, list) else _uniform(found, place)
@@ -280,13 +273,11 @@ def _converted(document: Mapping[str, Any], made: Callable[[Any], Kept], place: 
 
 def _uniform(record: Record, place: str) -> Record | list[Fault]:
     """The record, unless its lists are not of one length: an entry a component."""
-    several: dict[str, Sequence[Any]] = {}
-    names = ("sense", "objective", "reference", "absolute_gap", "relative_gap", "components")
-    for name in names:
+    sizes = {}
+    for name in ("sense", "objective", "reference", "absolute_gap", "relative_gap", "components"):
         value = getattr(record, name)
         if value is not None and value != []:
-            several[name] = value if isinstance(value, list) else [value]
-    sizes = {name: len(value) for name, value in several.items()}
+            sizes[name] = len(value) if isinstance(value, list) else 1
     if len(set(sizes.values())) == 1:
         return record
     counts = ", ".join(f"{name} {size}" for name, size in sizes.items())
@@ -321,13 +312,7 @@ def entries_of(records: Iterable[Record]) -> tuple[list[Run], list[str]]:
         kept,
         "heuristic",
         "heuristic_parameters",
-        lambda record: (
-            *_posed_on(record),
-            record.problem,
-            _text(record.parameters),
-            str(record.seed),
-            record.heuristic,
-        ),
+        lambda record: (*_problem(record), str(record.seed), record.heuristic),
     )
     found = [
         Run(record, str(_problem(record)), heuristics(record), problems(record), _instance(record)) for record in kept

@@ -231,7 +231,7 @@ def failures(entries: Sequence[Run]) -> Table:
         if entry.status == "done":
             continue
         record = entry.record
-        reason = record.error or "; ".join(_violation(wrong) for wrong in record.violations[:5])
+        reason = record.error or "; ".join(map(_violation, record.violations[:5]))
         cells = [entry.instance, entry.problem, entry.heuristic]
         cells += [*counts(record.seed), entry.status.replace("-", " "), reason, again(record)]
         rows.append(cells)

@@ -91,9 +91,12 @@ def frontier_picture(
         figure = begun(7.0, 3.6 + 0.08 * max(0, len(given) - 12), f"{title}: {values}")
         axes = figure.subplots()
         every = [*found.values, *(entry for entry in given.values() if not isinstance(entry, str))]
-        for axis, position in ((axes.xaxis, 0), (axes.yaxis, 1)):
-            _limits(axes, position, [float(entry[position]) for entry in every])
-            whole_ticks(axis, [float(entry[position]) for entry in every])
+        for axis, position, limits in ((axes.xaxis, 0, axes.set_xlim), (axes.yaxis, 1, axes.set_ylim)):
+            found_at = [float(entry[position]) for entry in every]
+            if found_at:
+                room = _ROOM * (max(found_at) - min(found_at)) or 0.5
+                limits(min(found_at) - room, max(found_at) + room)
+            whole_ticks(axis, found_at)
         points = staircase(axes, found)
         handles, names = _heuristics(axes, given)
         handles, names = [*points, *handles], [*(str(line.get_label()) for line in points), *names]
@@ -174,14 +177,6 @@ def _components(found: Frontier | FrontierRecord) -> tuple[Component | None, Com
     known = {} if kind is None else {part.name: part for part in kind.components}
     first, second = (known.get(name) for name in found.components)
     return first, second
-
-
-def _limits(axes: Axes, position: int, values: Sequence[float]) -> None:
-    """Limits with room around the values."""
-    if values:
-        room = _ROOM * (max(values) - min(values)) or 0.5
-        limits = (min(values) - room, max(values) + room)
-        (axes.set_ylim if position else axes.set_xlim)(*limits)
 
 
 # Gap matrices ---------------------------------------------------------------------------------------------------------

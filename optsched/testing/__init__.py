@@ -5,7 +5,7 @@ and `python -m optsched.testing` prints a report of all problems. It needs nothi
 drawn from the family that the problem's record names, from given seeds.
 """
 
-from optsched.testing import solutions, programs, neighbours, frontiers, measured  # noqa: F401, I001 - listed in this order
+from optsched.testing import solutions, programs, neighbours, measured  # noqa: F401, I001 - listed in this order
 from optsched.testing.contract import CHECKS, SEEDS, Check, ContractBroken, NoGenerator, check_problem, forget
 
 __all__ = ["CHECKS", "SEEDS", "Check", "ContractBroken", "NoGenerator", "check_problem", "forget"]

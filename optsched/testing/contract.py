@@ -82,11 +82,6 @@ class Case:
         return {tuple(columns(decision)): value for value, held in self._feasible.items() for decision in held}
 
     @property
-    def numbers(self) -> dict[Value, int]:
-        """How many feasible decisions have each value."""
-        return {value: len(held) for value, held in self._feasible.items()}
-
-    @property
     def best(self) -> Value | None:
         """The optimum; None where nothing is feasible."""
         return self.problem.minimised(next(iter(self.decisions))) if self.decisions else None
@@ -457,11 +452,16 @@ def right(problem: AnyProblem, solution: Solution, best: Value | None, where: st
         expect(solution.bound == best, where, f"bound {listed(solution.bound)}, optimum {listed(best)}")
         assert solution.decision is not None
         expect(problem.evaluate(solution.decision) == best, where, "the decision is not worth the objective")
-    verdict = certify(problem, solution, enumerated=Enumerated(best))
+    checkable = bool(solution.certificates) and all(entry.kind.checkable for entry in solution.certificates)
+    certified(problem, solution, Enumerated(best), checkable, where)
+
+
+def certified(problem: AnyProblem, claimed: Any, tried: Enumerated, checkable: bool, where: str) -> None:
+    """What was found holds: by its certificates alone, if all can be checked, else by trying everything."""
+    verdict = certify(problem, claimed, enumerated=tried)
     expect(verdict.valid, where, f"contradicted: {'; '.join(verdict.contradicted)}")
     expect(verdict.proved, where, f"not proved: {'; '.join(verdict.unproved)}")
-    alone = certify(problem, solution)
-    checkable = bool(solution.certificates) and all(entry.kind.checkable for entry in solution.certificates)
+    alone = certify(problem, claimed)
     expect(alone.proved or not checkable, where, f"its certificates prove nothing: {'; '.join(alone.unproved)}")
 
 

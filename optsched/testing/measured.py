@@ -1,31 +1,196 @@
-"""Contract checks of gaps: heuristics, rivals of a solver's claim, locality counts, and what explains a gap."""
+"""Contract checks of frontiers and gaps: Pareto-optimal points, heuristics, rivals of a claim, what explains a gap."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from optsched.certificates import Enumerated, certify, proved_bound
 from optsched.core.errors import BoundViolated
 from optsched.core.instance import KINDS
 from optsched.core.placement import NONE, Placement
 from optsched.core.registry import Record, imported
-from optsched.core.results import Decision, Number, Value
+from optsched.core.results import Decision, Frontier, FrontierPoint, Number, Value
 from optsched.heuristics import HEURISTICS, applicable, run
+from optsched.instances.claim_files import read_frontier, write_claim
 from optsched.instances.files import to_document
 from optsched.measuring.explaining import explain
 from optsched.measuring.explaining.chains import better_by, difference, own_costs_of
 from optsched.measuring.explaining.changes import only_with
-from optsched.measuring.gaps import Reference, gap_of
-from optsched.problems import Problem
+from optsched.measuring.gaps import Reference, frontier_gap_fields, gap_of
+from optsched.measuring.records import record_fields
+from optsched.problems import AnyProblem, Problem
 from optsched.problems.assignment import AssignmentProblem
-from optsched.routes import solve
-from optsched.testing.contract import Case, ContractBroken, cases, check, expect, listed, places, placing, solved, times
-from optsched.testing.neighbours import counting, tightened
+from optsched.routes import frontier, routes_of, solve
+from optsched.testing.contract import (
+    Case,
+    ContractBroken,
+    cases,
+    certified,
+    check,
+    columns,
+    expect,
+    listed,
+    places,
+    placing,
+    solved,
+    times,
+    with_usual,
+)
+from optsched.testing.neighbours import counting, short_of_room, tightened
 
 __all__: list[str] = []
+
+
+@check(lambda record: record.frontier)
+def check_frontier(record: Record, seeds: Sequence[int]) -> None:
+    """Every route finds all Pareto-optimal points, with values that are right and certificates."""
+    proved = set()
+    for case in cases(record, with_usual(seeds)):
+        problem = case.problem
+        for route in routes_of(problem):
+            found, where = frontier(problem, route=route), f"{case.name}, frontier by {route}"
+            expect(found.complete, where, f"is not complete: {found.limit}")
+            expect(found.values == case.front, where, f"{found.values}, not {case.front}")
+            for number, point in enumerate(found):
+                expect(problem.evaluate(point.placement) == point.objective, where, "a point is worth something else")
+                proved |= _certified(problem, point, found[number - 1].objective if number else None, where)
+    for component in record.problem_class.components:
+        message = f"of no point {component.name} has a certificate that can be checked"
+        expect(component.name in proved, record.problem, message)
+
+
+@check(lambda record: record.frontier and not record.problem_class.always_feasible)
+def check_no_point(record: Record, seeds: Sequence[int]) -> None:
+    """With too little room every route finds no point, and a file keeps the proof."""
+    short = short_of_room(record, seeds)
+    message = "no instance with scarce room is infeasible; name a variant that has some"
+    expect(short is not None, record.problem, message)
+    assert short is not None
+    problem = placing(short)
+    for route in routes_of(problem):
+        found, where = frontier(problem, route=route), f"{short.name}, frontier by {route}"
+        expect(found.complete and not found.points, where, f"is not complete and without points: {found}")
+        again = _there_and_back(found, problem.instance)
+        proofs = [None if held.infeasible is None else held.infeasible.kind for held in (found, again)]
+        expect(proofs[0] == proofs[1], where, f"{proofs[1]} comes back from a file, not {proofs[0]}")
+        verdict = certify(problem, again)
+        shown = verdict.proved or (record.infeasible is None and found.infeasible is None)
+        expect(shown, where, f"that nothing is feasible is not proved: {listed(verdict.unproved)}")
+    for case in cases(record, seeds):
+        posed = placing(case)
+        given = replace(found, instance_sha256=posed.instance.sha256, parameters=dict(posed.parameters))
+        roomy = certify(posed, given)
+        expect(case.best is None or not roomy.proved, case.name, "is proved to have no point, and it has")
+        both = certify(posed, replace(frontier(posed), infeasible=found.infeasible))
+        proved = both.valid and found.infeasible is not None
+        expect(not proved, case.name, "has points, and a proof that nothing is feasible, and is not contradicted")
+
+
+@check(lambda record: record.frontier)
+def check_frontier_file(record: Record, seeds: Sequence[int]) -> None:
+    """A frontier in a file is certified from there. If any part is changed, it is refused."""
+    for case in cases(record, seeds):
+        problem = placing(case)
+        found = frontier(problem)
+        again = _there_and_back(found, problem.instance)
+        expect(again.values == found.values, case.name, f"the points are other ones: {again.values}")
+        same = all(columns(a.placement) == columns(b.placement) for a, b in zip(again, found, strict=True))
+        expect(same, case.name, "the placements are other ones")
+        proofs = [[entry.kind for point in front for entry in point.certificates] for front in (found, again)]
+        expect(proofs[0] == proofs[1], case.name, "certificates are other ones")
+        checkable = all(kind is not None and kind.checkable for kind in proofs[1])
+        certified(problem, again, Enumerated(front=tuple(case.front)), checkable, case.name)
+        for change, false in _false_frontiers(case, again):
+            expect(not certify(problem, false).proved, case.name, f"a frontier is proved with {change}")
+
+
+def _there_and_back(front: Frontier, instance: Any) -> Frontier:
+    """Write to an archive, and from there to a file of JSON; returns what is left of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        for path in (Path(folder, "claim.npz"), Path(folder, "claim.json")):
+            write_claim(front, instance, path)
+            front = read_frontier(path, instance)
+    return front
+
+
+def _false_frontiers(case: Case, frontier: Frontier) -> Iterator[tuple[str, Frontier]]:
+    """Frontiers with something changed that makes them false, and what it is."""
+    points = frontier.points
+    for position, point in enumerate(points):
+        rest = points[:position], points[position + 1 :]
+        yield f"point {position + 1} left out", replace(frontier, points=(*rest[0], *rest[1]))
+        value = point.objective[0], point.objective[1] - 1
+        claims = replace(point.certificates[0]), replace(point.certificates[1], claim=value[1])
+        for change, changed in (
+            ("another value", replace(point, objective=value)),
+            ("another value and claim", replace(point, objective=value, certificates=claims)),
+            ("certificates exchanged", replace(point, certificates=(claims[1], claims[0]))),
+        ):
+            yield f"{change} of point {position + 1}", replace(frontier, points=(*rest[0], changed, *rest[1]))
+        differ = (held for value, held in case.decisions.items() if case.problem.minimised(value) != point.objective)
+        other = next(differ, None)
+        if isinstance(other, Placement):
+            change = f"another placement of point {position + 1}"
+            yield change, replace(frontier, points=(*rest[0], replace(point, placement=other), *rest[1]))
+    if len(points) > 1:
+        yield "points swapped", replace(frontier, points=(points[1], points[0], *points[2:]))
+
+
+def _certified(problem: AnyProblem, point: FrontierPoint, before: Value | None, where: str) -> set[str]:
+    """The components that a point's certificates prove; they are of its value and of what is before it.
+
+    The first is about what is as good as the point before in the second component: what is worse in the first is not,
+    or what is better in the second is not where the first is better.
+    """
+    first, second = (component.name for component in problem.components)
+    true = [(first, point.objective[0])], [(second, point.objective[1])]
+    true[0].extend([(second, before[1])] if before else [])
+    proved = set()
+    expect(len(point.certificates) == 2, where, f"a point has {len(point.certificates)} certificates, not 2")
+    for certificate, allowed, value in zip(
+        point.certificates, true, (before or point.objective, point.objective), strict=True
+    ):
+        claim = certificate.component, certificate.claim
+        expect(claim in allowed, where, f"a certificate claims {listed(claim)}, not {listed(allowed[-1])}")
+        if certificate.kind.checkable:
+            bound = proved_bound(problem, certificate, value)
+            expect(bound >= certificate.claim, where, f"proves {bound}, claimed {certificate.claim}")
+            proved.add(certificate.component)
+    return proved
+
+
+@check(lambda record: bool(record.frontier_gaps))
+def check_frontier_gaps(record: Record, seeds: Sequence[int]) -> None:
+    """A gap also reports each component's distance from its least at the other's value."""
+    for case in cases(record, seeds):
+        problem = placing(case)
+        reference, names = Reference(problem, solution=solved(case)), frontier_gap_fields(problem)
+        for minimised in case.decisions:
+            value = problem.minimised(minimised)
+            best: Any = [case.best_of(place, (1 - place, value[1 - place])) for place in (0, 1)]
+            truth = tuple(abs(value[place] - best[place]) for place in (1, 0))
+            gaps = tuple(map(reference.frontier_gaps(value).get, names))
+            expect(gaps == truth, case.name, f"with {listed(value)} it says {listed(gaps)}, the truth is {truth}")
+        report = gap_of(problem, run(problem, solve_at_once), 1, reference)
+        missing = set(names) - set(report.record())
+        expect(not missing, case.name, f"records lack {', '.join(sorted(missing))}")
+        header = record_fields([problem], policies=False)
+        expect(set(report.record()) <= set(header), case.name, "the header of a table lacks fields of its records")
+
+
+# Gaps: heuristics, rivals, locality ----------------------------------------------------------------------------------
+
+
+def solve_at_once(problem: AnyProblem, rng: object) -> Any:
+    """A heuristic that is optimal."""
+    return solve(problem).decision
 
 
 @check(lambda record: places(record) or times(record))
@@ -90,12 +255,7 @@ def check_locality(record: Record, seeds: Sequence[int]) -> None:
     """A gap counts node-local, rack-local and off-rack tasks of each kind."""
     for case in cases(record, seeds):
         problem: Any = case.problem
-        report = gap_of(
-            problem,
-            run(problem, lambda posed, rng: solve(posed).decision),
-            1,
-            Reference(problem, solution=solved(case)),
-        )
+        report = gap_of(problem, run(problem, solve_at_once), 1, Reference(problem, solution=solved(case)))
         counts, truth = report.record()["locality"], _local(case, report.placement)
         expect(counts == truth, case.name, f"the record counts {counts}, the truth is {truth}")
 

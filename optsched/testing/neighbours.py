@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -51,9 +52,8 @@ def check_permutation(record: Record, seeds: Sequence[int]) -> None:
         for turn in range(2):
             other = permuted(case.problem, np.random.default_rng(turn), kept)
             for route in [None, *(routes_of(other) if case in first and not turn else ())]:
-                right(
-                    other, solve(other, route=route), case.best, f"{case.name}, permuted, route {route or 'as usual'}"
-                )
+                where = f"{case.name}, permuted, route {route or 'as usual'}"
+                right(other, solve(other, route=route), case.best, where)
 
 
 @check()
@@ -189,6 +189,9 @@ def check_no_time(record: Record, seeds: Sequence[int]) -> None:
 
 
 # Instances made of another one ----------------------------------------------------------------------------------------
+
+#: What `short_of_room` found for some seeds, while their first case is held.
+_SHORT: WeakKeyDictionary[Case, dict[tuple[int, ...], Case | None]] = WeakKeyDictionary()
 
 #: Seeds among which one must draw an instance that scarce room makes infeasible, where the given ones do not.
 _SEEDS_FOR_SCARCE = 10
@@ -349,15 +352,18 @@ def scarce(problem: AnyProblem, tries: int = 6) -> Iterator[AnyProblem]:
 def short_of_room(record: Record, seeds: Sequence[int]) -> Case | None:
     """The first small instance of a problem that scarce room makes infeasible; None where there is none.
 
-    Where the seeds draw none, ten more are tried.
+    Where the seeds draw none, ten more are tried. It is looked for once: all decisions of many instances are tried.
     """
-    found = (
-        Case(problem, f"{case.name}, with scarce room")
-        for seed in (*seeds, *range(_SEEDS_FOR_SCARCE))
-        for case in cases(record, [seed])
-        for problem in itertools.islice(scarce(case.problem), 1)
-    )
-    return next(found, None)
+    known = _SHORT.setdefault(cases(record, seeds)[0], {})
+    if tuple(seeds) not in known:
+        found = (
+            Case(problem, f"{case.name}, with scarce room")
+            for seed in (*seeds, *range(_SEEDS_FOR_SCARCE))
+            for case in cases(record, [seed])
+            for problem in itertools.islice(scarce(case.problem), 1)
+        )
+        known[tuple(seeds)] = next(found, None)
+    return known[tuple(seeds)]
 
 
 def _lessened(document: Document, rng: np.random.Generator) -> bool:

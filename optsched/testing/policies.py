@@ -12,7 +12,6 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -166,20 +165,16 @@ class History:
 
     def __init__(self, problem: TaskProblem[Any], policy: Any, seed: int, observer: Callable[[Event], None]) -> None:
         self._rng, self._observer = np.random.default_rng([seed, 1]), observer
-        self.known, self.policy, self.dice = Known(problem, self._not_startable(problem)), policy, Dice(seed)
+        workload, tasks = problem.instance.workload, problem.tasks
+        # Of the jobs that wait with reduces, those of every second or so may not start them yet.
+        jobs = self._rng.random(len(workload.job_ids) + 1) < 0.5
+        jobs[-1] = False  # tasks without a job
+        held = tasks[(workload.kind[tasks] == REDUCE) & jobs[workload.job[tasks]]]
+        self.known, self.policy, self.dice = Known(problem, held), policy, Dice(seed)
         self._reads = np.random.default_rng([seed, 2])
         cluster = problem.instance.cluster
         self._slots = np.stack([cluster.slots, cluster.reduce_slots], axis=1)
         _of(policy, "start")(self.known.view, self.dice)
-
-    def _not_startable(self, problem: TaskProblem[Any]) -> Ints:
-        """Of the jobs that wait with reduces, those of every second or so may not start them yet."""
-        workload = problem.instance.workload
-        jobs = self._rng.random(len(workload.job_ids) + 1) < 0.5
-        jobs[-1] = False  # tasks without a job
-        tasks = problem.tasks
-        held: Ints = tasks[(workload.kind[tasks] == REDUCE) & jobs[workload.job[tasks]]]
-        return held
 
     def step(self) -> None:
         """Let one thing happen, if it can. A running map may have gone on meanwhile; no event says so."""
@@ -208,23 +203,22 @@ class History:
 
     def _offer(self) -> None:
         if offers := self.offers():
-            offer = offers[self._rng.integers(len(offers))]
-            answer, waits = self.policy.offer(offer, self.known.view), partial(self._waits, offer.kind)
+            offer, known = offers[self._rng.integers(len(offers))], self.known
+            kind, answer = KINDS.index(offer.kind), self.policy.offer(offer, known.view)
             try:
-                tasks = tasks_from(answer, offer.free, offer.kind, waits, self.known.label)
+                tasks = tasks_from(answer, offer.free, offer.kind, lambda task: known.waits(task, kind), known.label)
             except HeuristicFailed as failed:
                 raise ContractBroken(f"on {offer} it {failed}") from None
             for task in tasks:
-                self._tell(self.known.start(task, offer.node))
-
-    def _waits(self, kind: str, task: int) -> bool:
-        return self.known.waits(task, KINDS.index(kind))
+                self._tell(known.start(task, offer.node))
 
     def _of_status(self, *wanted: int) -> Ints:
         return np.flatnonzero(np.isin(self.known.view.status, wanted))
 
     def _finish(self) -> None:
-        self._later()
+        """Let some time pass, but no arrival, and end a task."""
+        known, time = self.known, self.known.time + float(self._rng.integers(1, 4))
+        known.time = time if known.complete else min(time, float(np.nextafter(known.next_arrival, known.time)))
         if len(running := self._of_status(RUNNING)):
             self._tell(self.known.finish(self._one(running)))
 
@@ -272,19 +266,10 @@ class History:
             read, emitted = self._reads.integers(1, 60, size=2).tolist()
             known.progress([task], [read], sent, np.full(len(sent), emitted))
 
-    def _later(self) -> None:
-        """Let some time pass, but no arrival."""
-        known, time = self.known, self.known.time + float(self._rng.integers(1, 4))
-        known.time = time if known.complete else min(time, float(np.nextafter(known.next_arrival, known.time)))
-
 
 def _of(policy: Any, method: str) -> Any:
     """A method that a policy need not have."""
-    return getattr(policy, method, None) or _nothing
-
-
-def _nothing(*_: Any) -> None:
-    """What a method that a policy lacks does."""
+    return getattr(policy, method, None) or (lambda *_: None)
 
 
 def drawn_snapshot(seed: int) -> Instance:
@@ -358,7 +343,12 @@ def check_policy(
     Traceback (most recent call last):
     optsched.testing.contract.ContractBroken: ...
     """
-    _expect_numbers(seeds, problems, steps)
+    expect(seeds, Sequence, "check_policy takes seeds as a sequence", "for instance range(3)")
+    expect(problems, (list, tuple, type(None)), "check_policy takes a list of problems")
+    expect(steps, int, "check_policy takes steps as a whole number")
+    if not seeds or steps < 1:
+        given = f"{len(seeds)} seeds and {steps} steps"
+        raise UsageError(f"check_policy with {given} tries nothing; give 1 or more of each")
     entry = heuristic(policy)
     if entry.policy is None:
         raise UsageError(f"{entry.name} is a batch heuristic, which nothing happens to; give a policy")
@@ -372,17 +362,6 @@ def check_policy(
             _live(entry.policy, posed, seed, steps, f"{entry.name}, {name}, seed {seed}", parameters)
     if not offering:
         raise UsageError(f"{entry.name}: none of its problems offers slots; name one that does")
-
-
-def _expect_numbers(seeds: Any, problems: Any, steps: Any) -> None:
-    """UsageError for what would try nothing, or is no list."""
-    expect(seeds, Sequence, "check_policy takes seeds as a sequence", "for instance range(3)")
-    expect(problems, (list, tuple, type(None)), "check_policy takes a list of problems")
-    expect(steps, int, "check_policy takes steps as a whole number")
-    if not seeds or steps < 1:
-        raise UsageError(
-            f"check_policy with {len(seeds)} seeds and {steps} steps tries nothing; give 1 or more of each"
-        )
 
 
 def _posed(name: str, seed: int) -> TaskProblem[Any] | None:
@@ -413,7 +392,8 @@ def _live(
         assert history is not None
         differs = _difference(history, make(**parameters), number)
         if differs:
-            raise ContractBroken(f"after event {number} ({event.what} {event.index}) {differs}; {_MEND}")
+            mend = "follow the events in notify, and tell by memory and recall what no view tells"
+            raise ContractBroken(f"after event {number} ({event.what} {event.index}) {differs}; {mend}")
 
     try:
         history = History(problem, make(**parameters), seed, compare)
@@ -422,13 +402,9 @@ def _live(
     except ContractBroken as error:
         raise ContractBroken(f"{place}: {error}") from error
     except Exception as error:
-        error_text = f"{type(error).__name__}: {error}"
         event = None if history is None else history.hearing
         when = f"after event {number} ({last})" if event is None else f"on event {number + 1} ({event.what})"
-        raise ContractBroken(f"{place}: {when} it raised {error_text}") from error
-
-
-_MEND = "follow the events in notify, and tell by memory and recall what no view tells"
+        raise ContractBroken(f"{place}: {when} it raised {type(error).__name__}: {error}") from error
 
 
 def _difference(history: History, fresh: Any, number: int) -> str | None:
