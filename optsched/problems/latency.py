@@ -240,7 +240,7 @@ class Latency(Problem, Programmed):
         as a maximum b-matching.
         """
         capacity = self.local_capacity(limit)
-        free = self._with_replica_on(~cover & (capacity > 0))
+        free = self.replicas.count_any((~cover & (capacity > 0))[self.replicas.values])
         return max(0, len(self.tasks) - exact_sum(capacity[cover]) - free)
 
     def price_bound(self, limit: int, prices: LatencyPrices) -> int:
@@ -273,10 +273,6 @@ class Latency(Problem, Programmed):
             return None if bound > 0 else 0
         return max(0, -(-bound // prices.weight))
 
-    def _with_replica_on(self, servers: Bools) -> int:
-        """Tasks with a replica on at least one of `servers` (bool, shape (nodes,))."""
-        return self.replicas.count_any(servers[self.replicas.values])
-
     @cached_property
     def homeless(self) -> int:
         """Tasks without a replica anywhere: they are remote in every placement."""
@@ -291,11 +287,6 @@ class Latency(Problem, Programmed):
     def server_tasks(self) -> Ragged:
         """For each server the positions of the tasks that have a replica on it."""
         return self.replicas.transposed(len(self.initial_load))
-
-    @cached_property
-    def tasks_by_choice(self) -> Ragged:
-        """The same, tasks with the fewest replicas first: what is matched in this order has to move least."""
-        return self.replicas.transposed(len(self.initial_load), self.replicas.lengths)
 
     # The program ---------------------------------------------------------------------------------------------------
 
@@ -525,29 +516,28 @@ class Latency(Problem, Programmed):
 
     @cached_property
     def _counting_bound(self) -> int:
+        starts = self.replicas.starts[:-1][self.replicas.lengths > 0]
+        loads = self.initial_load[self.replicas.values]
+        # When a server with a replica of it is free first, for each task that has one.
+        begins = np.minimum.reduceat(loads, starts) if len(starts) else loads
+
         def allowed(limit: int) -> bool:
             # |T_rem[l]| of Agosta et al.: tasks all of whose replicas are on servers that are busy at the limit.
-            forced = len(self.tasks) - int(np.count_nonzero(self._begins < limit))
+            forced = len(self.tasks) - int(np.count_nonzero(begins < limit))
             return self._enough(limit, exact_sum(self.room(limit)), forced)
 
         return self.least_limit(allowed)
 
-    @cached_property
-    def _begins(self) -> Ints:
-        """The least initial load of a server with a replica of each task that has one."""
-        starts = self.replicas.starts[:-1][self.replicas.lengths > 0]
-        loads = self.initial_load[self.replicas.values]
-        return np.minimum.reduceat(loads, starts) if len(starts) else loads
+    def least_limit(self, allowed: Callable[[int], bool], low: int = 0, top: int | None = None) -> int:
+        """The least limit that is allowed, at most `top`: by default that of all tasks remote on one server.
 
-    def least_limit(self, allowed: Callable[[int], bool], low: int = 0) -> int:
-        """The least limit that is allowed. Every limit above it must be allowed too, and that of all tasks remote is.
-
-        No limit below `low` may be allowed. Steps upwards from `low` double until a limit is allowed; then bisection
-        finds the least. So few limits far from `low` are tried.
+        Every limit above it must be allowed too, and `top` is; no limit below `low` may be allowed. Steps upwards from
+        `low` double until a limit is allowed; then bisection finds the least. So few limits far from `low` are tried.
         """
         if not len(self.tasks):
             return 0
-        top = int(self.initial_load.min()) + self.w_rem * len(self.tasks)
+        if top is None:
+            top = int(self.initial_load.min()) + self.w_rem * len(self.tasks)
         high, step = low, 1
         while high < top and not allowed(high):
             low, high, step = high + 1, min(high + step, top), 2 * step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from optsched.problems.base import expect_recorded
 from optsched.routes.base import by_model
 from optsched.routes.call import Call, Held, modelled
 from optsched.routes.listing import MODELS
-from optsched.searches.latency import FixedLimit, GrowingMatchings, LatencySearch, settled, with_claimed_bound
+from optsched.searches.latency import FixedLimit, LatencySearch, settled, with_claimed_bound
 from optsched.solvers.answers import whole_bound
 from optsched.solvers.profiles import Profile, load_profile
 
@@ -31,18 +32,8 @@ def latency_search(
 ) -> LatencySearch:
     """The search that answers all questions about a `latency` problem, each computed once (see `LatencySearch`)."""
     expect_recorded(problem, "routes", "the search knows")
-    profile = load_profile(profile)
-    if route == "pyomo":
-        return LatencySearch(problem, profile, _compact_pyomo, start, shortcuts=False)
-    return LatencySearch(problem, profile, _compact_arrays, start, shortcuts=route == "search")
-
-
-def _going_on(problem: Latency, profile: Profile, start: Placement | None, route: str) -> LatencySearch:
-    """A search that goes on with what bounds, optimum and frontier have asked of the same problem before."""
-    if route != "search":
-        return latency_search(problem, profile, start, route)
-    expect_recorded(problem, "routes", "the search knows")
-    return LatencySearch(problem, profile, _compact_arrays, start, matchings=GrowingMatchings.shared(problem))
+    decide = _compact_pyomo if route == "pyomo" else _compact_arrays
+    return LatencySearch(problem, load_profile(profile), decide, start, shortcuts=route == "search")
 
 
 def _compact_arrays(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:
@@ -77,7 +68,7 @@ def _by_search(call: Call[Latency], profile: Profile, search: LatencySearch | No
     problem = call.problem
     if not len(problem.tasks):
         return call.settled(problem.placement([]), *_nothing())
-    search = search or _going_on(problem, profile, call.start, call.route)
+    search = search or latency_search(problem, profile, call.start, call.route)
     built, known = call.elapsed, None
     with call.until_stopped():
         known = search.first_feasible()
@@ -96,7 +87,8 @@ def plain(problem: Latency) -> Held:
     """A placement that is quickly found, and a bound by counting."""
     if not len(problem.tasks):
         return problem.placement([]), _nothing()
-    search = LatencySearch(problem, Profile("exact"), _compact_arrays)
+    # Of a copy: what it grows would change what the route's search finds.
+    search = LatencySearch(copy.copy(problem), Profile("exact"), _compact_arrays)
     limit = search.open_limit().limit
     return problem.placement(search.fallback(limit)), (search.makespan_certificate(limit),)
 
@@ -113,7 +105,7 @@ def _nothing() -> tuple[Certificate, Certificate]:
 def bounds(problem: Latency) -> tuple[Bound, ...]:
     """The cheap bounds, and l_flow: the least limit that a maximum b-matching and counting do not rule out."""
     cheap = problem.cheap_bounds()
-    flow = _going_on(problem, Profile("exact"), None, "search").flow_bound() if len(problem.tasks) else 0
+    flow = latency_search(problem).flow_bound() if len(problem.tasks) else 0
     entry = Bound("l_flow", "makespan", flow, "makespan of the job", "Agosta et al., note 3")
     return (*cheap[:2], entry, *cheap[2:])
 
@@ -125,7 +117,7 @@ def frontier(problem: Latency, profile: Profile, route: str) -> Frontier:
         nothing = problem.placement([])
         only = FrontierPoint(problem.evaluate(nothing), nothing, _nothing())
         return Frontier(problem.name, names, (only,), True, None)
-    search = _going_on(problem, profile, None, route)
+    search = latency_search(problem, profile, route=route)
     points, limit = search.frontier()
     complete = bool(points) and points[-1].objective[1] == problem.least_work
     if complete:

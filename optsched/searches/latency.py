@@ -13,12 +13,11 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-import weakref
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -59,7 +58,8 @@ class GrowingMatchings:
     """
 
     def __init__(self, problem: Latency) -> None:
-        self._problem = weakref.ref(problem)
+        # No problem, so that what is shared goes with it.
+        self._load, self._replicas, self._weights = problem.initial_load, problem.replicas, (problem.w_loc, problem.w_rem)
         self.covers: dict[int, Bools] = {}
         self.sizes: dict[int, int] = {}
         self.packings: dict[int, npt.NDArray[np.int32] | None] = {}
@@ -67,26 +67,13 @@ class GrowingMatchings:
 
     @classmethod
     def shared(cls, problem: Latency) -> GrowingMatchings:
-        """One for the bounds, the optimum and the frontier of a problem; they live as long as it.
+        """One for all searches of a problem, such as for bounds, optimum and frontier; they live as long as it.
 
-        Each of the three asks what the one before asks, and goes on. So each gets the same answers, whichever comes
-        first, as it would get by itself.
+        Each search asks what the one before asks, and goes on. So each gets the same answers, whichever comes first, as
+        it would get by itself.
         """
         kept: WeakKeyDictionary[Latency, GrowingMatchings] = _kept.__dict__.setdefault("of", WeakKeyDictionary())
         return kept.setdefault(problem, cls(problem))
-
-    @property
-    def problem(self) -> Latency:
-        """What they are of; who holds them holds it too."""
-        problem = self._problem()
-        assert problem is not None
-        return problem
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_problem": self.problem}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _problem=weakref.ref(state["_problem"]))
 
     def settle(self) -> None:
         """Give up all matchings that higher ones would grow from; what was asked is still known."""
@@ -95,8 +82,9 @@ class GrowingMatchings:
 
     @cached_property
     def _empty(self) -> GrowingMatching:
-        problem, on = self.problem, self.problem.tasks_by_choice
-        return GrowingMatching.empty(on.starts, on.values, len(problem.tasks), problem.w_loc, problem.w_rem)
+        # Tasks with the fewest replicas come first: what is matched in this order has to move least.
+        on = self._replicas.transposed(len(self._load), self._replicas.lengths)
+        return GrowingMatching.empty(on.starts, on.values, len(self._replicas), *self._weights)
 
     def at(self, limit: int) -> GrowingMatching:
         """The matching within `limit`.
@@ -104,7 +92,13 @@ class GrowingMatchings:
         OutOfTime if it is not known yet, and a deadline passes.
         """
         if limit not in self._matchings:
-            self._hold(limit, self._below(limit).grown(self.problem.room(limit)))
+            below = max((known for known in self._matchings if known < limit), default=None)
+            lower = self._empty if below is None else self._matchings[below]
+            found = lower.grown(np.maximum(limit - self._load, 0))
+            while len(self._matchings) >= _KEPT:
+                del self._matchings[next(iter(self._matchings))]
+            self._matchings[limit] = found
+            self.covers[limit], self.sizes[limit] = found.cover, found.size
         return self._matchings[limit]
 
     def size(self, limit: int) -> int:
@@ -116,16 +110,6 @@ class GrowingMatchings:
         """The highest limit whose matching is held, and this; None where none is."""
         return max(self._matchings.items(), default=None, key=lambda entry: entry[0])
 
-    def _below(self, limit: int) -> GrowingMatching:
-        lower = [known for known in self._matchings if known < limit]
-        return self._matchings[max(lower)] if lower else self._empty
-
-    def _hold(self, limit: int, matching: GrowingMatching) -> None:
-        while len(self._matchings) >= _KEPT:
-            del self._matchings[next(iter(self._matchings))]
-        self._matchings[limit] = matching
-        self.covers[limit], self.sizes[limit] = matching.cover, matching.size
-
 
 def packed(problem: Latency, limit: int, matchings: GrowingMatchings) -> Ints | None:
     """A placement within `limit` with as few remote tasks as a maximum matching leaves; None where the packing fails.
@@ -133,17 +117,13 @@ def packed(problem: Latency, limit: int, matchings: GrowingMatchings) -> Ints | 
     `problem`, `limit`: what to pack, and the limit on the makespan. `matchings`: those of the problem.
     """
     if limit not in matchings.packings:
-        nodes = _packed(problem, limit, matchings)
+        local = matchings.at(limit).node
+        nodes = with_remote(problem, limit, local)
+        if nodes is None:
+            nodes = with_remote(problem, limit, shifted(problem, limit, local))
         matchings.packings[limit] = None if nodes is None else nodes.astype(np.int32)
     known = matchings.packings[limit]
     return None if known is None else known.astype(np.int64)
-
-
-def _packed(problem: Latency, limit: int, matchings: GrowingMatchings) -> Ints | None:
-    """The same, not known yet."""
-    local = matchings.at(limit).node
-    nodes = with_remote(problem, limit, local)
-    return with_remote(problem, limit, shifted(problem, limit, local)) if nodes is None else nodes
 
 
 def with_remote(problem: Latency, limit: int, local: Ints) -> Ints | None:
@@ -179,8 +159,10 @@ def shifted(problem: Latency, limit: int, local: Ints) -> Ints:
     w_loc, w_rem = problem.w_loc, problem.w_rem
     placed = np.flatnonzero(local != NONE)
     counts = np.bincount(local[placed], minlength=len(problem.initial_load))
-    tasks_on = _Lists(Ragged.of_lengths(counts, placed[np.argsort(local[placed], kind="stable")]))
-    nodes, replicas, room = local.tolist(), _Lists(problem.replicas), _spare(problem, limit, local)
+    placed_on = Ragged.of_lengths(counts, placed[np.argsort(local[placed], kind="stable")])
+    # Rows as lists, each made when it is first asked for: of large instances few are.
+    tasks_on, replicas = (cache(lambda row, rows=rows: rows[row].tolist()) for rows in (placed_on, problem.replicas))
+    nodes, room = local.tolist(), _spare(problem, limit, local)
     lacking = len(local) - len(placed) - int((room // w_rem).sum())
     spare = room.tolist()
     for source in np.argsort(-(room % w_rem), kind="stable").tolist():
@@ -188,15 +170,15 @@ def shifted(problem: Latency, limit: int, local: Ints) -> Ints:
         if lacking <= 0:
             break
         moves = -(-(w_rem - spare[source] % w_rem) // w_loc)
-        if moves > len(tasks_on[source]):
+        if moves > len(tasks_on(source)):
             continue
         for _ in range(moves):
             path = _path_to_room(source, tasks_on, replicas, lambda server: spare[server] % w_rem >= w_loc)
             if path is None:
                 break
             for task, server in path:
-                tasks_on[nodes[task]].remove(task)
-                tasks_on[server].append(task)
+                tasks_on(nodes[task]).remove(task)
+                tasks_on(server).append(task)
                 nodes[task] = server
             spare[source] += w_loc
             spare[path[0][1]] -= w_loc
@@ -205,20 +187,11 @@ def shifted(problem: Latency, limit: int, local: Ints) -> Ints:
     return np.array(nodes, dtype=np.int64)
 
 
-class _Lists(dict[int, list[int]]):
-    """Rows as lists, each made when it is first asked for: of large instances few are."""
-
-    def __init__(self, rows: Ragged) -> None:
-        super().__init__()
-        self._rows = rows
-
-    def __missing__(self, row: int) -> list[int]:
-        self[row] = self._rows[row].tolist()
-        return self[row]
-
-
 def _path_to_room(
-    source: int, tasks_on: Mapping[int, list[int]], replicas: Mapping[int, list[int]], has_room: Callable[[int], bool]
+    source: int,
+    tasks_on: Callable[[int], list[int]],
+    replicas: Callable[[int], list[int]],
+    has_room: Callable[[int], bool],
 ) -> list[tuple[int, int]] | None:
     """Moves (task, server), the last one first, that take one task off `source` and add one where there is room."""
     reached: dict[int, tuple[int, int]] = {source: (NONE, NONE)}
@@ -226,8 +199,8 @@ def _path_to_room(
     while queue:
         check()
         server = queue.popleft()
-        for task in tasks_on[server]:
-            for other in replicas[task]:
+        for task in tasks_on(server):
+            for other in replicas(task):
                 if other in reached:
                     continue
                 reached[other] = (task, server)
@@ -302,8 +275,6 @@ class LatencySearch:
         A placement to begin from; it is a hint to every program whose limit it keeps.
     shortcuts
         Whether the packing is tried; without it every limit that the bound leaves open goes to `decide`.
-    matchings
-        Those of the problem, where some are grown already; by default the search grows its own.
     """
 
     def __init__(
@@ -313,14 +284,13 @@ class LatencySearch:
         decide: FixedLimitSolver,
         start: Placement | None = None,
         shortcuts: bool = True,
-        matchings: GrowingMatchings | None = None,
     ) -> None:
         self.problem, self.profile, self.start = problem, profile, start
         self.decide, self.shortcuts = decide, shortcuts
         self.solver: dict[str, Any] = {}
         self.raw_status = "bound and packing meet"
         self._began = time.perf_counter()
-        self._matchings = GrowingMatchings(problem) if matchings is None else matchings
+        self._matchings = GrowingMatchings.shared(problem)
         self._known: dict[int, FixedLimit] = {}
 
     # Bounds --------------------------------------------------------------------------------------------------------
@@ -454,21 +424,21 @@ class LatencySearch:
         """Proof that no placement ends before `limit`: by counting or prices that rule out `limit - 1`, else a word."""
         cover = self._cover(limit - 1)
         if self.problem.fits(limit - 1, self.problem.least_remote(limit - 1, cover)):
-            known = self._known[limit - 1]
-            if known.prices is None:
-                return Certificate("makespan", known.proof, limit)
-            return latency_prices(self.problem, "makespan", limit, limit - 1, known.prices)
+            return self._certificate("makespan", limit, self._known[limit - 1])
         return latency_certificate(self.problem, "makespan", limit, limit - 1, cover)
 
     def work_certificate(self, known: FixedLimit) -> Certificate:
         """Proof of the least work within a limit."""
         assert known.remote_bound is not None
-        claim = self.work(known.remote_bound)
+        return self._certificate("work", self.work(known.remote_bound), known)
+
+    def _certificate(self, component: str, claim: int, known: FixedLimit) -> Certificate:
+        """The proof of what is known at a limit: its prices, its cover, or a word."""
         if known.prices is not None:
-            return latency_prices(self.problem, "work", claim, known.limit, known.prices)
+            return latency_prices(self.problem, component, claim, known.limit, known.prices)
         if known.proof is Proof.COMBINATORIAL:
-            return latency_certificate(self.problem, "work", claim, known.limit, known.cover)
-        return Certificate("work", known.proof, claim)
+            return latency_certificate(self.problem, component, claim, known.limit, known.cover)
+        return Certificate(component, known.proof, claim)
 
     def frontier(self) -> tuple[list[FrontierPoint], Limit | None]:
         """Every Pareto-optimal point by increasing makespan, and what cut the search short, if anything did."""
@@ -505,16 +475,7 @@ class LatencySearch:
     def _next(self, limit: int, remote: int) -> FixedLimit:
         """The least limit beyond `limit` at which fewer than `remote` remote tasks are not ruled out."""
         top = int(self.problem.initial_load.max()) + self.problem.w_loc * len(self.problem.tasks)
-        low = high = limit + 1
-        step = 1
-        while high < top and self.remote_bound(high) >= remote:  # near limits come first, since each takes a matching
-            low, high, step = high + 1, min(high + step, top), 2 * step
-        while low < high:
-            middle = (low + high) // 2
-            if self.remote_bound(middle) < remote:
-                high = middle
-            else:
-                low = middle + 1
+        low = self.problem.least_limit(lambda limit: self.remote_bound(limit) < remote, limit + 1, top)
         return self._least_beyond(
             low - 1, lambda known: known.closed and (known.remote is None or known.remote >= remote)
         )
@@ -523,10 +484,7 @@ class LatencySearch:
         """Proof that below `limit` no placement has less work than the point before: counting, prices, or a word."""
         least = int(previous.objective[1])
         if self.work(self.remote_bound(limit - 1)) < least:
-            known = self.at(limit - 1)
-            if known.prices is None:
-                return Certificate("work", known.proof, least)
-            return latency_prices(self.problem, "work", least, limit - 1, known.prices)
+            return self._certificate("work", least, self.at(limit - 1))
         return latency_certificate(self.problem, "work", least, limit - 1, self._cover(limit - 1))
 
 

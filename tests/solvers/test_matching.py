@@ -181,7 +181,7 @@ def test_compiled_and_plain_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matching, "COMPILED_PAIRS", 0)
     for seed in range(20):
         problem = Latency(generate("latency", seed=seed, nodes=60, tasks=130, replicas=3))
-        on = problem.tasks_by_choice
+        on = problem.replicas.transposed(60, problem.replicas.lengths)
         empty = GrowingMatching.empty(on.starts, on.values, len(problem.tasks), 1, 3)
         held: list[list[list[int]]] = []
         for compiles in (True, False):
