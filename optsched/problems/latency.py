@@ -6,6 +6,7 @@ Slots play no part: every task is placed. A server works through what it was giv
 from __future__ import annotations
 
 import copy
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -541,13 +542,7 @@ class Latency(Problem, Programmed):
         high, step = low, 1
         while high < top and not allowed(high):
             low, high, step = high + 1, min(high + step, top), 2 * step
-        while low < high:
-            middle = (low + high) // 2
-            if allowed(middle):
-                high = middle
-            else:
-                low = middle + 1
-        return low
+        return low + bisect_left(range(low, high), True, key=allowed)
 
 
 class _OnServers(NamedTuple):

@@ -362,14 +362,8 @@ class LatencySearch:
         step = 1
         while ruled_out(self.at(low + step)):
             low, step = low + step, 2 * step
-        high = low + step
-        while high - low > 1:
-            middle = (low + high) // 2
-            if ruled_out(self.at(middle)):
-                low = middle
-            else:
-                high = middle
-        return self.at(high)
+        between = range(low + 1, low + step)
+        return self.at(low + 1 + bisect_left(between, True, key=lambda limit: not ruled_out(self.at(limit))))
 
     def fallback(self, limit: int) -> Ints:
         """Some placement with a makespan of at least `limit`: the best held, or the first packing that succeeds."""
@@ -378,17 +372,9 @@ class LatencySearch:
             best = min(held, key=lambda known: known.limit).nodes
             assert best is not None
             return best
-        step = 0
         with contextlib.suppress(OutOfTime):
-            while True:
-                nodes = self.packed(limit + step)
-                if nodes is not None:
-                    return nodes
-                step = 2 * step + 1
-        return self._spread(limit)
-
-    def _spread(self, limit: int) -> Ints:
-        """A placement that takes no search: local tasks as a known matching has them, else in turn; others remote."""
+            return _first_that_fits(self.packed, limit)
+        # One that takes no search: local tasks as a known matching has them, else in turn; others remote.
         problem = self.problem
         if (latest := self._matchings.latest) is not None:
             limit, local = max(limit, latest[0]), latest[1].node
@@ -400,10 +386,7 @@ class LatencySearch:
             turn = np.arange(len(first)) - np.searchsorted(first[order], first[order])
             fits = turn < problem.local_capacity(limit)[first[order]]
             local[homes[order[fits]]] = first[order[fits]]
-        step = 0
-        while (nodes := with_remote(problem, limit + step, local)) is None:
-            step = 2 * step + 1
-        return nodes
+        return _first_that_fits(lambda limit: with_remote(problem, limit, local), limit)
 
     def work(self, remote: int) -> int:
         """Work with that many remote tasks."""
@@ -486,6 +469,14 @@ class LatencySearch:
         if self.work(self.remote_bound(limit - 1)) < least:
             return self._certificate("work", least, self.at(limit - 1))
         return latency_certificate(self.problem, "work", least, limit - 1, self._cover(limit - 1))
+
+
+def _first_that_fits(pack: Callable[[int], Ints | None], limit: int) -> Ints:
+    """What `pack` gives for a limit, or for the first one beyond it, in growing steps, for which it gives something."""
+    step = 0
+    while (nodes := pack(limit + step)) is None:
+        step = 2 * step + 1
+    return nodes
 
 
 def with_claimed_bound(known: FixedLimit, claimed: float | None) -> FixedLimit:
