@@ -7,7 +7,7 @@ import numpy as np
 from optsched.certificates.reading import column_of, integer, shown
 from optsched.core.arrays import ById, Chosen
 from optsched.core.errors import CertificateInvalid
-from optsched.core.instance import Bools, Ints
+from optsched.core.instance import Bools
 from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems import Latency
 from optsched.problems.latency import LatencyPrices
@@ -25,19 +25,14 @@ def latency_certificate(problem: Latency, component: str, claim: int, limit: int
 
 def latency_prices(problem: Latency, component: str, claim: int, limit: int, prices: LatencyPrices) -> Certificate:
     """The same by prices, which see what a cover does not (`Latency.price_bound`)."""
+    held = np.flatnonzero(prices.tasks)
     data = {
         "limit": int(limit),
         "weight": prices.weight,
-        "task_prices": _by_task(problem, prices.tasks),
+        "task_prices": ById(problem.instance.workload.task_ids, problem.tasks[held], prices.tasks[held]),
         "remote_price": prices.remote,
     }
     return Certificate(component, Proof.COMBINATORIAL, int(claim), data)
-
-
-def _by_task(problem: Latency, prices: Ints) -> ById:
-    """Prices of the problem's tasks by id."""
-    held = np.flatnonzero(prices)
-    return ById(problem.instance.workload.task_ids, problem.tasks[held], prices[held])
 
 
 def latency_proof(problem: Latency, certificate: Certificate, objective: Value | None) -> Number:
@@ -73,8 +68,7 @@ def _cover(problem: Latency, certificate: Certificate) -> Bools:
 
 def _prices(problem: Latency, certificate: Certificate) -> LatencyPrices:
     """The certificate's prices."""
-    data = certificate.data
-    instance = problem.instance
+    data, instance = certificate.data, problem.instance
     ids = instance.workload.task_ids
     tasks = column_of(data, "task_prices", ids, lambda: instance.task_index, "task")[problem.tasks]
     prices = LatencyPrices(integer(data, "weight"), tasks, integer(data, "remote_price"))

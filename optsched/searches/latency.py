@@ -54,12 +54,16 @@ class GrowingMatchings:
     """Maximum matchings of tasks to servers with a replica within limits on the makespan, each grown from a lower one.
 
     `covers`, `sizes`: by limit: the cover of its matching (bool, shape (nodes,)), and how many tasks it matches.
-    `packings`: by limit: what `packed` gave, int32.
+    `packings`: by limit: what `LatencySearch.packed` gave, int32.
     """
 
     def __init__(self, problem: Latency) -> None:
         # No problem, so that what is shared goes with it.
-        self._load, self._replicas, self._weights = problem.initial_load, problem.replicas, (problem.w_loc, problem.w_rem)
+        self._load, self._replicas, self._weights = (
+            problem.initial_load,
+            problem.replicas,
+            (problem.w_loc, problem.w_rem),
+        )
         self.covers: dict[int, Bools] = {}
         self.sizes: dict[int, int] = {}
         self.packings: dict[int, npt.NDArray[np.int32] | None] = {}
@@ -109,21 +113,6 @@ class GrowingMatchings:
     def latest(self) -> tuple[int, GrowingMatching] | None:
         """The highest limit whose matching is held, and this; None where none is."""
         return max(self._matchings.items(), default=None, key=lambda entry: entry[0])
-
-
-def packed(problem: Latency, limit: int, matchings: GrowingMatchings) -> Ints | None:
-    """A placement within `limit` with as few remote tasks as a maximum matching leaves; None where the packing fails.
-
-    `problem`, `limit`: what to pack, and the limit on the makespan. `matchings`: those of the problem.
-    """
-    if limit not in matchings.packings:
-        local = matchings.at(limit).node
-        nodes = with_remote(problem, limit, local)
-        if nodes is None:
-            nodes = with_remote(problem, limit, shifted(problem, limit, local))
-        matchings.packings[limit] = None if nodes is None else nodes.astype(np.int32)
-    known = matchings.packings[limit]
-    return None if known is None else known.astype(np.int64)
 
 
 def with_remote(problem: Latency, limit: int, local: Ints) -> Ints | None:
@@ -241,12 +230,12 @@ class FixedLimit:
     """
 
     limit: int
-    nodes: Ints | None
-    remote: int | None
     remote_bound: int | None
-    feasible: bool | None
-    proof: Proof
     cover: Bools
+    nodes: Ints | None = None
+    remote: int | None = None
+    feasible: bool | None = None
+    proof: Proof = Proof.COMBINATORIAL
     prices: LatencyPrices | None = None
     stopped: Limit | None = None
 
@@ -322,8 +311,8 @@ class LatencySearch:
         return self._known[limit]
 
     def _examine(self, limit: int) -> FixedLimit:
-        bound, cover = self.remote_bound(limit), self._cover(limit)
-        known = FixedLimit(limit, None, None, bound, None, Proof.COMBINATORIAL, cover)
+        bound = self.remote_bound(limit)
+        known = FixedLimit(limit, bound, self._cover(limit))
         if not self.problem.fits(limit, bound):
             return replace(known, remote_bound=None, feasible=False)
         if self.shortcuts:
@@ -345,7 +334,15 @@ class LatencySearch:
 
     def packed(self, limit: int) -> Ints | None:
         """A placement within `limit` with as few remote tasks as the bound says, or None where the packing fails."""
-        return packed(self.problem, limit, self._matchings)
+        problem, packings = self.problem, self._matchings.packings
+        if limit not in packings:
+            local = self._matchings.at(limit).node
+            nodes = with_remote(problem, limit, local)
+            if nodes is None:
+                nodes = with_remote(problem, limit, shifted(problem, limit, local))
+            packings[limit] = None if nodes is None else nodes.astype(np.int32)
+        known = packings[limit]
+        return None if known is None else known.astype(np.int64)
 
     # The optimum, and questions about the frontier -----------------------------------------------------------------
 
@@ -400,8 +397,7 @@ class LatencySearch:
         counted = [limit for limit in self._matchings.covers if not problem.fits(limit, self.remote_bound(limit))]
         limit = max([problem.counting_bound() - 1, *infeasible, *counted]) + 1
         cover = self._cover(limit)
-        bound = problem.least_remote(limit, cover)
-        return self._known.get(limit, FixedLimit(limit, None, None, bound, None, Proof.COMBINATORIAL, cover))
+        return self._known.get(limit, FixedLimit(limit, problem.least_remote(limit, cover), cover))
 
     def makespan_certificate(self, limit: int) -> Certificate:
         """Proof that no placement ends before `limit`: by counting or prices that rule out `limit - 1`, else a word."""

@@ -166,7 +166,7 @@ def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) 
     """
     problem, limit, began = search.problem, known.limit, time.perf_counter()
     compact = CompactProgram(problem, limit)
-    known = _relaxed(known, compact, profile)
+    known = _priced(known, problem, compact.prices(profile, _ROUNDS_BEFORE, _PATIENCE))
     if known.feasible is False:
         return known
     hint = search.hint(limit)
@@ -180,7 +180,8 @@ def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) 
     search.raw_status = solution.outcome.raw_status
     if solution.outcome.status is Termination.INFEASIBLE:
         ruled_out = _priced(known, problem, compact.prices(profile.since(began), _ROUNDS))
-        return ruled_out if ruled_out.closed else _claimed_infeasible(known)
+        claimed = replace(known, remote_bound=None, feasible=False, proof=Proof.SOLVER, prices=None)
+        return ruled_out if ruled_out.closed else claimed
     bound = with_claimed_bound(known, solution.outcome.bound)
     if bound.proof is Proof.SOLVER:
         sharper = _priced(known, problem, compact.prices(profile.since(began), _ROUNDS), bound.remote_bound)
@@ -195,12 +196,8 @@ def relaxation(search: LatencySearch, known: FixedLimit, profile: Profile) -> Fi
 
     What they leave open stays so. No answer is a solver's word, and none takes long.
     """
-    return _relaxed(known, CompactProgram(search.problem, known.limit), profile)
-
-
-def _relaxed(known: FixedLimit, compact: CompactProgram, profile: Profile) -> FixedLimit:
-    """`known` with what the relaxation's prices prove before the program is solved."""
-    return _priced(known, compact.problem, compact.prices(profile, _ROUNDS_BEFORE, _PATIENCE))
+    compact = CompactProgram(search.problem, known.limit)
+    return _priced(known, search.problem, compact.prices(profile, _ROUNDS_BEFORE, _PATIENCE))
 
 
 def _priced(
@@ -217,8 +214,3 @@ def _priced(
         if enough is not None and remote >= enough:
             break
     return known
-
-
-def _claimed_infeasible(known: FixedLimit) -> FixedLimit:
-    """`known` after a solver said that nothing is within the limit."""
-    return replace(known, remote_bound=None, feasible=False, proof=Proof.SOLVER, prices=None)

@@ -14,13 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from optsched.core.arrays import Ragged
+from optsched.core.arrays import Bools, Ints, Ragged
 from optsched.core.deadline import check
 from optsched.core.errors import SolverDisagreement, UsageError
 from optsched.solvers.compiled import compiled, compiles, ready
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 #: The loop is compiled, where numba is installed, from this many pairs of task and node on: this takes some 0.3 s. Once
 #: it is compiled in a process, it is taken for fewer too.

@@ -19,7 +19,6 @@ from optsched.searches.enumeration import best_placement
 from optsched.searches.latency import (
     GrowingMatchings,
     LatencySearch,
-    packed,
     settled,
     shifted,
     with_claimed_bound,
@@ -27,6 +26,8 @@ from optsched.searches.latency import (
 )
 from optsched.searches.latency_program import compact_program, relaxation
 from optsched.solvers.profiles import Profile
+
+EXACT = Profile("exact")
 
 
 @pytest.mark.parametrize("weights", [(1, 3), (2, 5), (1, 1)])
@@ -38,9 +39,9 @@ def test_what_is_packed_keeps_its_promise(weights: tuple[int, int]) -> None:
             generate("latency", seed=seed, nodes=4, tasks=6, replicas=2), w_loc=weights[0], w_rem=weights[1]
         )
         front = pareto_front(problem)
-        matchings = GrowingMatchings(problem)
+        search, matchings = LatencySearch(problem, EXACT, compact_program), GrowingMatchings.shared(problem)
         for limit in range(int(front[0][0]) - 1, int(front[-1][0]) + 2):
-            nodes = packed(problem, limit, matchings)
+            nodes = search.packed(limit)
             least = [work for makespan, work in front if makespan <= limit]
             if nodes is None:
                 failed += bool(least)
@@ -79,9 +80,8 @@ def test_scattered_room_is_gathered_along_replicas(
 def test_papers_scale_needs_no_program(seed: int) -> None:
     """Tests that limits which the first matching does not pack are packed: 1600 servers, 3450 tasks, latency 5."""
     problem = Latency(generate("latency", seed=seed, nodes=1600, tasks=3450))
-    matchings = GrowingMatchings(problem)
-    assert with_remote(problem, 5, matchings.at(5).node) is None
-    assert packed(problem, 5, matchings) is not None
+    assert with_remote(problem, 5, GrowingMatchings.shared(problem).at(5).node) is None
+    assert LatencySearch(problem, EXACT, compact_program).packed(5) is not None
 
 
 def test_matchings_are_the_same_however_they_are_asked_for() -> None:
@@ -106,9 +106,6 @@ def test_bug_matchings_could_not_be_sent() -> None:
     matchings = unpack(pack(grown))
     assert matchings.sizes == {3: size}
     assert matchings.size(4) == grown.size(4)
-
-
-EXACT = Profile("exact")
 
 
 @pytest.mark.parametrize("shortcuts", [True, False])
