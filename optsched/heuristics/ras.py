@@ -23,7 +23,7 @@ from optsched.heuristics.running.base import Heuristic
 from optsched.heuristics.running.course import WOKEN, Course, Ends, Service
 from optsched.problems.base import GRID, Parameter, choice, exact, number
 from optsched.problems.utility import Allocation, Utility, spread_reduces
-from optsched.problems.utility_rooms import Rooms
+from optsched.problems.utility_definition import Rooms
 
 #: Rounds after which the controller stops by default; it settles within six on all instances of
 #: the figures sharmilarani/rounds and sharmilarani/lowest-utility.

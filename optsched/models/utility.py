@@ -233,7 +233,7 @@ def _literal_counts(
 def _literal_capacities(model: Any, problem: Utility, counts: Sequence[Any], nodes: list[str]) -> None:
     """Add what each tracker has of each resource for the tasks on it, (10)."""
     unit = problem.unit
-    demands = np.concatenate([problem.demand_map, problem.demand_reduce]) // unit
+    demands = problem.items.demand // unit
     free, hosts = (problem.free // unit).tolist(), [row for kind in counts for row in kind]
     for position, resource in enumerate(injective_names(problem.resources)):
         taking = [(row, need) for row, need in zip(hosts, demands[:, position].tolist(), strict=True) if need]

@@ -149,10 +149,7 @@ class Utility(UtilityDefinition, Limited):
         `maps` and `reduces` say what a task is worth, shape (jobs, types) or, where it is the same on all nodes,
         (jobs, 1).
         """
-        demand = np.concatenate([self.demand_map, self.demand_reduce])
-        open_reduces = np.zeros_like(self.pending_reduces) if self.fixed is not None else self.pending_reduces
-        limit = np.concatenate([self.pending_maps, open_reduces])
-        return knapsacks(self.type_room, demand, limit, np.concatenate([maps, reduces]))
+        return knapsacks(self.type_room, self.items.demand, self.items.limit, np.concatenate([maps, reduces]))
 
     def _least_cost(self, units: int, map_prices: list[int], reduce_prices: list[int]) -> int | None:
         """The least that counts cost with which each job has a utility of at least `units`; None without any."""

@@ -2,7 +2,8 @@
 
 Sharmilarani et al.'s resource-aware scheduling (RAS): utility (6), (7), objectives (8) and then (9), constraint (10).
 What a count of tasks is worth to a job is tabulated from none to all of the pending tasks (`map_table`,
-`reduce_table`). Where RAS puts the reduces before it places any map is `spread_reduces`. Nothing here solves.
+`reduce_table`). Where RAS puts the reduces before it places any map is `spread_reduces`. `Rooms` has what is free while
+tasks are placed and removed one by one. Nothing here solves.
 
 (7) divides by zero in several places, and its logarithm of no task at all is minus infinity. There it is read so:
 
@@ -16,15 +17,18 @@ What a count of tasks is worth to a job is tabulated from none to all of the pen
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from optsched.core.decimals import decimal, whole_units
 from optsched.core.errors import Fault, InputError
-from optsched.core.instance import LARGEST, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints
+from optsched.core.instance import LARGEST, MAP, PENDING, REDUCE, RUNNING, Bools, Floats, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.base import GRID, Parameter, Problem, choice, exact, number, on_grid
@@ -118,6 +122,24 @@ class Allocation(NamedTuple):
     reduces: Ints
 
 
+class Items(NamedTuple):
+    """What is placed: the maps of each job, then the reduces of each job.
+
+    Attributes
+    ----------
+    demand
+        int64, shape (items, resources).
+    limit
+        int64, shape (items,): how many may be placed; none of fixed reduces.
+    share
+        int64, shape (items, types): what one adds to the utilisation.
+    """
+
+    demand: Ints
+    limit: Ints
+    share: Ints
+
+
 class UtilityDefinition(Problem):
     """Value, constraints and arrays of `Utility`, which says what each is; the programs are left to it."""
 
@@ -178,15 +200,23 @@ class UtilityDefinition(Problem):
         instance, workload = self.instance, self.instance.workload
         job_of = workload.job[self.tasks]
         self.jobs: Ints = np.unique(job_of)
-        kind, row = workload.kind[self.tasks], np.searchsorted(self.jobs, job_of)
-        rows = range(len(self.jobs))
-        self.map_positions = [np.flatnonzero((row == job) & (kind == MAP)) for job in rows]
-        self.reduce_positions = [np.flatnonzero((row == job) & (kind == REDUCE)) for job in rows]
-        self.pending_maps: Ints = np.array([len(maps) for maps in self.map_positions], dtype=np.int64)
-        self.pending_reduces: Ints = np.array([len(reduces) for reduces in self.reduce_positions], dtype=np.int64)
-        self._weigh()
-        self._count_running()
+        jobs, row = len(self.jobs), np.searchsorted(self.jobs, job_of)
+        #: Which of `items` each task is one of, int64, shape (tasks,).
+        self._item: Ints = np.where(workload.kind[self.tasks] == REDUCE, jobs + row, row)
+        positions = [np.flatnonzero(self._item == item) for item in range(2 * jobs)]
+        self.map_positions, self.reduce_positions = positions[:jobs], positions[jobs:]
+        pending = np.bincount(self._item, minlength=2 * jobs)
+        self.pending_maps, self.pending_reduces = np.split(pending, 2)
+        demand = self._weigh()
+        self.demand_map, self.demand_reduce = np.split(demand, 2)
         self._tabulate()
+        running = _in_state(instance, RUNNING)
+        reduces = running[workload.kind[running] == REDUCE]
+        owner, node = workload.job[reduces], instance.state.node[reduces]
+        own = np.isin(owner, self.jobs)
+        self.running_reduces: Ints = np.zeros((jobs, len(instance.cluster)), dtype=np.int64)
+        np.add.at(self.running_reduces, (np.searchsorted(self.jobs, owner[own]), node[own]), 1)
+        self.other_reduces: Ints = np.bincount(node[~own], minlength=len(instance.cluster)).astype(np.int64)
         self.fixed: Ints | None = spread_reduces(self) if self.parameters["reduces"] == "fixed" else None
         self.room: Ints = self.free.copy()
         if self.fixed is not None:
@@ -197,22 +227,23 @@ class UtilityDefinition(Problem):
         self.node_type: Ints = node_type.reshape(-1).astype(np.int64)
         self.type_size: Ints = np.bincount(self.node_type, minlength=len(first)).astype(np.int64)
         self.type_room: Ints = self.room[first]
-        self.map_share = self._share(self.demand_map, first)
-        self.reduce_share = self._share(self.demand_reduce, first)
+        limit = np.concatenate([self.pending_maps, self.pending_reduces * (self.fixed is None)])
+        #: What is placed, and what one of each takes.
+        self.items = Items(demand, limit, self._share(demand, first))
+        self.map_share, self.reduce_share = np.split(self.items.share, 2)
 
-    def _weigh(self) -> None:
-        """Demands and capacities in whole units; every fault of theirs at once."""
-        instance, jobs = self.instance, len(self.jobs)
+    def _weigh(self) -> Ints:
+        """Demands and capacities in whole units; every fault of theirs at once. Returns the demand of each item."""
+        instance, task_ids = self.instance, self.instance.workload.task_ids
         running = _in_state(instance, RUNNING)
         phase = self.parameters["phase"]
         held, demands = demands_of(instance, running, phase), demands_of(instance, self.tasks, phase)
         self.resources = tuple(resource for resource, column in demands.items() if column.any())
-        shape = jobs, len(self.resources)
-        self.demand_map: Ints = np.zeros(shape, dtype=np.int64)
-        self.demand_reduce: Ints = np.zeros(shape, dtype=np.int64)
-        self.capacity: Ints = np.zeros((len(instance.cluster), shape[1]), dtype=np.int64)
-        self.demand_grid: Ints = np.ones(shape[1], dtype=np.int64)
+        demand: Ints = np.zeros((2 * len(self.jobs), len(self.resources)), dtype=np.int64)
+        self.capacity: Ints = np.zeros((len(instance.cluster), len(self.resources)), dtype=np.int64)
+        self.demand_grid: Ints = np.ones(len(self.resources), dtype=np.int64)
         self.free: Ints = np.zeros_like(self.capacity)
+        items, first, which = np.unique(self._item, return_index=True, return_inverse=True)
         faults: list[Fault] = []
         for index, resource in enumerate(self.resources):
             column, holding = demands[resource], held[resource]
@@ -220,12 +251,15 @@ class UtilityDefinition(Problem):
             if wrong is not None:
                 faults.append(Fault(f"tasks[].demand.{resource}", wrong))
                 continue
-            for positions, profile in (
-                (self.map_positions, self.demand_map),
-                (self.reduce_positions, self.demand_reduce),
-            ):
-                profile[:, index], differing = self._profile(positions, column, grid)
-                faults += (Fault(f"tasks[{task}].demand.{resource}", message) for task, message in differing)
+            units = whole_units(column, grid)
+            demand[items, index] = units[first]
+            differing = np.flatnonzero(units != units[first][which])
+            for position in differing[np.argsort(which[differing], kind="stable")].tolist():
+                one = first[which[position]]
+                same, other = task_ids[self.tasks[[one, position]]].tolist()
+                message = f'{column[position]:g}, but "{same}" of the same job and kind takes'
+                message += f" {column[one]:g}; give {other} a job of its own: a job has one profile"
+                faults.append(Fault(f"tasks[{self.tasks[position]}].demand.{resource}", message))
             self.demand_grid[index] = grid
             self.capacity[:, index] = capacity_units(_capacity(instance, resource), grid)
             used = np.zeros(len(instance.cluster), dtype=np.int64)
@@ -233,30 +267,7 @@ class UtilityDefinition(Problem):
             self.free[:, index] = np.maximum(self.capacity[:, index] - used, 0)
         if faults:
             raise InputError(faults, self.place)
-
-    def _profile(self, positions: list[Ints], column: Floats, grid: int) -> tuple[Ints, list[tuple[int, str]]]:
-        """The demand of a task of each job for a resource, in units; and words on the tasks with another demand."""
-        units, task_ids = whole_units(column, grid), self.instance.workload.task_ids
-        profile = np.array([units[tasks[0]] if len(tasks) else 0 for tasks in positions], dtype=np.int64)
-        differing = []
-        for tasks, due in zip(positions, profile.tolist(), strict=True):
-            for position in tasks[units[tasks] != due].tolist():
-                first, other = task_ids[self.tasks[[tasks[0], position]]].tolist()
-                message = f'{column[position]:g}, but "{first}" of the same job and kind takes'
-                message += f" {column[tasks[0]]:g}; give {other} a job of its own: a job has one profile"
-                differing.append((int(self.tasks[position]), message))
-        return profile, differing
-
-    def _count_running(self) -> None:
-        """The reduces that run on each node, of the jobs that have pending tasks and of others."""
-        workload, nodes = self.instance.workload, len(self.instance.cluster)
-        running = _in_state(self.instance, RUNNING)
-        reduces = running[workload.kind[running] == REDUCE]
-        owner, node = workload.job[reduces], self.instance.state.node[reduces]
-        own = np.isin(owner, self.jobs)
-        self.running_reduces: Ints = np.zeros((len(self.jobs), nodes), dtype=np.int64)
-        np.add.at(self.running_reduces, (np.searchsorted(self.jobs, owner[own]), node[own]), 1)
-        self.other_reduces: Ints = np.bincount(node[~own], minlength=nodes).astype(np.int64)
+        return demand
 
     def _tabulate(self) -> None:
         """Tabulate the worth of counts of maps and reduces to each job, in units."""
@@ -283,7 +294,7 @@ class UtilityDefinition(Problem):
         ]
 
     def _share(self, demand: Ints, nodes: Ints) -> Ints:
-        """Share of the capacities that one task of each job takes on nodes of each type; 0 where it does not fit."""
+        """Share of the capacities that one task of each item takes on nodes of each type; 0 where it does not fit."""
         share = np.zeros((len(demand), len(nodes)))
         fits = np.ones(share.shape, dtype=bool)
         for position, resource in enumerate(self.resources):
@@ -306,20 +317,15 @@ class UtilityDefinition(Problem):
 
     def allocated(self, placement: Placement) -> Allocation:
         """Counts of the placed maps and reduces by job and node."""
-        counts = Allocation(*(np.zeros((len(self.jobs), len(self.instance.cluster)), dtype=np.int64) for _ in range(2)))
-        for count, hosts in zip(counts, self._hosts(placement), strict=True):
-            for job, nodes in enumerate(hosts):
-                np.add.at(count[job], nodes, 1)
-        return counts
+        counts = np.zeros((2 * len(self.jobs), len(self.instance.cluster)), dtype=np.int64)
+        np.add.at(counts, self._placed(placement), 1)
+        return Allocation(*np.split(counts, 2))
 
-    def _hosts(self, placement: Placement) -> tuple[list[Ints], list[Ints]]:
-        """The nodes of each job's placed maps, and of its placed reduces."""
+    def _placed(self, placement: Placement) -> tuple[Ints, Ints]:
+        """The item and the node of each task that is placed."""
         nodes = self.nodes_of(placement)
-        maps, reduces = (
-            [nodes[tasks][nodes[tasks] != NONE] for tasks in positions]
-            for positions in (self.map_positions, self.reduce_positions)
-        )
-        return maps, reduces
+        placed = nodes != NONE
+        return self._item[placed], nodes[placed]
 
     def placement_of(self, allocation: Allocation) -> Placement:
         """A placement with these counts: of each job the first pending tasks, on the nodes in order.
@@ -359,29 +365,27 @@ class UtilityDefinition(Problem):
         return tuple(exact(units, GRID) for units in self.utility_units(*placed).tolist())
 
     def objective(self, placement: Placement, /) -> Value:
-        hosts = self._hosts(placement)
-        placed = [np.array([len(nodes) for nodes in own], dtype=np.int64) for own in hosts]
-        lowest = int(self.utility_units(*placed).min(initial=LARGEST))
-        used = sum(
-            int(share[job, self.node_type[nodes]].sum())
-            for own, share in zip(hosts, (self.map_share, self.reduce_share), strict=True)
-            for job, nodes in enumerate(own)
-        )
+        item, node = self._placed(placement)
+        counts = np.split(np.bincount(item, minlength=2 * len(self.jobs)), 2)
+        lowest = int(self.utility_units(*counts).min(initial=LARGEST))
+        used = int(self.items.share[item, self.node_type[node]].sum())
         return exact(lowest if len(self.jobs) else 0, GRID), exact(used, GRID)
 
     def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
         node_ids = self.instance.cluster.node_ids.tolist()
-        over = self._used_by(self._hosts(placement)) - self.free
+        item, node = self._placed(placement)
+        over = -self.free
+        np.add.at(over, node, self.items.demand[item])
         # A node that running tasks overload may get no more of that resource, but tasks that do without it.
-        for node, position in np.argwhere(over > 0).tolist():
-            excess = exact(int(over[node, position]), int(self.demand_grid[position]))
-            yield Violation("capacity", (self.resources[position], node_ids[node]), excess)
+        for at, position in np.argwhere(over > 0).tolist():
+            excess = exact(int(over[at, position]), int(self.demand_grid[position]))
+            yield Violation("capacity", (self.resources[position], node_ids[at]), excess)
         if self.fixed is not None:
             job_ids = self.instance.workload.job_ids[self.jobs].tolist()
             reduces = self.allocated(placement).reduces
-            for job, node in np.argwhere(reduces != self.fixed).tolist():
-                off = abs(int(reduces[job, node] - self.fixed[job, node]))
-                yield Violation("reduces-fixed", (job_ids[job], node_ids[node]), off)
+            for job, at in np.argwhere(reduces != self.fixed).tolist():
+                off = abs(int(reduces[job, at] - self.fixed[job, at]))
+                yield Violation("reduces-fixed", (job_ids[job], node_ids[at]), off)
 
     @property
     def unit(self) -> Ints:
@@ -389,21 +393,12 @@ class UtilityDefinition(Problem):
 
         No tolerance of a solver is as large as such an amount, and none is too large where a smaller unit would do.
         """
-        amounts = np.concatenate([self.demand_map, self.demand_reduce])
-        unit: Ints = np.maximum(np.gcd.reduce(amounts, axis=0, initial=0), 1)
+        unit: Ints = np.maximum(np.gcd.reduce(self.items.demand, axis=0, initial=0), 1)
         return unit
 
     def used(self, counts: Allocation) -> Ints:
         """The resources that the counts take on each node, in units; shape (nodes, resources)."""
         used: Ints = counts.maps.T @ self.demand_map + counts.reduces.T @ self.demand_reduce
-        return used
-
-    def _used_by(self, hosts: tuple[list[Ints], list[Ints]]) -> Ints:
-        """Like `used`, for tasks given by their nodes (`_hosts`)."""
-        used = np.zeros_like(self.free)
-        for own, demand in zip(hosts, (self.demand_map, self.demand_reduce), strict=True):
-            for job, nodes in enumerate(own):
-                np.add.at(used, nodes, demand[job])
         return used
 
     @property
@@ -502,6 +497,127 @@ def spread_reduces(problem: UtilityDefinition) -> Ints:
             spread[job, node] += 1
             turn[node] = turn[node] + largest + 1 if (left[node] >= demand).all() else LARGEST
     return spread
+
+
+#: Jobs that are tried one by one on a tracker before all are compared with what is free there.
+_TRIED = 8
+
+_NOTHING: Mapping[int, int] = MappingProxyType({})
+
+
+class Rooms:
+    """Counts of tasks on the trackers, and what these leave free.
+
+    Parameters
+    ----------
+    problem
+        Whose capacities and demands hold.
+    counts
+        What is placed to begin with; it is copied. None: nothing.
+
+    Attributes
+    ----------
+    placed
+        How many maps, and how many reduces, each job has placed.
+    free
+        int64, shape (nodes, resources).
+
+    Examples
+    --------
+    A tracker with 3 of cpu has room for one map that takes 2.
+
+    >>> from optsched.core.instance import Cluster, Workload
+    >>> from optsched.problems import Utility
+    >>> workload = Workload(["m1", "m2"], job=[0] * 2, job_ids=["a"], demand={"cpu": [2.0, 2.0]})
+    >>> rooms = Rooms(Utility(Instance(Cluster(["t"], capacity={"cpu": [3.0]}), workload)))
+    >>> rooms.put(MAP, 0, 0)
+    >>> rooms.free.tolist(), rooms.fits(MAP, 0, 0)
+    ([[1]], False)
+    """
+
+    def __init__(self, problem: UtilityDefinition, counts: Allocation | None = None) -> None:
+        self._shape = len(problem.jobs), len(problem.free)
+        given = counts or Allocation(*(np.zeros(self._shape, dtype=np.int64) for _ in range(2)))
+        self._problem = problem
+        self.placed: tuple[list[int], list[int]] = given.maps.sum(axis=1).tolist(), given.reduces.sum(axis=1).tolist()
+        #: For maps and for reduces: of each tracker how many it has of each job, without those that it has none of.
+        self._on: tuple[dict[int, dict[int, int]], dict[int, dict[int, int]]] = {}, {}
+        self._demands = problem.demand_map, problem.demand_reduce
+        self._rows = [list(map(tuple, demands.tolist())) for demands in self._demands]
+        self.free: Ints = problem.free.copy()
+        for kind, part in enumerate(given):
+            jobs, nodes = np.nonzero(part)
+            taken = part[jobs, nodes]
+            np.subtract.at(self.free, nodes, taken[:, None] * self._demands[kind][jobs])
+            for job, node, count in zip(jobs.tolist(), nodes.tolist(), taken.tolist(), strict=True):
+                self._count(kind, job, node, count)
+
+    @property
+    def counts(self) -> Allocation:
+        """Maps and reduces of each job on each tracker, in arrays that are made again."""
+        counts = Allocation(*(np.zeros(self._shape, dtype=np.int64) for _ in range(2)))
+        for kind, part in enumerate(counts):
+            jobs, nodes, amounts = self._entries(kind)
+            part[jobs, nodes] = amounts
+        return counts
+
+    @property
+    def placement(self) -> Placement:
+        """The placement with these counts that the problem chooses (`Utility.placement_of`)."""
+        problem = self._problem
+        found = np.full(len(problem.tasks), NONE, dtype=np.int64)
+        for kind, positions in enumerate((problem.map_positions, problem.reduce_positions)):
+            _, nodes, amounts = self._entries(kind)
+            hosts = np.split(np.repeat(nodes, amounts), np.cumsum(self.placed[kind]))
+            for tasks, own in zip(positions, hosts, strict=False):  # the last is what no job has: nothing
+                found[tasks[: len(own)]] = own
+        return problem.placement(found)
+
+    def _entries(self, kind: int) -> tuple[Ints, Ints, Ints]:
+        """Jobs, trackers and how many: what is placed, by job and then by tracker."""
+        entries = [(job, node, count) for node, own in self._on[kind].items() for job, count in own.items()]
+        jobs, nodes, amounts = np.array(sorted(entries), dtype=np.int64).reshape(-1, 3).T
+        return jobs, nodes, amounts
+
+    def digest(self, kind: int) -> bytes:
+        """A short name of what is placed of a kind: that of no other counts."""
+        return hashlib.sha256(np.ascontiguousarray(self._entries(kind)).tobytes()).digest()
+
+    def on(self, kind: int, node: int) -> Mapping[int, int]:
+        """How many tasks a tracker has of each job that it has any of."""
+        return self._on[kind].get(node, _NOTHING)
+
+    def fitting(self, kind: int, node: int) -> Bools:
+        """Whether a task of each job fits on a tracker, shape (jobs,)."""
+        fits: Bools = (self._demands[kind] <= self.free[node]).all(axis=1)
+        return fits
+
+    def fits(self, kind: int, job: int, node: int) -> bool:
+        """Whether one of the job's tasks that wait fits on a tracker."""
+        return all(need <= left for need, left in zip(self._rows[kind][job], self.free[node].tolist(), strict=True))
+
+    def first(self, kind: int, node: int, order: Sequence[tuple[int, ...]]) -> int | None:
+        """The first job with a task that fits on a tracker; `order` has the jobs at the ends of its entries."""
+        for entry in islice(order, _TRIED):
+            if self.fits(kind, entry[-1], node):
+                return entry[-1]
+        if len(order) <= _TRIED:
+            return None
+        able = self.fitting(kind, node).tolist()
+        return next((entry[-1] for entry in islice(order, _TRIED, None) if able[entry[-1]]), None)
+
+    def put(self, kind: int, job: int, node: int, count: int = 1) -> None:
+        """Place one task of a job on a tracker; with `count` -1 take one away."""
+        self.free[node] -= count * self._demands[kind][job]
+        self.placed[kind][job] += count
+        self._count(kind, job, node, count)
+
+    def _count(self, kind: int, job: int, node: int, more: int) -> None:
+        """A tracker has `more` tasks of a job more, or fewer if `more` is below 0."""
+        counts = self._on[kind].setdefault(node, {})
+        counts[job] = counts.get(job, 0) + more
+        if not counts[job]:
+            del counts[job]
 
 
 def _capacity(instance: Instance, resource: str) -> Floats:

@@ -34,35 +34,6 @@ from optsched.problems.utility_definition import UtilityDefinition
 LEAST_FINITE = -2 * GRID
 
 
-@dataclass(frozen=True)
-class Items:
-    """The items that are placed: the maps of each job, then the reduces of each job.
-
-    Attributes
-    ----------
-    demand
-        int64, shape (items, resources).
-    limit
-        int64, shape (items,): how many may be placed; none of fixed reduces.
-    share
-        int64, shape (items, types): what one adds to the utilisation.
-    """
-
-    demand: Ints
-    limit: Ints
-    share: Ints
-
-    @classmethod
-    def of(cls, problem: UtilityDefinition) -> Items:
-        """The items of a problem."""
-        open_reduces = problem.pending_reduces if problem.fixed is None else np.zeros_like(problem.pending_reduces)
-        return cls(
-            np.concatenate([problem.demand_map, problem.demand_reduce]),
-            np.concatenate([problem.pending_maps, open_reduces]),
-            np.concatenate([problem.map_share, problem.reduce_share]),
-        )
-
-
 def least_pairs(problem: UtilityDefinition, units: int) -> tuple[Ints, Ints]:
     """Pairs of counts that give a job a utility of at least `units`; neither count can be less.
 
@@ -85,9 +56,10 @@ def least_pairs(problem: UtilityDefinition, units: int) -> tuple[Ints, Ints]:
     return owner[fewer], counts[:, fewer]
 
 
-def maximal_patterns(room: Ints, items: Items, most: int) -> Ints | None:
-    """Every pattern of a room to which no task can be added. int64, shape (patterns, items); None beyond `most`."""
-    return Packer(room, items.demand, items.limit, np.zeros_like(items.limit)).within(0, most, maximal=True)
+def maximal_patterns(problem: UtilityDefinition, kind: int, most: int) -> Ints | None:
+    """Every pattern of a type to which no task can be added. int64, shape (patterns, items); None beyond `most`."""
+    demand, limit, _ = problem.items
+    return Packer(problem.type_room[kind], demand, limit, np.zeros_like(limit)).within(0, most, maximal=True)
 
 
 @dataclass(frozen=True)
@@ -119,9 +91,8 @@ class Hosts:
     @classmethod
     def exact(cls, problem: UtilityDefinition, most: int) -> Hosts:
         """Alike nodes are a host if they have at most `most` maximal patterns, so that no placement is lost."""
-        items = Items.of(problem)
         several = np.flatnonzero(problem.type_size > 1).tolist()
-        listed = {kind: maximal_patterns(problem.type_room[kind], items, most) for kind in several}
+        listed = {kind: maximal_patterns(problem, kind, most) for kind in several}
         return cls.of(problem, {kind: patterns for kind, patterns in listed.items() if patterns is not None})
 
     @cached_property
@@ -158,7 +129,7 @@ class UtilityProgram:
     """
 
     def __init__(self, problem: UtilityDefinition, hosts: Hosts, apart: bool = False) -> None:
-        self.problem, self.hosts, self.apart, self.items = problem, hosts, apart, Items.of(problem)
+        self.problem, self.hosts, self.apart, self.items = problem, hosts, apart, problem.items
         self._listed = [(at, patterns) for at, patterns in enumerate(hosts.patterns) if patterns is not None]
         jobs = problem.instance.workload.job_ids[problem.jobs].tolist()
         self._jobs: list[Label] = [(job,) for job in jobs]
@@ -370,12 +341,11 @@ class UtilityProgram:
             by_host = [counts[:, nodes].sum(axis=1) for nodes in self.hosts.members]
             values[program.family("place")] = np.array(by_host).reshape(len(by_host), -1)[self.host, self.item]
         if self._listed:
-            values[program.family("take")] = np.concatenate(
-                [
-                    np.bincount(_holding(own, counts[:, self.hosts.members[at]].T), minlength=len(own))
-                    for at, own in self._listed
-                ]
-            )
+            taken = []
+            for at, own in self._listed:  # each node takes the first pattern that holds its tasks
+                holds = (own >= counts[:, self.hosts.members[at]].T[:, None]).all(axis=2)
+                taken.append(np.bincount(np.argmax(holds, axis=1), minlength=len(own)))
+            values[program.family("take")] = np.concatenate(taken)
         placed = counts.sum(axis=1)
         if not program.component:
             item, number = self._steps()
@@ -426,12 +396,6 @@ def _pairs(program: Program) -> Ints:
     pair = np.zeros((needed.stop - needed.start, choose.stop - choose.start), dtype=np.int64)
     pair[whole.row[own] - needed.start, whole.column[own] - choose.start] = -whole.value[own]
     return pair
-
-
-def _holding(patterns: Ints, counts: Ints) -> Ints:
-    """The first pattern that holds the counts of each node, shape (nodes, items)."""
-    found: Ints = np.argmax((patterns >= counts[:, None]).all(axis=2), axis=1)
-    return found
 
 
 def deal(patterns: Ints, times: Ints, placed: Ints) -> Ints:
@@ -503,10 +467,7 @@ def columns_at(problem: UtilityDefinition, units: int, prices: TaskPrices, limit
     """
     use = limit is not None
     scale = max(prices.scale, 1)
-    free = problem.fixed is None
-    demand = np.concatenate([problem.demand_map, problem.demand_reduce])
-    most = np.concatenate([problem.pending_maps, problem.pending_reduces * free])
-    share = np.concatenate([problem.map_share, problem.reduce_share]) * use
+    demand, most, share = problem.items.demand, problem.items.limit, problem.items.share * use
     worth = share.astype(object) * scale + prices.prices.astype(object)[:, None]
     owner, pair = least_pairs(problem, units)
     cost = [
@@ -531,47 +492,33 @@ def columns_at(problem: UtilityDefinition, units: int, prices: TaskPrices, limit
     counts = np.concatenate([np.zeros((0, len(most)), dtype=np.int64), *found])
     owner, pair = owner[kept], pair[:, kept]
     worths = (counts * share[:, kind].T).sum(axis=1)
-    return Columns(kind, counts, owner, pair, _pattern_program(problem, (kind, counts, worths), (owner, pair), most))
+    return Columns(kind, counts, owner, pair, _pattern_program(problem, kind, counts, worths, owner, pair))
 
 
 def _pattern_program(
-    problem: UtilityDefinition, patterns: tuple[Ints, Ints, Ints], pairs: tuple[Ints, Ints], most: Ints
+    problem: UtilityDefinition, kind: Ints, counts: Ints, worths: Ints, owner: Ints, pair: Ints
 ) -> IntegerProgram:
-    """The program over patterns and pairs of counts; its columns go by the order in which trees name them.
+    """The program of `Columns`, whose columns go by the order in which trees name them; `worths` are of the patterns.
 
-    Parameters
-    ----------
-    patterns
-        Type of nodes, tasks of each item, and worth of each pattern: shapes (patterns,), (patterns, items),
-        (patterns,). If none is worth anything, patterns may hold more tasks than there are.
-    pairs
-        Job of each pair, and the counts, shape (items, pairs).
-    most
-        int64, shape (items,): how many tasks there are.
+    Each node takes a pattern, and each job gets one of its pairs of counts. Tasks in all are those of the patterns, and
+    no fewer than the jobs need. If no pattern is worth anything, patterns may hold more tasks than there are.
     """
-    (kind, counts, worths), (owner, pair) = patterns, pairs
+    most, size, jobs = problem.items.limit, problem.type_size, len(problem.jobs)
     column, item = np.nonzero(counts)
     needed, which = np.nonzero(pair)
     held_most = np.zeros(len(most), dtype=np.int64)
-    np.maximum.at(held_most, item, counts[column, item] * problem.type_size[kind[column]])
-    several = most.max(initial=0) + held_most * max(len(problem.type_size), 1)
+    np.maximum.at(held_most, item, counts[column, item] * size[kind[column]])
+    several = most.max(initial=0) + held_most * max(len(size), 1)
     builder = Builder()
-    take = builder.variables("take", _numbered(kind), upper=problem.type_size[kind], cost=-worths)
+    take = builder.variables("take", [()] * len(kind), upper=size[kind], cost=-worths)
     upper = most if worths.any() else np.minimum(several, UNBOUNDED - 1)
-    total = builder.variables("total", _numbered(most), upper=upper)
-    choose = builder.variables("choose", _numbered(owner), upper=1)
-    nodes = builder.rows(
-        "nodes",
-        _numbered(problem.type_size),
-        lower=problem.type_size,
-        upper=problem.type_size,
-        doc="all have a pattern",
-    )
-    held = builder.rows("held", _numbered(most), lower=0, upper=0, doc="tasks in all are those of the patterns")
-    enough = builder.rows("needed", _numbered(most), lower=0, doc="and no fewer than the jobs need")
-    one = builder.rows("one_need", _numbered(problem.jobs), lower=1, upper=1, doc="one pair a job")
-    jobs = len(problem.jobs)
-    every = builder.rows("needs", [()], lower=jobs, upper=jobs, doc="as many pairs as jobs")
+    total = builder.variables("total", [()] * len(most), upper=upper)
+    choose = builder.variables("choose", [()] * len(owner), upper=1)
+    nodes = builder.rows("nodes", [()] * len(size), lower=size, upper=size)
+    held = builder.rows("held", [()] * len(most), lower=0, upper=0)
+    enough = builder.rows("needed", [()] * len(most), lower=0)
+    one = builder.rows("one_need", [()] * jobs, lower=1, upper=1)
+    every = builder.rows("needs", [()], lower=jobs, upper=jobs)
     builder.enter(nodes[kind], take)
     builder.enter(held[item], take[column], counts[column, item])
     builder.enter(held, total, -1)
@@ -580,7 +527,3 @@ def _pattern_program(
     builder.enter(one[owner], choose)
     builder.enter(every, choose)
     return builder.program().numbers
-
-
-def _numbered(entries: Ints) -> list[Label]:
-    return [(number,) for number in range(len(entries))]

@@ -20,10 +20,9 @@ from optsched.core.placement import Placement
 from optsched.core.results import Certificate, Limit
 from optsched.problems.base import GRID
 from optsched.problems.utility import LEAST_FINITE, Utility
-from optsched.problems.utility_program import Hosts, Items, TaskPrices
+from optsched.problems.utility_program import Hosts, TaskPrices
 from optsched.searches.utility_patterns import (
     USE_SCALE,
-    Packing,
     Patterns,
     Relaxation,
     best_patterns,
@@ -66,7 +65,7 @@ class UtilitySearch:
 
     def __post_init__(self) -> None:
         problem = self.problem
-        self.items = Items.of(problem)
+        self.items = problem.items
         self.patterns = Patterns()
         self.limit: Limit | None = None
         self.certificates: tuple[Certificate, ...] = ()
@@ -157,14 +156,14 @@ class UtilitySearch:
 
     def _short(self, units: int) -> Relaxation:
         """How short fractions of patterns are of what a lowest utility needs."""
-        return fractions(Packing.of(self.problem, units), self.patterns, self._within(), use=False)
+        return fractions(self.problem, units, self.patterns, self._within(), use=False)
 
     def _used_most(self, units: int) -> tuple[Relaxation, Certificate]:
         """The most utilisation of fractions of patterns at a lowest utility that is held, and what it proves."""
         jobs = len(self.problem.jobs)
         for kind, counts in zip(self.problem.node_type.tolist(), self.counts.T, strict=True):
             self.patterns.add(kind, counts)
-        found = fractions(Packing.of(self.problem, units), self.patterns, self._within(), use=True)
+        found = fractions(self.problem, units, self.patterns, self._within(), use=True)
         prices = found.prices[:jobs], found.prices[jobs:]
         return found, utilisation_certificate(self.problem, units, *prices, USE_SCALE)
 
@@ -193,8 +192,8 @@ class UtilitySearch:
         """The same with drawn patterns of the tasks that are scarce, which are known for this try alone."""
         patterns = copy.deepcopy(relaxation.patterns)
         worth = np.repeat(self._scarce[:, None].astype(np.float64), len(self.problem.type_size), axis=1)
-        vary(relaxation.packing, patterns, worth, float(worth.max(initial=0)))
-        return replace(relaxation, patterns=patterns)
+        vary(self.problem, patterns, worth, float(worth.max(initial=0)))
+        return relaxation._replace(patterns=patterns)
 
     def _use(self, units: int) -> None:
         """The most utilisation at the highest lowest utility."""
@@ -213,8 +212,8 @@ class UtilitySearch:
 
     def _packed(self, units: int, relaxation: Relaxation, prices: TaskPrices, target: int) -> None:
         """Pack what uses `target` units, or nearly so, until that is proved to be the most by a tree."""
-        packing, tried = relaxation.packing, -1
-        worth = packing.items.share * USE_SCALE + relaxation.prices[:, None]
+        tried = -1
+        worth = self.items.share * USE_SCALE + relaxation.prices[:, None]
         for varied in (False, True):
             if self.used(self.counts) >= target or self.limit is not None:
                 return
@@ -222,7 +221,7 @@ class UtilitySearch:
                 return
             tried = self.used(self.counts)
             if varied:
-                vary(packing, relaxation.patterns, worth.astype(np.float64), float(target - tried) * USE_SCALE)
+                vary(self.problem, relaxation.patterns, worth.astype(np.float64), float(target - tried) * USE_SCALE)
             outcome, found = self._known_patterns(relaxation, use=True)
             self._interrupted(outcome)
             if found is not None:
@@ -272,7 +271,7 @@ class UtilitySearch:
             missing = np.minimum(left, np.maximum(relaxation.needed - counts.sum(axis=1), 0))
             if not missing.any():
                 break
-            pattern = best_patterns(problem.room[[node]], items, missing, worth)[1][0]
+            pattern = best_patterns(problem.room[[node]], items.demand, missing, worth)[1][0]
             relaxation.patterns.add(int(problem.node_type[node]), pattern)
             counts[:, node] = pattern
             left -= pattern
@@ -289,7 +288,7 @@ class UtilitySearch:
             nodes = np.flatnonzero(group.reshape(-1) == position)
             while len(nodes) and left.any():
                 share = items.share[:, row[0]].astype(np.float64)
-                pattern = best_patterns(row[None, 1:], items, left, share)[1][0]
+                pattern = best_patterns(row[None, 1:], items.demand, left, share)[1][0]
                 if not pattern.any():
                     break
                 times = min(len(nodes), int((left[pattern > 0] // pattern[pattern > 0]).min()))
@@ -304,7 +303,7 @@ class UtilitySearch:
         known = {kind: relaxation.patterns.of_kind(kind, count) for kind in range(len(problem.type_size))}
         nodes = min(_NODES_OF_A_TRY, self.profile.node_limit or _NODES_OF_A_TRY)
         profile = replace(self._within(), node_limit=nodes)
-        return solve_packing(problem, Hosts.of(problem, known), relaxation.packing.units, profile, use)
+        return solve_packing(problem, Hosts.of(problem, known), relaxation.units, profile, use)
 
     # Limits -----------------------------------------------------------------------------------------------------------
 

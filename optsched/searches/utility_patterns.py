@@ -35,7 +35,7 @@ from optsched.core.instance import Bools, Floats, Ints
 from optsched.core.results import Certificate, Limit, Termination
 from optsched.problems.knapsack import MOST_STATES, best_listed, copies_in_powers
 from optsched.problems.utility import Utility
-from optsched.problems.utility_program import Columns, Hosts, Items, TaskPrices, UtilityProgram, columns_at, least_pairs
+from optsched.problems.utility_program import Columns, Hosts, TaskPrices, UtilityProgram, columns_at, least_pairs
 from optsched.searches.program_tree import as_arrays, settling_tree
 from optsched.solvers.answers import LinearProgram, SolverOutcome, whole_numbers, whole_prices
 from optsched.solvers.highs import solve_arrays, solve_uninterrupted
@@ -51,28 +51,24 @@ USE_SCALE = 2**10
 _BETTER = 1e-9
 
 
-def best_patterns(rooms: Ints, items: Items, limit: Ints, worth: Floats) -> tuple[Floats, Ints]:
+def best_patterns(rooms: Ints, demand: Ints, limit: Ints, worth: Floats) -> tuple[Floats, Ints]:
     """For each room a pattern that is worth most, and its worth; `limit` (items,) of each item are left.
 
-    Parameters
-    ----------
-    rooms
-        int64, shape (rooms, resources).
-    worth
-        float64, shape (items,); what is worth nothing is left out.
+    `rooms`: int64, shape (rooms, resources). `demand`: int64, shape (items, resources). `worth`: float64, shape
+    (items,); what is worth nothing is left out.
 
     Returns float64, shape (rooms,), and int64, shape (rooms, items). Time is items x states x log(limit).
     """
     patterns = np.zeros((len(rooms), len(limit)), dtype=np.int64)
-    largest = np.minimum(rooms.max(axis=0, initial=0), (items.demand * limit[:, None]).sum(axis=0))
-    chosen = np.flatnonzero((worth > 0) & (limit > 0) & (items.demand <= largest).all(axis=1))
-    used = np.flatnonzero(items.demand[chosen].any(axis=0))
-    idle = chosen[~items.demand[chosen].any(axis=1)]
+    largest = np.minimum(rooms.max(axis=0, initial=0), (demand * limit[:, None]).sum(axis=0))
+    chosen = np.flatnonzero((worth > 0) & (limit > 0) & (demand <= largest).all(axis=1))
+    used = np.flatnonzero(demand[chosen].any(axis=0))
+    idle = chosen[~demand[chosen].any(axis=1)]
     patterns[:, idle] = limit[idle]
-    chosen = chosen[items.demand[chosen].any(axis=1)]
+    chosen = chosen[demand[chosen].any(axis=1)]
     if not len(chosen):
         return patterns @ worth, patterns
-    demand, largest = items.demand[chosen][:, used], largest[used]
+    demand, largest = demand[chosen][:, used], largest[used]
     rooms = np.minimum(rooms[:, used], largest)
     divisor = np.gcd.reduce(demand, axis=0)
     if math.prod((largest // divisor + 1).tolist()) > MOST_STATES:
@@ -133,14 +129,13 @@ class Patterns:
         return np.array(rows, dtype=np.int64).reshape(-1, items)
 
 
-@dataclass(frozen=True)
-class Relaxation:
-    """The linear program over patterns of a packing: its answer.
+class Relaxation(NamedTuple):
+    """The linear program over patterns for a lowest utility: its answer.
 
     Attributes
     ----------
-    packing
-        What is packed.
+    units
+        The utility that each job is to have at least.
     patterns
         Those that are known.
     feasible
@@ -155,7 +150,7 @@ class Relaxation:
         What cut it short.
     """
 
-    packing: Packing
+    units: int
     patterns: Patterns
     feasible: bool | None
     prices: Ints
@@ -164,56 +159,28 @@ class Relaxation:
     limit: Limit | None = None
 
 
-@dataclass(frozen=True)
-class Packing:
-    """The tasks to pack on the nodes so that each job has at least a given utility, in units.
-
-    `problem`, `units`: whose nodes, and the utility. `items`: of what there is to be how much. `owner`, `pair`: pairs
-    of counts that are enough, and the job of each (`least_pairs`): int64, shapes (pairs,), (items, pairs).
-    """
-
-    problem: Utility
-    units: int
-    items: Items
-    owner: Ints
-    pair: Ints
-
-    @classmethod
-    def of(cls, problem: Utility, units: int) -> Packing:
-        """The packing for a utility of at least `units`."""
-        return cls(problem, units, Items.of(problem), *least_pairs(problem, units))
-
-    @property
-    def jobs(self) -> int:
-        """How many jobs there are."""
-        return len(self.problem.jobs)
-
-
-def fractions(packing: Packing, patterns: Patterns, profile: Profile, use: bool) -> Relaxation:
-    """Pack by fractions of patterns, by column generation.
+def fractions(problem: Utility, units: int, patterns: Patterns, profile: Profile, use: bool) -> Relaxation:
+    """Pack tasks that give each job at least a utility by fractions of patterns, by column generation.
 
     Either they hold what it needs but for the fewest tasks. If some are short, the prices prove by
     `Utility.utility_bound` that no placement has its utility, and the search for new patterns ends as soon as they do.
     Or, with `use`, they use the most in addition to what it needs; the prices bound the utilisation by
     `Utility.utilisation_bound`.
 
-    Parameters
-    ----------
-    packing
-        Of a utility of at most `saturated_units`.
-    patterns
-        Grows by the patterns that the linear program needs. With `use` it must hold some that reach what is needed.
+    `units`: the utility, at most `saturated_units`. `patterns`: grows by those that the linear program needs; with
+    `use` it must hold some that reach what is needed.
     """
-    problem, items, owner = packing.problem, packing.items, packing.owner
-    count, types, short = len(items.limit), len(problem.type_size), 0.0
-    tolerance = _BETTER * max(1.0, float(items.limit.sum()))
+    demand, limit, share = problem.items
+    owner, pair = least_pairs(problem, units)
+    count, types, short = len(limit), len(problem.type_size), 0.0
+    tolerance = _BETTER * max(1.0, float(limit.sum()))
     alike = [[kind] for kind in range(types)] if use else [[*range(types)]] * (types > 0)
     while True:
         known = len(patterns.kind)
-        found = solve_arrays(_program(packing, patterns, use), profile)
+        found = solve_arrays(_program(problem, owner, pair, patterns, use), profile)
         if found.x is None or found.row_duals is None:
             nothing = np.zeros(count, dtype=np.int64)
-            return Relaxation(packing, patterns, None, nothing, np.zeros(known), nothing, found.outcome.limit)
+            return Relaxation(units, patterns, None, nothing, np.zeros(known), nothing, found.outcome.limit)
         rows = 2 * count if use else count
         # Of what jobs need, and of how many tasks there are.
         price, paid = found.row_duals[:rows].reshape(-1, count).sum(axis=0), -found.row_duals[rows : rows + types]
@@ -221,66 +188,51 @@ def fractions(packing: Packing, patterns: Patterns, profile: Profile, use: bool)
         if not use and short <= tolerance:
             break
         by_type = [
-            best_patterns(problem.type_room[own], items, items.limit, items.share[:, own[0]] * use + price)
-            for own in alike
+            best_patterns(problem.type_room[own], demand, limit, share[:, own[0]] * use + price) for own in alike
         ]
         values = np.concatenate([np.zeros(0), *(value for value, _ in by_type)])
         best = np.concatenate([np.zeros((0, count), dtype=np.int64), *(pattern for _, pattern in by_type)])
-        cost = price @ packing.pair
-        least = sum(float(cost[owner == job].min()) for job in range(packing.jobs))
+        cost = price @ pair
+        least = sum(float(cost[owner == job].min()) for job in range(len(problem.jobs)))
         if not use and least - float(problem.type_size @ values) > short / 2:
             break  # these prices prove it already
-        if not _added(patterns, values, best, paid):
+        # The best pattern of a type is new where it is worth more than a node of the type costs.
+        better = np.flatnonzero(values > paid + _BETTER * np.maximum(1.0, np.abs(paid)))
+        added = [patterns.add(kind, best[kind]) for kind in better.tolist()]
+        if not any(added):
             break
-    return _relaxation(packing, patterns, known, found.x, price, short <= tolerance, USE_SCALE if use else SHORT_SCALE)
-
-
-def _added(patterns: Patterns, values: Floats, best: Ints, paid: Floats) -> bool:
-    """Add the best pattern of each type that is worth more than a node of the type costs; whether one of them is new.
-
-    `values` is what each pattern is worth, `paid` the price of a node; both of shape (types,).
-    """
-    better = np.flatnonzero(values > paid + _BETTER * np.maximum(1.0, np.abs(paid)))
-    new = [patterns.add(kind, best[kind]) for kind in better.tolist()]
-    return any(new)
-
-
-def _relaxation(
-    packing: Packing, patterns: Patterns, known: int, x: Floats, price: Floats, feasible: bool, scale: int
-) -> Relaxation:
-    """What the last linear program says; it had the first `known` patterns, and later ones have the weight 0."""
-    share = x[len(x) - len(packing.owner) :]
-    chosen = [int(np.argmax(np.where(packing.owner == job, share, -1.0))) for job in range(packing.jobs)]
+    chosen = found.x[len(found.x) - len(owner) :]
+    nearest = [int(np.argmax(np.where(owner == job, chosen, -1.0))) for job in range(len(problem.jobs))]
     with np.errstate(over="ignore"):  # which is past every number, and no price
-        prices = whole_prices(price * scale)
+        prices = whole_prices(price * (USE_SCALE if use else SHORT_SCALE))
     return Relaxation(
-        packing,
+        units,
         patterns,
-        feasible,
-        np.zeros(len(price), dtype=np.int64) if prices is None else prices,
-        np.append(x[:known], np.zeros(len(patterns.kind) - known)),
-        packing.pair[:, chosen].sum(axis=1),
+        short <= tolerance,
+        np.zeros(count, dtype=np.int64) if prices is None else prices,
+        np.append(found.x[:known], np.zeros(len(patterns.kind) - known)),
+        pair[:, nearest].sum(axis=1),
     )
 
 
-def _program(packing: Packing, patterns: Patterns, use: bool) -> LinearProgram:
+def _program(problem: Utility, owner: Ints, pair: Ints, patterns: Patterns, use: bool) -> LinearProgram:
     """The linear program over the known patterns: for the fewest tasks short of what jobs need, or for the most use.
 
     Columns: nodes that take each pattern; tasks short of the need, without `use`; share of each pair of counts. Rows:
     what each job needs of each item; with `use` how many tasks there are of it; nodes of each type; the pairs of each
     job.
     """
-    items, size = packing.items, packing.problem.type_size
-    count, known, pairs, jobs = len(items.limit), len(patterns.kind), len(packing.owner), packing.jobs
+    (_, limit, share), size = problem.items, problem.type_size
+    count, known, pairs, jobs = len(limit), len(patterns.kind), len(owner), len(problem.jobs)
     short, supply = (0, count) if use else (count, 0)
     kind, held = np.array(patterns.kind, dtype=np.int64), patterns.item_counts(count)
     rows: list[list[Any]] = [
-        [sp.coo_array(held), sp.coo_array(np.eye(count, short)), sp.coo_array(-packing.pair.astype(np.float64))],
+        [sp.coo_array(held), sp.coo_array(np.eye(count, short)), sp.coo_array(-pair.astype(np.float64))],
         [sp.coo_array(held[:supply]), None, None],
         [_one_in_each(kind, len(size)), None, None],
-        [None, None, _one_in_each(packing.owner, jobs)],
+        [None, None, _one_in_each(owner, jobs)],
     ]
-    used = (items.share[:, kind] * held).sum(axis=0) * use
+    used = (share[:, kind] * held).sum(axis=0) * use
     columns = known + short + pairs
     return LinearProgram(
         objective=np.concatenate([-used, np.ones(short), np.zeros(pairs)]),
@@ -288,7 +240,7 @@ def _program(packing: Packing, patterns: Patterns, use: bool) -> LinearProgram:
         col_upper=np.full(columns, np.inf),
         integer=np.zeros(columns, dtype=bool),
         row_lower=np.concatenate([np.zeros(count), np.full(supply + len(size), -np.inf), np.ones(jobs)]),
-        row_upper=np.concatenate([np.full(count, np.inf), items.limit[:supply], size, np.ones(jobs)]),
+        row_upper=np.concatenate([np.full(count, np.inf), limit[:supply], size, np.ones(jobs)]),
         matrix=sp.csr_array(sp.block_array(rows)),
     )
 
@@ -412,23 +364,14 @@ _DRAWS, _MOST_ENTRIES = 400, 2 * 10**8
 _SHARE, _CHANGE, _FILLING = 0.6, 0.05, 0.005
 
 
-def vary(packing: Packing, patterns: Patterns, worth: Floats, short: float) -> None:
+def vary(problem: Utility, patterns: Patterns, worth: Floats, short: float) -> None:
     """Add patterns that are worth nearly as much as the best one of their type.
 
-    Parameters
-    ----------
-    packing
-        What is packed.
-    patterns
-        Grows.
-    worth
-        float64, shape (items, types): of one task. What is worth nothing, or less, fills what is left.
-    short
-        By how much a pattern may fall short of the best.
+    `worth`: float64, shape (items, types): of one task; what is worth nothing, or less, fills what is left. `short`: by
+    how much they may be worth less than the best one.
     """
-    problem, items = packing.problem, packing.items
-    types = len(problem.type_size)
-    count, most = len(items.limit), np.minimum(problem.room.max(axis=0, initial=0), items.demand.T @ items.limit)
+    (demand, limit, _), types = problem.items, len(problem.type_size)
+    count, most = len(limit), np.minimum(problem.room.max(axis=0, initial=0), demand.T @ limit)
     states = min(float(np.prod(most + 1.0)), MOST_STATES)
     draws = int(min(_DRAWS, _MOST_ENTRIES / (states * max(count, 1))))
     rng = np.random.default_rng(0)
@@ -438,10 +381,10 @@ def vary(packing: Packing, patterns: Patterns, worth: Floats, short: float) -> N
         kind = draw % types
         room, own = problem.type_room[[kind]], worth[:, kind]
         if kind not in best:
-            best[kind] = float(best_patterns(room, items, items.limit, own)[0][0])
+            best[kind] = float(best_patterns(room, demand, limit, own)[0][0])
         chance, change = rng.random(count), rng.random(count)
         filling = _FILLING * max(float(own.max(initial=0)), 1.0) * change
         changed = np.where(own > 0, own * (1 + _CHANGE * change), filling)
-        pattern = best_patterns(room, items, items.limit, np.where(chance < _SHARE, changed, 0))[1][0]
+        pattern = best_patterns(room, demand, limit, np.where(chance < _SHARE, changed, 0))[1][0]
         if best[kind] - float(own @ pattern) <= short:
             patterns.add(kind, pattern)

@@ -1,18 +1,22 @@
-"""`utility`: its functions (7) at every edge, value, feasibility, the spread of reduces, and what is refused."""
+"""`utility`: its functions (7) at every edge, value, feasibility, the spread of reduces, rooms, and what is refused."""
 
 import math
 import re
 from fractions import Fraction
+from unittest.mock import patch
 
+import numpy as np
 import pytest
-from utility_instances import SWAPS, posed
+from hypothesis import given
+from hypothesis import strategies as st
+from utility_instances import SWAPS, posed, utilities
 
 from optsched.core.errors import InputError, MissingField
 from optsched.core.instance import PENDING, REDUCE, RUNNING, Cluster, Instance, Workload
 from optsched.core.results import Violation
 from optsched.problems.base import GRID
-from optsched.problems.utility import Utility
-from optsched.problems.utility_definition import map_table, reduce_table, required_maps, spread_reduces
+from optsched.problems.utility import Allocation, Utility
+from optsched.problems.utility_definition import Rooms, map_table, reduce_table, required_maps, spread_reduces
 
 
 @pytest.mark.parametrize(
@@ -154,3 +158,46 @@ def test_reduces_are_spread() -> None:
     busy = [(0, REDUCE, 0)] * 5 + [(1, REDUCE, 1)] * 6
     crowds = posed({"memory": [9, 9, 0]}, [{**job, "reduces": 1}, {"reduce": {"memory": 1}}], running=busy)
     assert spread_reduces(crowds)[0].tolist() == [1, 0, 0]
+
+
+# Rooms --------------------------------------------------------------------------------------------------------------
+
+
+@given(utilities(), st.data())
+def test_rooms_are_those_of_the_problem(problem: Utility, data: st.DataObject) -> None:
+    """Tests that after any tasks are put and taken what is free is the capacity less what the problem says is used."""
+    jobs, nodes = len(problem.jobs), len(problem.free)
+    rooms = Rooms(problem)
+    counts = Allocation(*(np.zeros((jobs, nodes), dtype=np.int64) for _ in range(2)))
+    for _ in range(data.draw(st.integers(0, 12)) if jobs else 0):
+        kind, job, node = (data.draw(st.sampled_from(range(size))) for size in (2, jobs, nodes))
+        if data.draw(st.booleans()):
+            if counts[kind][job].sum() == (problem.pending_maps, problem.pending_reduces)[kind][job]:
+                continue
+            fits = rooms.fits(kind, job, node)
+            counts[kind][job, node] += 1
+            assert fits == bool((problem.used(counts) <= problem.free).all()) or (rooms.free < 0).any()
+            rooms.put(kind, job, node)
+        elif counts[kind][job, node]:
+            counts[kind][job, node] -= 1
+            rooms.put(kind, job, node, -1)
+        assert np.array_equal(rooms.free, problem.free - problem.used(counts))
+    assert np.array_equal(Rooms(problem, counts).free, rooms.free)
+
+
+@given(utilities(), st.sampled_from([0, 1, 8]), st.data())
+def test_first_job_that_fits(problem: Utility, tried: int, data: st.DataObject) -> None:
+    """Tests that it is the first of an order, however many jobs are looked at one by one before all are at once."""
+    rooms = Rooms(problem)
+    for job in range(len(problem.jobs)):
+        for kind, most in enumerate((problem.pending_maps, problem.pending_reduces)):
+            node = data.draw(st.sampled_from(range(len(problem.free))))
+            if most[job] and rooms.fits(kind, job, node):
+                rooms.put(kind, job, node)
+    drawn = data.draw(st.permutations(range(len(problem.jobs))))
+    for kind, most in enumerate((problem.pending_maps, problem.pending_reduces)):
+        order = [(0.5, job) for job in drawn if rooms.placed[kind][job] < most[job]]  # those that wait
+        for node in range(len(problem.free)):
+            with patch("optsched.problems.utility_definition._TRIED", tried):
+                found = rooms.first(kind, node, order)
+            assert found == next((job for _, job in order if rooms.fits(kind, job, node)), None)

@@ -12,7 +12,7 @@ from utility_instances import SWAPS, posed, problems
 from optsched.core.instance import Ints
 from optsched.problems import Utility, knapsack, utility_program
 from optsched.problems.base import GRID
-from optsched.problems.utility_program import Columns, Hosts, Items, TaskPrices, columns_at, maximal_patterns
+from optsched.problems.utility_program import Columns, Hosts, TaskPrices, columns_at, maximal_patterns
 from optsched.searches.enumeration import judged
 
 
@@ -80,7 +80,7 @@ def is_among(problem: Utility, columns: Columns, counts: Ints, maximal: bool) ->
 
 def every_placement(problem: Utility) -> list[tuple[list[int], int, Ints]]:
     """Utilities in units, ascending, utilisation without fixed reduces, and counts, of each feasible placement."""
-    items, found = Items.of(problem), []
+    items, found = problem.items, []
     for hosts in itertools.product(range(-1, len(problem.node_type)), repeat=len(problem.tasks)):
         placement = problem.placement(list(hosts))
         if problem.violations(placement):
@@ -116,8 +116,8 @@ def test_no_better_placement_is_lost(problem: Utility, scale: int, prices: list[
 def test_maximal_patterns() -> None:
     """Tests that without prices, and without a utilisation, the columns are the maximal patterns of each type."""
     columns = columns_at(SWAPS, -(2**20), TaskPrices.none(SWAPS), None)
-    for kind, room in enumerate(SWAPS.type_room):
-        every = maximal_patterns(room, Items.of(SWAPS), 1000)
+    for kind in range(len(SWAPS.type_size)):
+        every = maximal_patterns(SWAPS, kind, 1000)
         assert as_set(columns.counts[columns.kind == kind]) == as_set(every)
     assert not columns.program.objective.any()
 

@@ -12,25 +12,25 @@ from optsched.core.errors import OutOfTime, SolverDisagreement
 from optsched.problems import Utility
 from optsched.problems.base import GRID
 from optsched.problems.knapsack import knapsack_bounds
-from optsched.problems.utility_program import Hosts, Items, TaskPrices, maximal_patterns
+from optsched.problems.utility_program import Hosts, TaskPrices, maximal_patterns
 from optsched.searches import utility_patterns
 from optsched.searches.enumeration import best_placement, judged
 from optsched.searches.utility import UtilitySearch
-from optsched.searches.utility_patterns import Packing, Patterns, best_patterns, most_utilisation, vary
+from optsched.searches.utility_patterns import Patterns, best_patterns, most_utilisation, vary
 from optsched.solvers.profiles import Profile, load_profile
 
 
 @given(problems())
 def test_patterns(problem: Utility) -> None:
     """Tests that best patterns fit and are worth the exact knapsack, and that maximal ones are all of them."""
-    items = Items.of(problem)
+    items = problem.items
     worth = np.arange(len(items.limit)) % 4 - 1
-    values, patterns = best_patterns(problem.type_room, items, items.limit, worth.astype(np.float64))
+    values, patterns = best_patterns(problem.type_room, items.demand, items.limit, worth.astype(np.float64))
     assert values.tolist() == knapsack_bounds(problem.type_room, items.demand, items.limit, worth)
     assert (patterns @ items.demand <= problem.type_room).all()
     assert (patterns <= items.limit).all()
-    for room in problem.type_room:
-        listed = maximal_patterns(room, items, 5_000)
+    for kind, room in enumerate(problem.type_room):
+        listed = maximal_patterns(problem, kind, 5_000)
         ranges = (range(most + 1) for most in items.limit.tolist())
         fitting = [counts for counts in itertools.product(*ranges) if (np.array(counts) @ items.demand <= room).all()]
         held = set(fitting)
@@ -47,8 +47,8 @@ def test_divided_rooms_give_patterns_that_fit(monkeypatch: pytest.MonkeyPatch) -
     """Tests that with too few states for the room a pattern is found that fits, if not the best."""
     monkeypatch.setattr(utility_patterns, "MOST_STATES", 4)
     problem = posed({"cpu": [11]}, [{"maps": 9, "map": {"cpu": 2}}, {"maps": 9, "map": {"cpu": 3}}])
-    items = Items.of(problem)
-    values, patterns = best_patterns(problem.type_room, items, items.limit, np.array([2.0, 3.0, 0.0, 0.0]))
+    items = problem.items
+    values, patterns = best_patterns(problem.type_room, items.demand, items.limit, np.array([2.0, 3.0, 0.0, 0.0]))
     assert 0 < values[0] <= 11
     assert (patterns @ items.demand <= problem.type_room).all()
     assert solve(problem).optimal
@@ -57,7 +57,7 @@ def test_divided_rooms_give_patterns_that_fit(monkeypatch: pytest.MonkeyPatch) -
 def test_too_many_patterns() -> None:
     """Tests that a list of patterns past its limit is none, and the nodes are counted one by one."""
     problem = posed({"cpu": [9, 9]}, [{"maps": 9, "map": {"cpu": 1}}, {"maps": 9, "map": {"cpu": 2}}])
-    assert maximal_patterns(problem.type_room[0], Items.of(problem), 1) is None
+    assert maximal_patterns(problem, 0, 1) is None
 
 
 EXACT = load_profile("exact")
@@ -173,17 +173,16 @@ def test_utilisation_against_enumeration(problem: Utility) -> None:
 @settings(max_examples=10)
 def test_drawn_patterns(problem: Utility) -> None:
     """Tests that drawn patterns fit, are nearly worth the best one of their type, and are the same each time."""
-    packing = Packing.of(problem, problem.lowest_units)
-    items = packing.items
+    items = problem.items
     worth = items.share * 1.0 - (np.arange(len(items.limit)) % 2 * 2**16)[:, None]
     drawn = [Patterns(), Patterns()]
     for patterns in drawn:
-        vary(packing, patterns, worth, 2.0**16)
+        vary(problem, patterns, worth, 2.0**16)
     assert drawn[0].kind == drawn[1].kind
     assert [own.tolist() for own in drawn[0].counts] == [own.tolist() for own in drawn[1].counts]
     for kind, counts in zip(drawn[0].kind, drawn[0].counts, strict=True):
         room = problem.type_room[kind]
-        best = best_patterns(room[None], items, items.limit, worth[:, kind])[0][0]
+        best = best_patterns(room[None], items.demand, items.limit, worth[:, kind])[0][0]
         assert (counts @ items.demand <= room).all()
         assert (counts <= items.limit).all()
         assert counts @ worth[:, kind] >= best - 2**16
