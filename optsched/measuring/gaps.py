@@ -368,13 +368,6 @@ class GapReport:
         absolute, relative = self.deciding
         return not absolute or (relative is not None and relative <= most)
 
-    def _gap_text(self) -> str:
-        """The gap of the first component that differs, relative where it can be."""
-        if self.deciding is None:
-            return "unknown"
-        absolute, relative = self.deciding
-        return f"+{number(absolute)} (over 0)" if relative is None else percent(relative)
-
     def raise_unless_within(self, limit: float | Fraction | str) -> None:
         """Raise HeuristicFailed with the reason unless `within(limit)`: for tests of schedulers."""
         if self.within(limit):
@@ -384,7 +377,9 @@ class GapReport:
             raise HeuristicFailed(self.error) from self.run.cause
         if not self.feasible:
             raise HeuristicFailed(f"{who}: infeasible: {several(self.violations, 5)}")
-        found = self._gap_text()
+        absolute, relative = self.deciding or (None, None)
+        over_zero = "unknown" if absolute is None else f"+{number(absolute)} (over 0)"
+        found = over_zero if relative is None else percent(relative)
         first = self.problem.components[0]
         side = "lower" if first.sense is Sense.MIN else "upper"
         kind = {"bound": f"the {side} bound", None: "a reference that is"}.get(self.reference.kind, "the optimum")

@@ -179,7 +179,9 @@ def timeline(of: Any, decision: Any = None, name: str = "") -> Timeline:
     if isinstance(of, Timeline):
         found = of
     elif isinstance(of, Simulation):
-        found = _of_run(of)
+        stopped = of.last if of.rules.until is None or of.starved or not of.unfinished else of.rules.until
+        found = _made(of.instance, of.policy, of.spans, of.begin, max(of.last, stopped))
+        found = replace(found, assumed=of.assumed, vain=len(of.attempts) if of.rules.losses else 0)
     elif isinstance(of, GapReport) and isinstance(of.problem, ScheduleProblem) and of.run.schedule is not None:
         found = replace(_of_schedule(of.problem, of.run.schedule, of.run.name), assumed=of.run.assumed)
     elif isinstance(of, ScheduleProblem):
@@ -199,28 +201,14 @@ def timelines_of(runs: Any) -> list[Timeline]:
     found = [timeline(run) for run in given]
     if not found:
         raise UsageError("there is no run to show")
-    values = [_parameters(run) for run in given]
-    of_name: dict[str, list[Mapping[str, Any]]] = {}
-    for one, held in zip(found, values, strict=True):
-        of_name.setdefault(one.name, []).append(held)
+    ran = [run.run if isinstance(run, GapReport) else run for run in given]
+    values: list[Mapping[str, Any]] = [getattr(run, "parameters", {}) for run in ran]
+    names = [one.name for one in found]
     for at, (one, held) in enumerate(zip(found, values, strict=True)):
-        others = of_name[one.name]
+        others = [other for name, other in zip(names, values, strict=True) if name == one.name]
         differing = {key: value for key, value in held.items() if any(other.get(key) != value for other in others)}
         found[at] = replace(one, name=labelled(one.name, differing))
     return found
-
-
-def _parameters(of: Any) -> Mapping[str, Any]:
-    """The parameters of the policy that ran."""
-    if isinstance(of, Simulation):
-        return of.parameters
-    return of.run.parameters if isinstance(of, GapReport) else {}
-
-
-def _of_run(run: Simulation) -> Timeline:
-    stopped = run.last if run.rules.until is None or run.starved or not run.unfinished else run.rules.until
-    found = _made(run.instance, run.policy, run.spans, run.begin, max(run.last, stopped))
-    return replace(found, assumed=run.assumed, vain=len(run.attempts) if run.rules.losses else 0)
 
 
 def _of_schedule(problem: ScheduleProblem, decision: Any, name: str) -> Timeline:
@@ -439,28 +427,22 @@ def locality_by_size(runs: Any) -> pd.DataFrame:
     for workload in (one.instance.workload for held in by_name.values() for one in held):
         known &= not np.isnan(workload.size[(workload.kind == MAP) & (workload.job >= 0)]).any()
     unit = "MB" if known else "maps"
-    rows: dict[str, list[tuple[float, Ints]]] = {
-        name: [entry for one in held for entry in _localities(one, unit)] for name, held in by_name.items()
-    }
-    sizes = sorted({size for held in rows.values() for size, _ in held})
-    kept = {size: size if len(sizes) <= _SIZES else np.floor(np.log2(size)) if size > 0 else -np.inf for size in sizes}
-    found = []
-    for name, held in rows.items():
-        bins: dict[float, list[tuple[float, Ints]]] = {}
-        for size, counts in sorted(held, key=lambda entry: entry[0]):
-            bins.setdefault(kept[size], []).append((size, counts))
-        for entries in bins.values():
-            counts = np.sum([count for _, count in entries], axis=0)
-            maps = int(counts.sum())
-            shares = {near: count / maps for near, count in zip(CLASSES, counts.tolist(), strict=True)}
-            least, most = entries[0][0], entries[-1][0]
-            found.append(
-                {"run": name, "least": least, "most": most, "unit": unit, "jobs": len(entries), "maps": maps, **shares}
-            )
-    return pd.DataFrame(found, columns=["run", "least", "most", "unit", "jobs", "maps", *CLASSES])
+    rows = [(name, size, *near) for name, held in by_name.items() for one in held for size, near in _near(one, unit)]
+    jobs = pd.DataFrame(rows, columns=["run", "size", *CLASSES])
+    several = jobs["size"].nunique() > _SIZES
+    jobs["bin"] = [np.floor(np.log2(size)) if size > 0 and several else size for size in jobs["size"]]
+    counted = {near: (near, "sum") for near in CLASSES}
+    sizes = {"least": ("size", "min"), "most": ("size", "max"), "jobs": ("size", "size")}
+    bins = [
+        own.groupby("bin").agg(**sizes, **counted).assign(run=name) for name, own in jobs.groupby("run", sort=False)
+    ]
+    found = pd.concat(bins, ignore_index=True) if bins else jobs.assign(least=0.0, most=0.0, jobs=0)
+    found["unit"], found["maps"] = unit, found[[*CLASSES]].sum(axis=1)
+    found[[*CLASSES]] = found[[*CLASSES]].div(found["maps"], axis=0)
+    return found[["run", "least", "most", "unit", "jobs", "maps", *CLASSES]]
 
 
-def _localities(one: Timeline, unit: str) -> list[tuple[float, Ints]]:
+def _near(one: Timeline, unit: str) -> list[tuple[float, Ints]]:
     """The size of each job with maps that ran, and how many of these ran how near."""
     workload = one.instance.workload
     maps = (workload.kind == MAP) & (workload.job >= 0)

@@ -164,11 +164,8 @@ class _Moves:
         self.positions: Ints = np.flatnonzero(first != last)
         self._width = len(problem.instance.cluster) + 1
         self.kind: Ints = problem.instance.workload.kind[problem.tasks]
-        self.tail, self.head = (self._place(nodes)[self.positions] for nodes in (first, last))
-
-    def _place(self, nodes: Ints) -> Ints:
-        """The place of each task: that of waiting is the first of its kind."""
-        return self.kind * self._width + nodes + 1
+        places = (self.kind * self._width + nodes + 1 for nodes in (first, last))  # that of waiting is a kind's first
+        self.tail, self.head = (of_all[self.positions] for of_all in places)
 
     def waits(self, place: int) -> bool:
         """Whether a place is waiting."""

@@ -204,9 +204,10 @@ class Explanation(ExplainedGap):
             The most chains that are written out; what the others gain together is in `rest`. None: all of them.
         """
         shown, left, moves, gain = self.parted(most)
+        known = None if self.report.reference.solution.objective is None else "best-known"
         return {
             **self.gap_document(self.gap),
-            "reference_kind": self._reference_kind,
+            "reference_kind": "infeasible" if self.infeasible else "optimum" if self.optimal else known,
             "moved": self.moved,
             "cost_of": self.cost_of,
             "fewest": self.difference is not None and self.difference.needed,
@@ -224,14 +225,6 @@ class Explanation(ExplainedGap):
             "no_worth": self.no_worth,
             "conflict": None if self.conflict is None else asdict(self.conflict),
         }
-
-    @property
-    def _reference_kind(self) -> str | None:
-        if self.infeasible:
-            return "infeasible"
-        if self.report.reference.solution.objective is None:
-            return None
-        return "optimum" if self.optimal else "best-known"
 
     def _chain(self, chain: Chain) -> dict[str, Any]:
         return {
@@ -416,17 +409,11 @@ def _move(move: Move, pushed: bool) -> str:
         return f"{move.task} off {move.here}, to wait"
     where = "" if move.data_there in (None, move.data_here) else f", {_DATA[move.data_there or '']}"
     source = "" if pushed else " from waiting" if move.here is None else f" from {move.here}"
-    return f"{move.task}{source} to {move.there}{where}{_pays(move)}"
-
-
-def _pays(move: Move) -> str:
-    if move.cost_there is None:
-        return ""
-    there = number(move.cost_there)
-    if move.cost_here is None:
-        return f" (pays {there})"
-    here = number(move.cost_here)
-    return f" (still pays {there})" if move.cost_here == move.cost_there else f" (pays {there}, not {here})"
+    before, after = move.cost_here, move.cost_there
+    same = "still " if before == after else ""
+    changed = "" if before in (None, after) else f", not {number(before)}"
+    pays = "" if after is None else f" ({same}pays {number(after)}{changed})"
+    return f"{move.task}{source} to {move.there}{where}{pays}"
 
 
 def gained(problem: Problem, gain: Sequence[Number]) -> str:

@@ -36,10 +36,6 @@ def _along(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return taken
 
 
-def _grows(row: Any) -> bool:
-    return bool(all(low <= high for low, high in pairwise(row)))
-
-
 #: The functions of expressions.
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "mean": _along(lambda row: sum(row) / Fraction(len(row))),
@@ -49,7 +45,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "total": _along(sum),
     "argmax": lambda row: int(np.argmax(row)),
     "argmin": lambda row: int(np.argmin(row)),
-    "grows": _grows,
+    "grows": lambda row: all(bool(low <= high) for low, high in pairwise(row)),
     "any": lambda table: bool(np.any(table)),
     "all": lambda table: bool(np.all(table)),
     "row": lambda *numbers: np.array(numbers, dtype=object),

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -110,10 +111,7 @@ def with_copy(document: Document, table: str, at: int) -> Document:
 def _new_id(document: Document, like: str) -> str:
     taken = {record["id"] for table in TABLES for record in document.get(table, ())}
     stem = re.sub(r"\d+$", "", like) or like
-    number = 1
-    while f"{stem}{number}" in taken:
-        number += 1
-    return f"{stem}{number}"
+    return next(name for number in count(1) if (name := f"{stem}{number}") not in taken)
 
 
 def numbered_anew(document: Document) -> Document:

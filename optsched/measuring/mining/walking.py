@@ -119,7 +119,8 @@ class Aim:
         if self.claim is None:
             if not report.feasible:
                 return BROKEN if self.failures else None
-            return None if gap is None else (OVER_ZERO if self._over_zero(report) else _FINITE, Fraction(gap))
+            over_zero = self.worst == "relative" and gap and (self.limit.pair(report) or (0, None))[1] is None
+            return None if gap is None else (OVER_ZERO if over_zero else _FINITE, Fraction(gap))
         if not report.feasible:
             return None
         try:
@@ -142,10 +143,6 @@ class Aim:
             return sort, sum((gap for at, gap in scores if at == sort), Fraction(0)) / len(scores)
         places = self.limit.over_all(range(len(scores)))
         return sorted(scores)[int(places)]
-
-    def _over_zero(self, report: GapReport) -> bool:
-        absolute, relative = self.limit.pair(report) or (0, None)
-        return self.worst == "relative" and absolute != 0 and relative is None
 
     def gap(self, report: GapReport) -> Number | None:
         """The gap that counts; over 0 the difference. None where it is unknown."""

@@ -55,7 +55,11 @@ def numbers(cell: Cell) -> Numbers:
     """The numbers of a cell."""
     check = cell.check
     asks = [_asked(check.judge, text, check.problem, check.service, cell.seed) for text in check.on]
-    known = {name: _pooled([ask(text) for ask in asks]) for name, text in check.measure.items()}
+    each = {name: [ask(text) for ask in asks] for name, text in check.measure.items()}
+    if len(asks) == 1:
+        known = {name: value for name, (value,) in each.items()}
+    else:  # what was measured on several instances is in one row
+        known = {name: np.concatenate(list(map(np.ravel, values))) for name, values in each.items()}
 
     def found(text: str) -> list[float]:
         values = np.asarray(evaluated(text, known), dtype=float).ravel()
@@ -64,11 +68,6 @@ def numbers(cell: Cell) -> Numbers:
         return values.tolist()
 
     return {name: list(map(found, texts)) for name, texts in cell.series.items()}
-
-
-def _pooled(values: list[Any]) -> Any:
-    """What was measured on one instance as it is; on several, in one row."""
-    return values[0] if len(values) == 1 else np.concatenate([np.ravel(value) for value in values])
 
 
 def measured(

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from optsched.core.errors import printable
 from optsched.measuring.printing import Table, escaped, render, spread
-from optsched.measuring.records import Run
 from optsched.measuring.studies.checks import Outcome, Planned
-from optsched.measuring.studies.limits import Breach, GapLimit, frames_of, traceback_of
+from optsched.measuring.studies.limits import Breach, GapLimit, frames_of, group_of, grouped, traceback_of
 
 #: The heads of the table, and those with numbers.
 COLUMNS = ("check", "runs", "seeds", "worst", "mean", "verdict", "limit")
@@ -44,27 +43,21 @@ class Result:
         asserted = self.planned.check.asserted
         if self.outcome is None:
             return self.planned.name, f"{self.done}{self.planned.whole}", "-", "-", "-", self.verdict, asserted
-        limit, worst, mean = self.outcome.check.limit, *self._gaps(self.outcome)
+        limit, numbers = self.outcome.check.limit, self.outcome.numbers
+        counted = limit or GapLimit(0)
+        worst = counted.shown(numbers.get("worst"))
+        mean = spread(counted.shown(numbers.get("mean")), numbers.get("half_width", 0))
+        if numbers["feasible"] < numbers["runs"]:
+            worst, mean = "infeasible", "-"
+        elif numbers["over_zero"]:
+            worst, mean = "over 0", "-"
         parts = [f"{self.outcome.improved} better than recorded"] if self.outcome.improved else []
         if limit is not None and limit.statistic != "worst":
             judged = limit.shown(limit.compared(self.outcome.reports.measured))
             if limit.statistic != "mean" or not mean.startswith(judged.partition(" ")[0]):
                 parts.append(f"{limit.statistic} {judged}")
         details = f" ({', '.join(parts)})" if parts else ""
-        seeds = f"{self.outcome.numbers['seeds']:g}"
-        return self.planned.name, str(self.done), seeds, worst, mean, self.verdict, asserted + details
-
-    def _gaps(self, outcome: Outcome) -> tuple[str, str]:
-        """Worst and mean gap; a word where a run has no feasible placement, or is over 0."""
-        limit = outcome.check.limit or GapLimit.of(max_gap=0)
-        assert limit is not None
-        numbers = outcome.numbers
-        if numbers["feasible"] < numbers["runs"]:
-            return "infeasible", "-"
-        if numbers["over_zero"]:
-            return "over 0", "-"
-        mean = spread(limit.shown(numbers.get("mean")), numbers.get("half_width", 0))
-        return limit.shown(numbers.get("worst")), mean
+        return self.planned.name, str(self.done), f"{numbers['seeds']:g}", worst, mean, self.verdict, asserted + details
 
 
 def breach_lines(result: Result, folder: str = "") -> Iterator[str]:
@@ -126,14 +119,11 @@ def _suite(result: Result, folder: str) -> ET.Element:
 
 
 def _cases(suite: ET.Element, name: str, outcome: Outcome, folder: str) -> None:
-    groups: dict[tuple[str, str, str], list[Run]] = {}
-    for entry in outcome.reports.measured:
-        groups.setdefault(_group(entry), []).append(entry)
     broken: dict[tuple[str, str, str], list[Breach]] = {}
     for breach in outcome.breaches:
-        for key in dict.fromkeys(map(_group, breach.runs)):
+        for key in dict.fromkeys(map(group_of, breach.runs)):
             broken.setdefault(key, []).append(breach)
-    for key, runs in groups.items():
+    for key, runs in grouped(outcome.reports.measured).items():
         group, problem, label = key
         seconds = f"{sum(entry.report.run.seconds for entry in runs):.3f}"
         title = _xml_text(f"{label} on {group}, {problem}")
@@ -151,10 +141,6 @@ def _failure(case: ET.Element, broken: Sequence[Breach], outcome: Outcome, folde
     if cause is not None:
         text.append(traceback_of(cause).rstrip("\n"))
     failure.text = _xml_text("\n".join(text))
-
-
-def _group(entry: Run) -> tuple[str, str, str]:
-    return entry.group, entry.report.problem.name, entry.heuristic
 
 
 #: Characters that no XML document can hold, escaped or not.
@@ -231,11 +217,7 @@ def markdown(results: Sequence[Result], folder: str = "") -> str:
     table = render(Table(COLUMNS, [result.cells for result in results], NUMBERS), form="markdown")
     parts = [f"## optsched check: {heading}", table.rstrip("\n")]
     for result in failed:
-        text = "\n".join(map(_line, breach_lines(result, folder)))
+        text = "\n".join(printable(line.replace("\t", "    ")) for line in breach_lines(result, folder))
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
         parts.append(f"### {escaped(result.planned.name, 'markdown')}\n\n{fence}text\n{text}\n{fence}")
     return "\n\n".join(parts) + "\n"
-
-
-def _line(text: str) -> str:
-    return printable(text.replace("\t", "    "))

@@ -62,11 +62,6 @@ _FIGURE = int | float | Text
 _TRUTH = Rule("true or false", bool)
 
 
-def _over(value: Any) -> None:
-    """Raise UsageError for what is no statistic of several gaps."""
-    GapLimit.of(max_gap=0, over=value)
-
-
 class CheckArguments(TypedDict, total=False):
     """What a check asserts, and how its gaps are measured: for tests, files of checks and `Check.of` alike.
 
@@ -105,7 +100,10 @@ class CheckArguments(TypedDict, total=False):
 
     max_gap: Annotated[Any, Rule('a share such as 0.05 or "5%"', _FIGURE, lambda value: gap_limit(value, "a share"))]
     max_absolute: Annotated[Any, Rule("a number", _FIGURE, difference)]
-    over: Annotated[Any, Rule('"worst", "mean", "median" or a quantile such as 0.9', _FIGURE, _over)]
+    over: Annotated[
+        Any,
+        Rule('"worst", "mean", "median" or a quantile such as 0.9', _FIGURE, lambda value: GapLimit.of(0, over=value)),
+    ]
     component: Annotated[str | None, Rule("the name of a component", Text)]
     frontier: Annotated[bool, _TRUTH]
     feasible: Annotated[bool, _TRUTH]

@@ -77,7 +77,7 @@ class GapLimit:
     the optimum.
     """
 
-    most: Fraction | float
+    most: Number | float
     absolute: bool = False
     over: str | Fraction = "worst"
     component: str | None = None
@@ -175,7 +175,7 @@ class GapLimit:
 
     def compared(self, measured: Iterable[Run]) -> Number | float | None:
         """The gap that is held to the limit, of the group where it is largest; None where none is known."""
-        each = (_weighed(runs, [self.gap(entry.report) for entry in runs]) for runs in _grouped(measured))
+        each = (_weighed(runs, [self.gap(entry.report) for entry in runs]) for runs in grouped(measured).values())
         return max((self.over_all(gaps) for gaps in each if gaps), default=None)
 
     @property
@@ -218,7 +218,7 @@ def breaches(measured: Iterable[Run], limit: GapLimit | None, feasible: bool = T
     any limit. If not, its gap is infinite, so that a quantile may pass over it.
     """
     found = []
-    for runs in _grouped(measured):
+    for runs in grouped(measured).values():
         broken = _broken(runs, limit, feasible)
         if broken is not None:
             of_all = limit is not None and limit.over != "worst" and len(runs) > 1 and broken[1].report.feasible
@@ -227,12 +227,17 @@ def breaches(measured: Iterable[Run], limit: GapLimit | None, feasible: bool = T
     return found
 
 
-def _grouped(measured: Iterable[Run]) -> Iterable[list[Run]]:
+def group_of(entry: Run) -> tuple[str, str, str]:
+    """What a run is judged together with: those of its group of instances, its problem and its heuristic."""
+    return entry.group, entry.report.problem.name, entry.heuristic
+
+
+def grouped(measured: Iterable[Run]) -> dict[tuple[str, str, str], list[Run]]:
     """The runs of each group, problem and heuristic."""
     groups: dict[tuple[str, str, str], list[Run]] = {}
     for entry in measured:
-        groups.setdefault((entry.group, entry.report.problem.name, entry.heuristic), []).append(entry)
-    return groups.values()
+        groups.setdefault(group_of(entry), []).append(entry)
+    return groups
 
 
 def _weighed(runs: Sequence[Run], gaps: Sequence[Number | float | None]) -> list[Number | float]:

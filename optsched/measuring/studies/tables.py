@@ -34,8 +34,6 @@ from optsched.solvers.profiles import Profile
 if TYPE_CHECKING:
     import pandas as pd
 
-    from optsched.measuring.gaps import GapReport
-    from optsched.measuring.records import Run
     from optsched.measuring.studies.limits import GapLimit
     from optsched.problems.base import TaskProblem
 
@@ -202,8 +200,7 @@ class GapReports(Sequence[GapReport]):
         """A line on all runs, and its numbers by name: for the reports of tests."""
         from optsched.measuring.studies.limits import GapLimit
 
-        limit = limit or GapLimit.of(max_gap=0)
-        assert limit is not None
+        limit = limit or GapLimit(0)
         feasible = [report for report in self if report.feasible]
         values = [limit.gap(report) for report in feasible]
         known: dict[int, list[Number | float]] = {}  # by problem: each counts once, with any number of seeds
@@ -322,16 +319,10 @@ class ProblemSummary:
         for row in self.rows:
             optimal, mean = f"{row.optimal}/{row.runs}", spread(share(row.mean), row.half_width or 0)
             numbers = [optimal, str(row.seeds), share(row.median), mean, share(row.worst)]
-            rows.append([row.heuristic, *numbers, row.worst_on or "", _note(row)])
-        return Table(("heuristic", "optimal", "seeds", "median", "mean", "worst", "on", "note"), rows, _NUMBERS)
-
-
-_NUMBERS = frozenset({"optimal", "seeds", "median", "mean", "worst"})
-
-
-def _note(row: Row) -> str:
-    counts = {what: getattr(row, name) for name, what in WITHOUT.items()}
-    return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+            note = ", ".join(f"{count} {what}" for name, what in WITHOUT.items() if (count := getattr(row, name)))
+            rows.append([row.heuristic, *numbers, row.worst_on or "", note])
+        columns = ("heuristic", "optimal", "seeds", "median", "mean", "worst", "on", "note")
+        return Table(columns, rows, frozenset(columns[1:6]))
 
 
 def summaries(runs: Iterable[Run]) -> list[ProblemSummary]:
@@ -346,19 +337,16 @@ def summaries(runs: Iterable[Run]) -> list[ProblemSummary]:
     >>> round(part.rows[0].worst, 2), part.rows[0].worst_on
     (16.72, 'fair-lsap-n20-t30-replicas2-seed0')
     """
-    by_problem: dict[str, list[Run]] = {}
+    by_problem: dict[str, dict[str, list[Run]]] = {}
     for run in runs:
-        by_problem.setdefault(run.problem, []).append(run)
-    return [_summary(name, found) for name, found in by_problem.items()]
-
-
-def _summary(name: str, runs: Sequence[Run]) -> ProblemSummary:
-    proofs = Counter({run.reference: run.proof for run in runs}.values())
-    by_heuristic: dict[str, list[Run]] = {}
-    for run in runs:
-        by_heuristic.setdefault(run.heuristic, []).append(run)
-    rows = tuple(_summed(label, found) for label, found in by_heuristic.items())
-    return ProblemSummary(name, runs[0].component, proofs.total(), dict(proofs.most_common()), rows)
+        by_problem.setdefault(run.problem, {}).setdefault(run.heuristic, []).append(run)
+    found = []
+    for name, by_heuristic in by_problem.items():
+        (first, *_), *_ = by_heuristic.values()
+        proofs = Counter({run.reference: run.proof for own in by_heuristic.values() for run in own}.values())
+        rows = tuple(_summed(label, own) for label, own in by_heuristic.items())
+        found.append(ProblemSummary(name, first.component, proofs.total(), dict(proofs.most_common()), rows))
+    return found
 
 
 def _summed(label: str, runs: Sequence[Run]) -> Row:
@@ -484,7 +472,7 @@ def _gaps(group: Sequence[GapReport], repeated: bool) -> list[str]:
         shares = [(absolute, relative) for absolute, relative in pairs if absolute is not None]
         # Over 0 no gap is a percentage: then the row has the differences themselves.
         relative_to = all(report.reference.value[position] != 0 for report in known)  # type: ignore[index]
-        show: Callable[[Any], str] = percent if relative_to else _difference
+        show: Callable[[Any], str] = percent if relative_to else lambda gap: f"{gap:+.4g}" if gap else "0"
         values = [float(relative if relative_to else absolute) for absolute, relative in shares]  # type: ignore[arg-type]
         limits = interval(values)
         half = (limits[1] - limits[0]) / 2 if limits else 0
@@ -492,10 +480,6 @@ def _gaps(group: Sequence[GapReport], repeated: bool) -> list[str]:
         cells[1].append(show(max(values)) if values else "-")
     joined = [", ".join(cell) for cell in cells]
     return [*seeds, *joined] if repeated else joined[:1]
-
-
-def _difference(gap: float) -> str:
-    return f"{gap:+.4g}" if gap else "0"
 
 
 def _gap_note(group: Sequence[GapReport]) -> str:
@@ -585,17 +569,13 @@ class GapPage:
     def add(self, run: Run) -> None:
         """One more run."""
         if self._runs and _row_of(self._runs[0]) != _row_of(run):
-            self._put()
+            self.close()
         self._runs.append(run)
         if len(self._runs) == self._seeds:
-            self._put()
+            self.close()
 
     def close(self) -> None:
-        """There are no more."""
-        self._put()
-
-    def _put(self) -> None:
-        """Put out the row of the runs so far."""
+        """Put out the row of the runs so far: there are no more of it."""
         if not self._runs:
             return
         runs, self._runs = self._runs, []

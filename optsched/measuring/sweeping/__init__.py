@@ -534,20 +534,16 @@ def carry_out(
         agenda = Agenda(plan, opened, retry, limits, notes)
         steps.begins(agenda)
         with _listed(opened, plan, options or {}) as agenda.sweep:
-            _work(agenda, executor, steps)
+            while agenda.left:
+                # Where no job can begin before others have ended, the executor has drawn the last one: ask it again.
+                for key, outcome in executor.map(execute, agenda.jobs()):
+                    steps.ended(agenda.take(key, outcome), agenda)
     return agenda
 
 
 def _check_retry(retry: str | None) -> None:
     if retry is not None and retry not in RETRIED:
         raise UsageError(f"retry={retry!r}: {nearest(retry, list(RETRIED))}")
-
-
-def _work(agenda: Agenda, executor: Executor, steps: Steps) -> None:
-    while agenda.left:
-        # Where no job can begin before others have ended, the executor has drawn the last one: it is asked again.
-        for key, outcome in executor.map(execute, agenda.jobs()):
-            steps.ended(agenda.take(key, outcome), agenda)
 
 
 def _other(store: str | os.PathLike[str]) -> str:
@@ -568,7 +564,12 @@ def _listed(store: Store, plan: Plan, options: Mapping[str, Any]) -> Iterator[in
         "options": dict(options),
         "version": code_version(),
         "versions": versions(),
-        "machine": _machine(),
+        "machine": {
+            "host": socket.gethostname(),
+            "process": os.getpid(),
+            "system": platform.platform(),
+            "cores": os.cpu_count(),
+        },
         "runs": len(plan),
         "begun": now(),
     }
@@ -593,12 +594,3 @@ def _listed(store: Store, plan: Plan, options: Mapping[str, Any]) -> Iterator[in
             store.transaction(),
         ):
             store.execute(ending, now(), outcome, number)
-
-
-def _machine() -> dict[str, Any]:
-    return {
-        "host": socket.gethostname(),
-        "process": os.getpid(),
-        "system": platform.platform(),
-        "cores": os.cpu_count(),
-    }

@@ -181,10 +181,8 @@ _PATHS = {name: Path(path).resolve() for name, path in sysconfig.get_paths().ite
 
 
 def _installed(spec: ModuleSpec | None) -> bool:
-    if spec is None or not spec.origin:
-        return False
-    resolved = Path(spec.origin).resolve()
-    return any(resolved.is_relative_to(_PATHS[name]) for name in ("purelib", "platlib"))
+    origin = Path(spec.origin).resolve() if spec is not None and spec.origin else None
+    return origin is not None and any(origin.is_relative_to(_PATHS[name]) for name in ("purelib", "platlib"))
 
 
 @lru_cache(maxsize=256)
@@ -209,11 +207,12 @@ def canonical(value: Any) -> str:
     >>> canonical({"b": (1, 2), "a": 0.5})
     '{"a":0.5,"b":[1,2]}'
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=_plain)
-
-
-def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else str(value)
+    return json.dumps(
+        value,
+        sort_keys=True,
+        separators=(",", ":"),
+        default=lambda other: dict(other) if isinstance(other, Mapping) else str(other),
+    )
 
 
 def key_of(kind: str, *covered: Any) -> str:
