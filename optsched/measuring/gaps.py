@@ -628,19 +628,16 @@ def _gaps(problem: TaskProblem[Any], objective: Value, reference: Gaps) -> tuple
     """Absolute and relative gap a component, as far as they mean something."""
     absolute: list[Number | None] = []
     relative: list[Number | None] = []
-    equal_so_far = True
     for component, value, best in zip(problem.components, objective, reference, strict=True):
-        if not equal_so_far or best is None:
+        if best is None or (absolute and absolute[-1] != 0):
             absolute.append(None)
             relative.append(None)
-            equal_so_far = False
             continue
         difference = value - best if component.sense is Sense.MIN else best - value
         if difference < 0:
             raise BoundViolated(f"{problem!r}: {component.name} {value} is beyond the proved {best}")
         absolute.append(difference)
         relative.append(_ratio(difference, best))
-        equal_so_far = difference == 0
     return tuple(absolute), tuple(relative)
 
 

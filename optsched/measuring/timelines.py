@@ -20,7 +20,7 @@ from optsched.core.deadline import check
 from optsched.core.errors import UsageError, described
 from optsched.core.instance import FINISHED, KINDS, MAP, RUNNING, Bools, Instance, Ints
 from optsched.core.placement import MICRO, NONE, Placement, Schedule
-from optsched.core.results import Number, Solution
+from optsched.core.results import Solution
 from optsched.measuring.gaps import GapReport
 from optsched.problems import Problem, problem_class
 from optsched.problems.locality_counts import CLASSES, locality
@@ -528,8 +528,15 @@ def regret(
         held = after, solve(then, profile, time_limit=time_limit)
         names = run.instance.workload.task_ids[tasks].tolist()
         own = np.array([posed.instance.task_index[name] for name in names], dtype=np.int64)
-        taken = _taken(posed, held[1], own, node)
+        best = held[1].decision  # of the other tasks, once these run
+        others = best if isinstance(best, Placement) else Placement.empty(len(posed.instance.workload))
+        placement = others.with_tasks(own, np.full(len(own), node))
+        taken = None if posed.violations(placement) else posed.evaluate(placement)[0]
         optimum = None if solved.objective is None else solved.objective[0]
+        worse = None
+        if taken is not None and optimum is not None:
+            with_it, without = (posed.minimised((value,) * len(posed.components))[0] for value in (taken, optimum))
+            worse = with_it - without
         rows.append(
             {
                 "time": posed.instance.time,
@@ -537,25 +544,8 @@ def regret(
                 "tasks": " ".join(names),
                 "optimum": optimum,
                 "taken": taken,
-                "regret": _worse(posed, taken, optimum),
+                "regret": worse,
                 "proved": solved.optimal and held[1].optimal,
             }
         )
     return pd.DataFrame(rows, columns=["time", "node", "tasks", "optimum", "taken", "regret", "proved"], dtype=object)
-
-
-def _taken(posed: Problem, rest: Solution, tasks: Ints, node: int) -> Number | None:
-    """The first component of the best placement of a snapshot in which these tasks are on a node; None: there is none.
-
-    `rest` is the optimum of the snapshot in which they run.
-    """
-    others = rest.decision if isinstance(rest.decision, Placement) else Placement.empty(len(posed.instance.workload))
-    placement = others.with_tasks(tasks, np.full(len(tasks), node))
-    return None if posed.violations(placement) else posed.evaluate(placement)[0]
-
-
-def _worse(posed: Problem, taken: Number | None, optimum: Number | None) -> Number | None:
-    """How much worse a value is than another."""
-    if taken is None or optimum is None:
-        return None
-    return posed.minimised((taken,) * len(posed.components))[0] - posed.minimised((optimum,) * len(posed.components))[0]

@@ -316,12 +316,6 @@ class _Made:
     name: str
     knows: bool
 
-    @classmethod
-    def of(cls, problem: ScheduleProblem, policy: AnyHeuristic, parameters: Mapping[str, Any]) -> _Made:
-        """UsageError or MissingField for what cannot be run."""
-        name, driven, _ = policy_of(policy, problem.instance, dict(parameters))
-        return cls(policy, dict(parameters), name, hasattr(driven, "appointments"))
-
     @property
     def label(self) -> str:
         return labelled(self.name, self.parameters)
@@ -335,7 +329,8 @@ def _made(problem: ScheduleProblem, policies: Any) -> list[_Made]:
     made: dict[str, _Made] = {}
     for given in policies:
         policy, parameters = given if isinstance(given, tuple) and len(given) == 2 else (given, {})
-        one = _Made.of(problem, policy, parameters)
+        name, driven, _ = policy_of(policy, problem.instance, dict(parameters))
+        one = _Made(policy, dict(parameters), name, hasattr(driven, "appointments"))
         if made.setdefault(one.label, one) is not one:
             raise UsageError(
                 f"decompose_all: {one.label} is there twice; give policies of different names or parameters"

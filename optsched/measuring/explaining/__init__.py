@@ -48,9 +48,6 @@ __all__ = [
 _SCHEDULES = "optsched.measuring.explaining.schedules"
 __getattr__ = former_names(__name__, JobTold=f"{_SCHEDULES}:ExplainedJob", TaskTold=f"{_SCHEDULES}:ExplainedTask")
 
-#: Why no change of the instance was solved, though it was asked for.
-NO_CHANGE = "no full node would offer one more slot, and no replica or room betters the optimum as it is placed"
-
 
 @overload
 def explain(
@@ -230,4 +227,5 @@ def _worths(problem: Problem, report: GapReport, moves: Difference | None, most:
     last = problem.nodes_of(best.decision) if moves is None else moves.there
     moved = [position for chain in moves.chains for position in chain.positions] if moves is not None else []
     changes = worths(problem, best, last, np.array(moved, dtype=np.int64), most, report.reference.profile)
-    return changes, None if changes else NO_CHANGE
+    none = "no full node would offer one more slot, and no replica or room betters the optimum as it is placed"
+    return changes, None if changes else none

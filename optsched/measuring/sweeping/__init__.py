@@ -74,8 +74,6 @@ __all__ = [
     "execute",
     "executor_of",
     "load_sweep",
-    "optimum_row",
-    "run_row",
     "sweep",
     "to_do",
 ]
@@ -165,12 +163,11 @@ def _reference(content: bytes, solution: bytes) -> Reference:
 # What is left of a plan, and how outcomes are stored ---------------------------------------------------------------
 
 
+_FAILED = frozenset({"failed", "crashed", "out-of-memory"})
+_LATE = frozenset({"out-of-time"})
+
 #: How runs and optima ended that are computed again, by what is asked for.
-RETRIED = {
-    "failed": frozenset({"failed", "crashed", "out-of-memory"}),
-    "timed-out": frozenset({"out-of-time"}),
-    "all": frozenset({"failed", "crashed", "out-of-memory", "out-of-time"}),
-}
+RETRIED = {"failed": _FAILED, "timed-out": _LATE, "all": _FAILED | _LATE}
 
 
 #: Makes the notes on a run, next to its figures: on a problem on an instance, both by name.
@@ -180,13 +177,6 @@ Notes = Callable[[str, str], list[str]]
 #: What is asked for by a run, whichever code computes it; and the runs of other code.
 _ASKED = ("instance_sha256", "problem", "parameters", "heuristic", "heuristic_parameters", "seed", "profile")
 _OTHERS = f"SELECT {', '.join(_ASKED)}, version FROM runs WHERE version != ? ORDER BY ended"
-
-
-def _asked(run: Planned) -> tuple[Any, ...]:
-    """The values of `_ASKED`, as the table of runs has them."""
-    problem, name = run.posed.problem, named(run.choice.entry)
-    values = canonical(dict(problem.parameters)), name, canonical(heuristic_parameters(run.choice))
-    return problem.instance.sha256, problem.name, *values, run.seed, run.posed.profile.name
 
 
 class Agenda:
@@ -241,8 +231,13 @@ class Agenda:
         others = {tuple(row[name] for name in _ASKED): row["version"] for row in rows}
         if not others:
             return Counter()
-        left = [*self._ready, *(run for runs in self._waiting.values() for run in runs)]
-        return Counter(others[asked] for run in left if (asked := _asked(run)) in others)
+        found: Counter[str] = Counter()
+        for left in (*self._ready, *(waiting for runs in self._waiting.values() for waiting in runs)):
+            problem, name = left.posed.problem, named(left.choice.entry)
+            values = canonical(dict(problem.parameters)), name, canonical(heuristic_parameters(left.choice))
+            asked = problem.instance.sha256, problem.name, *values, left.seed, left.posed.profile.name
+            found.update([others[asked]] if asked in others else [])
+        return found
 
     @property
     def left(self) -> int:
@@ -286,7 +281,22 @@ class Agenda:
         solution = outcome.value if outcome.done else unanswered(posed.problem, limit, str(outcome))
         if solution.limit is Limit.INTERRUPTED:
             raise KeyboardInterrupt
-        row, instance = optimum_row(posed, solution, outcome), posed.problem.instance
+        status = ENDED.get(outcome.status, str(outcome.status))
+        if outcome.done and solution.limit is Limit.TIME:
+            status = ENDED[Status.TIMED_OUT]
+        objective, bound, instance = solution.objective, solution.bound, posed.problem.instance
+        row = {
+            "key": posed.key,
+            "source_sha256": problem_source(posed.problem),
+            "solver": canonical(solver_options(posed.profile)),
+            "status": status,
+            "message": outcome.message,
+            "termination": str(solution.termination),
+            "objective": None if objective is None else float(objective[0]),
+            "bound": None if bound[0] is None else float(bound[0]),
+            "certificate": None if solution.certificate is None else str(solution.certificate),
+            "solution": claim_content(solution, instance).decode(),
+        }
         with self._store.transaction():
             if not list(self._store.rows("SELECT 1 FROM instances WHERE sha256 = ?", instance.sha256)):
                 tasks, nodes = len(instance.workload), len(instance.cluster)
@@ -295,7 +305,7 @@ class Agenda:
                 self._store.put("instances", {"sha256": instance.sha256, **counts})
             self._store.put("optima", {**row, **self._shared(posed, outcome)})
             self._store.execute("UPDATE runs SET stale = 1 WHERE optimum = ?", posed.key)
-        self.solved[row["status"]] += 1
+        self.solved[status] += 1
         self._hold(posed, solution)
         self._ready.extend(self._waiting.pop(posed.key))
         return f"{instance.name}, {posed.problem.name}, optimum"
@@ -309,8 +319,25 @@ class Agenda:
             record = gap_of(problem, ran, run.seed, reference).record()
         notes = self._notes(problem.instance.name, problem.name)
         record = json.loads(json_of({"version": code_version(), **record, "notes": notes}))
+        kept = Record.of(record)
+        absolute, relative = Run(kept).gap
+        alike = ("status", "instance", "heuristic", "seed", "reference_kind", "certificate", "heuristic_seconds")
+        row = {
+            "key": run.key,
+            "optimum": posed.key,
+            **{column: record[column] for column in alike},
+            "message": record["error"],
+            "heuristic_parameters": canonical(record["heuristic_parameters"]),
+            "source_sha256": source_digest(named(run.choice.entry)),
+            "objective": kept.of_each("objective")[0],
+            "reference": kept.of_each("reference")[0],
+            "gap": relative,
+            "absolute_gap": absolute,
+            "stale": 0,
+            "record": record,
+        }
         with self._store.transaction():
-            self._store.put("runs", {**run_row(run, record), **self._shared(posed, outcome)})
+            self._store.put("runs", {**row, **self._shared(posed, outcome)})
         self.ended[record["status"]] += 1
         self._left[posed.key] -= 1
         if not self._left[posed.key]:
@@ -338,50 +365,6 @@ class Agenda:
 def now() -> str:
     """This instant, in UTC."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-# Rows of the store, without what `Agenda._shared` has -----------------------------------------------------------------
-
-
-def optimum_row(posed: Posed, solution: Solution, outcome: Outcome) -> dict[str, Any]:
-    """The row of an optimum: of its solution, and of how the process ended that looked for it."""
-    status = ENDED.get(outcome.status, str(outcome.status))
-    if outcome.done and solution.limit is Limit.TIME:
-        status = ENDED[Status.TIMED_OUT]
-    objective, bound = solution.objective, solution.bound
-    return {
-        "key": posed.key,
-        "source_sha256": problem_source(posed.problem),
-        "solver": canonical(solver_options(posed.profile)),
-        "status": status,
-        "message": outcome.message,
-        "termination": str(solution.termination),
-        "objective": None if objective is None else float(objective[0]),
-        "bound": None if bound[0] is None else float(bound[0]),
-        "certificate": None if solution.certificate is None else str(solution.certificate),
-        "solution": claim_content(solution, posed.problem.instance).decode(),
-    }
-
-
-def run_row(run: Planned, record: Mapping[str, Any]) -> dict[str, Any]:
-    """The row of a run: what its record says, a column each."""
-    name, kept = named(run.choice.entry), Record.of(record)
-    absolute, relative = Run(kept).gap
-    alike = ("status", "instance", "heuristic", "seed", "reference_kind", "certificate", "heuristic_seconds")
-    return {
-        "key": run.key,
-        "optimum": run.posed.key,
-        **{column: record[column] for column in alike},
-        "message": record["error"],
-        "heuristic_parameters": canonical(record["heuristic_parameters"]),
-        "source_sha256": source_digest(name),
-        "objective": kept.of_each("objective")[0],
-        "reference": kept.of_each("reference")[0],
-        "gap": relative,
-        "absolute_gap": absolute,
-        "stale": 0,
-        "record": record,
-    }
 
 
 # From beginning to end ---------------------------------------------------------------------------------------------
