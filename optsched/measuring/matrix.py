@@ -233,7 +233,9 @@ def each_cell(
                     step(f"{posed.instance.name} {posed.name}")
                     references[posed.name] = Reference.solved(posed, profile, time_limit)
                 step(f"{posed.instance.name} {posed.name} {label}")
-                home = _home(posed, homes[label])
+                # Where it does not serve the problem: the first one that it serves of the same kinds, or of any.
+                alike = (one for one in homes[label] if set(one.kinds) >= set(posed.kinds))
+                home = posed if posed in homes[label] else next(alike, homes[label][0])
                 if home.name not in runs:
                     runs[home.name] = run(home, entry, seed, time_limit=time_limit, **parameters)
                 reference = references[posed.name]
@@ -253,13 +255,6 @@ def heuristics_of(
         return {label: (heuristic(given), parameters) for label, (given, parameters) in heuristics.items()}
     found = {entry.name: entry for posed in problems for entry in applicable(posed, by_default=True)}
     return {name: (entry, {}) for name, entry in found.items()}
-
-
-def _home(posed: TaskProblem[Any], homes: Sequence[TaskProblem[Any]]) -> TaskProblem[Any]:
-    """The problem in which a heuristic runs for `posed`: itself, else the first of the same kinds, else the first."""
-    if posed in homes:
-        return posed
-    return next((home for home in homes if set(home.kinds) >= set(posed.kinds)), homes[0])
 
 
 def _carried(done: HeuristicRun, posed: TaskProblem[Any], home: TaskProblem[Any]) -> HeuristicRun:

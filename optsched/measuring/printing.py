@@ -258,10 +258,11 @@ def on_page(table: Table, most: int, terminal: bool = False) -> str:
     lsap  12
     """
     whole, last = _Layout.of(table), len(table.columns) - 1
-    least = [
-        width if name in table.numbers else _least_width(name, [printable(row[at]) for row in table.rows], at == last)
-        for at, (name, width) in enumerate(zip(whole.columns, whole.widths, strict=True))
-    ]
+    least = list(whole.widths)  # a column of text may become as narrow as its longest word, the last one narrower
+    for at, name in enumerate(whole.columns):
+        if name not in table.numbers:
+            longest = max((len(word) for row in table.rows for word in printable(row[at]).split()), default=0)
+            least[at] = max(len(name), min(longest, _SHORT) if at == last else longest)
     parts: list[list[int]] = [[0]]
     for at in range(1, len(table.columns)):
         if len(parts[-1]) > 1 and sum(least[other] + 2 for other in [*parts[-1], at]) - 2 > most:
@@ -273,12 +274,6 @@ def on_page(table: Table, most: int, terminal: bool = False) -> str:
         folds = (_folded_row([printable(row[at]) for at in part], lines.widths) for row in table.rows)
         blocks.append(_aligned(lines, chain.from_iterable(folds), terminal))
     return "\n".join(blocks)
-
-
-def _least_width(name: str, cells: Iterable[str], last: bool) -> int:
-    """How narrow a column of text may become: as its longest word; the last one narrower, as nothing follows it."""
-    longest = max((len(word) for cell in cells for word in cell.split()), default=0)
-    return max(len(name), min(longest, _SHORT) if last else longest)
 
 
 def _narrowed(widths: Sequence[int], least: Sequence[int], most: int) -> list[int]:

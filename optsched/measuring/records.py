@@ -114,14 +114,11 @@ def renewed(document: Mapping[str, Any]) -> dict[str, Any]:
     known = dict(document)
     for name in ("locality", "reference_locality"):
         if isinstance(counts := known.get(name), Mapping):
-            known[name] = {kind: _renewed(levels) for kind, levels in counts.items()}
+            known[name] = counts = dict(counts)
+            for kind, levels in counts.items():
+                if isinstance(levels, Mapping):
+                    counts[kind] = {"off_rack" if level == "remote" else level: n for level, n in levels.items()}
     return known
-
-
-def _renewed(levels: Any) -> Any:
-    if not isinstance(levels, Mapping):
-        return levels
-    return {"off_rack" if level == "remote" else level: count for level, count in levels.items()}
 
 
 #: The meaning of `over 0` in all tables and reports.

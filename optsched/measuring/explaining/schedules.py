@@ -242,14 +242,11 @@ def _causes(maps: float, slots: float, passed: float, who: str = "") -> str:
 
 def _job(job: ExplainedJob, explanation: ScheduleExplanation) -> str:
     optimal = "" if job.best is None else f", {_seconds(job.best)} in {explanation.best_called}"
-    return f"{job.job}: {_seconds(job.time)}{optimal}, {_seconds(job.alone)} alone; {_last(job.last)}"
-
-
-def _last(task: ExplainedTask | None) -> str:
-    if task is None:
-        return "its last task ran at the beginning"
-    waited = _causes(task.maps, task.slots, task.passed) or "did not wait"
-    return f"its last task, {task.task} on {task.node}, {waited}, and took {_seconds(task.end - task.start)}"
+    last = "its last task ran at the beginning"
+    if (task := job.last) is not None:
+        waited = _causes(task.maps, task.slots, task.passed) or "did not wait"
+        last = f"its last task, {task.task} on {task.node}, {waited}, and took {_seconds(task.end - task.start)}"
+    return f"{job.job}: {_seconds(job.time)}{optimal}, {_seconds(job.alone)} alone; {last}"
 
 
 def _link(link: Link, explanation: ScheduleExplanation) -> str:

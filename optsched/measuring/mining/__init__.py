@@ -44,7 +44,6 @@ from optsched.measuring.mining.walking import (
     Judge,
     Judged,
     Search,
-    Starts,
     is_broken,
     starts_of,
 )
@@ -143,7 +142,11 @@ class Find(Judged):
         claim = "" if self.aim.claim is None else "the claim is broken: "
         lines = [f"{claim}{self}"]
         if self.report.feasible and self.aim.claim is None:
-            lines.append(f"gap: {self._shown()}")
+            sort, gap = self.score
+            beyond = self.aim.worst == "absolute" or sort == OVER_ZERO
+            shown = f"{gap} beyond the optimum" if beyond else f"{100 * float(gap):.4g} % of the optimum"
+            over = "" if len(self.runs) == 1 else f" ({self.aim.limit.over} of {len(self.runs)} runs)"
+            lines.append(f"gap: {shown}{over}")
         if isinstance(self.aim.claim, Statement):
             region = f"; the claim is about: {self.aim.claim.region}" * bool(self.aim.claim.region)
             lines.append(f"false here: {self.aim.claim.check.says}{region}")
@@ -153,12 +156,6 @@ class Find(Judged):
         lines.append(f"the optimum {_proof(self.rests_on)}")
         lines.append(f"{self.tried} instances were tried; the same again: {self.command}")
         return "\n".join(lines) + "\n"
-
-    def _shown(self) -> str:
-        sort, gap = self.score
-        over = "" if len(self.runs) == 1 else f" ({self.aim.limit.over} of {len(self.runs)} runs)"
-        beyond = self.aim.worst == "absolute" or sort == OVER_ZERO
-        return (f"{gap} beyond the optimum" if beyond else f"{100 * float(gap):.4g} % of the optimum") + over
 
     def to_dict(self) -> dict[str, Any]:
         """What JSON holds: the gap's record, what was done, and the instance."""
@@ -224,8 +221,7 @@ class Find(Judged):
         name = name or default_name(self.choice, self.problem)
         check_free(folder, name)
         files = _files(folder, name)
-        unnamed = "<" in self.choice.label or (self.aim.claim is not None and self.claim is None)
-        if unnamed:
+        if "<" in self.choice.label or (self.aim.claim is not None and self.claim is None):
             raise UsageError("a test finds heuristic and claim by name: give them as package.module:function")
         test = self.test(name)
         try:
@@ -287,17 +283,10 @@ class Find(Judged):
             relative = self.aim.worst == "relative"
             limit_text = f"{100 * gap}%" if relative and gap.denominator == 1 else f"{gap}"
             limit = f'{"max_gap" if relative else "max_absolute"}="{limit_text}"'
-            runs = self._seeds()
+            over = f'over="{self.aim.limit.over}", ' if len(self.runs) > 1 and self.aim.over != "worst" else ""
+            feasible = "" if all(run.feasible for run in self.runs) else ", feasible=False"
+            runs = f"{over}seeds={[run.seed for run in self.runs]}{feasible}"
         return ", ".join([limit, *([] if component is None else [f'component="{component}"']), runs])
-
-    def _seeds(self) -> str:
-        """All runs, as arguments of `optsched_gap`."""
-        arguments = [f"seeds={[run.seed for run in self.runs]}"]
-        if len(self.runs) > 1 and self.aim.over != "worst":
-            arguments.insert(0, f'over="{self.aim.limit.over}"')
-        if not all(run.feasible for run in self.runs):
-            arguments.append("feasible=False")
-        return ", ".join(arguments)
 
 
 def _proof(kinds: Sequence[str]) -> str:
@@ -424,14 +413,19 @@ def mine(
     aim.check(name)
     if budget is None and time_limit is None:
         budget = BUDGET
-    _check_counts(budget=budget, most_tasks=most_tasks, most_nodes=most_nodes)
+    for what, number in {"budget": budget, "most_tasks": most_tasks, "most_nodes": most_nodes}.items():
+        if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 1):
+            raise UsageError(f"{what}={number!r}: give a whole number, 1 or more")
     most = {"tasks": most_tasks, "nodes": most_nodes}
     judge = Judge(name, given, choice, seeds_of(run_seeds), aim, load_profile(profile))
     starts = starts_of(judge, family, family_parameters or {}, most)
     search = Search(judge, starts, most, budget, seed, step)
     interrupted = _spent(search, time_limit)
     if search.best is None:
-        _check_posed(search, judge, starts)
+        why = judge.passed or judge.refused
+        if search.tried and not search.posed and why is not None:
+            none = f"none of {search.tried} instances from family {starts.family} could be judged"
+            raise UsageError(f"{none}: {str(why).splitlines()[0]}")
         return None
     spent = search.searched if budget is None or time_limit is not None else budget
     start = {"family": family, "most-tasks": most_tasks, "most-nodes": most_nodes, "profile": profile}
@@ -452,13 +446,6 @@ def mine(
     )
 
 
-def _check_counts(**counts: int | None) -> None:
-    """Raise UsageError unless each is a whole number, 1 or more, or not given."""
-    for what, number in counts.items():
-        if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 1):
-            raise UsageError(f"{what}={number!r}: give a whole number, 1 or more")
-
-
 def _spent(search: Search, time_limit: float | None) -> bool:
     """Search and shrink as long as budget and time allow; whether an interrupt cut it short after a find."""
     try:
@@ -471,15 +458,6 @@ def _spent(search: Search, time_limit: float | None) -> bool:
             raise
         return True
     return False
-
-
-def _check_posed(search: Search, judge: Judge, starts: Starts) -> None:
-    """Raise UsageError where nothing was found since nothing could be judged."""
-    why = judge.passed or judge.refused
-    if search.tried and not search.posed and why is not None:
-        raise UsageError(
-            f"none of {search.tried} instances from family {starts.family} could be judged: {str(why).splitlines()[0]}"
-        )
 
 
 def _command(judge: Judge, claim: Any, drawn_with: Mapping[str, Any], options: Mapping[str, Any]) -> str:

@@ -347,7 +347,14 @@ def smaller(document: Document) -> Iterator[Document]:
     for table in TABLES:
         for at, record in enumerate(document.get(table, ())):
             yield from (_less(document, table, at, field) for field in record if field != "id")
-    yield from _with_lower_numbers(document)
+    for at, place in enumerate(numbers(document)):
+        number = place.number
+        for other in dict.fromkeys((0, 1, as_int(number // 2), math.floor(number), as_int(number - 1))):
+            if abs(other) < abs(number):
+                found = copy.deepcopy(document)
+                changed = numbers(found)[at]
+                changed.holder[changed.key] = other
+                yield found
 
 
 def _less(document: Document, *way: Any) -> Document:
@@ -357,14 +364,3 @@ def _less(document: Document, *way: Any) -> Document:
         holder = holder[step]
     del holder[way[-1]]
     return found
-
-
-def _with_lower_numbers(document: Document) -> Iterator[Document]:
-    for at, place in enumerate(numbers(document)):
-        number = place.number
-        for other in dict.fromkeys((0, 1, as_int(number // 2), math.floor(number), as_int(number - 1))):
-            if abs(other) < abs(number):
-                found = copy.deepcopy(document)
-                changed = numbers(found)[at]
-                changed.holder[changed.key] = other
-                yield found

@@ -328,13 +328,10 @@ class Starts:
 
     def draw(self, rng: np.random.Generator, kind: str = "usual") -> Document:
         """The document of one."""
-        if kind == "usual":
-            return self._usual(rng)
-        shapes = self.hard[rng.integers(len(self.hard))]
-        name, values = shapes[rng.integers(len(shapes))]
-        return _document(name, generate(name, int(rng.integers(2**31)), **values))
-
-    def _usual(self, rng: np.random.Generator) -> Document:
+        if kind == "hard":
+            shapes = self.hard[rng.integers(len(self.hard))]
+            name, tight = shapes[rng.integers(len(shapes))]
+            return _document(name, generate(name, int(rng.integers(2**31)), **tight))
         values = {**self.sizes, **self.fixed}
         drawn = dict(values)
         for name, given in values.items():

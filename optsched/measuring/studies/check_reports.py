@@ -129,18 +129,13 @@ def _cases(suite: ET.Element, name: str, outcome: Outcome, folder: str) -> None:
         title = _xml_text(f"{label} on {group}, {problem}")
         case = ET.SubElement(suite, "testcase", {"name": title, "classname": _xml_text(name), "time": seconds})
         if key in broken:
-            _failure(case, broken[key], outcome, folder)
-
-
-def _failure(case: ET.Element, broken: Sequence[Breach], outcome: Outcome, folder: str) -> None:
-    causes = [breach.worst.report.run.cause for breach in broken]
-    cause = next(filter(None, causes), None)
-    text = list(outcome.lines(folder, broken))
-    kind = "AssertionError" if cause is None else getattr(cause, "kind", type(cause).__name__)
-    failure = ET.SubElement(case, "failure", {"type": kind, "message": _xml_text(broken[0].message)})
-    if cause is not None:
-        text.append(traceback_of(cause).rstrip("\n"))
-    failure.text = _xml_text("\n".join(text))
+            cause = next(filter(None, (breach.worst.report.run.cause for breach in broken[key])), None)
+            text = list(outcome.lines(folder, broken[key]))
+            kind = "AssertionError" if cause is None else getattr(cause, "kind", type(cause).__name__)
+            failure = ET.SubElement(case, "failure", {"type": kind, "message": _xml_text(broken[key][0].message)})
+            if cause is not None:
+                text.append(traceback_of(cause).rstrip("\n"))
+            failure.text = _xml_text("\n".join(text))
 
 
 #: Characters that no XML document can hold, escaped or not.

@@ -33,9 +33,6 @@ from optsched.problems import problem_class
 from optsched.problems.base import resolve
 from optsched.solvers.profiles import load_profile
 
-#: The name of the optimum of each round where policies are run over time; it is no heuristic.
-_SOLVE = "solve"
-
 #: The seeds that a heuristic runs with by default: one that draws no random numbers with the first alone.
 SEEDS = range(10)
 
@@ -79,7 +76,7 @@ def chosen(named: AnyHeuristic | Choice) -> Choice:
         entry = heuristic(named)
         return Choice(entry, {}, entry.name)
     name, texts = parted(named, "--heuristic")
-    if name == _SOLVE:
+    if name == "solve":  # which policies over time know, and which is no heuristic
         raise UsageError(
             f'"{named}": solve decides in rounds of simulate and decompose; here derive a class from '
             "optsched.simulating.EveryRound, and name it package.module:class"

@@ -49,9 +49,6 @@ from optsched.solvers.profiles import AnyProfile, Profile, load_profile, profile
 #: Statistics of many runs, except quantiles.
 _OVER = ("worst", "mean", "median")
 
-#: A gap that is larger than every number: for an infeasible placement, or over 0.
-_ENDLESS = math.inf
-
 
 def difference(value: Any, name: str = "a difference") -> Fraction | float:
     """A difference as a number of at least 0, in the unit of the component; UsageError if it is none or a percentage.
@@ -128,14 +125,14 @@ class GapLimit:
     def gap(self, report: GapReport) -> Number | float | None:
         """The gap that is limited: infinite where there is no feasible placement, None where it is unknown."""
         if not report.feasible:
-            return _ENDLESS
+            return math.inf
         pair = self.pair(report)
         if pair is None:
             return None
         absolute, relative = pair
         if self.absolute or absolute == 0:
             return absolute
-        return _ENDLESS if relative is None else relative
+        return math.inf if relative is None else relative
 
     def pair(self, report: GapReport) -> tuple[Number, Number | None] | None:
         """Absolute and relative gap of the component that counts; None where it is unknown."""
@@ -160,7 +157,7 @@ class GapLimit:
         if self.over == "worst":
             return max(gaps)
         if any(math.isinf(gap) for gap in gaps) and self.over == "mean":
-            return _ENDLESS
+            return math.inf
         if self.over == "mean":
             return self.mean(gaps)
         if self.over == "median":

@@ -529,7 +529,7 @@ def check_store(path: str | os.PathLike[str], step: Callable[[str], None] = lamb
             faults += [f"optimum {row['key'][:12]} ({row['name']}, {row['problem']}): {line}" for line in lines]
             rests.update(rests_on)
         (counted,) = store.rows("SELECT count(*) AS instances FROM instances")
-        proved = rests.pop(_PROVED, 0)
+        proved = rests.pop("proof", 0)
         return Checked(runs, optima, counted["instances"], proved, dict(rests), +others, tuple(faults))
 
 
@@ -548,12 +548,8 @@ def _of_run(row: Mapping[str, Any]) -> Iterator[str]:
             yield f"its record has another {name}"
 
 
-#: The basis of an optimum that is proved.
-_PROVED = "proof"
-
-
 def _of_optimum(row: Mapping[str, Any], path: str) -> tuple[list[str], list[str]]:
-    """What is wrong with an optimum's row, and what it rests on: nothing where it is contradicted."""
+    """What is wrong with an optimum, and what it rests on: `proof` or a claim; nothing if it is contradicted."""
     faults = []
     try:
         parameters, solver = json.loads(row["parameters"]), json.loads(row["solver"])
@@ -567,4 +563,4 @@ def _of_optimum(row: Mapping[str, Any], path: str) -> tuple[list[str], list[str]
     if not verdict.valid:
         return [*faults, *verdict.contradicted], []
     # As the verdict has them, the claim of the first component that nothing proved.
-    return faults, [verdict.claims[0].kind if verdict.claims else _PROVED]
+    return faults, [verdict.claims[0].kind if verdict.claims else "proof"]
