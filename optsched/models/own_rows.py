@@ -35,20 +35,10 @@ _MEND = "build the model with per_pair=True, which has a variable for each task 
 class Made:
     """The names and rows that a builder made of a problem.
 
-    Attributes
-    ----------
-    per_pair
-        Whether each task has a variable for each node that it may use.
-    pruned
-        Whether it leaves out decisions that no optimum needs, but may with a constraint more.
-    rows
-        How many rows each constraint has, by its name; of a PuLP model all rows, by "".
-    bounds
-        The lower and the upper bounds of each variable, likewise.
-    objective
-        The expression of the objective; of a PuLP model None.
-    shared
-        What each variable stands for.
+    `per_pair`: each task has a variable for each node that it may use. `pruned`: it leaves out decisions that no
+    optimum needs, but may with a constraint more. `rows` and `bounds` are how many rows each constraint has, and the
+    bounds of each variable, by its name; of a PuLP model all, by "". `objective` is the expression; of a PuLP model
+    None. `shared` is what each variable stands for.
     """
 
     per_pair: bool

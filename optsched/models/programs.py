@@ -94,16 +94,10 @@ def build_pyomo(problem: Any, limit: Number | None = None, *, per_pair: bool = F
 def whole_pyomo(
     program: Program, name: str, before: tuple[Number, ...] = (), integral: bool = False, unit: int = 1
 ) -> Any:
-    """A program with its objective in Pyomo; the model has `program` and `before` as attributes.
+    """A program with its objective in Pyomo (`pyomo_of`); the model has `program` and `before` as attributes.
 
-    Parameters
-    ----------
-    program, name, integral
-        As of `pyomo_of`.
-    before
-        What the program was made with.
-    unit
-        Units of the program's costs that are one of the model's; below 0 if the model maximises.
+    `before` is what the program was made with, `unit` how many units of its costs are one of the model's; below 0 if
+    the model maximises.
     """
     model, variables = pyomo_of(program, name, integral)
     costs = (program.numbers.objective if unit == 1 else program.numbers.objective / unit).tolist()
@@ -249,9 +243,8 @@ def posed_program(model: Any, problem: Any) -> Any:
     own = posed.program(model.before)
     mend = "decode it with the problem that it was built from"
     if own.variables != program.variables:
-        family, *label = (
-            next(name for name, due in zip_longest(program.names, own.names) if name != due) or own.names[-1]
-        )
+        pairs = zip_longest(program.names, own.names)
+        family, *label = next(name for name, due in pairs if name != due) or own.names[-1]
         raise UsageError(f"the model is of another instance: this one has no {family}[{','.join(label)}] there; {mend}")
     for bound in ("upper", "row_lower", "row_upper"):
         if not np.array_equal(getattr(own.numbers, bound), getattr(program.numbers, bound)):
@@ -291,12 +284,7 @@ def _started(problem: Any, program: Program, variables: list[Any], decision: Any
 
 def decode(model: Any, problem: Any) -> Any:
     """What a solved model stands for, of either kind (see `optsched.models.base.decoder`)."""
-    read = decoder(
-        type(problem),
-        compact=decode_program,
-        literal=_decoded_literal,
-        started=started_program,
-    )
+    read = decoder(type(problem), compact=decode_program, literal=_decoded_literal, started=started_program)
     return read(model, problem)
 
 

@@ -48,10 +48,9 @@ BYTES_A_PAIR = 24
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Tasks that share their tiers.
+    """Tasks that share their tiers: pairs (units of cost, number of tasks), cheapest first, for all tasks of the pool.
 
-    `name` is unique in the problem. `tiers` are pairs (units of cost, number of tasks), cheapest first; the numbers add
-    up to at least the pool's tasks.
+    `name` is unique in the problem.
     """
 
     name: str
@@ -219,14 +218,8 @@ class AssignmentProblem(CountedPlaces):
     def price_bound(self, count_price: int, node_prices: Ints, pool_prices: Ints) -> int:
         """The lower bound, in units, that prices prove (weak duality). It is valid for any prices.
 
-        Parameters
-        ----------
-        count_price
-            Price of placing one more task, in units.
-        node_prices
-            int64, shape (nodes,): price of a slot on each node; negative ones count as 0.
-        pool_prices
-            int64, shape (pools,): what a task of each pool is charged in place of its tier.
+        They are of placing one more task, of a slot on each node (negative ones count as 0), and what a task of each
+        pool is charged in place of its tier; in units.
         """
         if not self.count:
             return 0
@@ -241,14 +234,9 @@ class AssignmentProblem(CountedPlaces):
         return count_price * self.count - (earned + slots + rent)
 
     def gains(self, worth: Ints, prices: Ints) -> int:
-        """The gain of all tasks that are worth more than their cheapest place.
+        """The gain of all tasks that are worth more than their cheapest place (`cheapest_units`).
 
-        Parameters
-        ----------
-        worth
-            int64, shape (pools,): what a task of each pool is worth, in units.
-        prices
-            As of `cheapest_units`.
+        `worth` is what a task of each pool is worth, in units.
         """
         gain = worth[self.pool] - self.cheapest_units(prices)
         return exact_sum(gain[gain > 0])
@@ -266,14 +254,9 @@ class AssignmentProblem(CountedPlaces):
 
 
 class TabledProblem(AssignmentProblem):
-    """An assignment problem with a cost of its own for each pair of class and node: a table.
+    """An assignment problem with a cost of its own for each pair of class and node: a table."""
 
-    Attributes
-    ----------
-    idle_nodes
-        int64, shape (idle nodes,): indices of the nodes with idle slots.
-    """
-
+    #: int64, shape (idle nodes,): indices of the nodes with idle slots.
     idle_nodes: Ints
 
     @property
@@ -308,12 +291,9 @@ class TabledProblem(AssignmentProblem):
 
     @cached_property
     def class_units(self) -> Ints:
-        """Units of cost of each class on each of `idle_nodes`, int64, shape (classes, idle nodes).
+        """Units of cost of each class on each of `idle_nodes`, shape (classes, idle nodes).
 
-        Raises
-        ------
-        TooLarge
-            If there is no memory for them.
+        TooLarge if there is no memory for them.
         """
         first = self._classes.first
         kinds = f"{len(first):,} kinds of tasks on {len(self.idle_nodes):,} nodes"

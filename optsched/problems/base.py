@@ -639,17 +639,14 @@ class Problem(TaskProblem[Placement]):
         if len(nodes) and (nodes.min() < NONE or nodes.max() >= len(node_ids)):
             unknown = np.flatnonzero((nodes < NONE) | (nodes >= len(node_ids))).tolist()
             return [Violation("known-node", (str(task_ids[task]),), 1) for task in unknown]
-        found = [] if self._all_of_them else list(self._strangers(nodes))
+        found = []
+        if not self._all_of_them:  # tasks that are placed and not to be placed
+            strangers = nodes != NONE
+            strangers[self.tasks] = False
+            constraint = "pending-map" if self.kinds == (MAP,) else "pending-task"
+            found = [Violation(constraint, (str(name),), 1) for name in task_ids[strangers]]
         found.extend(self.constraint_violations(placement))
         return found
-
-    def _strangers(self, nodes: Ints) -> Iterator[Violation]:
-        """Tasks that are placed and not to be placed, by the node (or -1) of each task of the instance."""
-        decided = np.zeros(len(nodes), dtype=bool)
-        decided[self.tasks] = True
-        constraint = "pending-map" if self.kinds == (MAP,) else "pending-task"
-        for task in np.flatnonzero((nodes != NONE) & ~decided).tolist():
-            yield Violation(constraint, (str(self.instance.workload.task_ids[task]),), 1)
 
     @property
     def own_costs(self) -> OwnCosts | None:

@@ -25,16 +25,9 @@ from optsched.problems.relaxations import UNBOUNDED
 
 @dataclass(frozen=True, eq=False)
 class TaskClasses:
-    """Tasks that no constraint and no cost tells apart.
+    """Tasks that no constraint and no cost tells apart: the class of each of `problem.tasks`.
 
-    Attributes
-    ----------
-    of_task
-        int64, shape (len(problem.tasks),): class of each task.
-    first
-        int64, shape (classes,): a member of each class (position in `problem.tasks`).
-    size
-        int64, shape (classes,).
+    `first` is a member of each class (its position in `problem.tasks`), `size` how many it has.
     """
 
     of_task: Ints
@@ -49,10 +42,7 @@ class TaskClasses:
     def dealt(self, owner: Ints, node: Ints) -> Ints:
         """Node of each task, or -1: members of a class, which are interchangeable, take its nodes in turn.
 
-        Parameters
-        ----------
-        owner, node
-            int64, shape (placed tasks,): the class of each, in any order, and its node.
+        `owner` and `node` are the class and the node of each placed task, in any order.
         """
         members, order = self.members, np.argsort(owner, kind="stable")
         rank = np.arange(len(owner)) - np.searchsorted(owner[order], owner[order])
@@ -102,16 +92,10 @@ class TaskClasses:
 
 
 class Level(NamedTuple):
-    """Places of one width: nodes, racks, or wider areas.
+    """Places of one width (nodes, racks, or wider areas): for each class the areas in which its tasks are counted.
 
-    Attributes
-    ----------
-    areas
-        For each class the areas in which its tasks are counted.
-    of_node
-        int64, shape (nodes,): the area of each node, or -1. All nodes of an area are in one area of the next level.
-    ids
-        What the areas are called.
+    `of_node` is the area of each node, or -1. All nodes of an area are in one area of the next level. `ids` are what
+    the areas are called.
     """
 
     areas: Ragged
@@ -121,16 +105,10 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """The places in which a program counts the tasks of each class.
+    """The places in which a program counts the tasks of each class: nodes, and then wider areas.
 
-    Attributes
-    ----------
-    levels
-        The nodes, and then wider areas, where tasks get any free slot afterwards.
-    anywhere
-        Whether tasks are counted that get any slot afterwards.
-    units
-        int64: what a task pays at each of these, in units; those of the levels in order, then those anywhere.
+    In the latter, and `anywhere` if such tasks are counted, tasks get any free slot afterwards. `units` are what a task
+    pays at each of these; those of the levels in order, then those anywhere.
     """
 
     levels: tuple[Level, ...]
@@ -150,14 +128,9 @@ class Places:
 
 
 class CountedPlaces(Problem):
-    """A problem whose program counts the tasks of each class in places, from columns to decisions and back.
+    """A problem whose program counts the tasks of each class in places, from columns to decisions and back."""
 
-    Attributes
-    ----------
-    capacity, count
-        int64, shape (nodes,): slots of each node; how many tasks are placed.
-    """
-
+    #: Slots of each node; and how many tasks are placed.
     capacity: Ints
     count: int
 
@@ -271,23 +244,10 @@ def _words(level: int) -> tuple[str, str, str, str, str, str]:
 
 
 def enter_columns(problem: CountedPlaces, builder: Builder, extra: Ints | None, cost_name: str = "") -> list[Ints]:
-    """Add the variables of the places.
+    """Add the variables of the places to an empty builder; their columns for each level, and for anywhere.
 
-    Parameters
-    ----------
-    problem
-        What is posed.
-    builder
-        Has nothing yet.
-    extra
-        int64, shape (classes,): what a task of each class pays wherever it is; None: nothing costs anything.
-    cost_name
-        What a model calls the cost of a task on a node; empty: nothing.
-
-    Returns
-    -------
-    list
-        The columns of the places of each level, and of those anywhere.
+    `extra` is what a task of each class pays wherever it is; None: nothing costs anything. `cost_name` is what a model
+    calls the cost of a task on a node; empty: nothing.
     """
     classes, places = problem.classes(), problem.places
     tasks = problem.instance.workload.task_ids[problem.tasks]
@@ -379,16 +339,8 @@ def enter_steps(
 ) -> None:
     """Add what the placed tasks of a pool cost by their number, the cheapest step first.
 
-    Parameters
-    ----------
-    builder
-        Has the places.
-    name
-        `pool_tier`, say, for the variables `tier` and the rows `pool_tiers`.
-    steps
-        Cost and number of tasks of each step, by the pool.
-    columns, pool_of
-        The columns of the places, and the pool of each.
+    `name` is `pool_tier`, say, for the variables `tier` and the rows `pool_tiers`. `steps` has cost and number of tasks
+    of each step, by the pool; `pool_of` the pool of each of the places' columns.
     """
     if not steps:
         return

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import lcm
@@ -252,8 +252,10 @@ def cluster_places(cluster: Cluster, place: str = "") -> Places:
     if cluster.topology is None:
         raise MissingField([missing_topology("the distance of nodes")], place)
     found = _FORMS[cluster.topology.form](cluster, cluster.topology, place)
-    if faults := list(_faults(found.between)):
-        raise InputError(faults, place)
+    wrong = np.argwhere(~(found.between <= LARGEST)).tolist()
+    if wrong:
+        message = "is no rate at which data moves between two nodes; give one in MB/s, above 0"
+        raise InputError([Fault(f"topology.rate[{row}][{column}]", message) for row, column in wrong], place)
     found.between.setflags(write=False)
     return found
 
@@ -314,8 +316,10 @@ def cluster_areas(cluster: Cluster, place: str = "") -> NestedAreas | None:
     """As `nested_areas`, of a cluster alone, as a policy sees it; faults are put after `place`."""
     if cluster.topology is None:
         raise MissingField([missing_topology("the distance of nodes")], place)
-    if len(cluster) and cluster.topology.form == "hops":
-        return _areas_by_hops(cluster, cluster.topology)
+    if len(cluster) and cluster.topology.hops is not None:
+        rack = np.where(cluster.rack >= 0, cluster.rack, len(cluster.rack_ids) + np.arange(len(cluster)))
+        lengths = [float(cluster.topology.hops[name]) for name in HOPS]
+        return _nested(lengths, [np.arange(len(cluster)), rack, np.zeros_like(rack)])
     if len(cluster) and cluster.topology.form == "links":
         return _areas_by_links(cluster_places(cluster, place))
     return None
@@ -359,7 +363,12 @@ def missing_topology(wanted_by: str) -> Fault:
 
 def _by_matrix(cluster: Cluster, topology: Topology, place: str) -> Places:
     _refuse_more(len(cluster), place)
-    return Places.of_matrix(np.array(topology.matrix, dtype=np.float64))
+    matrix = np.array(topology.matrix, dtype=np.float64)
+    if topology.form == "rate":
+        with np.errstate(divide="ignore", over="ignore"):
+            matrix = 1.0 / matrix
+        np.fill_diagonal(matrix, 0.0)
+    return Places.of_matrix(matrix)
 
 
 def _by_hops(cluster: Cluster, topology: Topology, place: str) -> Places:
@@ -373,27 +382,11 @@ def _by_hops(cluster: Cluster, topology: Topology, place: str) -> Places:
     return Places(at.astype(np.int64), between, np.full(len(cluster), node))
 
 
-def _by_rate(cluster: Cluster, topology: Topology, place: str) -> Places:
-    _refuse_more(len(cluster), place)
-    with np.errstate(divide="ignore", over="ignore"):
-        matrix = 1.0 / np.array(topology.matrix, dtype=np.float64)
-    np.fill_diagonal(matrix, 0.0)
-    return Places.of_matrix(matrix)
-
-
 def _refuse_more(places: int, place: str) -> None:
     """Refuse more places than a matrix is made for."""
     if places > MOST_NODES:
         message = f"nodes at {places} places have no dense matrix of distances here: {MOST_NODES} places at most"
         raise InputError([Fault("topology", message)], place)
-
-
-def _areas_by_hops(cluster: Cluster, topology: Topology) -> NestedAreas | None:
-    assert topology.hops is not None  # else the instance is refused
-    alone = len(cluster.rack_ids) + np.arange(len(cluster))  # a node without a rack
-    lengths = [float(topology.hops[name]) for name in HOPS]
-    rack = np.where(cluster.rack >= 0, cluster.rack, alone)
-    return _nested(lengths, [np.arange(len(cluster)), rack, np.zeros_like(rack)])
 
 
 def _nested(lengths: list[float], areas: list[Ints]) -> NestedAreas | None:
@@ -554,14 +547,7 @@ def _whole_links(cluster: Cluster, topology: Topology, *lengths: Floats) -> _Who
 
 _WHOLE = {"distance": _whole_matrix, "hops": _whole_matrix, "rate": _whole_rates, "links": _whole_links}
 
-_FORMS = {"distance": _by_matrix, "hops": _by_hops, "rate": _by_rate, "links": _by_links}
-
-
-def _faults(matrix: Floats) -> Iterator[Fault]:
-    """Rates that give no distance."""
-    for row, column in np.argwhere(~(matrix <= LARGEST)).tolist():
-        message = "is no rate at which data moves between two nodes; give one in MB/s, above 0"
-        yield Fault(f"topology.rate[{row}][{column}]", message)
+_FORMS = {"distance": _by_matrix, "hops": _by_hops, "rate": _by_matrix, "links": _by_links}
 
 
 class NearestAreas:

@@ -221,7 +221,13 @@ class FairLsap(LevelledProblem, Programmed):
         else:
             self.group_cost = [100 * (share - weight) for share, weight in zip(used, self.weights, strict=True)]
         self.beta = self._beta()
-        self.overflow_cost = self._overflow()
+        forms = {
+            "weight": [self.beta * weight for weight in self.weights],
+            "complement": [self.beta * (1 - weight) for weight in self.weights],
+            "flat": [self.beta] * groups,
+            "naive": list(self.group_cost),
+        }
+        self.overflow_cost = forms[parameters["overflow"]]
         fairness = decimal(parameters["fairness"])
         within = [round(fairness * cost * GRID) for cost in self.group_cost]
         beyond = [round(fairness * cost * GRID) for cost in self.overflow_cost]
@@ -249,14 +255,6 @@ class FairLsap(LevelledProblem, Programmed):
                 stacklevel=2,
             )
         return beta
-
-    def _overflow(self) -> list[Fraction]:
-        form = self.parameters["overflow"]
-        if form == "naive":
-            return list(self.group_cost)
-        if form == "complement":
-            return [self.beta * (1 - weight) for weight in self.weights]
-        return [self.beta * (weight if form == "weight" else 1) for weight in self.weights]
 
     def _free_pools(self, within: list[int], beyond: list[int], waiting: list[int]) -> None:
         """A pool for each group; whichever of its tasks are placed, the first ones pay the cheaper tier."""

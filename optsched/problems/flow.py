@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -115,6 +115,8 @@ class Flow(TabledProblem, Programmed):
         self.running_rates: list[Floats] = running_rates(self.instance, self.idle_nodes, (MAP,))
         divisor = getattr(cluster, scale)[self.idle_nodes] if isinstance(scale, str) else np.float64(scale)
         self._divisor = np.broadcast_to(np.asarray(divisor, dtype=np.float64), self.idle_nodes.shape)
+        #: e_m/scale of each of `idle_nodes`.
+        self._frozen_loads = self.effective_loads() / self._divisor
 
     @property
     def idle_rates(self) -> Floats:
@@ -133,27 +135,17 @@ class Flow(TabledProblem, Programmed):
             loads.append(known[held])
         return np.array(loads, dtype=np.float64)
 
-    @cached_property
-    def _frozen_loads(self) -> Floats:
-        """e_m/scale of each of `idle_nodes`."""
-        return self.effective_loads() / self._divisor
-
     def made_classes(self) -> TaskClasses:
         return TaskClasses.from_rows(np.ascontiguousarray(self.rates).view(np.int64), self.replicas.ordered())
 
     def table(self, positions: Ints) -> Ints:
-        return on_grid(self._penalties(positions))
-
-    def _penalties(self, positions: Ints) -> Floats:
-        """Hsu and Freeh's cost of each task at `positions` on each of `idle_nodes`, in MB/s."""
-        cluster = self.instance.cluster
-        rate = self.rates[positions].take(cluster.type[self.idle_nodes], axis=1)
+        rate = self.rates[positions].take(self.instance.cluster.type[self.idle_nodes], axis=1)
         paid, waited = self._read_terms(positions), 1 + self._load_terms(rate)
         paid += 1
         paid *= rate
         rate *= waited
         paid += rate  # in place: tables may be large
-        return paid
+        return on_grid(paid)
 
     def _load_terms(self, rate: Floats) -> Floats:
         """e_m/scale for each task (row) and idle node (column); one row where it is the same for all tasks."""

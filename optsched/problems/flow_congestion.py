@@ -243,12 +243,17 @@ class FlowCongestion(Problem, Programmed):
 
     # The objective ------------------------------------------------------------------------------------------------
 
+    def _demand(self, column: int, added: Ints, total: Floats) -> Floats:
+        """`total` and the rates of `added` tasks on the idle node at `column`, summed in the order of the rates."""
+        rates = self.type_rates[:, column]
+        for kind in np.argsort(rates, kind="stable").tolist():
+            total += added[:, kind] * rates[kind]
+        return total
+
     def effective_loads(self, column: int, added: Ints) -> Floats:
         """e_m of the idle node at `column`, in MB/s, for each row of `added`: how many tasks of each type it gets."""
         running, rates = self.running_rates[column], self.type_rates[:, column]
-        total = np.full(len(added), running.sum())
-        for kind in np.argsort(rates, kind="stable").tolist():
-            total += added[:, kind] * rates[kind]
+        total = self._demand(column, added, np.full(len(added), running.sum()))
         if not self.parameters["deviation"]:
             return total
         number = np.maximum(len(running) + added.sum(axis=1), 1)
@@ -275,10 +280,7 @@ class FlowCongestion(Problem, Programmed):
         -------
         int64 array of shape (sets,)
         """
-        rates = self.type_rates[:, column]
-        demand = np.zeros(len(added))
-        for kind in np.argsort(rates, kind="stable").tolist():
-            demand += added[:, kind] * rates[kind]
+        demand = self._demand(column, added, np.zeros(len(added)))
         return on_grid(demand * (1 + self.effective_loads(column, added) / self._divisor[column]))
 
     @cached_property
@@ -294,15 +296,20 @@ class FlowCongestion(Problem, Programmed):
 
     def units(self, placement: Placement) -> int:
         """Total cost of a placement in units of 1/`grid`."""
+        placed, columns, added = self._added(placement)
+        total = int(self.read_units[self.classes.of_task[placed], columns].sum())
+        for column in np.unique(columns).tolist():
+            total += int(self.load_units(column, added[[column]])[0])
+        return total
+
+    def _added(self, placement: Placement) -> tuple[Ints, Ints, Ints]:
+        """The placed tasks, the column of each, and how many tasks of each type (column) each idle node (row) gets."""
         nodes = self.nodes_of(placement)
         placed = np.flatnonzero(nodes != NONE)
         columns = self._column[nodes[placed]]
         added = np.zeros((len(self.idle_nodes), len(self.type_kind)), dtype=np.int64)
         np.add.at(added, (columns, self.types.of_task[placed]), 1)
-        total = int(self.read_units[self.classes.of_task[placed], columns].sum())
-        for column in np.unique(columns).tolist():
-            total += int(self.load_units(column, added[[column]])[0])
-        return total
+        return placed, columns, added
 
     def objective(self, placement: Placement, /) -> Value:
         return (exact(self.units(placement), self.grid),)
@@ -488,11 +495,7 @@ class FlowCongestion(Problem, Programmed):
         return of_host, np.concatenate([flat, *numbers]), np.concatenate([none, *added]), np.concatenate([flat, *units])
 
     def values_of(self, decision: Placement, program: Program) -> Ints:
-        nodes = self.nodes_of(decision)
-        placed = np.flatnonzero(nodes != NONE)
-        columns = self._column[nodes[placed]]
-        held = np.zeros((len(self.idle_nodes), len(self.type_kind)), dtype=np.int64)
-        np.add.at(held, (columns, self.types.of_task[placed]), 1)
+        placed, columns, held = self._added(decision)
         host, _, added, _ = self._loads
         load_of = {(at, row.tobytes()): load for load, (at, row) in enumerate(zip(host.tolist(), added, strict=True))}
         values = np.zeros(len(program.names), dtype=np.int64)

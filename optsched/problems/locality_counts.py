@@ -69,20 +69,14 @@ def locality(instance: Instance, placement: Placement) -> Ints:
     >>> locality(instance, Placement.of([0, None])).tolist()
     [0, -1]
     """
-    nodes, rack = placement.nodes, instance.cluster.rack
-    task, holder = _data(instance, placement)
+    nodes, rack, shuffle = placement.nodes, instance.cluster.rack, instance.workload.shuffle
+    task, holder = instance.replicas.row_of, instance.replicas.values  # pairs of a task and a node with data for it
+    if shuffle is not None:
+        where = np.where(nodes != NONE, nodes, instance.state.node)[shuffle.map]
+        held = (shuffle.size > 0) & (where != NONE)
+        task, holder = np.append(task, shuffle.reduce[held]), np.append(holder, where[held])
     in_rack = np.append(rack, NONE)[nodes]  # a task that runs nowhere picks the last entry
     classes = np.where(nodes != NONE, 2, NONE).astype(np.int64)
     classes[task[(rack[holder] >= 0) & (rack[holder] == in_rack[task])]] = 1
     classes[task[holder == nodes[task]]] = 0
     return classes
-
-
-def _data(instance: Instance, placement: Placement) -> tuple[Ints, Ints]:
-    """Pairs of a task and a node that holds data for it."""
-    replicas, shuffle = instance.replicas, instance.workload.shuffle
-    if shuffle is None:
-        return replicas.row_of, replicas.values
-    where = np.where(placement.nodes != NONE, placement.nodes, instance.state.node)[shuffle.map]
-    held = (shuffle.size > 0) & (where != NONE)
-    return np.append(replicas.row_of, shuffle.reduce[held]), np.append(replicas.values, where[held])

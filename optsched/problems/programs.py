@@ -220,19 +220,15 @@ class Program:
                 at = int(wrong[0])
                 family = next(one for one in families if one.first <= at < one.first + len(one.labels))
                 label = ",".join(map(str, family.labels[at - family.first]))
-                return f"{family.name}[{label}] is {found[at]}, and must be {_range(int(lower[at]), int(upper[at]))}"
+                due = f"{lower[at]} to {upper[at]}" if upper[at] < UNBOUNDED else f"at least {lower[at]}"
+                due = due if lower[at] > -UNBOUNDED else f"at most {upper[at]}"
+                return f"{family.name}[{label}] is {found[at]}, and must be {due}"
         return None
 
 
 def _slice_of(families: Sequence[Family], name: str) -> slice:
     found = next(family for family in families if family.name == name)
     return slice(found.first, found.first + len(found.labels))
-
-
-def _range(lower: int, upper: int) -> str:
-    if lower <= -UNBOUNDED:
-        return f"at most {upper}"
-    return f"at least {lower}" if upper >= UNBOUNDED else f"{lower} to {upper}"
 
 
 class Builder:
@@ -273,8 +269,8 @@ class Builder:
         implied: bool = False,
     ) -> Ints:
         """Add a family of variables; bounds and cost are one for each or one for all. Returns their columns."""
-        family = _family(self._variables, name, labels, over, doc, cost_name, implied)
-        return self._add(family, {"lower": lower, "upper": upper, "objective": cost})
+        numbers = {"lower": lower, "upper": upper, "objective": cost}
+        return self._add(self._variables, numbers, name, labels, over, doc, cost_name, implied)
 
     def rows(
         self,
@@ -287,7 +283,7 @@ class Builder:
         doc: str = "",
     ) -> Ints:
         """Add a family of rows without entries. Returns their numbers."""
-        return self._add(_family(self._rows, name, labels, over, doc), {"row_lower": lower, "row_upper": upper})
+        return self._add(self._rows, {"row_lower": lower, "row_upper": upper}, name, labels, over, doc)
 
     def columns(self, name: str, labels: Sequence[Label], **options: Any) -> dict[Label, int]:
         """As `variables`, the columns by their labels."""
@@ -315,25 +311,21 @@ class Builder:
         numbers = IntegerProgram(**{key: np.concatenate([none, *parts]) for key, parts in self._numbers.items()})
         return Program(numbers, tuple(self._variables), tuple(self._rows), component, unit, tuple(self._groups))
 
-    def _add(self, family: Family, numbers: dict[str, npt.ArrayLike]) -> Ints:
+    def _add(
+        self,
+        families: list[Family],
+        numbers: dict[str, npt.ArrayLike],
+        name: str,
+        labels: Sequence[Label],
+        over: str,
+        *said: Any,
+    ) -> Ints:
+        """Add a family after the others; its set is called after it if it has no name."""
+        first = families[-1].first + len(families[-1].labels) if families else 0
+        families.append(Family(name, labels, over or f"{name}_index", first, *said))
         for key, given in numbers.items():
-            self._numbers[key].append(np.broadcast_to(np.asarray(given, dtype=np.int64), (len(family.labels),)))
-        return np.arange(family.first, family.first + len(family.labels))
-
-
-def _family(
-    families: list[Family],
-    name: str,
-    labels: Sequence[Label],
-    over: str,
-    doc: str,
-    cost: str = "",
-    implied: bool = False,
-) -> Family:
-    """Add a family after the others; its set is called after it if it has no name."""
-    first = families[-1].first + len(families[-1].labels) if families else 0
-    families.append(Family(name, labels, over or f"{name}_index", first, doc, cost, implied))
-    return families[-1]
+            self._numbers[key].append(np.broadcast_to(np.asarray(given, dtype=np.int64), (len(labels),)))
+        return np.arange(first, first + len(labels))
 
 
 def summed(columns: Mapping[Label, int], *by: int) -> dict[Label, dict[int, int]]:
@@ -452,13 +444,10 @@ def fault_of(problem: Any, before: tuple[Number, ...], decisions: Iterator[Any])
             f"it costs {cost} units, and not {worth}" if cost > math.ceil(worth) else None
         )
         if wrong is not None:
-            return f"the program does not have the feasible {problem.decided.noun} {_shown(problem, decision)}: {wrong}"
+            text = str(decision.to_dict(problem)) if hasattr(decision, "to_dict") else repr(decision)
+            shown = text if len(text) < 120 else f"{text[:116]} ..."
+            return f"the program does not have the feasible {problem.decided.noun} {shown}: {wrong}"
     return None
-
-
-def _shown(problem: Any, decision: Any) -> str:
-    text = str(decision.to_dict(problem)) if hasattr(decision, "to_dict") else repr(decision)
-    return text if len(text) < 120 else f"{text[:116]} ..."
 
 
 def samples(problem: Problem, around: Any = None) -> Iterator[Any]:

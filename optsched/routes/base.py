@@ -53,12 +53,7 @@ class RouteModule(Protocol):
     def by_route(self, call: Any, profile: Profile, /) -> Solution:
         """Solve the problem of a call by its route, which is one of these, and not `brute-force`.
 
-        Parameters
-        ----------
-        call
-            `optsched.routes.call.Call`: the problem, the route and a start; it makes the solution.
-        profile
-            Limits and options of the solver.
+        `call` (`optsched.routes.call.Call`) has the problem, the route and a start; it makes the solution.
         """
 
 

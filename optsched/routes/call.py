@@ -65,18 +65,11 @@ class Ending(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The answer of an engine or a model.
+    """The answer of an engine or a model: what it holds, or None, and its status, figures and words.
 
-    Attributes
-    ----------
-    outcome, decision
-        Its status, figures and words, by default those of a run that was stopped before it began; what it holds, or
-        None.
-    position, units
-        Which component of the problem its objective is, and how many units of it are one of the component's; negative
-        where it minimises what the problem maximises.
-    build_seconds
-        Wall-clock time until it was built.
+    By default these are of a run that was stopped before it began. `position` is which component of the problem its
+    objective is, and `units` how many of it are one of the component's; negative where it minimises what the problem
+    maximises. `build_seconds` is the wall-clock time until it was built.
     """
 
     outcome: SolverOutcome = INTERRUPTED
@@ -162,7 +155,7 @@ class Call(Generic[Posed]):
 
         def made() -> Held:
             decision, certificates = self._with(self._quick, *make())
-            self._handed = self._better(self._handed[0], decision), certificates
+            self._handed = self.better(self._handed[0], decision), certificates
             return self._handed
 
         hand_over(made)
@@ -173,12 +166,12 @@ class Call(Generic[Posed]):
         It is called only where this process may be killed (`optsched.processes.handing.taking`).
         """
         before, certificates = self._handed
-        if self.problem.violations(decision) or self._better(before, decision) is before:
+        if self.problem.violations(decision) or self.better(before, decision) is before:
             return
         self._handed = decision, certificates
         hand_over(lambda: self._handed)
 
-    def _better(self, first: Decision | None, second: Decision | None) -> Decision | None:
+    def better(self, first: Decision | None, second: Decision | None) -> Decision | None:
         """The better of two feasible decisions, the first of equally good ones; None where there is neither."""
         held = [decision for decision in (first, second) if decision is not None]
         if len(held) < 2:
@@ -227,8 +220,9 @@ class Call(Generic[Posed]):
         first, (quick, proofs) = self.problem.components[0], plain
         by_component = {certificate.component: certificate for certificate in certificates}
         for proof in proofs:
-            before = by_component.get(proof.component)
-            if before is None or (proof.component == first.name and _tighter(proof, before, first.sense)):
+            before, sign = by_component.get(proof.component), 1 if first.sense is Sense.MIN else -1
+            tighter = before is not None and proof.component == first.name and sign * (proof.claim - before.claim) > 0
+            if before is None or tighter:
                 by_component[proof.component] = proof
         return quick if decision is None else decision, tuple(by_component.values())
 
@@ -311,11 +305,6 @@ class Call(Generic[Posed]):
         )
         _doubt(problem, solution)
         return solution
-
-
-def _tighter(proof: Certificate, other: Certificate, sense: Sense) -> bool:
-    """Whether a proof claims more than another of the same component."""
-    return proof.claim > other.claim if sense is Sense.MIN else proof.claim < other.claim
 
 
 def _rests_on_a_word(problem: AnyProblem, solution: Solution) -> bool:
@@ -480,30 +469,20 @@ def proved(call: Call[Any], solution: Solution, profile: Profile, module: Module
         own = module.by_route(Call(call.problem, default, solution.decision), few)
     if own is None:
         return solution
-    _agree(call, solution, own)
+    problem, before = call.problem, solution.objective
+    if own.objective is not None and (before is None or problem.minimised(own.objective) < problem.minimised(before)):
+        claim = "that nothing is feasible" if before is None else f"{before} is the best"
+        found = f"route {own.route} finds {own.objective}"
+        raise SolverDisagreement(f"{problem.name}: the solver of route {call.route} says {claim}, and {found}")
     shown = {entry.component: entry for entry in own.certificates if entry.kind.checkable}
     if solution.termination is Termination.INFEASIBLE:
         proofs = tuple(entry for name, entry in shown.items() if name == FEASIBLE)
     else:
-        proofs = tuple(_stronger(entry, shown.get(entry.component)) for entry in solution.certificates)
+        proofs = tuple(
+            shown[word.component]
+            if word.kind is Proof.SOLVER and word.component in shown and shown[word.component].claim == word.claim
+            else word
+            for word in solution.certificates
+        )
     taken = time.perf_counter() - call.began - solution.build_seconds
     return replace(solution, certificates=proofs, solve_seconds=max(solution.solve_seconds, taken))
-
-
-def _stronger(word: Certificate, other: Certificate | None) -> Certificate:
-    """The other certificate in the place of a word, if it claims the same."""
-    if word.kind is not Proof.SOLVER or other is None or other.claim != word.claim:
-        return word
-    return other
-
-
-def _agree(call: Call[Any], solution: Solution, own: Solution) -> None:
-    """SolverDisagreement where the default route has something better than what is said to be the best."""
-    problem = call.problem
-    if own.objective is None:
-        return
-    held = None if solution.objective is None else problem.minimised(solution.objective)
-    if held is None or problem.minimised(own.objective) < held:
-        claim = "that nothing is feasible" if solution.objective is None else f"{solution.objective} is the best"
-        found = f"route {own.route} finds {own.objective}"
-        raise SolverDisagreement(f"{problem.name}: the solver of route {call.route} says {claim}, and {found}")

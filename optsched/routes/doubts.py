@@ -9,7 +9,7 @@ input gives the same answer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from contextlib import suppress
 
 import numpy as np
 
@@ -153,24 +153,17 @@ def quick_decisions(problem: AnyProblem, start: Decision | None = None) -> dict[
 def _rivals(problem: AnyProblem) -> Iterator[tuple[str, Decision]]:
     """The decisions of the quick heuristics and functions of the problem's record, where it is feasible."""
     for name in record_of(type(problem)).rivals:
+        label, found = name.rpartition(":")[2].replace("_", " "), None
         if ":" in name:
-            found: Decision | None = imported(name)(problem)
-            label = name.rpartition(":")[2].replace("_", " ")
+            found = imported(name)(problem)
         else:
+            from optsched.heuristics import run
+
             assert isinstance(problem, TaskProblem)
-            found, label = _by_heuristic(problem, name), name
+            with suppress(InputError):  # the instance lacks a field that it needs
+                found, label = run(problem, name).decision, name
         if found is not None and not problem.violations(found):
             yield label, found
-
-
-def _by_heuristic(problem: TaskProblem[Any], name: str) -> Decision | None:
-    """The decision of a heuristic; None where the instance lacks a field that it needs."""
-    from optsched.heuristics import run
-
-    try:
-        return run(problem, name).decision
-    except InputError:
-        return None
 
 
 def _improved(problem: Problem, placement: Placement) -> Placement:

@@ -100,11 +100,6 @@ def _sound(make: Callable[..., Program], problem: Any, *args: Any) -> Program:
         raise ProblemFailed(str(error)) from None
 
 
-def _better(problem: Any, *decisions: Any) -> Any:
-    held = [decision for decision in decisions if decision is not None]
-    return min(held, key=lambda decision: problem.minimised(problem.evaluate(decision)), default=None)
-
-
 class _Search:
     """The state of solving a problem: the best decision, what was found last, and what is settled before."""
 
@@ -149,7 +144,7 @@ class _Search:
             arrays = self.call.route not in MODELS
             self._best[before] = self._by_arrays(before) if arrays else self._by_model(before)
         self.answer = self._best[before]
-        self.incumbent = _better(self.problem, self.incumbent, self.answer.decision)
+        self.incumbent = self.call.better(self.incumbent, self.answer.decision)
         return self.answer
 
     def _by_model(self, before: tuple[Number, ...]) -> Found:
