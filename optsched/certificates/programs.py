@@ -75,10 +75,7 @@ def program_proof(problem: Any, certificate: Certificate, objective: Value | Non
 def program_below(problem: Any, claim: Number) -> Program:
     """The program with the value below a claim (`Limited`); that a class of another package says so too is looked at.
 
-    Raises
-    ------
-    CertificateInvalid
-        As `checked_program`, or if a placement has a value between the two.
+    CertificateInvalid as of `checked_program`, or if a placement has a value between the two.
     """
     unit = limit_unit(problem)
     below = problem.value_below(claim * unit)
@@ -101,10 +98,7 @@ def _is_shipped(problem: Any) -> bool:
 def checked_program(problem: Any, before: tuple[Number, ...], around: Any = None) -> Program:
     """The program of a problem; that of a class of another package is held against the class's definition.
 
-    Raises
-    ------
-    CertificateInvalid
-        If the program lacks a feasible placement, or counts one at more than it costs.
+    CertificateInvalid if the program lacks a feasible placement, or counts one at more than it costs.
     """
     program: Program = problem.program(before)
     if not _is_shipped(problem):

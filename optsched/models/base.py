@@ -31,13 +31,7 @@ _TOLERANCE = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class ModelSize:
-    """The size of a model.
-
-    Attributes
-    ----------
-    variables, constraints, terms
-        How many; the terms are those of the objective and the constraints.
-    """
+    """The size of a model; the terms are those of the objective and the constraints."""
 
     variables: int
     constraints: int
@@ -62,52 +56,21 @@ class ModelModule(Protocol):
     """
 
     def build_pyomo(self, problem: Any) -> Any:
-        """Build the compact model; its components are in the table at the head of its module.
+        """Build the compact model, linear, in Pyomo; its components are in the table at the head of its module.
 
-        Parameters
-        ----------
-        problem
-            What to model.
-        per_pair
-            Of a shipped module: True gives each task a variable for each node that it may use, so that a constraint
-            of your own can name any task and node. It is `place[task, node]`, binary; `run[task, node]` of the reduces
-            of `transmission`; `extra[arc]`, whole, of `min-cost-flow`. Use it for constraints of
-            your own: the model without it counts equal tasks together, and leaves out what no optimum needs.
+        Shipped modules take `per_pair`: True gives each task a variable for each node that it may use, so that a
+        constraint of your own can name any task and node. It is `place[task, node]`, binary; `run[task, node]` of the
+        reduces of `transmission`; `extra[arc]`, whole, of `min-cost-flow`. Use it for constraints of your own: the
+        model without it counts equal tasks together, and leaves out what no optimum needs. TooLarge with more than
+        `MAX_VARIABLES` pairs.
 
-        Returns
-        -------
-        pyomo.environ.ConcreteModel
-            Linear; `optsched.solvers.algebraic.solve_pyomo` solves it.
-
-        Raises
-        ------
-        UsageError
-            If another problem is given, or one where nothing is feasible for a plain reason.
-        TooLarge
-            With `per_pair`, if there are more than `MAX_VARIABLES` pairs of a task and a node.
+        UsageError if another problem is given, or one where nothing is feasible for a plain reason.
         """
 
     def build_pulp(self, problem: Any, *, max_variables: int = MAX_VARIABLES) -> Any:
-        """Build the literal model, as the paper writes it; the head of its module names variables and constraints.
+        """Build the literal model, as the paper writes it, in PuLP; the head of its module names its parts.
 
-        Parameters
-        ----------
-        problem
-            What to model.
-        max_variables
-            Most variables that it may have.
-
-        Returns
-        -------
-        pulp.LpProblem
-            `optsched.solvers.algebraic.solve_pulp` solves it.
-
-        Raises
-        ------
-        TooLarge
-            If it has more than `max_variables` variables.
-        UsageError
-            If another problem is given, or one where nothing is feasible for a plain reason.
+        TooLarge if it has more than `max_variables`. UsageError as of `build_pyomo`.
         """
 
     def literal_size(self, problem: Any) -> ModelSize:
@@ -122,28 +85,14 @@ class ModelModule(Protocol):
     def start_values(self, model: Any, problem: Any, decision: Any, /) -> Mapping[Any, float]:
         """A decision as a start for `solve_pyomo` or `solve_pulp` (see `optsched.models.base.starter`).
 
-        Parameters
-        ----------
-        model
-            As `build_pyomo` or `build_pulp` made it, or with more constraints.
-        problem
-            The problem that it was made of.
-        decision
-            A placement or flow to begin from. Where it lacks tasks that must be placed, the start is partial: only of
-            the variables that are not 0, and HiGHS completes it if it can. One that is infeasible, or beyond the
-            model's limit, is passed over.
+        The model is one of the problem, which may have more constraints. Where the decision lacks tasks that must be
+        placed, the start is partial: only of the variables that are not 0, and HiGHS completes it if it can. One that
+        is infeasible, or beyond the model's limit, is passed over.
 
-        Returns
-        -------
-        ComponentMap or dict
-            Values of the variables that the decision decides: those of a Pyomo model, but for what is fixed there, or
-            names of those of a PuLP model. The others follow from them. A linear program takes them without gain. Empty
-            where the model leaves the decision out, since there is a better one.
-
-        Raises
-        ------
-        UsageError
-            If model or decision are of another problem or instance.
+        It is the values of the variables that the decision decides: a ComponentMap of those of a Pyomo model, but for
+        what is fixed there, or by the names of those of a PuLP model. The others follow from them. A linear program
+        takes them without gain. Empty where the model leaves the decision out, since there is a better one. UsageError
+        if model or decision are of another problem or instance.
         """
 
 
@@ -354,13 +303,7 @@ def is_whole(value: float) -> bool:
 
 
 def value_of(variable: Any) -> float:
-    """The value that a Pyomo or PuLP variable holds.
-
-    Raises
-    ------
-    UsageError
-        If it holds none: the model was not solved, or the solver found no solution.
-    """
+    """The value that a Pyomo or PuLP variable holds; UsageError if it holds none: there is no solution."""
     value: float | None = variable.varValue if hasattr(variable, "varValue") else variable.value
     if value is None or value != value:  # PuLP 4 takes no None back: not a number
         mend = "solve the model before decoding it; a model without a solution cannot be decoded"
@@ -369,13 +312,7 @@ def value_of(variable: Any) -> float:
 
 
 def int_of(variable: Any) -> int:
-    """The whole number that a Pyomo or PuLP variable holds.
-
-    Raises
-    ------
-    UsageError
-        If it holds none: it has no value, or its solution is no vertex.
-    """
+    """The whole number that a Pyomo or PuLP variable holds; UsageError if it has no value, or is off the vertices."""
     value = value_of(variable)
     if not is_whole(value):
         raise UsageError(
@@ -393,10 +330,7 @@ def chosen(variables: Mapping[tuple[str, str], Any]) -> dict[str, str]:
 def placed_at(problem: Problem, host: Mapping[str, str]) -> Placement:
     """The placement of tasks on nodes, by their ids. Tasks that are not named stay unplaced.
 
-    Raises
-    ------
-    UsageError
-        If a task or node is not of the problem: its model was built of another instance.
+    UsageError if a task or node is not of the problem: its model was built of another instance.
     """
     index = problem.instance.node_index
     tasks = problem.instance.workload.task_ids.tolist()

@@ -77,18 +77,9 @@ def minimum_by_row(rows: Ragged, values: Ints, empty: int) -> Ints:
 class AssignmentProblem(CountedPlaces):
     """Exactly min(tasks, idle slots) of the tasks, each on a node with an idle slot, at least total cost.
 
-    Attributes
-    ----------
-    capacity
-        int64, shape (nodes,): idle slots, no more than there are tasks.
-    count
-        How many tasks are placed: min(tasks, idle slots).
-    grid
-        Costs are whole multiples of 1/`grid`.
-    pools, pool
-        The pools, and the pool of each task (int64, shape (tasks,)).
-    cost_name
-        What a model calls the cost of a task in a place; empty: nothing.
+    `capacity` are the idle slots of each node, no more than there are tasks; `count` is how many tasks are placed.
+    Costs are whole multiples of 1/`grid`. `pool` is that of each task in `pools`. `cost_name` is what a model calls the
+    cost of a task in a place; empty: nothing.
     """
 
     left_open = ("grid", "prepare_costs")

@@ -59,14 +59,9 @@ def _once(function: Callable[[Cluster, str], Found]) -> Callable[..., Found]:
 class NestedAreas:
     """Distances that are a matter of areas within areas: racks, and switches below switches.
 
-    Attributes
-    ----------
-    areas
-        int64, shape (levels, nodes): the area of each node at each level, the smallest first. Areas are numbered from
-        0, each lies within one of the next level, and the last level has one.
-    lengths
-        float64, shape (levels + 1,), not decreasing: the distance of a node to itself, and that of two nodes by the
-        first level at which one area holds both.
+    `areas` has the area of each node (column) at each level (row), the smallest first. They are numbered from 0, each
+    lies within one of the next level, and the last level has one. `lengths` do not decrease: the distance of a node to
+    itself, and those of two nodes by the first level at which one area holds both.
     """
 
     areas: Ints
@@ -88,15 +83,8 @@ class Places:
     Memory is for nodes, and for pairs of places. Nodes in a rack are at one place, those without a rack at another;
     nodes with one link, to the same switch and equally quick, are at one place. Any other node is at one of its own.
 
-    Attributes
-    ----------
-    place
-        int64, shape (nodes,): numbered from 0.
-    between
-        float64, shape (places, places), `[from][to]`: from a node at one place to a node at another; in the diagonal
-        between two nodes at the place, or from its only node to itself.
-    own
-        float64, shape (nodes,): from each node to itself.
+    `place` is that of each node, numbered from 0. `between[from][to]` is from a node at one place to a node at another;
+    in the diagonal between two nodes at the place, or from its only node to itself. `own` is from each node to itself.
 
     Examples
     --------
@@ -197,23 +185,10 @@ def distances(instance: Instance) -> Floats:
     `links`      the least sum of 1/rate over the links of a path, in s/MB, the same both ways
     ============ ===================================================================================================
 
-    Parameters
-    ----------
-    instance
-        With a `topology`. The matrix is computed once a cluster, and shared by all its snapshots.
+    The matrix `[from][to]` is read-only, computed once a cluster, and shared by all its snapshots.
 
-    Returns
-    -------
-    float64, shape (nodes, nodes)
-        Read-only, `[from][to]`.
-
-    Raises
-    ------
-    MissingField
-        If the instance has no topology.
-    InputError
-        If a rate is 0 or too small, no path of links joins two nodes, or there are more than `MOST_NODES` nodes; with
-        the place of each.
+    MissingField if the instance has no topology. InputError if a rate is 0 or too small, no path of links joins two
+    nodes, or there are more than `MOST_NODES` nodes; with the place of each.
 
     Examples
     --------
@@ -237,10 +212,7 @@ def dense(places: Places, instance: Instance) -> Floats:
 def cluster_places(cluster: Cluster, place: str = "") -> Places:
     """The distances of `distances` by places of nodes, without a matrix of nodes; computed once a cluster.
 
-    Raises
-    ------
-    MissingField, InputError
-        As `distances`; nodes may be more than `MOST_NODES`, the places that they are at may not.
+    Errors are those of `distances`; nodes may be more than `MOST_NODES`, the places that they are at may not.
 
     Examples
     --------
@@ -294,10 +266,7 @@ def nested_areas(instance: Instance) -> NestedAreas | None:
     farther from itself than from its rack, and that no farther than what is beyond. Links are as many levels as there
     are distances, if these are a tree's and all nodes below a switch are equally far from it.
 
-    Raises
-    ------
-    MissingField, InputError
-        As `distances`; of a cluster that has areas, any number of nodes will do.
+    Errors are those of `distances`; of a cluster that has areas, any number of nodes will do.
 
     Examples
     --------
@@ -556,19 +525,8 @@ class NearestAreas:
     A block's replicas lie in areas, at each level at most as many as there are replicas. All other nodes are as far as
     nodes can be. So the least cost of anything over the nodes is a minimum over these areas.
 
-    Parameters
-    ----------
-    nested
-        Areas of the nodes.
-    rows
-        For each block the nodes that hold it, at least one.
-    idle
-        bool, shape (nodes,): nodes that count where areas are looked for.
-
-    Attributes
-    ----------
-    levels
-        int64, shape (levels + 1, nodes): the area of each node, at level 0 the node itself.
+    `rows` has for each block the nodes that hold it, at least one; `idle` says which nodes count where areas are looked
+    for. `levels` is the area of each node (column), at level 0 the node itself.
 
     Examples
     --------
@@ -624,12 +582,7 @@ class NearestAreas:
     def cheapest(self, units: Ints, prices: Ints) -> Ints:
         """For each row the least of its units and a price over the idle nodes; there is at least one.
 
-        Parameters
-        ----------
-        units
-            int64, shape (rows, levels + 1), not decreasing along a row: what a row costs on a node of each level.
-        prices
-            int64, shape (nodes,).
+        `units`, of shape (rows, levels + 1), do not decrease along a row: what it costs on a node of each level.
         """
         least: Ints = np.full(self._rows, np.iinfo(np.int64).max, dtype=np.int64)
         for level, (areas, width) in enumerate(zip(self.idle_areas, self._width.tolist(), strict=True)):

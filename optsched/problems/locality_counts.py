@@ -24,19 +24,8 @@ def locality_counts(problem: TaskProblem[Any], placement: Placement) -> Mapping[
 
     Data of a map is on the nodes of its replicas. Shen et al. (2016, section III-C, Table III) count reduces too, and
     say only that the node is one "with data for that task". Here a reduce has data on each node where a map that sends
-    it more than 0 MB has run, runs or is placed. A task without data anywhere is off-rack.
-
-    Parameters
-    ----------
-    problem
-        That places maps or reduces.
-    placement
-        A placement of the problem; feasible or not.
-
-    Returns
-    -------
-    dict
-        For each kind that the problem places (`map`, `reduce`) the number in each class.
+    it more than 0 MB has run, runs or is placed. A task without data anywhere is off-rack. The placement need not be
+    feasible.
 
     Examples
     --------
@@ -57,10 +46,7 @@ def locality_counts(problem: TaskProblem[Any], placement: Placement) -> Mapping[
 def locality(instance: Instance, placement: Placement) -> Ints:
     """The class of each task of an instance where a placement has it, as `locality_counts` counts them.
 
-    Returns
-    -------
-    int64, shape (tasks,)
-        Positions in `CLASSES`, or `NONE` for a task that runs nowhere.
+    They are positions in `CLASSES`, or `NONE` for a task that runs nowhere.
 
     Examples
     --------

@@ -101,7 +101,8 @@ def route_sizes(problem: AnyProblem) -> dict[str, RouteSize]:
     """
     sizes = {
         route: RouteSize(size.variables, size.constraints, size.terms, size.megabytes)
-        for route, size in model_sizes(problem).items()
+        for route, size in ((model, _size(problem, model, None)) for model in MODELS)
+        if size is not None
     }
     if "pyomo" in sizes:
         compact = sizes["pyomo"]
@@ -113,21 +114,6 @@ def route_sizes(problem: AnyProblem) -> dict[str, RouteSize]:
     own = None if named is None else getattr(import_module(named), "sizes", None)
     sizes |= {} if own is None else own(problem)
     return {route: sizes[route] for route in routes_of(problem) if route in sizes}
-
-
-def model_sizes(problem: AnyProblem, limit: Any = None) -> dict[str, ModelSize]:
-    """The size of each route's model, without building it; empty where the problem has no models.
-
-    `limit` is that of the second program; None: the first one.
-
-    >>> import optsched
-    >>> problem = optsched.problem("lsap", optsched.generate("lsap", nodes=1000, tasks=1000))
-    >>> sizes = model_sizes(problem)
-    >>> sizes["pulp"].variables, sizes["pulp"].megabytes, sizes["pyomo"].variables < 7000
-    (1000001, 2432, True)
-    """
-    sizes = {route: _size(problem, route, limit) for route in MODELS}
-    return {route: size for route, size in sizes.items() if size is not None}
 
 
 def refuse_beyond_memory(problem: AnyProblem, route: str, limit: Any = None, mend: str | None = None) -> None:
@@ -148,7 +134,7 @@ def refuse_beyond_memory(problem: AnyProblem, route: str, limit: Any = None, men
 
 
 def _size(problem: AnyProblem, route: str, limit: Any) -> ModelSize | None:
-    """The size of a model; None where there is none, or a package does not say it of its own."""
+    """The size of a model (at a `limit` the second program); None if there is none, or a package does not say it."""
     named = record_of(type(problem)).models
     size = None if named is None else getattr(imported(named), f"{KINDS[route]}_size", None)
     if size is None:

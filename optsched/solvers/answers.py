@@ -80,22 +80,13 @@ class LinearProgram:
 class SolverOutcome:
     """Why a solver stopped, what it claims to hold and to have proved, and what it literally said.
 
-    None means that the solver does not know, never 0 or infinity.
-
-    Parameters
-    ----------
-    status
-        OPTIMAL only where objective and bound meet; FEASIBLE with an objective, NO_SOLUTION without; INFEASIBLE; and
-        ERROR for a run without an answer, an unbounded objective among them (`raw_status` tells).
-    limit
-        What cut the run short. NODES is any limit on effort that is not time. INTERRUPTED together with OPTIMAL or
-        INFEASIBLE: the run was over before the interrupt reached it, and the caller should still stop.
-    objective, bound
-        Claimed value of the incumbent, and bound on the optimum, in the model's own sense and with its constant.
-    raw_status, seconds, nodes
-        The solver's words; wall-clock time of the solver alone; branch-and-bound nodes, None for a linear program.
-    solver
-        `name`, `version`, `interface` and the `options` that were set.
+    None means that the solver does not know, never 0 or infinity. `status` is OPTIMAL only where objective and bound
+    meet; FEASIBLE with an objective, NO_SOLUTION without; INFEASIBLE; and ERROR for a run without an answer, an
+    unbounded objective among them (`raw_status` says so). `limit` cut the run short; NODES is any limit on effort that
+    is not time. INTERRUPTED together with OPTIMAL or INFEASIBLE: the run was over before the interrupt reached it, and
+    the caller should still stop. `objective` and `bound` are claimed in the model's own sense and with its constant.
+    `seconds` are of the solver alone; `nodes` of branch and bound, None for a linear program. `solver` has `name`,
+    `version`, `interface` and the `options` that were set.
     """
 
     status: Termination

@@ -54,14 +54,8 @@ def exchange(
 ) -> tuple[int, int, int, int]:
     """Send as much as possible over an arc from `first` to `second`, and back through the tree; then mend the tree.
 
-    Parameters
-    ----------
-    tree, potential
-        As in the module; changed in place.
-    first, second
-        Ends of the entering arc, in the direction of what is sent.
-    arc, limit, reduced
-        Its number; how much it takes in this direction, and what that costs, reduced: less than 0.
+    Tree and potential are changed in place. `limit` is how much the entering arc takes in this direction, and `reduced`
+    what that costs, reduced: less than 0.
 
     Returns node, arc, side, visits: the node whose arc to its parent left the tree, and that arc; 1 where what was sent
     filled it from the parent to the node, 2 where from the node to the parent; and how many nodes were visited. The
