@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from types import NoneType
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -246,12 +244,6 @@ class Reading:
         if not isinstance(value, Mapping):
             self.fault(at, "expected an object {task: node or null}")
             return placement
-        ours = before is None and list(value) == self.on.workload.task_ids.tolist()  # as we write it
-        if ours and set(map(type, value.values())) <= {str, NoneType}:
-            numbers: dict[str | None, int] = {None: NONE, **self.on.node_index}
-            found = [numbers.get(node) for node in value.values()]
-            if None not in found:  # a fault is added below
-                return Placement(np.array(found, dtype=np.int64))
         absent = "null is nowhere" if before is None else ""
         return placement.with_tasks(*self._by_id(value, self.on.task_index, "task", self._node, at, absent))
 
@@ -298,11 +290,7 @@ class Reading:
         if not isinstance(value, Mapping):
             self.fault(at, "expected an object {arc: units}")
             return NetworkFlow(sent)
-        names = self.on.arc_ids.tolist()
-        if list(value) == names and set(map(type, value.values())) <= {int}:  # as we write it
-            with suppress(OverflowError):
-                return NetworkFlow(np.array(list(value.values()), dtype=np.int64))
-        row_of = {arc: row for row, arc in enumerate(names)}
+        row_of = {arc: row for row, arc in enumerate(self.on.arc_ids.tolist())}
         rows, found = self._by_id(value, row_of, "arc", self._units, at, "0 is none")
         sent[rows] = found
         return NetworkFlow(sent)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from xml.etree import ElementTree
@@ -75,12 +74,8 @@ class _Rack(Foreign):
     nodes: list[_Machine] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
-    """A node: its rack, and amounts of resources."""
-
-    rack: str | None
-    capacity: dict[str, int]
+#: Of each node, by its name, what is said of it: its rack, and amounts of resources.
+_Hosts = dict[str, dict[str, Any]]
 
 
 def import_sls(
@@ -112,7 +107,10 @@ def import_sls(
     hosts = _hosts(log, jobs) if nodes is None else _read_nodes(nodes)
     runs = ((one.type, one.location, one.start, one.end) for job in log for one in job.containers)
     per_node = slots if isinstance(slots, int) else max([1, *most_at_once(runs).values()])
-    groups = _groups(log, weights, notes)
+    queued = dict.fromkeys(job.queue for job in log if job.queue is not None)
+    known = dict.fromkeys(queued, 1.0) if weights is None else weights
+    absent = [queue for queue in queued if queue not in known]
+    notes += [f"queue {queue} has no weight in the allocation file; it weighs 1" for queue in absent]
     origin = min((job.start for job in log if job.start is not None), default=None)
     records, tasks = _records(log, hosts, origin, notes)
     files = [f"job file {Path(jobs).name}"]
@@ -125,29 +123,14 @@ def import_sls(
         "description": f"{len(tasks)} containers of {len(log)} jobs on {len(hosts)} nodes, as if all waited at once.",
         "source": f"SLS {', '.join(files)}",
         "labels": _labels(slots, weights is not None),
-        "nodes": [
-            {"id": host}
-            | ({} if node.rack is None else {"rack": node.rack})
-            | {"slots": per_node, "reduce_slots": per_node}
-            | ({"capacity": node.capacity} if node.capacity else {})
-            for host, node in hosts.items()
-        ],
-        "groups": groups,
+        "nodes": [{"id": host, "slots": per_node, "reduce_slots": per_node, **node} for host, node in hosts.items()],
+        "groups": [{"id": queue, "weight": known.get(queue, 1.0)} for queue in queued],
         "jobs": records,
         "tasks": tasks,
     }
-    if not groups:
+    if not queued:
         del document["groups"], document["labels"]["weight"]
     return Imported((document,), tuple(notes))
-
-
-def _groups(log: list[_Job], weights: dict[str, float] | None, notes: list[str]) -> list[dict[str, Any]]:
-    """Records of the queues that jobs name."""
-    names = dict.fromkeys(job.queue for job in log if job.queue is not None)
-    known = dict.fromkeys(names, 1.0) if weights is None else weights
-    absent = [queue for queue in names if queue not in known]
-    notes += [f"queue {queue} has no weight in the allocation file; it weighs 1" for queue in absent]
-    return [{"id": queue, "weight": known.get(queue, 1.0)} for queue in names]
 
 
 def _labels(slots: str | int, weighed: bool) -> dict[str, str]:
@@ -166,7 +149,7 @@ def _labels(slots: str | int, weighed: bool) -> dict[str, str]:
 
 
 def _records(
-    log: list[_Job], hosts: dict[str, _Node], origin: int | None, notes: list[str]
+    log: list[_Job], hosts: _Hosts, origin: int | None, notes: list[str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Records of jobs and of their containers; `origin` is the ms at which the first job starts."""
     records: list[dict[str, Any]] = []
@@ -188,7 +171,7 @@ def _records(
     return records, tasks
 
 
-def _where(container: _Container, hosts: dict[str, _Node], odd: Counter[str]) -> dict[str, Any]:
+def _where(container: _Container, hosts: _Hosts, odd: Counter[str]) -> dict[str, Any]:
     """The host of a container."""
     where = container.location
     if where is None:
@@ -196,7 +179,7 @@ def _where(container: _Container, hosts: dict[str, _Node], odd: Counter[str]) ->
     if where.host not in hosts:
         odd[f"on hosts that the node file does not have{'; off-rack everywhere' * (container.type == 'map')}"] += 1
         return {}
-    if where.rack not in (None, hosts[where.host].rack):
+    if where.rack not in (None, hosts[where.host].get("rack")):
         odd["name another rack than the node file, whose rack is kept"] += 1
     return ({"replicas": [where.host]} if container.type == "map" else {}) | {"observed": where.host}
 
@@ -218,7 +201,7 @@ def _read_jobs(path: str | os.PathLike[str], notes: list[str]) -> list[_Job]:
     return list(jobs.values())
 
 
-def _hosts(log: list[_Job], path: str | os.PathLike[str]) -> dict[str, _Node]:
+def _hosts(log: list[_Job], path: str | os.PathLike[str]) -> _Hosts:
     """The hosts that the jobs name, with their racks."""
     racks: dict[str, str | None] = {}
     faults = []
@@ -235,13 +218,13 @@ def _hosts(log: list[_Job], path: str | os.PathLike[str]) -> dict[str, _Node]:
         faults.append(Fault("", "the jobs name no host, and there is no node file"))
     if faults:
         raise InputError(faults, os.fspath(path))
-    return {host: _Node(rack, {}) for host, rack in racks.items()}
+    return {host: {} if rack is None else {"rack": rack} for host, rack in racks.items()}
 
 
-def _read_nodes(path: str | os.PathLike[str]) -> dict[str, _Node]:
+def _read_nodes(path: str | os.PathLike[str]) -> _Hosts:
     text, cut = read_text(path)
     faults: list[Fault] = []
-    nodes: dict[str, _Node] = {}
+    nodes: _Hosts = {}
     for number, value in enumerate(json_objects(text, "rack", faults, cut), start=1):
         rack = read_record(value, _Rack, f"rack {number}", faults)
         for row, machine in enumerate(rack.nodes):
@@ -250,7 +233,7 @@ def _read_nodes(path: str | os.PathLike[str]) -> dict[str, _Node]:
                 faults.append(Fault(f"rack {number}.nodes[{row}].node", message))
             amounts = {"memory-mb": machine.memory, "vcores": machine.vcores}
             capacity = {key: amount for key, amount in amounts.items() if amount is not None}
-            nodes[machine.node] = _Node(rack.rack, capacity)
+            nodes[machine.node] = {"rack": rack.rack} | ({"capacity": capacity} if capacity else {})
     faults += [Fault("", note) for note in cut]
     if not nodes and not faults:
         faults.append(Fault("", "there is no node in it; an SLS node file is {rack, nodes: [{node}]}, one a rack"))
