@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
@@ -70,8 +70,8 @@ class DaskExecutor(Executor):
         return self._most
 
     def _begun(self, packed: bytes, limits: Limits) -> Future[Any]:
-        asked = _Asked(packed, limits, self._preload, tuple(sys.path), self._session)
-        future = self._client.submit(_answer, asked, pure=False)
+        asked = (packed, limits, self._preload, tuple(sys.path), self._session)
+        future = self._client.submit(_answer, *asked, pure=False)
         future.add_done_callback(self._done.put)
         return future
 
@@ -110,23 +110,11 @@ class DaskExecutor(Executor):
         self._client.close()
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """A job as a worker gets it."""
-
-    packed: bytes
-    limits: Limits
-    preload: tuple[str, ...]
-    path: tuple[str, ...]
-    session: str
-
-
-def _answer(asked: _Asked) -> Answer:
-    """What a worker does: have the job run in another process."""
+def _answer(packed: bytes, limits: Limits, preload: tuple[str, ...], path: tuple[str, ...], session: str) -> Answer:
+    """What a worker does: have the job run in another process, with the folders of modules of `path` that exist."""
     here = Surroundings.here()
-    further = [folder for folder in asked.path if folder not in here.path and os.path.isdir(folder)]
-    around = replace(here, path=(*here.path, *further))
-    return answer_to(asked.packed, asked.limits, asked.preload, around, asked.session, _unwanted)
+    further = [folder for folder in path if folder not in here.path and os.path.isdir(folder)]
+    return answer_to(packed, limits, preload, replace(here, path=(*here.path, *further)), session, _unwanted)
 
 
 def _unwanted() -> bool:

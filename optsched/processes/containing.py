@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from optsched.core.deadline import check, deadline, remaining
@@ -50,13 +49,7 @@ class TracedElsewhere(Exception):
         return f"in another process:\n{self.trace.rstrip()}"
 
 
-@dataclass(frozen=True)
-class _Held:
-    limits: Limits
-    executor: LocalExecutor
-
-
-_held: ContextVar[_Held | None] = ContextVar("optsched limits of runs", default=None)
+_executor: ContextVar[LocalExecutor | None] = ContextVar("optsched limits of runs", default=None)
 
 _called: ContextVar[bool] = ContextVar("optsched within a contained call", default=False)
 
@@ -79,17 +72,17 @@ def contained(limits: Limits | None) -> Iterator[None]:
     from optsched.processes.local import LocalExecutor
 
     with LocalExecutor(1, limits, preload=PRELOADED) as executor:
-        token = _held.set(_Held(limits, executor))
+        token = _executor.set(executor)
         try:
             yield
         finally:
-            _held.reset(token)
+            _executor.reset(token)
 
 
 def in_force() -> Limits | None:
     """The limits that hold here; None where runs are not contained."""
-    held = _held.get()
-    return None if held is None else held.limits
+    executor = _executor.get()
+    return None if executor is None else executor.limits
 
 
 def within_a_call() -> bool:
@@ -108,16 +101,16 @@ def call(
     """
     from optsched.processes.local import run
 
-    held = _held.get()
-    limits = limits or (Limits() if held is None else held.limits)
+    executor = _executor.get()
+    limits = limits or (Limits() if executor is None else executor.limits)
     left = remaining()
     within = math.inf if left is None else left + _GRACE
     asked = (function, job, left, limits.memory_mb, latest is not None)
-    if held is None:
+    if executor is None:
         preload = PRELOADED if latest is None else ALONE
         outcome = run(_guarded, asked, limits, preload=preload, within=within, latest=latest)
     else:
-        outcome = held.executor.run(_guarded, asked, limits, within, latest)
+        outcome = executor.run(_guarded, asked, limits, within, latest)
     if outcome.status is Status.TIMED_OUT:
         check()
     if isinstance(outcome.value, OptschedError):
