@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from optsched.core.errors import UsageError, described
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    pass
 
 
 class Named(Protocol):
@@ -64,24 +64,25 @@ def brought(
     for package, _, point in sorted(points, key=lambda known: known[:2]):
         origin = f'the entry point "{point.name} = {point.value}" of {package} ({group})'
         try:
-            for entry in _entries(point, kind, origin):
-                _refuse(entry, origin, {*taken, *found}, check)
-                found[entry.name] = entry, package
+            given: Any = _attempt(lambda at: at.load(), point, origin)
+            for entry in given if isinstance(given, tuple) else (given,):
+                if not isinstance(entry, kind):
+                    wanted = f"{kind.__module__}.{kind.__qualname__}"
+                    raise UsageError(f"{origin} names {described(entry)}; it must name a {wanted}, or a tuple of them")
+                name = entry.name
+                if not isinstance(name, str) or not _NAME.fullmatch(name):
+                    message = f"{origin} is called {name!r}; a name is of letters, digits, - and _; mend that package"
+                    raise UsageError(message)
+                if name in taken or name in found:
+                    message = f'{origin} has the name "{name}", which is taken; rename it, or uninstall the package'
+                    raise UsageError(message)
+                fault = None if check is None else _attempt(check, entry, origin)
+                if fault is not None:
+                    raise UsageError(f"{origin}: {fault}; mend or uninstall that package")
+                found[name] = entry, package
         except UsageError as error:
             faults.append(error)
     return found, tuple(faults)
-
-
-def _refuse(entry: Entry, origin: str, taken: Collection[str], check: Check[Entry] | None) -> None:
-    """Raise UsageError if anything is wrong with a record."""
-    name = entry.name
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise UsageError(f"{origin} is called {name!r}; a name is of letters, digits, - and _; mend that package")
-    if name in taken:
-        raise UsageError(f'{origin} has the name "{name}", which is taken; rename it, or uninstall the package')
-    fault = None if check is None else _attempt(check, entry, origin)
-    if fault is not None:
-        raise UsageError(f"{origin}: {fault}; mend or uninstall that package")
 
 
 class Listed(Mapping[str, Entry]):
@@ -128,16 +129,6 @@ class Listed(Mapping[str, Entry]):
 
     def __len__(self) -> int:
         return len(self._shipped) + len(self._brought)
-
-
-def _entries(point: EntryPoint, kind: type[Entry], origin: str) -> Iterator[Entry]:
-    """The records that an entry point names."""
-    given: Any = _attempt(lambda at: at.load(), point, origin)
-    for entry in given if isinstance(given, tuple) else (given,):
-        if not isinstance(entry, kind):
-            wanted = f"{kind.__module__}.{kind.__qualname__}"
-            raise UsageError(f"{origin} names {described(entry)}; it must name a {wanted}, or a tuple of them")
-        yield entry
 
 
 def _attempt(load: Callable[[Given], Loaded], argument: Given, origin: str) -> Loaded:

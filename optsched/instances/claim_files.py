@@ -331,27 +331,26 @@ class _Frontier(_Claim, kw_only=True):
 def _write_frontier(frontier: Frontier, writing: Writing) -> dict[str, Any]:
     if too_many := _too_many(len(frontier), writing.on):
         raise UsageError(too_many)
-    shown = frontier.infeasible
+    shown, points, before = frontier.infeasible, [], None
+    for row, point in enumerate(frontier):
+        place, nodes = f"points[{row}]", point.placement.on(writing.on)
+        document: dict[str, Any] = {
+            "objective": [spelled(value) for value in point.objective],
+            "certificates": writing.certificates(point.certificates, f"{place}.certificates"),
+        }
+        if before is None:
+            document["placement"] = writing.decision(point.placement, f"{place}.placement")
+        else:
+            document["moved"] = writing.decision(point.placement, f"{place}.moved", np.flatnonzero(before != nodes))
+        points.append(document)
+        before = nodes
     return {
         "components": list(frontier.components),
-        "points": [_write_point(frontier, row, writing) for row in range(len(frontier))],
+        "points": points,
         "complete": frontier.complete,
         "limit": None if frontier.limit is None else str(frontier.limit),
         **({} if shown is None else {"infeasible": writing.certificate(shown, "infeasible")}),
     }
-
-
-def _write_point(frontier: Frontier, row: int, writing: Writing) -> dict[str, Any]:
-    point, place = frontier[row], f"points[{row}]"
-    document: dict[str, Any] = {
-        "objective": [spelled(value) for value in point.objective],
-        "certificates": writing.certificates(point.certificates, f"{place}.certificates"),
-    }
-    if row == 0:
-        return {**document, "placement": writing.decision(point.placement, f"{place}.placement")}
-    on = writing.on
-    tasks = np.flatnonzero(frontier[row - 1].placement.on(on) != point.placement.on(on))
-    return {**document, "moved": writing.decision(point.placement, f"{place}.moved", tasks)}
 
 
 def _too_many(points: int, instance: Any) -> str:

@@ -342,23 +342,19 @@ def distance_matrix(distances: Any, nodes: Sequence[str], place: str = "topology
 def _by_ids(frame: Any, names: Sequence[str], place: str) -> Any:
     """The entries of a frame in the order of the nodes."""
     sides = {what: [str(label) for label in getattr(frame, what)] for what in ("index", "columns")}
-    faults = [fault for what, labels in sides.items() for fault in _label_faults(labels, names, f"{place}.{what}")]
+    known, faults = set(names), []
+    for what, labels in sides.items():
+        for label, count in Counter(labels).items():
+            if label not in known:
+                faults.append(Fault(f"{place}.{what}", f'no node "{label}"; {nearest(label, list(names))}'))
+            elif count > 1:
+                faults.append(Fault(f"{place}.{what}", f'"{label}" is there twice; keep one'))
+        faults += _missing(set(labels), names, f"{place}.{what}")
     if faults:
         raise InputError(faults)
     places = ({label: place for place, label in enumerate(labels)} for labels in sides.values())
     rows, columns = ([place[name] for name in names] for place in places)
     return frame.to_numpy()[np.ix_(rows, columns)]
-
-
-def _label_faults(labels: Sequence[str], names: Sequence[str], place: str) -> Iterator[Fault]:
-    """The faults of the ids of one side of a frame."""
-    known = set(names)
-    for label, count in Counter(labels).items():
-        if label not in known:
-            yield Fault(place, f'no node "{label}"; {nearest(label, list(names))}')
-        elif count > 1:
-            yield Fault(place, f'"{label}" is there twice; keep one')
-    yield from _missing(set(labels), names, place)
 
 
 def _missing(there: set[str], names: Sequence[str], place: str) -> Iterator[Fault]:
@@ -453,23 +449,19 @@ def load_tables(tasks: Path) -> Instance:
 def _in_file(fault: Fault, files: Mapping[str, Path], otherwise: str) -> Fault:
     """A fault with the file that has it, and the line of its row; `otherwise` is the file of what is in no table."""
     table, row = re.findall(r"^(\w*)(?:\[(\d+)\])?", fault.place)[0]
-    where = otherwise if table not in files else str(files[table])
-    if table in files and row:
-        where += f", {_line_of(files[table], int(row))}"
+    path = files.get(table)
+    where = otherwise if path is None else str(path)
+    if path is not None and row and path.suffix == ".csv":
+        with path.open(encoding="utf-8", newline="") as file:
+            entries = csv.reader(file)
+            ends = [entries.line_num for entry in entries if entry]  # pandas leaves out empty lines, too
+        where += f", line {ends[int(row) + 1]}"
+    elif path is not None and row:
+        where += f", row {int(row) + 1}"
     message = fault.message
     if re.search(r'^no node ".*[|,/+].*"$', message) and ".replicas" in fault.place:
         message += "; separate replicas by blanks or ;"
     return Fault(f"{where}: {fault.place}" if fault.place else where, message)
-
-
-def _line_of(path: Path, row: int) -> str:
-    """The line of a row of a table; the first row is 0."""
-    if path.suffix != ".csv":
-        return f"row {row + 1}"
-    with path.open(encoding="utf-8", newline="") as file:
-        entries = csv.reader(file)
-        ends = [entries.line_num for entry in entries if entry]  # pandas leaves out empty lines, too
-    return f"line {ends[row + 1]}"
 
 
 def _header(path: Path) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from operator import attrgetter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -130,7 +130,7 @@ class Reading:
         elif column.form == "reference":
             arrays[name] = self._references(column.target, entries, _place(column.table, column.field))
         elif column.form == "resources":
-            self._resources(name, entries, MOST_RESOURCES)
+            self._resources(name, entries)
         elif column.form == "rates":
             self._rates(name, entries)
         elif column.form == "levels":
@@ -171,14 +171,14 @@ class Reading:
         found.setflags(write=False)
         return found
 
-    def _resources(self, name: str, objects: list[Any], most: int) -> None:
+    def _resources(self, name: str, objects: list[Any]) -> None:
         """A column for each key of the given objects."""
         columns: dict[str, _Array] = {}
         for row, amounts in enumerate(objects):
             for resource, amount in () if amounts is UNSET else amounts.items():
                 if resource not in columns:
-                    if len(columns) == most:
-                        self.faults.append(Fault(name, f"has more than {most} different names in all"))
+                    if len(columns) == MOST_RESOURCES:
+                        self.faults.append(Fault(name, f"has more than {MOST_RESOURCES} different names in all"))
                         return
                     columns[resource] = self._arrays[f"{name}.{resource}"] = np.full(len(objects), np.nan)
                 columns[resource][row] = amount
@@ -323,7 +323,13 @@ def to_noun(arrays: Mapping[str, _Array], header: Mapping[str, Any], of_instance
     others = dict(header)
     if of_instance:
         time, topology = others.pop("time", 0), others.pop("topology", None)
-        parts["cluster"]["topology"] = _topology_in(columns, topology)
+        forms: tuple[Literal["distance", "rate"], ...] = ("distance", "rate")
+        matrices = {form: columns.take(f"topology.{form}", "number") for form in forms}
+        given = [Topology(form, matrix) for form, matrix in matrices.items() if matrix is not None]
+        given += [] if topology is None else [topology]
+        if len(given) > 1:
+            columns.faults.append(Fault("topology", "is given in more than one form"))
+        parts["cluster"]["topology"] = given[0] if given else None
         parts["workload"]["pairs"] = Pairs(
             cost=columns.take("pairs.cost", "number"),
             demand=columns.take_all("pairs.demand.", "number"),
@@ -335,17 +341,6 @@ def to_noun(arrays: Mapping[str, _Array], header: Mapping[str, Any], of_instance
         return FlowNetwork(**parts["flownetwork"], **others)
     cluster, workload = Cluster(**parts["cluster"]), Workload(**parts["workload"])
     return Instance(cluster, workload, State.initial(cluster, workload, time=time, **parts["state"]), **others)
-
-
-def _topology_in(columns: _Columns, topology: Topology | None) -> Topology | None:
-    given = [] if topology is None else [topology]
-    for form in ("distance", "rate"):
-        matrix = columns.take(f"topology.{form}", "number")
-        if matrix is not None:
-            given.append(Topology("distance" if form == "distance" else "rate", matrix))
-    if len(given) > 1:
-        columns.faults.append(Fault("topology", "is given in more than one form"))
-    return given[0] if given else None
 
 
 def _shuffle_in(columns: _Columns) -> tuple[Shuffle | None, _Array | None]:

@@ -18,7 +18,7 @@ from optsched.core.errors import Fault, InputError, UsageError
 from optsched.instances.documents.diagnosis import shown
 from optsched.instances.families.base import distinct_nodes
 from optsched.instances.importers import IMPORTERS, Imported
-from optsched.instances.importers.foreign import BYTES_PER_MB, Line, lines_of, stem
+from optsched.instances.importers.foreign import BYTES_PER_MB, lines_of, stem
 
 __all__ = ["import_swim"]
 
@@ -171,7 +171,11 @@ def _read(path: str | os.PathLike[str]) -> list[_Job]:
         if len(line.words) != len(COLUMNS):
             faults.append(Fault(line.place, f"has {len(line.words)} columns, not {len(COLUMNS)}: {', '.join(COLUMNS)}"))
             continue
-        job = _job(line, faults)
+        name = line.words[0]
+        if len(name) > 100 or not name.isprintable():
+            faults.append(Fault(line.place, f"the job id {shown(name)} must be up to 100 printable characters"))
+        submit, _, read, shuffle, output = (line.integer(at, COLUMNS[at], faults, 0) for at in range(1, len(COLUMNS)))
+        job = _Job(name, submit, read, shuffle, output)
         if job.id in jobs:
             faults.append(Fault(line.place, f"job {shown(job.id)} is on line {jobs[job.id][0]} already"))
         jobs.setdefault(job.id, (line.number, job))
@@ -180,11 +184,3 @@ def _read(path: str | os.PathLike[str]) -> list[_Job]:
     if faults:
         raise InputError(faults, os.fspath(path))
     return [job for _, job in jobs.values()]
-
-
-def _job(line: Line, faults: list[Fault]) -> _Job:
-    name = line.words[0]
-    if len(name) > 100 or not name.isprintable():
-        faults.append(Fault(line.place, f"the job id {shown(name)} must be up to 100 printable characters"))
-    submit, _, read, shuffle, output = (line.integer(at, COLUMNS[at], faults, 0) for at in range(1, len(COLUMNS)))
-    return _Job(name, submit, read, shuffle, output)
