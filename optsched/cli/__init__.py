@@ -13,7 +13,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from types import FrameType
@@ -118,7 +118,7 @@ _COMMANDS = {
 class _CommandLine(arguments.Commands):
     """The whole command line: prints every error as the design says, with its exit code."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def names(self) -> Collection[str]:
         return sorted(_COMMANDS)
 
     def made(self, name: str) -> click.Command:

@@ -10,7 +10,7 @@ import functools
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
@@ -178,15 +178,22 @@ class Commands(click.Group):
     #: What the help calls them, and messages one of them.
     title, noun = "Commands", "command"
 
-    def made(self, name: str) -> click.Command:
-        """The command of a name that `list_commands` has."""
+    def names(self) -> Collection[str]:
+        """The names of all; whether a shipped one is among them is known without a look at installed packages."""
         raise NotImplementedError
 
+    def made(self, name: str) -> click.Command:
+        """The command of one of the names."""
+        raise NotImplementedError
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.names())
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        known = self.list_commands(ctx)
-        if cmd_name in known:
+        if cmd_name in self.names():
             return self.made(cmd_name)
         if not ctx.resilient_parsing:  # otherwise only completions are wanted
+            known = self.list_commands(ctx)
             raise click.UsageError(f'there is no {self.noun} "{cmd_name}"; {nearest(cmd_name, known)}', ctx)
         return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -116,10 +116,10 @@ class _Families(arguments.Commands):
             args = [*args[at : at + 1], *args[:at], *args[at + 1 :]]
         return super().parse_args(ctx, args)
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def names(self) -> Collection[str]:
         from optsched.instances.generate import FAMILIES
 
-        return list(FAMILIES)
+        return FAMILIES
 
     def made(self, name: str) -> click.Command:
         from optsched.instances.generate import FAMILIES
@@ -186,10 +186,13 @@ def _emit(instance: Instance | FlowNetwork, output: str | None) -> None:
 class _Importers(arguments.Commands):
     """A group with a command for each importer, made when it is asked for."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def names(self) -> Collection[str]:
         from optsched.instances.importers import IMPORTERS
 
-        return sorted(IMPORTERS)
+        return IMPORTERS
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(self.names())
 
     def made(self, name: str) -> click.Command:
         from optsched.instances.importers import IMPORTERS
