@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import subprocess
 import sys
 import time
@@ -48,12 +49,11 @@ def package() -> dict[str, Path]:
 def imports(modules: dict[str, Path], top: bool) -> dict[str, set[str]]:
     """What each module imports of the others, at the top of its file or anywhere; the package's own file names all."""
     below = {name: set[str]() for name in modules if name != "optsched"}
+    line = re.compile(f"^{'' if top else ' *'}from ([\\w.]+) import (\\([^)]*\\)|.*)", re.MULTILINE)
     for name, found in below.items():
-        tree = ast.parse(modules[name].read_text(encoding="utf-8"))
-        for node in tree.body if top else ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                parts = (f"{node.module}.{alias.name}" for alias in node.names)
-                found |= {part if part in below else node.module for part in parts} & below.keys() - {name}
+        for module, names in line.findall(modules[name].read_text(encoding="utf-8")):
+            parts = (f"{module}.{part}" for part in re.findall(r"\w+", names))
+            found |= {part if part in below else module for part in parts} & below.keys() - {name}
     return below
 
 

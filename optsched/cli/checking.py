@@ -277,9 +277,9 @@ def mine(
 
     Exit code 5: nothing was found. Ctrl-C keeps the best so far.
     """
+    from optsched.cli.output import working
     from optsched.measuring.mining import check_free, default_name, statement
     from optsched.measuring.mining import mine as mined
-    from optsched.measuring.printing import progress
     from optsched.measuring.studies.choices import assignments, chosen
 
     folder, name, form = (options.pop(key) for key in ("folder", "name", "form"))
@@ -294,8 +294,7 @@ def mine(
         check_free(folder, name or default_name(choice, problem_name))
     options["failures"] = not options.pop("no_failures")
     options["family_parameters"] = assignments("--set", options.pop("drawn_with"))
-    # What a user's heuristic prints must not come between the data.
-    with progress(sys.stderr) as step, redirect_stdout(sys.stderr):
+    with working() as step:
         found = mined(choice, problem_name, parameters=values, step=step, **options)
     if found is None:
         what = "a gap was found" if options["claim"] is None else "the claim is broken"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from contextlib import redirect_stdout
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -85,13 +83,12 @@ def explain(
     file) waited for: maps of their job, a free slot, or a policy that left a free slot unused. It also shows the chain
     of tasks that leads to the last end. --to draws it next to the best schedule, with that chain framed.
     """
-    from optsched.cli.output import picturing, pose
+    from optsched.cli.output import picturing, pose, working
     from optsched.core.results import Limit, Termination
     from optsched.instances.claim_files import read_decision
     from optsched.measuring.explaining import Explanation
     from optsched.measuring.explaining import explain as explanation_of
     from optsched.measuring.gaps import Reference
-    from optsched.measuring.printing import progress
     from optsched.measuring.studies.choices import chosen as choice_of
     from optsched.problems import Problem, problem_class
     from optsched.problems.schedules import ScheduleProblem
@@ -116,8 +113,7 @@ def explain(
     for name in sorted(named.keys() & signature(explanation_of).parameters.keys()):
         raise UsageError(f'--heuristic "{heuristic}": explain has a {name} of its own: rename the parameter')
     with picturing(target) as draw:
-        # What a user's heuristic prints must not come between the data.
-        with progress(sys.stderr) as step, redirect_stdout(sys.stderr):
+        with working() as step:
             step(f"{posed.instance.name} {posed.name}")
             reference = Reference.solved(posed, limits)
             if reference.solution.limit is Limit.INTERRUPTED:
@@ -340,16 +336,15 @@ def _decisions(
     failures: list[GapReport],
 ) -> Figure:
     """The decisions of heuristics and files, side by side; `failures` gets the heuristics that failed."""
+    from optsched.cli.output import working
     from optsched.core.placement import Placement
     from optsched.core.results import Limit
     from optsched.heuristics import run
     from optsched.measuring.gaps import Reference, gap_of
-    from optsched.measuring.printing import progress
     from optsched.showing.choosing import draw, side_by_side
 
     reports = []
-    # What a user's heuristic prints must not come between the data.
-    with progress(sys.stderr) as step, redirect_stdout(sys.stderr):
+    with working() as step:
         step(f"{posed.instance.name} {posed.name}")
         reference = Reference.solved(posed, profile)
         if reference.solution.limit is Limit.INTERRUPTED:

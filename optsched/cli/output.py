@@ -86,6 +86,13 @@ def picturing(path: str | None) -> Iterator[Callable[..., None]]:
         yield draw
 
 
+@contextmanager
+def working(steps: int | None = None) -> Iterator[Progress]:
+    """Progress on stderr, where also goes what a user's heuristic prints: it must not come between the data."""
+    with progress(sys.stderr, steps) as step, redirect_stdout(sys.stderr):
+        yield step
+
+
 class Sink(Protocol[Entry]):
     """Puts out entries one by one; `close` makes what there is by then whole."""
 
@@ -108,8 +115,7 @@ def collected(
     """
     with destination(output) as write:
         held = sink(write)
-        # What a user's heuristic prints must not come between the data.
-        with progress(sys.stderr, steps) as step, redirect_stdout(sys.stderr):
+        with working(steps) as step:
             done: list[Measured] = []
             try:
                 for entry in measure(step):

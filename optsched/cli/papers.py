@@ -151,8 +151,12 @@ def _claims_page(claims: Sequence[Claim]) -> Iterator[str]:
     from optsched.measuring.judging import VERDICTS
     from optsched.measuring.printing import escaped, folded, render
 
-    judged = sum(bool(one.checks) for one in claims)
-    yield _HEAD.format(count=len(claims), judged=judged, in_full=_all_in_full(claims)) + "\n"
+    having = [one for one in claims if one.checks]
+    days = sorted({each.date for one in having for each in one.in_full})
+    when = f" ({' to '.join(dict.fromkeys((days[0], days[-1])))})" if days else ""
+    held = sum(bool(one.in_full) and all(found.kept for found in one.in_full) for one in having)
+    in_full = f"The last full judgements{when} confirm {held} of {len(having)} verdicts."
+    yield _HEAD.format(count=len(claims), judged=len(having), in_full=in_full) + "\n"
     yield render(_counted(claims), form="markdown") + "\n"
     yield "".join(f"- *{name}*: {meaning}.\n" for name, meaning in VERDICTS.items())
     for paper in dict.fromkeys(one.paper for one in claims):
@@ -164,15 +168,6 @@ def _claims_page(claims: Sequence[Claim]) -> Iterator[str]:
             for one in alike:
                 claim = f"({one.place}) {one.claim}"
                 yield folded(f"- `{one.id.partition('/')[2]}` {escaped(claim, 'markdown')}", _WIDTH, "  ")
-
-
-def _all_in_full(claims: Sequence[Claim]) -> str:
-    """When claims were last judged in full, and how many verdicts held."""
-    having = [one for one in claims if one.checks]
-    days = sorted({each.date for one in having for each in one.in_full})
-    when = f" ({' to '.join(dict.fromkeys((days[0], days[-1])))})" if days else ""
-    held = sum(bool(one.in_full) and all(found.kept for found in one.in_full) for one in having)
-    return f"The last full judgements{when} confirm {held} of {len(having)} verdicts."
 
 
 def _described(one: Claim) -> Iterator[tuple[str, str]]:
@@ -245,6 +240,7 @@ def figure(
     far come to stderr. With a time limit, a table may lack points; the exit code is then 5.
     """
     from optsched.cli.output import picturing, replacing
+    from optsched.measuring.printing import remarks, render, to_csv
     from optsched.measuring.reproducing import figure as find
     from optsched.measuring.reproducing import figures
 
@@ -269,7 +265,14 @@ def figure(
             from optsched.showing import reproduced_pgf
 
             text.write(reproduced_pgf(shown).encode())
-        _show_figure(shown, form, output)
+        if form == "json":
+            arguments.emit_json(shown.record(), output)
+        elif form == "csv":
+            arguments.emit(to_csv(shown.rows()), output)
+        elif form == "table":
+            arguments.emit(_figure_page(shown), output)
+        else:
+            arguments.emit(render(shown.table(), form=form) + remarks([shown.caption()], form), output)
     if not stored and (missing := shown.missing()):
         raise OutOfTime(
             f"{counted(len(missing), 'point')} without a draw: give more seconds, or go on with --store FILE"
@@ -301,19 +304,6 @@ def _figure_page(shown: Reproduction) -> str:
 
     width = page_width()
     return on_page(shown.table(), width) + "\n" + folded(printable(shown.caption()), width)
-
-
-def _show_figure(shown: Reproduction, form: str, output: str | None) -> None:
-    from optsched.measuring.printing import remarks, render, to_csv
-
-    if form == "json":
-        arguments.emit_json(shown.record(), output)
-    elif form == "csv":
-        arguments.emit(to_csv(shown.rows()), output)
-    elif form == "table":
-        arguments.emit(_figure_page(shown), output)
-    else:
-        arguments.emit(render(shown.table(), form=form) + remarks([shown.caption()], form), output)
 
 
 def _list_figures(figures: Sequence[PaperFigure], form: str, output: str | None) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, redirect_stdout
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -392,21 +391,15 @@ def _table(as_text: Callable[[Table], str], heads: Sequence[str], named: Sequenc
     several = any(len(runs) > 1 for runs in found.values())
     times = [name for name in _TIMES if several or name != "worst seed"]
     numbers = ("seeds", "tasks", *times, "node", "rack", "off-rack")
-    rows = [[*key, *_row(runs, times)] for key, runs in found.items()]
+    rows = []
+    for key, runs in found.items():
+        records = [run.record_of() for run in runs]
+        ended = f"{min(record['ended'] for record in records)}/{records[0]['tasks']}"  # the fewest
+        cells = [_seconds(name, [record[_TIMES[name]] for record in records]) for name in times]
+        counts = [sum(column) for column in zip(*(run.locality.values() for run in runs), strict=True)]
+        cells += [f"{100 * count / max(1, sum(counts)):.1f} %" for count in counts]
+        rows.append((*key, str(len(runs)), ended, *cells))
     return as_text(Table((*heads, *numbers), rows, frozenset(numbers)))
-
-
-def _row(runs: Sequence[Simulation], times: Sequence[str]) -> list[str]:
-    """The cells of the runs of a policy on an instance: seeds, the fewest tasks that ended, times, and locality."""
-    records = [run.record_of() for run in runs]
-    counts = [sum(column) for column in zip(*(run.locality.values() for run in runs), strict=True)]
-    maps = max(1, sum(counts))
-    return [
-        str(len(runs)),
-        f"{min(record['ended'] for record in records)}/{records[0]['tasks']}",
-        *(_seconds(name, [record[_TIMES[name]] for record in records]) for name in times),
-        *(f"{100 * count / maps:.1f} %" for count in counts),
-    ]
 
 
 def _seconds(name: str, times: Sequence[float | None]) -> str:
@@ -478,9 +471,8 @@ def decompose(
     Several policies have a row each. The best schedule and the bound are computed once for all of them. JSON is
     one object, CSV has a row for each policy. Exit code 4 if a policy failed, or left tasks waiting for ever.
     """
-    from optsched.cli.output import picturing, pose
+    from optsched.cli.output import picturing, pose, working
     from optsched.measuring.decomposing import decompose_all
-    from optsched.measuring.printing import progress
     from optsched.problems import problem_class
     from optsched.problems.schedules import ScheduleProblem
 
@@ -492,7 +484,7 @@ def decompose(
     posed, notes = pose(instance, problem_name, params)
     loaded, seconds = arguments.limited(profile, time_limit)
     with picturing(target) as draw:
-        with progress(sys.stderr, repeats * len(policies) + 1) as step, redirect_stdout(sys.stderr):
+        with working(repeats * len(policies) + 1) as step:
             found = decompose_all(
                 posed,  # type: ignore[arg-type]
                 policies,
@@ -586,7 +578,9 @@ def parts_table(decomposition: Decomposition) -> Table:
 
     rows = [("as it is (A)", _in_seconds(decomposition.means["as_is"]), "", _mean_of(decomposition))]
     for part, value in decomposition.parts.items():
-        rows.append((part, _in_seconds(value), _share(value, decomposition.gap) or "-", PARTS[part]))
+        gap = decomposition.gap
+        share = f"{float(100 * value / gap):.1f} %" if gap and value is not None else "-"
+        rows.append((part, _in_seconds(value), share, PARTS[part]))
     rows.append(("bound (G)", _in_seconds(decomposition.bound), "", _proved(decomposition)))
     return Table(("part", "seconds", "share of gap", "what it is"), rows, frozenset({"seconds", "share of gap"}))
 
@@ -624,11 +618,6 @@ def _mean_of(decomposition: Decomposition) -> str:
 
 def _proved(decomposition: Decomposition) -> str:
     return "nothing is proved" if decomposition.bound is None else f"proof: {decomposition.proof}"
-
-
-def _share(value: Any, gap: Any) -> str:
-    """A part's share of the gap; empty where there is none."""
-    return "" if not gap or value is None else f"{float(100 * value / gap):.1f} %"
 
 
 def _in_seconds(value: Any) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import nullcontext, redirect_stdout
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,10 +62,9 @@ def solve(
     Ctrl-C ends the search and shows the incumbent and the bound so far. The file of --output then stays as it was; the
     incumbent is written next to it, as SOLUTION.json.partial.
     """
-    from optsched.cli.output import check_noun, pose, replacing
+    from optsched.cli.output import check_noun, pose, replacing, working
     from optsched.core.results import Limit, Termination
     from optsched.instances.claim_files import claim_content, read_decision
-    from optsched.measuring.printing import progress
     from optsched.routes import end_reason, solve
 
     posed, notes = pose(instance, problem_name, params)
@@ -80,7 +78,7 @@ def solve(
             raise UsageError(f"{start}: holds no decision on this instance to start from")
         check_noun(start, begin, posed)
     with nullcontext() if output is None else replacing(output) as file:
-        with progress(sys.stderr) as step:
+        with working() as step:
             step(f"{posed.instance.name} {posed.name}")
             solution = solve(posed, profile, begin, route, time_limit)
         if file is not None:
@@ -253,10 +251,10 @@ def frontier(
     if heuristics and plot is None:
         raise UsageError("--heuristic is drawn in the picture: name its file with --plot FILE")
     arguments.check_plot(plot)
-    from optsched.cli.output import picturing, pose, replacing
+    from optsched.cli.output import picturing, pose, replacing, working
     from optsched.core.results import Limit
     from optsched.instances.claim_files import claim_content
-    from optsched.measuring.printing import Table, number, progress
+    from optsched.measuring.printing import Table, number
     from optsched.problems.base import stated
     from optsched.routes import frontier
 
@@ -265,7 +263,7 @@ def frontier(
         picturing(plot) as draw,
         nullcontext() if output is None else replacing(output) as points_file,
     ):
-        with progress(sys.stderr) as step:
+        with working() as step:
             step(f"{posed.instance.name} {posed.name}")
             found = frontier(posed, profile, time_limit)
             reached = _reached(posed, heuristics, time_limit, step) if plot is not None else {}
@@ -314,18 +312,16 @@ def _reached(
     listed = [Choice(entry, {}, entry.name) for entry in applicable(problem, by_default=True)]
     seconds = arguments.DEFAULT_LIMIT if time_limit is None else time_limit
     reached: dict[str, Value | str] = {}
-    # What a user's heuristic prints must not come between the data.
-    with redirect_stdout(sys.stderr):
-        for choice in [chosen(text) for text in heuristics] or listed:
-            step(f"{problem.instance.name} {problem.name} {choice.label}")
-            done = run(problem, choice.entry, 0, time_limit=seconds, **choice.parameters)
-            if done.placement is None:
-                reached[choice.label] = "out of time" if done.out_of_time is not None else "failed"
-                arguments.note(str(done.error), "warning")
-            elif problem.violations(done.placement):
-                reached[choice.label] = "starved" if done.starved else "infeasible"
-            else:
-                reached[choice.label] = problem.objective(done.placement)
+    for choice in [chosen(text) for text in heuristics] or listed:
+        step(f"{problem.instance.name} {problem.name} {choice.label}")
+        done = run(problem, choice.entry, 0, time_limit=seconds, **choice.parameters)
+        if done.placement is None:
+            reached[choice.label] = "out of time" if done.out_of_time is not None else "failed"
+            arguments.note(str(done.error), "warning")
+        elif problem.violations(done.placement):
+            reached[choice.label] = "starved" if done.starved else "infeasible"
+        else:
+            reached[choice.label] = problem.objective(done.placement)
     return reached
 
 

@@ -115,7 +115,12 @@ def sweep(
             if not instances:
                 raise UsageError("say what is measured: instances, --family, or a TOML file (docs/how-to/sweep.md)")
             plan = _planned(instances, problems, heuristics, params, range(seed, seed + repeats), limited(None), notes)
-        _tell(plan, notes, bool(heuristics) or file is not None)
+        from optsched.cli.gaps import look_at
+        from optsched.measuring.studies.runs import Work
+
+        work = {run.posed.key: Work(run.group, run.posed.problem, (run.choice,)) for run in plan.runs}
+        look_at(list(work.values()), bool(heuristics) or file is not None, notes)
+        notes.tell()
     if dry_run:
         from optsched.measuring.sweeping import to_do
 
@@ -192,16 +197,6 @@ def _planned(
         profile=profile,
         refused=notes.left_out,
     )
-
-
-def _tell(plan: Plan, notes: Notes, chosen: bool) -> None:
-    """Print the notes on the problems before anything runs."""
-    from optsched.cli.gaps import look_at
-    from optsched.measuring.studies.runs import Work
-
-    work = {run.posed.key: Work(run.group, run.posed.problem, (run.choice,)) for run in plan.runs}
-    look_at(list(work.values()), chosen, notes)
-    notes.tell()
 
 
 def _counts(agenda: Agenda) -> str:
@@ -314,15 +309,14 @@ def _raise_failures(records: Sequence[Mapping[str, Any]]) -> None:
             failed.setdefault((record["heuristic"], record["status"]), []).append(record)
         elif record["termination"] == "ERROR":
             failed.setdefault(("the solver", "failed"), []).append(record)
-    if failed:
-        raise HeuristicFailed(*(_failure(*key, runs) for key, runs in failed.items()))
-
-
-def _failure(what: str, status: str, runs: Sequence[Mapping[str, Any]]) -> str:
-    first = runs[0]
-    where = f"{first['instance']}, {first['problem']}, seed {first['seed']}"
-    why = f": {first['error'].splitlines()[0]}" if first["error"] else ""
-    return f"{what} {status} in {counted(len(runs), 'run')}, first on {where}{why}"
+    lines = []
+    for (what, status), runs in failed.items():
+        first = runs[0]
+        where = f"{first['instance']}, {first['problem']}, seed {first['seed']}"
+        why = f": {first['error'].splitlines()[0]}" if first["error"] else ""
+        lines.append(f"{what} {status} in {counted(len(runs), 'run')}, first on {where}{why}")
+    if lines:
+        raise HeuristicFailed(*lines)
 
 
 #: The basis of an optimum without a proof.

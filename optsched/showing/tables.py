@@ -71,23 +71,21 @@ def gaps(part: ProblemSummary) -> Table:
     lacking = [name for name in WITHOUT if any(getattr(row, name) for row in part.rows)]
     rows = []
     for row in part.rows:
-        half = Cell("-") if row.half_width is None else share(row.half_width)
-        cells: list[str] = [_of(row.optimal, row.runs), *counts(row.counted), *map(share, (row.median, row.mean))]
-        cells += [Cell(f"±{half}" if half.value is not None else "-", half.value), share(row.worst)]
-        cells += [*counts(*(getattr(row, name) for name in lacking)), row.worst_on or ""]
-        rows.append([row.heuristic, *counts(row.instances, row.runs), *cells])
-    columns: tuple[str, ...] = (
-        "heuristic",
-        "instances",
-        "runs",
-        "at optimum",
-        "with gap",
-        "median",
-        "mean",
-        "95 % interval",
-        "worst",
-    )
-    columns += (*(WITHOUT[name] for name in lacking), "worst on")
+        half = share(row.half_width)
+        cells: dict[str, str | int] = {
+            "heuristic": row.heuristic,
+            "instances": row.instances,
+            "runs": row.runs,
+            "at optimum": _of(row.optimal, row.runs),
+            "with gap": row.counted,
+            "median": share(row.median),
+            "mean": share(row.mean),
+            "95 % interval": Cell("-" if half.value is None else f"±{half}", half.value),
+            "worst": share(row.worst),
+            **{WITHOUT[name]: getattr(row, name) for name in lacking},
+            "worst on": row.worst_on or "",
+        }
+        rows.append(cells)
     note = (
         f"Relative gaps in {part.component}. An instance counts once, with the mean of its runs; median, mean and the "
         "interval are over the instances "
@@ -100,8 +98,7 @@ def gaps(part: ProblemSummary) -> Table:
         words = [WITHOUT[name] for name in lacking]
         listed = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
         note += f" Runs under {listed} are in no median, mean or worst."
-    numbers = frozenset(columns) - {"heuristic", "worst on"}
-    return Table(columns, rows, numbers, f"gaps-{part.problem}", f"Gaps in {part.problem}", note)
+    return _by_column(rows, ("heuristic", "worst on"), f"gaps-{part.problem}", f"Gaps in {part.problem}", note)
 
 
 def distribution(entries: Sequence[Run]) -> Table:
@@ -145,25 +142,24 @@ def comparisons(entries: Sequence[Run]) -> Table | None:
     rows = []
     tests = 0
     for found in compared(entries):
-        cells = counts(found.pairs, found.first_better, found.equal, found.second_better, found.left_out)
-        cells += [share(found.median), *counts(found.tested)]
-        cells += [_p(found.p, found.by), _p(found.adjusted)]
-        cells += [Cell("-" if found.effect is None else f"{found.effect + 0.0:.2f}", found.effect)]
-        rows.append([found.first, found.second, *cells])
+        cells: dict[str, str | int] = {
+            "first": found.first,
+            "second": found.second,
+            "pairs": found.pairs,
+            "first better": found.first_better,
+            "equal": found.equal,
+            "second better": found.second_better,
+            "left out": found.left_out,
+            "median difference": share(found.median),
+            "tested": found.tested,
+            "p": _p(found.p, found.by),
+            "p (Holm)": _p(found.adjusted),
+            "effect": Cell("-" if found.effect is None else f"{found.effect + 0.0:.2f}", found.effect),
+        }
+        rows.append(cells)
         tests += found.p is not None
     if not rows:
         return None
-    columns: tuple[str, ...] = (
-        "first",
-        "second",
-        "pairs",
-        "first better",
-        "equal",
-        "second better",
-        "left out",
-        "median difference",
-    )
-    columns += ("tested", "p", "p (Holm)", "effect")
     note = (
         "A pair is an instance where all runs of both heuristics have a value. The better one has the lower mean over "
         "the seeds (the higher one of a maximum). Instances where some run has no value are left out. Wilcoxon's "
@@ -175,9 +171,8 @@ def comparisons(entries: Sequence[Run]) -> Table | None:
         "fewer than 6 tested pairs p cannot be below 0.05. A large p does not show that two are equal, and none of "
         "this holds beyond instances drawn like these."
     )
-    numbers = frozenset(columns) - {"first", "second"}
     title = f"Heuristics compared in pairs in {problem}"
-    return Table(columns, rows, numbers, f"pairs-{problem}", title, note)
+    return _by_column(rows, ("first", "second"), f"pairs-{problem}", title, note)
 
 
 def times(entries: Sequence[Run]) -> Table:
@@ -250,31 +245,27 @@ def all_runs(entries: Sequence[Run]) -> Table:
 
     for entry in sorted(entries, key=severity, reverse=True):
         record = entry.record
-        cells = [entry.instance, entry.problem, entry.heuristic, *counts(record.seed)]
-        cells += [entry.status.replace("-", " ")]
-        cells += [_several(record.of_each("objective")), _several(record.of_each("reference")), entry.proof]
-        cells += [Cell("-" if entry.absolute is None else figures(entry.absolute), entry.absolute)]
-        cells += [share(entry.relative), seconds(record.heuristic_seconds), again(record)]
+        cells: dict[str, str | int] = {
+            "instance": entry.instance,
+            "problem": entry.problem,
+            "heuristic": entry.heuristic,
+            "seed": record.seed,
+            "what": entry.status.replace("-", " "),
+            "value": _several(record.of_each("objective")),
+            "reference": _several(record.of_each("reference")),
+            "proof": entry.proof,
+            "difference": Cell(figures(entry.absolute), entry.absolute),
+            "gap": share(entry.relative),
+            "seconds": seconds(record.heuristic_seconds),
+            "reproduce it": again(record),
+        }
         rows.append(cells)
-    columns: tuple[str, ...] = (
-        "instance",
-        "problem",
-        "heuristic",
-        "seed",
-        "what",
-        "value",
-        "reference",
-        "proof",
-        "difference",
-        "gap",
-    )
-    columns += ("seconds", "reproduce it")
-    numbers = frozenset({"seed", "value", "reference", "difference", "gap", "seconds"})
+    texts = ("instance", "problem", "heuristic", "what", "proof", "reproduce it")
     note = (
         "Runs without a feasible placement come first, then runs over 0, then the largest gaps. Difference "
         "and gap are of the first component. Commas separate the values of several components."
     )
-    return Table(columns, rows, numbers, "runs", "All runs", note, everywhere=False)
+    return _by_column(rows, texts, "runs", "All runs", note, everywhere=False)
 
 
 # Frontiers and matrices -------------------------------------------------------------------------------------------
@@ -326,6 +317,20 @@ def matrices(cells: Iterable[Record]) -> list[Table]:
 
 
 # Cells ------------------------------------------------------------------------------------------------------------
+
+
+def _by_column(
+    rows: Sequence[Mapping[str, str | int]],
+    texts: Sequence[str],
+    key: str,
+    title: str,
+    note: str,
+    everywhere: bool = True,
+) -> Table:
+    """A table of rows by column, those of numbers but for `texts`; whole numbers are counts."""
+    cells = [[cell if isinstance(cell, str) else counts(cell)[0] for cell in row.values()] for row in rows]
+    columns = tuple(rows[0])
+    return Table(columns, cells, frozenset(columns).difference(texts), key, title, note, everywhere)
 
 
 def _of(part: int, total: int) -> Cell:
