@@ -1,19 +1,12 @@
 """Lower bounds of `transmission` for partly placed reduces, in integers: the proof of its branch and bound.
 
-Once all reduces are placed, the maps are an assignment problem, whose costs are tabulated. So the search branches
-over the reduces only, and `ReduceBounds` relaxes what is still open:
-
-- Maps need not keep to the idle slots of a node. They pay a price for a slot instead.
-- The cost of every map is split among the open reduces, in proportion to what the map sends to each. Each open reduce
-  chooses its node by itself, and imagines every map where that suits it best. This is Lagrangian decomposition of the
-  linearisation RLT-1 (Shen et al. 2016, note 3), with multipliers that need no search.
-- Where that is quick, two reduces share their parts of the costs, and every pair of their choices is tried.
-
-`searches.transmission` describes the algorithm as a whole. Nothing here finds placements.
+`searches.transmission` describes the algorithm as a whole, and the relaxations that bound what is still open. Nothing
+here finds placements.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -28,8 +21,8 @@ from optsched.problems.transmission import Transmission
 #: Stands for a reduce that is neither placed nor left out yet.
 OPEN = -1
 
-#: Up to this many products of what is sent and a distance are held in memory, in two orders: 256 MB at most. With more
-#: of them each bound computes them anew, which takes 10 to 20 times as long a product.
+#: Up to this many products of what is sent and a distance are held in memory: 128 MB at most. With more of them each
+#: bound computes them anew, which takes 10 to 20 times as long a product.
 _HELD = 2**24
 
 #: Products that are computed at once where they are not held: 32 MB.
@@ -59,12 +52,8 @@ MOST_PRODUCTS = 2**29
 class ReduceCharges(NamedTuple):
     """Prices of where reduces may run, in units of 1/`ReduceBounds.scale`; negative ones count as 0.
 
-    Attributes
-    ----------
-    slots
-        int64, shape (nodes + 1,): of a reduce slot of each node, and last of leaving a reduce out.
-    places
-        int64, shape (jobs + 1, nodes): of the one place of each job on each node; the last row means nothing.
+    `slots`: shape (nodes + 1,): of a reduce slot of each node, and last of leaving a reduce out. `places`: shape
+    (jobs + 1, nodes): of the one place of each job on each node; the last row means nothing.
     """
 
     slots: Ints
@@ -98,11 +87,6 @@ class ReduceBounds:
     it is left out ("nowhere"), or `OPEN`. Rows are where a map can be: on each node with idle slots, and last, where
     the slots do not hold all maps, nowhere.
 
-    Parameters
-    ----------
-    problem
-        What to bound.
-
     Attributes
     ----------
     hosts
@@ -118,6 +102,8 @@ class ReduceBounds:
         Costs are in units of 1/`scale` of the problem's, so that shares of a cost lose less where they are made whole.
     sent
         float64, shape (reduces, maps): MB that each map sends to each reduce.
+    maps_of
+        For each reduce the maps that send something to it, increasing.
     twin
         int64, shape (reduces,): for each reduce the last one before it that is exactly alike, or -1.
     paired
@@ -154,8 +140,21 @@ class ReduceBounds:
         self.reduce_room: Ints = np.append(problem.reduce_capacity, reduces - problem.reduce_count)
         self._usable: Bools = np.column_stack([problem.usable, np.ones(reduces, dtype=bool)])
         self._limited = problem.limited
-        self._sort_entries(maps, reduces)
-        self.products = len(self._pair_map) * len(self.room) * (nodes + 1)
+        self.maps_of: list[Ints] = []
+        #: What each of these sends, shape (entries, maps): a shuffle may name a pair several times.
+        self._amounts: list[Floats] = []
+        entries, self.sent = problem.entries, problem.sent
+        order = np.lexsort((entries.map, entries.reduce))
+        bounds = np.searchsorted(entries.reduce[order], np.arange(reduces + 1))
+        for begin, end in itertools.pairwise(bounds):
+            own = order[begin:end]
+            senders, first, place = np.unique(entries.map[own], return_index=True, return_inverse=True)
+            number = np.arange(len(own)) - first[place]
+            amounts = np.zeros((int(number.max(initial=-1)) + 1, len(senders)))
+            amounts[number, place] = problem.amounts[own]
+            self.maps_of.append(senders)
+            self._amounts.append(amounts)
+        self.products = sum(map(len, self.maps_of)) * len(self.room) * (nodes + 1)
         # Where the numbers stay exact.
         largest = int(problem.map_units.max(initial=0)) * maps + int(problem.reduce_units.max(initial=0)) * reduces
         largest += int(problem.most_between)
@@ -163,69 +162,32 @@ class ReduceBounds:
         self._maps: Ints = np.zeros((len(self.room), maps), dtype=np.int64)
         self._maps[: self.rows] = problem.map_units[:, self.hosts].T * self.scale
         self._reduces: Ints = np.column_stack([problem.reduce_units * self.scale, np.zeros(reduces, dtype=np.int64)])
-        self._stored: dict[int, npt.NDArray[np.integer[Any]]] | None = None
+        self._stored: list[npt.NDArray[np.integer[Any]]] | None = None
         if self.products <= _HELD:
-            self._stored = {reduce: self._products(reduce) for reduce in range(reduces)}
-            #: The same by choice of the reduce, so that what one choice adds to the maps' costs lies together.
-            self._by_choice = [np.ascontiguousarray(held.transpose(2, 0, 1)) for held in self._stored.values()]
+            self._stored = [self._products(reduce) for reduce in range(reduces)]
         self.twin: Ints = self._twins()
         self.paired = max(self.products * nodes, reduces**2 * maps) <= _PAIRED
         self.free: Ints = np.zeros(len(self.room), dtype=np.int64)
 
-    def _sort_entries(self, maps: int, reduces: int) -> None:
-        """Sort the shuffle's entries into pairs of a reduce and a map, by reduce, then map.
-
-        A pair may have several entries, since a shuffle may name it twice.
-        """
-        entries = self.problem.entries
-        order = np.lexsort((entries.map, entries.reduce))
-        self._amount: Floats = self.problem.amounts[order]
-        key = entries.reduce[order] * max(maps, 1) + entries.map[order]
-        pairs, self._first_entry = np.unique(key, return_index=True)
-        self._pair_map: Ints = pairs % max(maps, 1)
-        self._first_pair: Ints = np.searchsorted(pairs // max(maps, 1), np.arange(reduces + 1))
-        self.sent: Floats = self.problem.sent
-
     def _twins(self) -> Ints:
         problem, twin = self.problem, np.full(len(self.sent), -1, dtype=np.int64)
         seen: dict[tuple[object, ...], int] = {}
-        entry_of_pair = np.append(self._first_entry, len(self._amount))
-        for reduce, (begin, end) in enumerate(zip(self._first_pair, self._first_pair[1:], strict=False)):
-            shares = slice(entry_of_pair[begin], entry_of_pair[end])
-            key = (
-                int(problem.job[reduce]) if self._limited[reduce] else None,
-                problem.reduce_units[reduce].tobytes(),
-                self._pair_map[begin:end].tobytes(),
-                np.diff(entry_of_pair[begin : end + 1]).tobytes(),
-                self._amount[shares].tobytes(),
-            )
+        for reduce, (maps, amounts) in enumerate(zip(self.maps_of, self._amounts, strict=True)):
+            job = int(problem.job[reduce]) if self._limited[reduce] else None
+            key = job, problem.reduce_units[reduce].tobytes(), maps.tobytes(), amounts.tobytes()
             twin[reduce] = seen.get(key, -1)
             seen[key] = reduce
         return twin
 
     # Products of what a map sends and a distance ---------------------------------------------------------------------
 
-    def maps_of(self, reduce: int) -> Ints:
-        """Maps that send something to a reduce, increasing."""
-        return self._pair_map[self._first_pair[reduce] : self._first_pair[reduce + 1]]
-
-    def _entries_of(self, reduce: int) -> tuple[slice, Ints]:
-        """Entries of a reduce in the order of its maps, and where among them the entries of each map begin."""
-        bounds = np.append(self._first_entry, len(self._amount))
-        first, last = self._first_pair[reduce], self._first_pair[reduce + 1]
-        return slice(int(bounds[first]), int(bounds[last])), bounds[first:last] - bounds[first]
-
-    def _products(self, reduce: int, begin: int = 0, end: int | None = None) -> npt.NDArray[np.integer[Any]]:
-        """Scaled cost of each row (node of the map), map of `maps_of(reduce)[begin:end]`, and choice of the reduce."""
-        first, last = self._first_pair[reduce] + begin, self._first_pair[reduce + 1]
-        last = last if end is None else min(first + end - begin, last)
-        bounds = np.append(self._first_entry, len(self._amount))[first : last + 1]
-        amounts = self._amount[bounds[0] : bounds[-1]] if len(bounds) > 1 else self._amount[:0]
-        units = self.problem.products(amounts[:, None], self.problem.scale.lengths[self.hosts][:, None, :])
-        if len(amounts) > last - first:
-            units = np.add.reduceat(units, bounds[:-1] - bounds[0], axis=1)
-        found = np.zeros((len(self.room), last - first, self.nowhere + 1), dtype=np.int64)
-        found[: self.rows, :, : self.nowhere] = units * self.scale
+    def _products(self, reduce: int, part: slice = slice(None), to: Ints | None = None) -> npt.NDArray[np.integer[Any]]:
+        """Scaled cost of each row, map of `maps_of[reduce][part]`, and choice: a node, or one of `to`, or nowhere."""
+        to = np.arange(self.nowhere) if to is None else to
+        lengths, amounts = self.problem.scale.lengths[self.hosts[:, None], to], self._amounts[reduce][:, part]
+        found = np.zeros((len(self.room), amounts.shape[1], len(to) + 1), dtype=np.int64)
+        for each in amounts:
+            found[: self.rows, :, :-1] += self.problem.products(each[:, None], lengths[:, None]) * self.scale
         small = int(found.max(initial=0)) < 2**30
         return found.astype(np.int32) if small else found
 
@@ -235,24 +197,19 @@ class ReduceBounds:
             yield slice(None), self._stored[reduce]
             return
         width = max(1, _BLOCK // (len(self.room) * (self.nowhere + 1)))
-        for begin in range(0, len(self.maps_of(reduce)), width):
+        for begin in range(0, len(self.maps_of[reduce]), width):
             check()
-            yield slice(begin, begin + width), self._products(reduce, begin, begin + width)
+            yield (part := slice(begin, begin + width)), self._products(reduce, part)
 
     def map_costs(self, fixed: Ints) -> Ints:
         """Scaled cost of each map (column) on each row, given the reduces that are placed; shape (rows, maps)."""
         costs = self._maps.copy()
         for reduce in np.flatnonzero((fixed != OPEN) & (fixed != self.nowhere)).tolist():
-            maps, node = self.maps_of(reduce), fixed[reduce]
             if self._stored is not None:
-                costs[:, maps] += self._by_choice[reduce][node]
-                continue
-            check()
-            entries, pairs = self._entries_of(reduce)
-            lengths = self.problem.scale.lengths[self.hosts, node]
-            units = self.problem.products(self._amount[None, entries], lengths[:, None])
-            if len(maps):
-                costs[: self.rows, maps] += np.add.reduceat(units, pairs, axis=1) * self.scale
+                costs[:, self.maps_of[reduce]] += self._stored[reduce][:, :, fixed[reduce]]
+            else:
+                check()
+                costs[:, self.maps_of[reduce]] += self._products(reduce, to=fixed[[reduce]])[:, :, 0]
         return costs
 
     def given_maps(self, rows: Ints) -> Ints:
@@ -261,16 +218,14 @@ class ReduceBounds:
         Shape (reduces, nodes + 1).
         """
         table, width = self._reduces.copy(), max(1, _BLOCK // (self.nowhere + 1))
-        for reduce in range(len(table)):
-            entries, pairs = self._entries_of(reduce)
-            many = np.diff(np.append(pairs, entries.stop - entries.start))
-            row, amount = np.repeat(rows[self.maps_of(reduce)], many), self._amount[entries]
-            placed = np.flatnonzero(row < self.rows)
+        for reduce, maps in enumerate(self.maps_of):
+            placed = np.flatnonzero(rows[maps] < self.rows)
             for begin in range(0, len(placed), width):
                 check()
                 part = placed[begin : begin + width]
-                lengths = self.problem.scale.lengths[self.hosts[row[part]]]
-                table[reduce, :-1] += self.problem.products(amount[part, None], lengths).sum(axis=0) * self.scale
+                lengths = self.problem.scale.lengths[self.hosts[rows[maps[part]]]]
+                units = self.problem.products(self._amounts[reduce][:, part, None], lengths)
+                table[reduce, :-1] += units.sum(axis=(0, 1)) * self.scale
         return table
 
     def allowed(self, fixed: Ints, reduce: int) -> Bools:
@@ -306,10 +261,6 @@ class ReduceBounds:
 
         Parameters
         ----------
-        fixed
-            Shape (reduces,): see the class.
-        reduce
-            An open one.
         prices
             int64, shape (rows,), in units of 1/`scale`: price of each node's map slots, and last, where not every map
             is placed, of leaving one out. What the slots bring in at these prices is taken off again.
@@ -319,10 +270,6 @@ class ReduceBounds:
             Bounds by other prices, computed before. The better one holds.
         enough
             In units: a choice whose bound has reached this is not bounded more sharply.
-
-        Returns
-        -------
-        int64, shape (nodes + 1,)
         """
         others = [other for other in np.flatnonzero(fixed == OPEN).tolist() if other != reduce]
         alone, total = self.apart(fixed, [reduce, *others], prices)
@@ -382,13 +329,13 @@ class ReduceBounds:
         low, high = costs.copy(), costs.copy()
         for one in group:
             least, most = self._ranges[one]
-            low[:, self.maps_of(one)] += least
-            high[:, self.maps_of(one)] += most
+            low[:, self.maps_of[one]] += least
+            high[:, self.maps_of[one]] += most
         # A map never takes a row that costs more than another row does, wherever the two reduces are.
         never = low > high.min(axis=0)
         rows = np.argsort(never, axis=0, kind="stable")[: int((~never).sum(axis=0).max(initial=1))]
         few = np.take_along_axis(costs, rows, axis=0)
-        mine, theirs = self.maps_of(reduce), self.maps_of(other)
+        mine, theirs = self.maps_of[reduce], self.maps_of[other]
         moved = self._stored[reduce][rows[:, mine], np.arange(len(mine))]
         products = self._stored[other][rows[:, theirs], np.arange(len(theirs))]
         if products.dtype == np.int32 and int(high.max(initial=0)) < 2**30:
@@ -403,29 +350,21 @@ class ReduceBounds:
             own = few.copy()
             own[:, mine] += moved[:, :, choice]
             sums = (own[:, theirs, None] + products).min(axis=0).sum(axis=0, dtype=np.int64) + self._reduces[other]
-            found[position] = int(self._reduces[reduce, choice]) + _idle(own, theirs) + int(sums[allowed].min())
+            found[position] = int(self._reduces[reduce, choice]) + int(sums[allowed].min())
+            found[position] += int(np.delete(own, theirs, axis=1).min(axis=0).sum(dtype=np.int64))
         return found
 
     @cached_property
     def _ranges(self) -> list[tuple[Ints, Ints]]:
         """Least and most product of each row and map over the choices of each reduce."""
         assert self._stored is not None
-        return [(one.min(axis=2).astype(np.int64), one.max(axis=2).astype(np.int64)) for one in self._stored.values()]
+        return [(one.min(axis=2).astype(np.int64), one.max(axis=2).astype(np.int64)) for one in self._stored]
 
     def apart(self, fixed: Ints, open_ones: list[int], prices: Ints) -> tuple[Ints, int]:
         """The cost of each open reduce by itself on each choice, with its share of the maps' costs; and a constant.
 
-        The constant is what no open reduce has a share of: what is fixed, and maps that send none of them anything.
-
-        Parameters
-        ----------
-        open_ones
-            All open reduces, in the order in which the rows are to be.
-
-        Returns
-        -------
-        tuple
-            int64 of shape (open reduces, nodes + 1), and the constant, in units of 1/`scale`.
+        Rows are in the order of `open_ones`, all open reduces. The constant is what no open reduce has a share of: what
+        is fixed, and maps that send none of them anything. Both are in units of 1/`scale`.
         """
         costs, total = self._priced(fixed, prices)
         shares, left = _split(costs, self.sent[open_ones])
@@ -435,20 +374,13 @@ class ReduceBounds:
     def proved(self, branching: Branching, enough: int = IMPOSSIBLE) -> int:
         """The lower bound of the optimum, in units, that a tree proves; valid for any tree.
 
-        Every child of every state is bounded, whether the tree names the child or not. So nothing can be left out.
-
-        Parameters
-        ----------
-        branching
-            The tree.
-        enough
-            In units: no child is bounded more sharply than this.
+        Every child of every state is bounded, whether the tree names the child or not. So nothing can be left out. No
+        child is bounded more sharply than `enough` units.
         """
         least = self.cheap
         if () not in branching.states:
             return least
-        found = IMPOSSIBLE
-        waiting: list[tuple[tuple[int, ...], int]] = [((), least)]
+        found, waiting = IMPOSSIBLE, [(tuple[int, ...](), least)]
         while waiting:
             check()
             state, known = waiting.pop()
@@ -457,11 +389,10 @@ class ReduceBounds:
                 bound = max(self.complete(fixed, prices) for prices in (self.free, *branching.states[state]))
                 found = min(found, max(known, bound))
                 continue
-            bounds: Ints | None = None
-            for prices in (self.free, *branching.states[state]):
-                reduce = int(branching.order[len(state)])
+            reduce = int(branching.order[len(state)])
+            bounds = self.children(fixed, reduce, self.free, branching.charges, None, enough)
+            for prices in branching.states[state]:
                 bounds = self.children(fixed, reduce, prices, branching.charges, bounds, enough)
-            assert bounds is not None
             for choice in np.flatnonzero(bounds < IMPOSSIBLE).tolist():
                 child = (*state, choice)
                 bound = max(known, int(bounds[choice]))
@@ -507,7 +438,7 @@ class ReduceBounds:
 
     def _alone(self, reduce: int, costs: Ints) -> Ints:
         """Least cost of the maps of a reduce, for each of its choices, where every map suits this reduce alone."""
-        mine = costs[:, self.maps_of(reduce)]
+        mine = costs[:, self.maps_of[reduce]]
         found: Ints = np.zeros(self.nowhere + 1, dtype=np.int64)
         for part, products in self._blocks(reduce):
             own = mine[:, part]
@@ -550,13 +481,6 @@ def _split(costs: Ints, sent: Floats) -> tuple[list[Ints], int]:
         shares.append(marks - given)
         given = marks
     return shares, int((costs - given).min(axis=0).sum())
-
-
-def _idle(costs: Ints, busy: Ints) -> int:
-    """Least cost of all maps that are not `busy`, each where it costs least."""
-    rest = np.ones(costs.shape[1], dtype=bool)
-    rest[busy] = False
-    return int(costs[:, rest].min(axis=0).sum(dtype=np.int64))
 
 
 def _clipped(prices: Ints, times: int) -> Ints:

@@ -106,7 +106,7 @@ class Scale:
         """
         if self.denominator is None:
             return on_grid(products)
-        return on_grid(np.where(products < LARGEST, products / GRID, np.inf))
+        return np.where(products < LARGEST, products, 2.0**60).astype(np.int64)
 
 
 def missing_of_maps(name: str, instance: Instance) -> Iterator[Fault]:

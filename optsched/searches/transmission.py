@@ -40,7 +40,7 @@ one reduce is left, since its children are settled at once, and where too many s
 begins with those that would have no partner in a pair, then goes by what the reduces fetch, most first.
 
 **Pruning.** A child is dropped where its bound is no less than the best placement's cost. The first placements are
-found before the tree (`FirstPlacements`).
+found before the tree: the start, and the maps as if nothing were shuffled with the reduces that suit them best.
 
 **Proof.** `Branching` keeps the order, the charges, and for each state its prices. From that alone
 `ReduceBounds.proved` computes all bounds again in integers, for every child of every state, so that nothing can be left
@@ -86,95 +86,72 @@ from optsched.solvers.profiles import Profile
 # Start placements ---------------------------------------------------------------------------------------------------
 
 
-class _Best(NamedTuple):
-    """A placement: choices of the reduces, as in `ReduceBounds`; rows of the maps; cost in units."""
-
-    fixed: Ints
-    rows: Ints
-    value: int
-
-
 class Incumbent:
-    """The best placement so far.
-
-    `bounds`: the tables by which placements are evaluated.
-    """
+    """The best placement so far, by the tables of `bounds`."""
 
     def __init__(self, bounds: ReduceBounds) -> None:
         self.bounds = bounds
-        self._best: _Best | None = None
+        #: Cost in units, choices of the reduces, rows of the maps: one assignment, since an interrupt may come between.
+        self._best: tuple[int, Ints, Ints] | None = None
 
     @property
     def value(self) -> int:
         """The cost of the best placement, in units; `IMPOSSIBLE` where there is none yet."""
-        return IMPOSSIBLE if self._best is None else self._best.value
+        return IMPOSSIBLE if self._best is None else self._best[0]
 
     @property
     def nodes(self) -> Ints | None:
         """Node of each of the problem's tasks in the best placement; None where there is none yet."""
         if self._best is None:
             return None
-        problem, bounds = self.bounds.problem, self.bounds
+        problem, bounds, (_, fixed, rows) = self.bounds.problem, self.bounds, self._best
         nodes: Ints = np.full(len(problem.tasks), NONE, dtype=np.int64)
-        host = np.append(bounds.hosts, NONE)
-        nodes[problem.maps] = host[self._best.rows]
-        nodes[problem.reduces] = np.where(self._best.fixed == bounds.nowhere, NONE, self._best.fixed)
+        nodes[problem.maps] = np.append(bounds.hosts, NONE)[rows]
+        nodes[problem.reduces] = np.where(fixed == bounds.nowhere, NONE, fixed)
         return nodes
 
-    def keep(self, fixed: Ints, rows: Ints, costs: Ints) -> int:
-        """Keep a placement if it is the best so far; returns its cost, in units.
+    def keep(self, fixed: Ints, rows: Ints, costs: Ints) -> None:
+        """Keep a placement if it is the best so far.
 
-        `fixed`: int64, shape (reduces,): the choice of each reduce. `rows`: int64, shape (maps,): the row of each map.
-        `costs`: `map_costs(fixed)` of the bounds.
+        `fixed`: the choice of each reduce, as in `ReduceBounds`. `rows`: the row of each map. `costs`:
+        `map_costs(fixed)` of the bounds.
         """
         problem = self.bounds.problem
         units = int(costs[rows, np.arange(len(rows))].sum()) // self.bounds.scale
         placed = np.flatnonzero(fixed != self.bounds.nowhere)
         value = units + int(problem.reduce_units[placed, fixed[placed]].sum())
-        if self._best is None or value < self._best.value:
-            self._best = _Best(fixed.copy(), rows, value)
-        return value
+        if self._best is None or value < self.value:
+            self._best = value, fixed.copy(), rows
 
     def complete(self, fixed: Ints, costs: Ints) -> Ints:
-        """The cheapest rows of the maps where all reduces are placed; the placement is kept if it is the best so far.
-
-        Parameters are as in `keep`.
-        """
+        """The cheapest rows of the maps where all reduces are placed, which are kept as by `keep`."""
         rows = cheapest_rows(costs, self.bounds.room)
         self.keep(fixed, rows, costs)
         return rows
 
-
-class FirstPlacements:
-    """Finds placements before the tree is begun; the incumbent keeps the best.
-
-    `bounds`: the tables by which placements are evaluated. `incumbent`: keeps the best placement. `profile`: the time
-    limit and the random seed of the network's solver.
-    """
-
-    def __init__(self, bounds: ReduceBounds, incumbent: Incumbent, profile: Profile) -> None:
-        self.bounds, self.best, self.profile = bounds, incumbent, profile
-
-    def run(self, start: Placement | None, completed: bool) -> None:
-        """Evaluate a placement to begin from, and maps before reduces.
-
-        Parameters
-        ----------
-        start
-            A placement to begin from; None: there is none.
-        completed
-            Whether the maps are then assigned anew to the reduces of each.
-        """
-        begun = [self._from_start(start) if start is not None else None, self._sequential()]
-        for fixed in begun if completed else ():
-            if fixed is not None and self.best.value > self.bounds.cheap:
-                self.best.complete(fixed, self.bounds.map_costs(fixed))
-
-    def _from_start(self, start: Placement) -> Ints:
+    def begin(self, start: Placement) -> Ints:
+        """Keep a placement to begin from as by `keep`; returns the choices of its reduces."""
         problem, bounds = self.bounds.problem, self.bounds
         nodes = problem.nodes_of(start)
-        fixed = np.where(nodes[problem.reduces] == NONE, bounds.nowhere, nodes[problem.reduces])
-        self.best.keep(fixed, self._rows_on(nodes[problem.maps]), bounds.map_costs(fixed))
+        fixed: Ints = np.where(nodes[problem.reduces] == NONE, bounds.nowhere, nodes[problem.reduces])
+        self.keep(fixed, self._rows_on(nodes[problem.maps]), bounds.map_costs(fixed))
+        return fixed
+
+    def in_turn(self, profile: Profile) -> Ints | None:
+        """Keep maps as if nothing were to be shuffled, with the reduces that suit them best; returns these choices.
+
+        None where the time is out, or where costs are near 2^53: those of maps alone are added up more roughly, and may
+        be refused.
+        """
+        try:
+            maps = TransmissionMaps(self.bounds.problem.instance)
+            rows = self._rows_on(maps.nodes_of(optimal_placement(maps)))
+        except (InputError, UsageError):
+            return None
+        fixed, _ = cheapest_reduces(self.bounds, self.bounds.given_maps(rows), profile)
+        if fixed is not None:
+            with unhurried():
+                self.keep(fixed, rows, self.bounds.map_costs(fixed))
         return fixed
 
     def _rows_on(self, nodes: Ints) -> Ints:
@@ -182,27 +159,6 @@ class FirstPlacements:
         row = np.full(self.bounds.nowhere + 1, len(self.bounds.hosts))
         row[self.bounds.hosts] = np.arange(len(self.bounds.hosts))
         return row[nodes]
-
-    def _sequential(self) -> Ints | None:
-        """Maps as if nothing were to be shuffled, then the reduces that suit them best.
-
-        None where costs are near 2^53: those of maps alone are added up more roughly, and may be refused.
-        """
-        try:
-            maps = TransmissionMaps(self.bounds.problem.instance)
-            rows = self._rows_on(maps.nodes_of(optimal_placement(maps)))
-        except (InputError, UsageError):
-            return None
-        return self._reduces_for(rows)
-
-    def _reduces_for(self, rows: Ints) -> Ints | None:
-        """The best choices of the reduces where the maps are in these rows; kept if they are."""
-        table = self.bounds.given_maps(rows)
-        fixed, _ = cheapest_reduces(self.bounds, table, self.profile)
-        if fixed is not None:
-            with unhurried():
-                self.best.keep(fixed, rows, self.bounds.map_costs(fixed))
-        return fixed
 
 
 # The search ---------------------------------------------------------------------------------------------------------
@@ -240,20 +196,11 @@ _SHORTER = 0.7
 
 
 class Searched(NamedTuple):
-    """The result of a search.
+    """What a search ends with.
 
-    Attributes
-    ----------
-    nodes
-        Node of each of `problem.tasks` in the best placement found, or None.
-    bound
-        The proved bound, in units.
-    tree
-        What proves it, or None where it has more than `MOST_STATES` states.
-    states
-        How many states were expanded: their children are bounded.
-    limit
-        What cut the search short.
+    `nodes`: node of each of `problem.tasks` in the best placement found, or None. `bound`: what is proved, in units.
+    `tree`: what proves it, or None where it has more than `MOST_STATES` states. `states`: how many were expanded, their
+    children bounded. `limit`: what cut the search short.
     """
 
     nodes: Ints | None
@@ -264,18 +211,9 @@ class Searched(NamedTuple):
 
 
 class _Waiting(NamedTuple):
-    """A state that is to be expanded.
+    """A state that is to be expanded: the one of least bound first, of equal ones the one that waits longest.
 
-    Attributes
-    ----------
-    bound
-        The least bound goes first.
-    number
-        Of equal bounds the state that waits longest goes first.
-    state
-        Choices of the first reduces in the order.
-    prices
-        Prices of map slots that its rounds begin with.
+    `state`: choices of the first reduces in the order. `prices`: of map slots, which its rounds begin with.
     """
 
     bound: int
@@ -285,16 +223,9 @@ class _Waiting(NamedTuple):
 
 
 class TransmissionSearch:
-    """The branch and bound for one problem; the module says how it works.
+    """The branch and bound for one problem, from a placement `start` if any; the module says how it works.
 
-    Parameters
-    ----------
-    problem
-        What to solve.
-    profile
-        Limits. The node limit counts expanded states.
-    start
-        A placement to begin from.
+    The node limit of the profile counts expanded states.
     """
 
     def __init__(self, problem: Transmission, profile: Profile, start: Placement | None = None) -> None:
@@ -303,7 +234,6 @@ class TransmissionSearch:
         self.bounds = ReduceBounds(problem)
         self.order: Ints = self._order()
         self.best = Incumbent(self.bounds)
-        self.first = FirstPlacements(self.bounds, self.best, profile)
         self.charges: ReduceCharges | None = None
         self._states: dict[tuple[int, ...], list[Ints]] = {}
         self._count = 0
@@ -317,7 +247,6 @@ class TransmissionSearch:
 
     def run(self) -> Searched:
         """Search until the optimum is proved or a limit is reached."""
-        limit: Limit | None
         try:
             limit = self._run()
         except STOPPED as error:
@@ -332,7 +261,10 @@ class TransmissionSearch:
     def _run(self) -> Limit | None:
         problem, bounds, best = self.problem, self.bounds, self.best
         fits = len(problem.maps) * int(bounds.room.sum()) <= _MOST_CELLS
-        self.first.run(self.start, completed=fits)
+        first = [self.best.begin(self.start) if self.start is not None else None, self.best.in_turn(self.profile)]
+        for fixed in first if fits else ():
+            if fixed is not None and best.value > bounds.cheap:
+                best.complete(fixed, bounds.map_costs(fixed))
         if bounds.products > MOST_PRODUCTS or not fits:
             return Limit.MEMORY
         if best.value <= bounds.cheap:
@@ -342,12 +274,8 @@ class TransmissionSearch:
         while self._stack or self._heap:
             if (limit := self._stopped()) is not None:
                 return limit
-            entry = self._stack[-1] if self._stack else self._heap[0]
-            self._at = entry.bound
-            if self._stack:
-                self._stack.pop()
-            else:
-                heapq.heappop(self._heap)
+            self._at = (self._stack[-1] if self._stack else self._heap[0]).bound
+            entry = self._stack.pop() if self._stack else heapq.heappop(self._heap)
             if self._at < best.value:
                 self._expand(entry)
             self._at = IMPOSSIBLE
@@ -439,7 +367,8 @@ class TransmissionSearch:
         found = last = bounds.children(fixed, reduce, prices, self.charges, None, self.best.value)
         others = int(np.count_nonzero(fixed == OPEN)) - 1
         best, highest, step = prices, last.min(), 1.0
-        for _ in range(self._rounds(others)):
+        rounds = _FIRST_ROUNDS if others == len(self.order) - 1 else _ROUNDS.get(others, _MANY_ROUNDS)
+        for _ in range(rounds if others else bounds.nowhere + 1):  # where no other is open a round settles one choice
             choice = int(found.argmin())
             likely = self._completed(fixed, reduce, choice, prices) if found[choice] < self.best.value else None
             if likely is None or self._late():
@@ -464,12 +393,6 @@ class TransmissionSearch:
                 step *= _SHORTER
             found, last, prices = np.maximum(found, better), better, new
         return found, used, best
-
-    def _rounds(self, others: int) -> int:
-        """How many rounds of prices a state has at most, by the number of open reduces after the next one."""
-        if not others:
-            return int(self.bounds.nowhere) + 1  # a round settles one choice
-        return _FIRST_ROUNDS if others == len(self.order) - 1 else _ROUNDS.get(others, _MANY_ROUNDS)
 
     def _completed(self, fixed: Ints, reduce: int, choice: int, prices: Ints) -> Ints | None:
         """All reduces placed: this one by this choice, the others one by one where each by itself costs least.

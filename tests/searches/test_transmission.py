@@ -17,7 +17,7 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import ReduceBounds
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.searches import transmission
-from optsched.searches.transmission import FirstPlacements, Incumbent, Searched, TransmissionSearch
+from optsched.searches.transmission import Incumbent, Searched, TransmissionSearch
 from optsched.solvers.profiles import Profile
 from optsched.testing.contract import every_decision
 
@@ -41,12 +41,12 @@ def test_the_first_of_the_best_placements_is_kept(seed: int) -> None:
     problem = rich(seed)
     bounds = ReduceBounds(problem)
     incumbent = Incumbent(bounds)
-    first, best = FirstPlacements(bounds, incumbent, Profile("exact")), None
+    best = None
     assert incumbent.nodes is None
     for placement in every_decision(problem):
         if problem.violations(placement):
             continue
-        first._from_start(placement)
+        incumbent.begin(placement)
         if best is None or problem.evaluate(placement) < problem.evaluate(best):
             best = placement
         assert incumbent.nodes.tolist() == problem.nodes_of(best).tolist()
