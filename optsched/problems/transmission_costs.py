@@ -129,16 +129,8 @@ def missing_of_shuffle(name: str, instance: Instance) -> Iterator[Fault]:
 def map_costs(sizes: Floats, replicas: Ragged, places: Places, nodes: Ints | None = None) -> Floats:
     """C_ij of (1) for each map (row) and node (column): its block's MB times the distance from the nearest replica.
 
-    Parameters
-    ----------
-    sizes
-        B_j in MB, shape (maps,); or amounts of a `Scale`, with its places.
-    replicas
-        Nodes with each map's block; a map without any is as far from every node as the farthest nodes are apart.
-    places
-        How far nodes are apart.
-    nodes
-        The columns, if not all nodes.
+    `sizes`: B_j in MB, or amounts of a `Scale`, with its places. `replicas`: nodes with each map's block; a map without
+    any is as far from every node as the farthest nodes are apart. `nodes`: the columns, if not all nodes.
     """
     nearest = places.nearest(replicas, np.arange(len(places.place)) if nodes is None else nodes)
     with np.errstate(over="ignore"):
@@ -149,19 +141,10 @@ def map_costs(sizes: Floats, replicas: Ragged, places: Places, nodes: Ints | Non
 def summed_units(scale: Scale, amounts: Floats, at: Ints, row: Ints, rows: int, *, receiving: bool = False) -> Ints:
     """The costs of the entries of each of `rows` on each node, in units of `scale`.
 
-    Parameters
-    ----------
-    scale
-        Holds the distances.
-    amounts, at, row
-        For each entry: its amount in `scale`, the node where its other end is, and the row that it counts in.
-    receiving
-        Whether the other end receives; else it sends.
+    `amounts`, `at`, `row`: of each entry its amount in `scale`, the node where its other end is, and the row that it
+    counts in. `receiving`: whether the other end receives; else it sends.
 
-    Returns
-    -------
-    int64, shape (rows, nodes)
-        2^60 throughout where a sum is 2^53 units or more: a double of 2^53 may stand for one more.
+    2^60 throughout where a sum is 2^53 units or more: a double of 2^53 may stand for one more.
     """
     if scale.nested is not None:
         return _summed_by_areas(scale, scale.nested, amounts, at, row, rows)
@@ -354,60 +337,22 @@ def extrapolated(
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # next to nothing may have been read
         growth = np.clip(size / bytes_read, 1.0, LARGEST)
         estimate: Floats = emitted * growth[sender]
-    if not progressed.all():
-        rest = np.flatnonzero(~progressed)
-        estimate[rest] = size[sender[rest]] / fan_out[sender[rest]]
-        _take_as_job(
-            estimate, rest, emitted, sender, _pairs(job[sender], receiver), size, bytes_read, job, reporting & reads
-        )
-    return np.minimum(estimate, LARGEST)
-
-
-def _take_as_job(
-    estimate: Floats,
-    rest: Ints,
-    emitted: Floats,
-    sender: Ints,
-    pair: Ints,
-    size: Floats,
-    bytes_read: Floats,
-    job: Ints,
-    progressed: Bools,
-) -> None:
-    """Estimate the `rest` of the entries as what the maps of the job have emitted that have progressed (of each task).
-
-    Maps whose output for a reduce is not known do not count for it.
-    """
-    progressed = progressed & (job >= 0)
-    maps = np.flatnonzero(progressed)
+    if progressed.all():
+        return np.minimum(estimate, LARGEST)
+    rest = np.flatnonzero(~progressed)
+    estimate[rest] = size[sender[rest]] / fan_out[sender[rest]]
+    # As the maps of the job that have progressed, but for those whose output for the reduce is not known.
+    pair = np.unique(job[sender] * tasks + receiver, return_inverse=True)[1]
+    counted = reporting & reads & (job >= 0)
+    maps, silent = np.flatnonzero(counted), rest[counted[sender[rest]]]
     jobs = int(job.max(initial=-1)) + 2  # job -1 picks the last place, which stays 0
-    pairs = int(pair.max(initial=-1)) + 1
-    silent = rest[progressed[sender[rest]]]  # of a map that has progressed only what is not known is left
-    owner, ours = job[sender[rest]], pair[rest]
+    owner, ours, pairs = job[sender[rest]], pair[rest], int(pair.max(initial=-1)) + 1
     count = np.bincount(job[maps], minlength=jobs)[owner] - np.bincount(pair[silent], minlength=pairs)[ours]
     total = np.bincount(job[maps], bytes_read[maps], jobs)[owner]
     total -= np.bincount(pair[silent], bytes_read[sender[silent]], pairs)[ours]
-    counted = np.ones(len(emitted), dtype=bool)
-    counted[rest] = False
-    emitted_for = np.bincount(pair[counted], emitted[counted], pairs)[ours]
+    emitted_for = np.bincount(pair[progressed], emitted[progressed], pairs)[ours]
     typical = (count > 0) & (total > 0)
     block = size[sender[rest[typical]]]
     with np.errstate(over="ignore"):
         estimate[rest[typical]] = block * emitted_for[typical] / total[typical]
-
-
-def _pairs(owner: Ints, receiver: Ints) -> Ints:
-    """A number for each pair of the job of the map and the reduce, the same wherever both are.
-
-    >>> _pairs(np.array([7, 7, 8, 8]), np.array([5, 6, 5, 6])).tolist()
-    [2, 3, 0, 1]
-    """
-    tasks = int(receiver.max(initial=-1)) + 1
-    number, one_of = np.zeros(tasks, dtype=np.int64), np.zeros(tasks, dtype=np.int64)
-    number[receiver], one_of[receiver] = 1, owner  # most reduces get from maps of a single job
-    receivers = int(number.sum())
-    pair = (np.cumsum(number) - 1)[receiver]
-    others = np.flatnonzero(owner != one_of[receiver])
-    if len(others):
-        pair[others] = receivers + np.unique(owner[others] * tasks + receiver[others], return_inverse=True)[1]
-    return pair
+    return np.minimum(estimate, LARGEST)

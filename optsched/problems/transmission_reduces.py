@@ -43,18 +43,8 @@ class TransmissionReduces(CountedPlaces, Programmed):
     ----------
     units
         int64, shape (reduces, nodes): cost of each pair in units of 1/`grid`.
-    capacity
-        int64, shape (nodes,): idle reduce slots, no more than there are reduces.
-    job
-        int64, shape (reduces,): job of each, or -1.
-    barred
-        bool, shape (jobs + 1, nodes): where a reduce of the job runs already; the last row, which job -1 picks, is
-        for reduces without a job.
-    usable
-        bool, shape (reduces, nodes): nodes with an idle slot where the reduce is not barred.
-    limited
-        bool, shape (reduces,): which reduces may not share a node with another of their job; all with a job, if
-        `distinct`.
+    capacity, job, barred, usable, limited
+        As in `ReduceSlots`.
     count
         How many reduces are placed.
 
@@ -126,9 +116,7 @@ class TransmissionReduces(CountedPlaces, Programmed):
 
     @cached_property
     def _classes(self) -> TaskClasses:
-        return TaskClasses.from_keys(
-            [(job, row.tobytes()) for job, row in zip(self.job.tolist(), self.units, strict=True)]
-        )
+        return TaskClasses.from_keys([(job, row.tobytes()) for job, row in zip(self.job, self.units, strict=True)])
 
     def every_place(self) -> Places:
         first = self._classes.first
@@ -225,15 +213,8 @@ def least_sum(units: Ints, usable: Bools, count: int) -> int:
 class ReduceSlots:
     """Idle reduce slots for the pending reduces of a snapshot.
 
-    Parameters
-    ----------
-    instance
-        The snapshot.
-    reduces
-        Indices of the pending reduces.
-    distinct
-        Whether a node may run at most one reduce of a job, counting those that run already. A reduce without a job is
-        not limited by others.
+    If `distinct`, a node may run at most one reduce of a job, counting those that run already. A reduce without a job
+    is not limited by others.
 
     Attributes
     ----------
@@ -244,37 +225,26 @@ class ReduceSlots:
     barred
         bool, shape (jobs + 1, nodes): where a reduce of the job runs already; the last row, which -1 picks, is for
         reduces without a job.
+    limited
+        bool, shape (reduces,): which may not share a node with another of their job; all with a job, if `distinct`.
+    usable
+        bool, shape (reduces, nodes): nodes with an idle slot where the reduce is not barred.
     """
 
-    capacity: Ints
-    job: Ints
-    barred: Bools
-
     def __init__(self, instance: Instance, reduces: Ints, distinct: bool) -> None:
-        self.instance, self.reduces, self.distinct = instance, reduces, distinct
+        self.instance, self.reduces = instance, reduces
         state, workload = instance.state, instance.workload
-        self.capacity = np.minimum(state.idle_reduce_slots, len(reduces))
-        self.job = workload.job[reduces]
-        self.barred = np.zeros((len(workload.job_ids) + 1, len(instance.cluster)), dtype=bool)
+        self.capacity: Ints = np.minimum(state.idle_reduce_slots, len(reduces))
+        self.job: Ints = workload.job[reduces]
+        self.limited: Bools = (self.job >= 0) & distinct
+        self.barred: Bools = np.zeros((len(workload.job_ids) + 1, len(instance.cluster)), dtype=bool)
         if distinct:
             running = (workload.kind == REDUCE) & (state.status == RUNNING)
             self.barred[workload.job[running], state.node[running]] = True
             self.barred[-1] = False
-        for array in (self.capacity, self.job, self.barred):
+        self.usable: Bools = (self.capacity > 0) & ~self.barred[self.job]
+        for array in (self.capacity, self.job, self.barred, self.usable):
             array.setflags(write=False)
-
-    @property
-    def limited(self) -> Bools:
-        """Which reduces may not share a node with another of their job, shape (reduces,)."""
-        limited: Bools = (self.job >= 0) & self.distinct
-        return limited
-
-    @cached_property
-    def usable(self) -> Bools:
-        """Whether each reduce (row) may run on each node (column), if it were the only one."""
-        usable: Bools = (self.capacity > 0) & ~self.barred[self.job]
-        usable.setflags(write=False)
-        return usable
 
     @cached_property
     def count(self) -> int:
