@@ -1,6 +1,6 @@
 """Small problems of `traffic` for its tests: written out and drawn."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -45,6 +45,15 @@ def posed(
         filter_ratio=[ratio] * jobs,
     )
     return Traffic(Instance(cluster, workload, name="small"), **parameters)
+
+
+def bound_at(problem: Traffic, hosts: Mapping[int, int], *prices: Any, limit: int | None = None) -> int:
+    """What prices prove of the placements with some bundles in given datacenters."""
+    posed = problem.within(limit)
+    box = posed.program().numbers.box
+    for bundle, center in hosts.items():
+        box = posed.posing.with_host(box, bundle, center)
+    return posed.settle(box, prices, None)
 
 
 #: Sharmilarani et al., note 10: three blocks in each of two of three datacenters, FP = 1.2.

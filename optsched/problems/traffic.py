@@ -10,7 +10,7 @@ import copy
 import itertools
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from optsched.core.arrays import grouped
 from optsched.core.decimals import rounded_in_words, rounded_units
 from optsched.core.errors import Fault, InputError
-from optsched.core.instance import LARGEST, MAP, PENDING, REDUCE, RUNNING, Bools, Instance, Ints
+from optsched.core.instance import LARGEST, MAP, REDUCE, Bools, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.base import Parameter, Problem, choice, exact, overfull
@@ -143,12 +142,12 @@ class Traffic(Problem, Programmed):
             self.map_slots = np.full(len(cluster), len(self.maps), dtype=np.int64)
             self.reduce_slots = np.full(len(cluster), len(self.reduces), dtype=np.int64)
         size = workload.size[self.tasks[self.maps]]
-        sent = sent_by_job(instance)
-        self.grid = common_grid(size, sent.values())
-        if (float(size.sum()) + sum(part.megabytes for part in sent.values())) * self.grid > LARGEST:
+        sent = tuple(sent_by_job(instance))
+        self.grid = common_grid(size, sent)
+        if (float(size.sum()) + sum(part.megabytes for part in sent)) * self.grid > LARGEST:
             message = f"traffic may total too much, past 2^53/{self.grid} MB; scale the sizes down"
             raise InputError([Fault("tasks.size", message)], self.place)
-        self._exchanged = np.concatenate([size, *(part.exchanged() for part in sent.values())])
+        self._exchanged = np.concatenate([size, *(part.exchanged() for part in sent)])
         crosses: Bools = np.ones((len(self.maps), len(used)), dtype=bool)
         rows = self.replicas.take(self.maps)
         crosses[rows.row_of, self.datacenter[rows.values]] = False
@@ -162,39 +161,24 @@ class Traffic(Problem, Programmed):
         """The remark that sizes without a common denominator are rounded."""
         return rounded_in_words(self._exchanged, self.grid, "sizes in MB (of blocks, and from maps to reduces)")
 
-    def _made_jobs(self, sent: Mapping[int, Sent]) -> Iterator[Job]:
+    def _made_jobs(self, sent: Sequence[Sent]) -> Iterator[Job]:
         """Collect what each job's maps send to its bundles. Data for reduces that run is added to `map_units`."""
-        workload, state = self.instance.workload, self.instance.state
-        count = len(self.datacenters)
+        workload, count = self.instance.workload, len(self.datacenters)
         position = np.full(len(workload), -1, dtype=np.int64)  # of each task in `maps` or `reduces`
         position[self.tasks[self.maps]] = np.arange(len(self.maps))
         position[self.tasks[self.reduces]] = np.arange(len(self.reduces))
-        where = np.append(self.datacenter, -1)[state.node]
-        for job, members in grouped(workload.job):
-            pending = state.status[members] == PENDING
-            if not pending.any():
-                continue
-            is_map = workload.kind[members] == MAP
-            maps, reduces = members[is_map & pending], members[~is_map & pending]
-            settled, running = members[is_map & ~pending], members[~is_map & (state.status[members] == RUNNING)]
-            if job < 0 or job not in sent:  # nothing is sent
-                none = np.zeros((len(maps) + len(settled), len(reduces) + len(running)), dtype=np.int64)
-                units = none
-            else:
-                units = sent[job].units(self.grid)
-            # Rows of `units`: pending maps, settled ones; columns: pending reduces, running ones.
-            to_running = units[: len(maps), len(reduces) :]
-            self.map_units[position[maps]] += across(to_running, where[running], count)
-            together = self.parameters["reduces"] == "together" and job >= 0
-            groups = [np.arange(len(reduces))] if together and len(reduces) else [[own] for own in range(len(reduces))]
+        where = np.append(self.datacenter, -1)[self.instance.state.node]
+        for one in sent:
+            units, maps, reduces = one.units(self.grid), position[one.maps], position[one.reduces]
+            self.map_units[maps] += across(units[: len(maps), len(reduces) :], where[one.running], count)
+            together = self.parameters["reduces"] == "together" and one.job >= 0
             bundles = []
-            for group in groups:
-                send = units[: len(maps), group].sum(axis=1)
-                from_settled = units[len(maps) :, group].sum(axis=1)[None, :]
-                crossing = across(from_settled, where[settled], count)[0]
-                bundles.append(Bundle(position[reduces[group]], send, crossing))
-            name = str(workload.job_ids[job]) if job >= 0 else ""
-            yield Job(name, position[maps], tuple(bundles))
+            for group in np.split(np.arange(len(reduces)), [] if together else range(1, len(reduces))):
+                if len(group):
+                    from_settled = units[len(maps) :, group].sum(axis=1)[None, :]
+                    crossing = across(from_settled, where[one.settled], count)[0]
+                    bundles.append(Bundle(reduces[group], units[: len(maps), group].sum(axis=1), crossing))
+            yield Job(str(workload.job_ids[one.job]) if one.job >= 0 else "", maps, tuple(bundles))
 
     # Value and feasibility -----------------------------------------------------------------------------------------
 
@@ -379,14 +363,7 @@ class Traffic(Problem, Programmed):
     def decision_of(self, values: Ints, program: Program) -> Placement:
         return self.posing.decision_of(values, program)
 
-    def price_bound(
-        self,
-        map_prices: Ints,
-        reduce_prices: Ints,
-        scale: int,
-        limit: int | None = None,
-        hosts: Mapping[int, int] = MappingProxyType({}),
-    ) -> int:
+    def price_bound(self, map_prices: Ints, reduce_prices: Ints, scale: int, limit: int | None = None) -> int:
         """Units of traffic that prices of slots prove every placement to cause, for any prices.
 
         It is weak duality, with the best multipliers of all other rows (`TrafficProgram.multipliers`), rounded up to a
@@ -401,15 +378,9 @@ class Traffic(Problem, Programmed):
             Denominator of the prices, above 0.
         limit
             A limit on the load; the bound is then for placements within it only.
-        hosts
-            Datacenters of some bundles (by their places in `bundles`); the bound is then for placements that have them
-            there only.
         """
         posed = self.within(limit)
-        box = posed.program().numbers.box
-        for bundle, center in hosts.items():
-            box = self.posing.with_host(box, bundle, center)
-        return posed.settle(box, (map_prices, reduce_prices, scale), None)
+        return posed.settle(posed.program().numbers.box, (map_prices, reduce_prices, scale), None)
 
     def settle(self, box: Box, prices: tuple[Ints, Ints, int], target: int | None) -> int:
         """Units of traffic that prices prove of a box of the program, which they narrow: at most `target`.
@@ -424,15 +395,10 @@ class Traffic(Problem, Programmed):
         return min(-(-(found or 0) // self.step) * self.step, target)
 
     @cached_property
-    def _most_units(self) -> int:
-        """More units than any placement lets cross."""
-        sends = sum(int(bundle.send.sum()) + int(bundle.settled.max(initial=0)) for bundle in self.bundles)
-        return int(self.map_units.max(axis=1, initial=0).sum()) + sends
-
-    @property
     def beyond(self) -> int:
         """More units than any placement causes."""
-        return self._most_units + 1
+        sends = sum(int(bundle.send.sum()) + int(bundle.settled.max(initial=0)) for bundle in self.bundles)
+        return int(self.map_units.max(axis=1, initial=0).sum()) + sends + 1
 
     @property
     def first_step(self) -> Number:

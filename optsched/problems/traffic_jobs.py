@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
@@ -18,15 +18,9 @@ from optsched.core.instance import FINISHED, MAP, PENDING, RUNNING, Bools, Float
 class Bundle:
     """Reduces of a job that go to one datacenter together: all of them, or each alone with `reduces=free`.
 
-    Attributes
-    ----------
-    reduces
-        Their places in `Traffic.reduces`; int64.
-    send
-        Units that each of the job's maps sends to them all together; int64, shape (maps of the job,).
-    settled
-        Units that the maps which run or have ended send across, with the bundle in each datacenter; int64, shape
-        (datacenters,).
+    `reduces`: their places in `Traffic.reduces`. `send`: units that each of the job's maps sends to them all together,
+    shape (maps of the job,). `settled`: units that the maps which run or have ended send across, with the bundle in
+    each datacenter, shape (datacenters,).
     """
 
     reduces: Ints
@@ -38,14 +32,7 @@ class Bundle:
 class Job:
     """The tasks of a job that are to be placed. All tasks without a job make one, called "", without traffic.
 
-    Attributes
-    ----------
-    name
-        Its id.
-    maps
-        Their places in `Traffic.maps`; int64.
-    bundles
-        Its reduces.
+    `maps`: their places in `Traffic.maps`.
     """
 
     name: str
@@ -56,16 +43,8 @@ class Job:
 class Exchanging:
     """Which tasks and jobs exchange data with a pending task: masks that `missing` and `sent_by_job` share.
 
-    Attributes
-    ----------
-    pending
-        bool, shape (tasks,).
-    sending
-        bool, shape (tasks,): maps that a reduce which matters receives from.
-    sized
-        bool, shape (tasks,): maps whose size matters.
-    by_ratio
-        bool, shape (jobs,): jobs whose maps send by `filter_ratio`.
+    Of tasks: `pending`; maps that a reduce which matters receives from (`sending`); maps whose size matters (`sized`).
+    Of jobs: those with a map that sends (`exchanging`), and those whose maps send by `filter_ratio` (`by_ratio`).
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -96,10 +75,14 @@ class Sent:
     """What the maps of a job send to its reduces: an entry is `size` MB times `part`, from map `row` to `column`.
 
     Without `column` each entry goes to every reduce. Rows are the job's pending maps and then those that run or have
-    ended; columns are its pending reduces and then those that run. Both keep the order of the instance.
+    ended (`settled`); columns are its pending reduces and then those that run. All keep the order of the instance.
     """
 
-    shape: tuple[int, int]
+    job: int
+    maps: Ints
+    settled: Ints
+    reduces: Ints
+    running: Ints
     row: Ints
     column: Ints | None
     size: Floats
@@ -107,7 +90,8 @@ class Sent:
 
     @property
     def megabytes(self) -> float:
-        return float(self.size.sum()) * float(self.part) * (self.shape[1] if self.column is None else 1)
+        copies = len(self.reduces) + len(self.running) if self.column is None else 1
+        return float(self.size.sum()) * float(self.part) * copies
 
     def exchanged(self) -> Floats:
         """The data that is sent, MB, each entry once."""
@@ -126,7 +110,8 @@ class Sent:
 
     def units(self, grid: int) -> Ints:
         """The units that each map sends to each reduce, int64, in 1/`grid` MB."""
-        units = np.zeros(self.shape, dtype=np.int64)
+        shape = len(self.maps) + len(self.settled), len(self.reduces) + len(self.running)
+        units = np.zeros(shape, dtype=np.int64)
         sent = for_each(self.size, lambda size: round(size * self.part * grid))
         if self.column is None:
             units[self.row] = sent[:, None]
@@ -145,32 +130,34 @@ def common_grid(sizes: Floats, sent: Iterable[Sent]) -> int:
     return common
 
 
-def sent_by_job(instance: Instance) -> dict[int, Sent]:
-    """The data that the maps of each job send to its reduces, where a pending task sends or receives."""
-    workload, status = instance.workload, instance.state.status
-    who = Exchanging(instance)
-    position = np.zeros(len(workload), dtype=np.int64)
-    sent: dict[int, Sent] = {}
+def sent_by_job(instance: Instance) -> Iterator[Sent]:
+    """The data that the maps of each job with a pending task send to its reduces, where a pending one has a part in it.
+
+    All tasks without a job are one job, -1, which sends nothing.
+    """
+    workload, status, shuffle = instance.workload, instance.state.status, instance.workload.shuffle
+    who, position = Exchanging(instance), np.zeros(len(workload), dtype=np.int64)
     for job, members in grouped(workload.job):
-        if job < 0 or not who.exchanging[job]:
+        pending, is_map = who.pending[members], workload.kind[members] == MAP
+        if not pending.any():
             continue
-        is_map = workload.kind[members] == MAP
-        maps = members[is_map]
-        maps = np.concatenate([maps[status[maps] == PENDING], maps[status[maps] != PENDING]])
-        every = members[~is_map]
-        reduces = np.concatenate([every[status[every] == PENDING], every[status[every] == RUNNING]])
-        if who.by_ratio[job]:
-            sending = np.flatnonzero(who.sending[maps])
-            part = decimal(workload.filter_ratio[job]) / len(every)
-            sent[job] = Sent((len(maps), len(reduces)), sending, None, workload.size[maps[sending]], part)
-            continue
-        shuffle = workload.shuffle
-        assert shuffle is not None  # else the job is not listed in it
-        own = (workload.job[shuffle.map] == job) & (status[shuffle.reduce] != FINISHED)
-        position[maps], position[reduces] = np.arange(len(maps)), np.arange(len(reduces))
-        row, column = position[shuffle.map[own]], position[shuffle.reduce[own]]
-        sent[job] = Sent((len(maps), len(reduces)), row, column, shuffle.size[own], Fraction(1))
-    return sent
+        maps, settled = members[is_map & pending], members[is_map & ~pending]
+        reduces, running = members[~is_map & pending], members[~is_map & (status[members] == RUNNING)]
+        rows, columns = np.concatenate([maps, settled]), np.concatenate([reduces, running])
+        tasks = job, maps, settled, reduces, running
+        if job >= 0 and who.by_ratio[job]:
+            row = np.flatnonzero(who.sending[rows])
+            part = decimal(workload.filter_ratio[job]) / int(np.count_nonzero(~is_map))
+            yield Sent(*tasks, row, None, workload.size[rows[row]], part)
+        elif job >= 0 and who.exchanging[job] and shuffle is not None:
+            own = (workload.job[shuffle.map] == job) & (status[shuffle.reduce] != FINISHED)
+            position[rows], position[columns] = np.arange(len(rows)), np.arange(len(columns))
+            yield Sent(
+                *tasks, position[shuffle.map[own]], position[shuffle.reduce[own]], shuffle.size[own], Fraction(1)
+            )
+        else:
+            none = np.zeros(0, dtype=np.int64)
+            yield Sent(*tasks, none, none, none.astype(np.float64), Fraction(1))
 
 
 def across(units: Ints, where: Ints, count: int) -> Ints:

@@ -44,22 +44,10 @@ _WHOLE = 1e-5
 
 @dataclass(frozen=True)
 class WithinLimit:
-    """The state of the search within one limit on the load.
+    """The state of the search within one limit on the load; None: no limit.
 
-    Attributes
-    ----------
-    limit
-        The limit; None: no limit.
-    placement, units
-        The best placement held within it and its units of traffic; None where none is held.
-    bound
-        Every placement within it causes at least this many units.
-    prices
-        The best prices known, which prove `proved` units of that.
-    proved
-        The units that the prices prove.
-    feasible
-        False where a solver says that no placement is feasible.
+    The best placement held within it causes `units` of traffic, every one at least `bound`. The best `prices` known
+    prove `proved` units of that. `feasible` is False where a solver says that no placement is.
     """
 
     limit: int | None
@@ -278,7 +266,7 @@ class TrafficSearch:
         x = solve_uninterrupted(within, self.left()).x
         x = None if x is None else solve_uninterrupted(places.with_bundles_at(within, x), self.left()).x
         best = WithinLimit(load, None, None, known.units, known.prices, 0)
-        best = self._holding(best, places.placement(x) if x is not None and places.is_integral(x) else None)
+        best = self._holding(best, None if x is None else places.placement_if_whole(x))
         return (best, load) if best.units == known.units else None
 
     # Certificates and frontier -------------------------------------------------------------------------------------
@@ -321,10 +309,10 @@ class TrafficSearch:
             left -= 1
             if left < 0 or depth > MOST_NESTED:
                 return None
-            found = relaxed.solve(*program.with_hosts(box), self.left())
+            found = relaxed.solve(*program.with_hosts(program.relaxed, box), self.left())
             infeasible = found.outcome.status is Termination.INFEASIBLE
             if infeasible:
-                found = overfull.solve(*program.with_hosts(box, 2 * program.centers), self.left())
+                found = overfull.solve(*program.with_hosts(program.overfull, box), self.left())
             if found.x is None or found.row_duals is None:
                 return None
             best: tuple[int, Box, SlotPrices] | None = None
@@ -423,18 +411,11 @@ class Arrays:
             for whole, scale in rounded_prices(price * factor):
                 yield SlotPrices(whole[: self.centers], whole[self.centers :], scale)
 
-    def is_integral(self, x: Floats) -> bool:
-        """Whether bundles and maps lie whole in a solution."""
-        placed = x[: self._placed]
-        return bool((np.abs(placed - np.rint(placed)) <= _WHOLE).all())
-
-    def placement(self, x: Floats) -> Placement:
-        """The placement that a whole solution stands for."""
-        return self.problem.decision_of(np.rint(x).astype(np.int64), self.program)
-
     def placement_if_whole(self, x: Floats) -> Placement | None:
         """The placement that a solution stands for; None where it has bundles or maps in parts."""
-        return self.placement(x) if self.is_integral(x) else None
+        placed = x[: self._placed]
+        whole = (np.abs(placed - np.rint(placed)) <= _WHOLE).all()
+        return self.problem.decision_of(np.rint(x).astype(np.int64), self.program) if whole else None
 
     def most_parted(self, x: Floats, *boxes: Box) -> int | None:
         """The bundle that a solution splits most, of those that may be in several datacenters in the first box.
@@ -466,12 +447,9 @@ class Arrays:
             matrix=sp.csr_array(sp.hstack([self.relaxed.matrix, more])),
         )
 
-    def with_hosts(self, box: Box, more: int = 0) -> tuple[Floats, Floats]:
-        """Bounds of the columns with bundles only where a box has them, and of `more` columns after them."""
-        lower, upper = (
-            np.zeros(len(self.relaxed.objective) + more),
-            np.append(self.relaxed.col_upper, np.full(more, np.inf)),
-        )
+    def with_hosts(self, program: LinearProgram, box: Box) -> tuple[Floats, Floats]:
+        """Bounds of the columns of the relaxation, or of `overfull`, with bundles only where a box has them."""
+        lower, upper = program.col_lower.copy(), program.col_upper.copy()
         lower[: self._hosts], upper[: self._hosts] = box.lower[: self._hosts], box.upper[: self._hosts]
         return lower, upper
 
@@ -543,11 +521,13 @@ def by_arrays(
     outcome, x, unit = found.outcome, found.x, search.problem.step / search.problem.grid
     if x is None:
         return scaled(outcome, unit), None
-    if not program.is_integral(x):
+    placement = program.placement_if_whole(x)
+    if placement is None:
         x = solve_arrays(program.with_bundles_at(program.relaxed, x), replace(search.profile, time_limit=None)).x
-        if x is None or not program.is_integral(x):
+        placement = None if x is None else program.placement_if_whole(x)
+        if placement is None:
             raise SolverDisagreement(f"{search.problem.name}: HiGHS finds no vertex where its solution has the reduces")
-    return scaled(outcome, unit), program.placement(x)
+    return scaled(outcome, unit), placement
 
 
 def scaled(outcome: SolverOutcome, unit: float) -> SolverOutcome:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_problems import pareto_front
-from traffic_instances import EMPTY, posed, problems
+from traffic_instances import EMPTY, bound_at, posed, problems
 
 from optsched.certificates import certify, load_certificate, proved_bound, traffic_certificate
 from optsched.certificates.traffic import Cases, SlotPrices
@@ -39,8 +39,8 @@ def test_prices_of_any_size() -> None:
     free = np.zeros(2, dtype=np.int64)
     assert problem.price_bound(free, free, 1) == 0
     assert problem.price_bound(np.array([10, 0]), free, 1) == 10
-    assert problem.price_bound(np.array([15, 0]), free, 1, hosts={0: 0}) == 15
-    assert problem.price_bound(np.array([5, 0]), free, 1, hosts={0: 1}) == 15
+    assert bound_at(problem, {0: 0}, np.array([15, 0]), free, 1) == 15
+    assert bound_at(problem, {0: 1}, np.array([5, 0]), free, 1) == 15
     assert problem.price_bound(np.array([-15, 0]), free - 1, 1) == 0
     assert problem.price_bound(np.array([10 * 2**58, 0]), free, 2**58) == 10  # past int64
     assert problem.price_bound(free, free, 1, limit=0) == 0
@@ -137,5 +137,5 @@ def test_any_prices_bound(problem: Traffic, data: st.DataObject) -> None:
     if within:
         assert bound <= within[0][0] * problem.grid
     if problem.bundles:
-        cases = [problem.price_bound(maps, reduces, scale, limit, {0: center}) for center in range(centers)]
+        cases = [bound_at(problem, {0: center}, maps, reduces, scale, limit=limit) for center in range(centers)]
         assert not within or min(cases) <= within[0][0] * problem.grid

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from small_problems import pareto_front
-from traffic_instances import NAN, posed, problems
+from traffic_instances import NAN, bound_at, posed, problems
 
 from optsched.certificates import certify
 from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Workload
@@ -135,14 +135,14 @@ def test_bound_for_given_hosts(seed: int) -> None:
         for number in range(len(problem.bundles)):
             for center in range(2):
                 best = min(value for hosts, value in values.items() if hosts[number] == center)
-                bound = problem.price_bound(free, free, 1, None, {number: center})
+                bound = bound_at(problem, {number: center}, free, free, 1)
                 assert bound <= best
                 assert reduces == "free" or bound == best
         maps, others = (rng.integers(0, 6, 2) * problem.grid for _ in range(2))
-        priced = problem.price_bound(maps, others, 1, None, {0: 1})
-        assert problem.price_bound(3 * maps, 3 * others, 3, None, {0: 1}) == priced <= min(values.values())
+        priced = bound_at(problem, {0: 1}, maps, others, 1)
+        assert bound_at(problem, {0: 1}, 3 * maps, 3 * others, 3) == priced <= min(values.values())
         for hosts, best in values.items():
-            assert problem.price_bound(free, free, 1, None, dict(enumerate(hosts))) == best
+            assert bound_at(problem, dict(enumerate(hosts)), free, free, 1) == best
 
 
 def test_prices_of_slots_for_reduces_that_go_together() -> None:
@@ -193,7 +193,7 @@ def test_what_prices_leave(problem: Traffic, data: st.DataObject) -> None:
     for bundle, host in hosts.items():
         box = problem.posing.with_host(box, bundle, host)
     priced = prices[:count], prices[count:], data.draw(st.integers(1, 3))
-    bound = problem.price_bound(*priced, None, hosts)
+    bound = bound_at(problem, hosts, *priced)
     found = problem.settle(box, priced, target)
     again = problem.settle(box, priced, target)
     assert min(target, bound) <= found <= again <= target
