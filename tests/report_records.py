@@ -44,6 +44,11 @@ def record(
     }
 
 
+#: The record of a frontier of one point.
+FRONTIER = {"version": "0.1.0", "instance": "a", "problem": "latency", "parameters": {}, "components": ["x", "y"]}
+FRONTIER |= {"points": [{"objective": [1, 3], "certificate": "dual"}], "complete": True, "limit": None}
+
+
 def pair(
     values: Iterable[float | None], second: Iterable[float | None], best: float | None = 2
 ) -> list[dict[str, Any]]:

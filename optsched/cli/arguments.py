@@ -365,10 +365,7 @@ def check_plot(path: str | None, option: str = "--plot", also: Sequence[str] = (
 def parameters_of(names: Sequence[str], texts: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Parameters of each of the problems `names` from `[P.]K=V`; without `P.` of every one of them that has it.
 
-    Raises
-    ------
-    UsageError
-        If a text is no assignment, or none of the problems has such a parameter or takes the value.
+    UsageError if a text is no assignment, or none of the problems has such a parameter or takes the value.
     """
     from optsched.problems import problem_class
     from optsched.problems.base import resolve

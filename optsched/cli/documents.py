@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -237,13 +237,18 @@ def _option(option: Option) -> click.Option:
 def _import(importer: Importer, /, file: str, output: str | None, folder: str | None = None, **options: Any) -> None:
     """What a file holds, to stdout, to a file, or each job to one of a folder; and what was odd in it."""
     from optsched.cli.output import tell_assumed
+    from optsched.core.kinds import expected, imported_by
     from optsched.instances.files import from_document
 
     if output is not None and folder is not None:
         raise UsageError("--output and --split-jobs exclude each other: one file, or one a job")
     if importer.splits:
         options["split"] = folder is not None
-    with _read_by(importer, file, options):
+    paths = [(file, ""), *((path, f"--{name}") for name, path in options.items() if isinstance(path, str))]
+    with ExitStack() as readings:  # an error about a file of another kind says what that file is
+        for path, option in paths:
+            if known := [kind.name for kind in imported_by(importer.name, option)]:
+                readings.enter_context(expected(path, known[0], known))
         imported = importer.read(file, **options)
     name = importer.name
     made = [from_document(document, f"{file}: {document.get('name', name)}") for document in imported.documents]
@@ -254,20 +259,6 @@ def _import(importer: Importer, /, file: str, output: str | None, folder: str | 
     for text in imported.notes:
         arguments.note(text)
     tell_assumed(made)
-
-
-@contextmanager
-def _read_by(importer: Importer, file: str, options: Mapping[str, Any]) -> Iterator[None]:
-    """A context in which an error about an importer's file of another kind says what that file is."""
-    from optsched.core.kinds import expected, imported_by
-
-    paths = [(file, "")] + [(path, f"--{name}") for name, path in options.items() if isinstance(path, str)]
-    with ExitStack() as readings:
-        for path, option in paths:
-            if known := imported_by(importer.name, option):
-                names = [kind.name for kind in known]
-                readings.enter_context(expected(path, names[0], names))
-        yield
 
 
 def _save_all(made: Sequence[Instance | FlowNetwork], folder: str) -> None:

@@ -274,13 +274,7 @@ _OF_THE_SITE = re.compile(r"^```\{(include|eval-rst|toctree)\}", re.MULTILINE)
 
 
 def pages() -> dict[str, Path]:
-    """The file of each page by its name, such as `how-to/explain`.
-
-    Examples
-    --------
-    >>> pages()["how-to/explain"].name
-    'explain.md'
-    """
+    """The file of each page by its name, such as `how-to/explain`."""
     root = folder("docs")
     files = {path.relative_to(root).with_suffix("").as_posix(): path for path in sorted(root.rglob("*.md"))}
     return {name: path for name, path in files.items() if not _OF_THE_SITE.search(path.read_text(encoding="utf-8"))}

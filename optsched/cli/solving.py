@@ -429,10 +429,7 @@ def _write_program(problem: AnyProblem, target: str, kind: str, limit: str | Non
 def _limit(problem: str, text: str) -> int | Fraction:
     """The limit that a text gives, as the problem's record says: whole, a multiple of a unit (the nearest), or any.
 
-    Raises
-    ------
-    UsageError
-        If the problem has none, or it is none.
+    UsageError if the problem has none, or it is none.
     """
     from optsched.core.instance import LARGEST
     from optsched.core.registry import record, records

@@ -290,11 +290,7 @@ def check_size(network: FlowNetwork) -> None:
 
 
 def layers(network: FlowNetwork) -> list[list[int]]:
-    """The nodes by their distance, in arcs, from where something enters; those that nothing reaches come last.
-
-    >>> layers(FlowNetwork(["a", "b", "c"], tail=[0, 1], head=[1, 2], supply=[1, 0, -1]))
-    [[0], [1], [2]]
-    """
+    """The nodes by their distance, in arcs, from where something enters; those that nothing reaches come last."""
     import networkx as nx
 
     graph = nx.DiGraph(zip(network.tail.tolist(), network.head.tolist(), strict=True))

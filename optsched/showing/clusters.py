@@ -211,12 +211,7 @@ def drawn(scenes: Sequence[Scene]) -> Figure:
     """The scenes side by side.
 
     Up to 40 nodes with 250 tasks and slots are drawn with their ids. Of larger ones bars show how many tasks are how
-    near to their data.
-
-    Raises
-    ------
-    UsageError
-        If there is none, they are on different clusters, or matplotlib is missing.
+    near to their data. UsageError if there is none, they are on different clusters, or matplotlib is missing.
     """
     require()
     if not scenes:

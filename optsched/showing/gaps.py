@@ -368,7 +368,8 @@ def _by_heuristic(frame: pd.DataFrame, found: Sequence[float | str]) -> Panels:
     panels: Panels = {}
     for (name, who), values in held.items():
         known = tuple(float(value) for value in values if not isinstance(value, str))
-        panels.setdefault(name, {})[who] = Runs(known, Counter(value for value in values if isinstance(value, str)))
+        reasons = Counter(value for value in values if isinstance(value, str))
+        panels.setdefault(name, {})[who] = Runs(known, dict(reasons))
     return panels
 
 

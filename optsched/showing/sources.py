@@ -96,20 +96,11 @@ class Found:
 
 
 def read(sources: Iterable[Any]) -> Found:
-    """Read all sources.
+    """Read all sources: paths of JSON files or stores (the last sweep is read), `-` for JSON on stdin, or what has
+    `records()`, as the `GapReports` of a study or a `Sweep`.
 
-    Parameters
-    ----------
-    sources
-        Paths of JSON files or stores (the last sweep is read), `-` for JSON on stdin, or what has `records()`:
-        the `GapReports` of a study, a `Sweep`.
-
-    Raises
-    ------
-    InputError
-        For what cannot be read, is something else, or holds nothing; lists the faults of all sources.
-    UsageError
-        If there is no source, or one is of another kind.
+    InputError lists the faults of all that cannot be read, are something else, or hold nothing; UsageError if there is
+    no source, or one is of another kind.
     """
     read_so_far: list[tuple[Source, list[Record | FrontierRecord]]] = []
     faults: list[Fault] = []
@@ -238,13 +229,7 @@ _TELLING = {"heuristic", "problem", "instance", "relative_gap"}
 
 
 def parsed(document: Any, place: str) -> Record | FrontierRecord | list[Fault]:
-    """An entry of a source, or what is wrong with it.
-
-    Examples
-    --------
-    >>> parsed({"format": "optsched/1"}, "")[0].message[:14]
-    'is an instance'
-    """
+    """An entry of a source, or what is wrong with it."""
     if not isinstance(document, Mapping):
         return [Fault(place, "is no record: expected an object, as optsched gap --format json writes it")]
     if "points" in document and "components" in document:

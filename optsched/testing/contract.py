@@ -44,15 +44,7 @@ class NoGenerator(ValueError):
 
 
 class Case:
-    """A problem on a small instance, and everything that can be decided there.
-
-    Attributes
-    ----------
-    problem
-        The problem, posed.
-    name
-        How messages call it.
-    """
+    """A problem on a small instance, and everything that can be decided there; `name` is how messages call it."""
 
     def __init__(self, problem: AnyProblem, name: str) -> None:
         self.problem, self.name = problem, name
@@ -283,14 +275,8 @@ def forget() -> None:
 def cases(record: Record, seeds: Sequence[int] = SEEDS) -> list[Case]:
     """A problem with its defaults, and with each variant of its record, on an instance of its family for each seed.
 
-    Raises
-    ------
-    NoGenerator
-        If the record names no family.
-    TooLarge
-        If there is more to decide than can be tried.
-    InputError
-        If the problem cannot be posed on what the family draws, or nothing is to be decided on all of it.
+    NoGenerator if the record names no family, TooLarge if there is more to decide than can be tried, InputError if the
+    problem cannot be posed on what the family draws, or nothing is to be decided on all of it.
     """
     if record.family is None or record.family not in FAMILIES:
         raise NoGenerator(f"no generator: the record names the family {record.family!r}; name one of its problem's")

@@ -253,13 +253,7 @@ def _known_fields(problem: AnyProblem) -> dict[str, set[str]]:
 
 
 def scaled(problem: AnyProblem, law: Scaling, factor: Fraction) -> AnyProblem:
-    """The problem in other units.
-
-    Raises
-    ------
-    ValueError
-        If the law names a field or parameter that does not exist, or nothing that is there.
-    """
+    """The problem in other units; ValueError if the law names what does not exist, or nothing that is there."""
     known = _known_fields(problem)
     strange = [
         f"{part}.{name}" for part, names in law.fields.items() for name in names if name not in known.get(part, ())

@@ -6,16 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_records import Study, pair, record, written
+from report_records import FRONTIER, Study, pair, record, written
 
 from optsched.core.errors import InputError, UsageError
 from optsched.showing import write_report
 from optsched.showing.building import built
 from optsched.showing.documents import Lines, Picture, Report, latex, markdown, page
 from optsched.showing.sources import read
-
-FRONTIER = {"version": "0.1.0", "instance": "a", "problem": "latency", "parameters": {}, "components": ["x", "y"]}
-FRONTIER |= {"points": [{"objective": [1, 2], "certificate": "dual"}], "complete": True}
 
 
 def report(records: list[dict[str, Any]], **options: Any) -> tuple[Report, list[str]]:
@@ -80,7 +77,7 @@ def test_frontier_or_matrix_alone() -> None:
     assert [one.title for one in found.sections] == ["Frontiers", "Provenance"]
     assert found.summary == "1 frontier."
     picture, _, lines = parts_of(found, "Frontiers")
-    assert picture.alt.endswith("on a: a staircase of points (x, y): 1, 2. Heuristics are drawn in.")
+    assert picture.alt.endswith("on a: a staircase of points (x, y): 1, 3. Heuristics are drawn in.")
     assert len(picture.draw().axes) == 1
     assert lines.lines[1] == "optsched frontier a.json --problem latency --format json"
     found, _ = report([record(), FRONTIER], problems=["latency"])

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from command_line import answer
-from report_records import Study, entries, record, written
+from report_records import FRONTIER, Study, entries, record, written
 
 import optsched
 from optsched.core.errors import InputError, UsageError
@@ -19,9 +19,6 @@ from optsched.core.resources import code_version
 from optsched.measuring.records import Record
 from optsched.showing.building import built
 from optsched.showing.sources import FrontierRecord, again, argument, chosen, entries_of, parsed, read, study
-
-FRONTIER = {"version": "0.1.0", "instance": "a", "problem": "latency", "parameters": {}, "components": ["x", "y"]}
-FRONTIER |= {"points": [{"objective": [1, 3], "certificate": "dual"}], "complete": True, "limit": None}
 
 
 def test_several_sources_are_one(tmp_path: Path) -> None:
