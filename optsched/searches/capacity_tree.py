@@ -104,7 +104,27 @@ class _Case:
             waiting += reversed(case.parts)
 
 
-class CapacityTree:
+class _Best:
+    """The best placement so far: the node of each task, or None, and what it costs, in units to be least."""
+
+    nodes: Ints | None = None
+    limit: int
+
+    def __init__(self, cost: Ints, limit: int) -> None:
+        self._cost, self.limit = cost, limit
+
+    def hold(self, nodes: Ints | None) -> bool:
+        """Take another feasible placement, if it costs less than the limit; whether it does."""
+        if nodes is None:
+            return False
+        cost = int(self._cost[np.arange(len(nodes)), nodes].sum())
+        if cost >= self.limit:
+            return False
+        self.limit, self.nodes = cost, nodes
+        return True
+
+
+class CapacityTree(_Best):
     """A search for the best placement, which grows its proof; it can be gone on with after it was stopped.
 
     Parameters
@@ -127,10 +147,8 @@ class CapacityTree:
 
     Attributes
     ----------
-    nodes
-        Of the best placement so far, or None.
     limit
-        What it costs, in units to be least; without one, more than any placement can cost.
+        Without a placement, more than any can cost.
     closed
         Whether the search is done: no placement costs less than `limit`.
     prices
@@ -156,17 +174,14 @@ class CapacityTree:
         self._compiled = entries >= _COMPILED_FROM and compiles()
         if self._compiled:
             self.knapsacks.fill = self._fill
-        units = self.knapsacks.cost
-        self.limit = self.knapsacks.beyond if limit is None else limit
-        self.nodes: Ints | None = None
+        super().__init__(self.knapsacks.cost, self.knapsacks.beyond if limit is None else limit)
         self.closed = False
         self._multipliers: list[Ints] = []
         self._known: dict[bytes, int] = {}
         self._root = _Case()
         self._entries = self._steps = 0
-        self._scale = max(1, min(_FINEST, 2**36 // max(1, int(np.abs(units).max()))))
-        if nodes is not None:
-            self._hold(nodes)
+        self._scale = max(1, min(_FINEST, 2**36 // max(1, int(np.abs(self._cost).max()))))
+        self.hold(nodes)
         #: Prices of the first case; they were improved before where they were given whole.
         self.prices = prices if isinstance(prices, NodePrices) else self._start(prices)
         self._rounds = _AGAIN if isinstance(prices, NodePrices) else _FIRST
@@ -240,12 +255,6 @@ class CapacityTree:
         self.closed = True
         return True
 
-    def _hold(self, nodes: Ints | None) -> None:
-        if nodes is not None:
-            cost = int(self.knapsacks.cost[np.arange(len(nodes)), nodes].sum())
-            if cost < self.limit:
-                self.limit, self.nodes = cost, nodes
-
     def _settled(self, case: _Case, box: Box, prices: NodePrices) -> NodePrices:
         """Narrow the box by better and better prices as long as it pays; the box is empty where nothing is left."""
         first = case is self._root
@@ -267,7 +276,7 @@ class CapacityTree:
                 break
             first = False
         if not box.empty and (box.lower == box.upper).all():
-            self._hold(box.upper.reshape(self.knapsacks.cost.shape).argmax(axis=1))
+            self.hold(box.upper.reshape(self.knapsacks.cost.shape).argmax(axis=1))
             case.by.append(which)
             self.knapsacks.settle(box, prices.multipliers, self.limit)
         return prices
@@ -332,7 +341,7 @@ class CapacityTree:
     def _repair(self, priced: Priced, lower: Bools) -> None:
         """A placement near to what the knapsacks hold, if there is one that costs less."""
         gain = np.where(priced.free, priced.filled.including - priced.filled.without, 2**62)
-        self._hold(repaired(self.problem, self.knapsacks.cost, np.where(lower, -(2**62), gain)))
+        self.hold(repaired(self.problem, self.knapsacks.cost, np.where(lower, -(2**62), gain)))
 
     def _part(self, case: _Case, box: Box, prices: NodePrices) -> None:
         """Branch on the pair whose two parts cost most; the part with the task on the node is looked at first."""
@@ -371,7 +380,7 @@ def _deflected(slope: Floats, before: Floats) -> Floats:
 _PARTS, _FEW = 2**10, 30
 
 
-class CapacityClimb:
+class CapacityClimb(_Best):
     """A search for the best placement, which grows its proof; it can be gone on with after it was stopped.
 
     `problem`: with at least one task, and a usable node for each. `prices`: prices of capacities to begin from,
@@ -379,8 +388,6 @@ class CapacityClimb:
 
     Attributes
     ----------
-    nodes, limit
-        Of the best placement so far, and what it costs, in units to be least.
     bound
         What is proved that every placement costs; less than any before the first step.
     tree
@@ -390,7 +397,8 @@ class CapacityClimb:
     def __init__(self, problem: GeneralizedAssignment, prices: Floats, nodes: Ints) -> None:
         self.problem = problem
         self._tree = CapacityTree(problem, prices, nodes)
-        self.nodes, self.limit = nodes, self._tree.limit
+        super().__init__(self._tree.knapsacks.cost, self._tree.limit)
+        self.nodes: Ints = nodes
         self.bound = self.limit - 2**60
         self.tree: Tree | None = None
         self._step = 0
@@ -405,12 +413,6 @@ class CapacityClimb:
         """Whether the best placement is proved to be one."""
         return self.bound >= self.limit
 
-    def hold(self, nodes: Ints) -> None:
-        """Take another placement, if it costs less."""
-        other = CapacityTree(self.problem, self._tree.prices, nodes)
-        if other.limit < self.limit:
-            self.nodes, self.limit = nodes, other.limit
-
     def search(self, most_entries: int = MOST_ENTRIES) -> bool:
         """Climb until the bound meets the placement, or the work or a tree is too much; whether they meet.
 
@@ -422,7 +424,7 @@ class CapacityClimb:
             try:
                 done = self._tree.search(left, 0 if first else None)
             finally:
-                self._take()
+                self.hold(self._tree.nodes)
             left -= self._tree.work - before
             if done or self.closed:
                 self._prove(self._tree.limit)
@@ -430,27 +432,17 @@ class CapacityClimb:
                 self._prove(self._tree.bound)
             else:
                 return False
-            self._raise()
+            gap, few = self.limit - self.bound, self._step and self._tree.size <= _FEW
+            self._step = min(gap, 2 * self._step if few else max(1, self._step or gap // _PARTS))
+            if gap > 0:
+                limit = self.bound + self._step
+                self._tree = CapacityTree(self.problem, self._tree.prices, limit=limit, enough=self.bound)
         return True
-
-    def _take(self) -> None:
-        """Hold what the tree has found."""
-        if self._tree.nodes is not None and self._tree.limit < self.limit:
-            self.nodes, self.limit = self._tree.nodes, self._tree.limit
 
     def _prove(self, bound: int) -> None:
         """Keep the tree where it proves more than the last one."""
         if bound > self.bound:
             self.bound, self.tree = bound, self._tree.tree
-
-    def _raise(self) -> None:
-        """A tree at the next limit."""
-        gap = self.limit - self.bound
-        few = self._step and self._tree.size <= _FEW
-        self._step = min(gap, 2 * self._step if few else max(1, self._step or gap // _PARTS))
-        if gap > 0:
-            limit = self.bound + self._step
-            self._tree = CapacityTree(self.problem, self._tree.prices, limit=limit, enough=self.bound)
 
 
 #: Tasks that are placed anew at first, and the fewest.
@@ -467,19 +459,17 @@ _OPEN = 8
 _CASES = 20
 
 
-class CapacityNeighbourhoods:
+class CapacityNeighbourhoods(_Best):
     """A search for better placements; it can be gone on with after it was stopped.
 
     `problem`: with at least one task. `prices`: Lagrangian prices that prove a good bound. `nodes`: node of each task
     of a feasible placement.
 
-    `nodes`, `limit`: of the best placement so far, and what it costs, in units to be least. `done`: whether nothing is
-    left to look at: all tasks were placed anew together, or the prices prove the placement.
+    `done`: whether nothing is left to look at: all tasks were placed anew together, or the prices prove the placement.
     """
 
     def __init__(self, problem: GeneralizedAssignment, prices: NodePrices, nodes: Ints) -> None:
         self.problem, self._prices = problem, prices
-        self._units = problem.units * problem.sign
         self._rng = np.random.default_rng(0)
         self._size, self._streak = min(_TASKS, len(nodes)), 0
         knapsacks = CapacityKnapsacks(problem)
@@ -488,15 +478,17 @@ class CapacityNeighbourhoods:
         dearer = np.where(priced.free, priced.placed - priced.bound, 0).astype(np.float64) / prices.scale
         #: By how much all costs more than the bound at least with a task on a node.
         self._dearer: Floats = np.where(priced.free, np.maximum(dearer, 0.0), np.inf)
-        self.nodes, self.limit = nodes, self._worth(nodes)
-        self.done = self.limit <= self._bound
+        super().__init__(knapsacks.cost, knapsacks.beyond)
+        self.nodes: Ints
+        self.done = False
+        self.hold(nodes)
 
-    def hold(self, nodes: Ints) -> None:
-        """Take another feasible placement, if it costs less."""
-        worth = self._worth(nodes)
-        if worth < self.limit:
-            self.nodes, self.limit, self._streak = nodes, worth, 0
-            self.done = self.limit <= self._bound
+    def hold(self, nodes: Ints | None) -> bool:
+        """Take another feasible placement, if it costs less; whether it does."""
+        better = super().hold(nodes)
+        if better:
+            self._streak, self.done = 0, self.limit <= self._bound
+        return better
 
     def search(self, trees: int) -> None:
         """Grow at most `trees` trees.
@@ -507,33 +499,26 @@ class CapacityNeighbourhoods:
             check()
             if self.done:
                 return
-            self._place_anew(self._drawn())
+            self._place_anew()
 
-    def _worth(self, nodes: Ints) -> int:
-        return int(self._units[np.arange(len(nodes)), nodes].sum())
+    def _place_anew(self) -> None:
+        """Look for better places of some tasks, those the more likely that are where it costs more, next to the others.
 
-    def _drawn(self) -> Bools:
-        """The tasks that are placed anew, those the more likely that are where it costs more."""
-        dear = self._dearer[np.arange(len(self.nodes)), self.nodes]
-        weight = dear + 0.1 * dear.mean() + 1e-9
-        drawn = np.zeros(len(self.nodes), dtype=bool)
-        drawn[self._rng.choice(len(self.nodes), self._size, replace=False, p=weight / weight.sum())] = True
-        return drawn
-
-    def _place_anew(self, drawn: Bools) -> None:
-        """Look for better places of these tasks next to the others, among those that are open; then for more, or fewer.
-
-        What a tree finds before the deadline is held.
+        Only places that are open are looked at; then it is more tasks, or fewer. What a tree finds before the deadline
+        is held.
         """
-        here = np.zeros(self._dearer.shape, dtype=bool)
-        here[np.arange(len(self.nodes)), self.nodes] = True
-        open_ = drawn[:, None] & (self._dearer <= (self.limit - self._bound) / _OPEN)
-        tree = CapacityTree(self.problem, self._prices, limit=self.limit, within=here | open_)
+        every = np.arange(len(self.nodes))
+        dear = self._dearer[every, self.nodes]
+        weight = dear + 0.1 * dear.mean() + 1e-9
+        drawn = self._rng.choice(len(every), self._size, replace=False, p=weight / weight.sum())
+        within = np.zeros(self._dearer.shape, dtype=bool)
+        within[drawn] = self._dearer[drawn] <= (self.limit - self._bound) / _OPEN
+        within[every, self.nodes] = True
+        tree = CapacityTree(self.problem, self._prices, limit=self.limit, within=within)
         try:
             settled = tree.search(most_steps=_CASES)
         finally:
-            if tree.nodes is not None:
-                self.hold(tree.nodes)
+            self.hold(tree.nodes)
         if tree.nodes is not None:
             return
         self._streak += 1 if settled else -1

@@ -223,7 +223,7 @@ def _with_covers(program: LinearProgram, covers: list[tuple[Ints, int]], task: I
 def greedy_packing(problem: GeneralizedAssignment) -> Placement | None:
     """The best of several greedy packings: the tasks in an order, each where it is cheapest among where it fits."""
     rng = np.random.default_rng(0)
-    cost = np.where(problem.usable, problem.sign * problem.units, np.iinfo(np.int64).max)
+    cost = np.where(problem.usable, problem.sign * problem.units, _NEVER)
     spread = np.ptp(np.where(problem.usable, problem.units, problem.units.min(axis=1, keepdims=True)), axis=1)
     largest = problem.demand.max(axis=(0, 2), initial=0)
     tasks = len(problem.tasks)
@@ -231,15 +231,7 @@ def greedy_packing(problem: GeneralizedAssignment) -> Placement | None:
     orders += [rng.permutation(tasks) for _ in range(_ORDERS - len(orders))]
     best: tuple[Value, Placement] | None = None
     for order in orders:
-        left, nodes = problem.capacity.copy(), np.full(tasks, NONE, dtype=np.int64)
-        for task in order.tolist():
-            fits = problem.usable[task] & (problem.demand[:, task, :] <= left).all(axis=0)
-            if not fits.any():
-                break
-            node = int(np.argmin(np.where(fits, cost[task], np.iinfo(np.int64).max)))
-            nodes[task] = node
-            left[:, node] -= problem.demand[:, task, node]
-        placement = problem.placement(nodes)
+        placement = problem.placement(_placed_in_turn(problem, order, cost))
         if not problem.violations(placement):
             value = problem.minimised(problem.evaluate(placement))
             if best is None or value < best[0]:
@@ -267,16 +259,21 @@ def repaired(problem: GeneralizedAssignment, cost: Ints, gain: Ints) -> Ints | N
 
     Node of each task, or None where no moves make it feasible.
     """
-    tasks, width = gain.shape
+    width = gain.shape[1]
     gain = np.where(problem.usable, gain, _NEVER)
     spread = np.partition(gain, 1, axis=1)[:, 1] - gain.min(axis=1) if width > 1 else gain[:, 0]
-    left, nodes = problem.capacity.copy(), np.full(tasks, -1, dtype=np.int64)
-    for task in np.argsort(-spread, kind="stable").tolist():
+    return improved(problem, cost, _placed_in_turn(problem, np.argsort(-spread, kind="stable"), gain))
+
+
+def _placed_in_turn(problem: GeneralizedAssignment, order: Ints, gain: Ints) -> Ints:
+    """Each task of an order where its gain is least among where it fits; if it fits nowhere, where it is least."""
+    left, nodes = problem.capacity.copy(), np.full(len(order), NONE, dtype=np.int64)
+    for task in order.tolist():
         fits = problem.usable[task] & (problem.demand[:, task] <= left).all(axis=0)
         node = int(np.argmin(np.where(fits, gain[task], _NEVER) if fits.any() else gain[task]))
         nodes[task] = node
         left[:, node] -= problem.demand[:, task, node]
-    return improved(problem, cost, nodes)
+    return nodes
 
 
 def improved(problem: GeneralizedAssignment, cost: Ints, nodes: Ints) -> Ints | None:
