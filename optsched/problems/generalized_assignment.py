@@ -342,8 +342,11 @@ class CapacityKnapsacks:
     ----------
     problem
         The problem.
-    filling
-        What fills the knapsacks: `fill`, or the like.
+
+    Attributes
+    ----------
+    fill
+        What fills the knapsacks: `fill`, or a quicker one that does the same.
 
     Examples
     --------
@@ -359,10 +362,9 @@ class CapacityKnapsacks:
     6
     """
 
-    def __init__(
-        self, problem: GeneralizedAssignment, filling: Callable[[Any, Ints, Bools, Ints], Filled] = fill
-    ) -> None:
-        self.problem, self.fill = problem, filling
+    def __init__(self, problem: GeneralizedAssignment) -> None:
+        self.problem = problem
+        self.fill: Callable[[Any, Ints, Bools, Ints], Filled] = fill
         self.cost: Ints = problem.units * problem.sign
         tasks, nodes = self.cost.shape
         self.weight, self.room = np.zeros((tasks, nodes), dtype=np.int64), np.zeros(nodes, dtype=np.int64)

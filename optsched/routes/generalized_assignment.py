@@ -15,7 +15,7 @@ from optsched.certificates import (
 from optsched.certificates.trees import Tree
 from optsched.core.instance import Floats, Ints
 from optsched.core.placement import Placement
-from optsched.core.results import Certificate, Limit, Number, Proof, Solution, Termination
+from optsched.core.results import Certificate, Limit, Proof, Solution, Termination
 from optsched.problems import GeneralizedAssignment
 from optsched.routes.call import Call, Found, Held, proof_of
 from optsched.routes.listing import MODELS
@@ -164,16 +164,14 @@ class _Search:
     def _closed(self) -> bool:
         return self._nowhere is not None or (self.tree is not None and self.tree.closed)
 
-    def _units(self, placement: Placement) -> Number:
-        return self.problem.sign * self.problem.evaluate(placement)[0] * self.problem.grid
-
     @property
     def _incumbent(self) -> Placement | None:
         """The best placement so far."""
         nodes = self.tree.nodes if self.tree is not None else None
         own = None if nodes is None else self.problem.placement(nodes)
         held = [placement for placement in (own, self.answer.decision) if placement is not None]
-        return min(held, key=self._units, default=None)
+        problem = self.problem
+        return min(held, key=lambda placement: problem.minimised(problem.evaluate(placement)), default=None)
 
     def solution(self, priced: Certificate) -> Solution:
         """What the tree proves, or else what HiGHS says; prices are the proof where they are as good as the tree."""

@@ -64,10 +64,12 @@ _FAR = 20
 _STEP, _PATIENCE = 1.5, 6
 
 
-def fill_compiled(cost: Ints, weight: Ints, free: Bools, room: Ints) -> Filled:
-    """Fill knapsacks like `generalized_assignment.fill`, by a compiled loop, for int64."""
+def fill_compiled(cost: Any, weight: Ints, free: Bools, room: Ints) -> Filled:
+    """Fill knapsacks like `generalized_assignment.fill`: those of int64 by a compiled loop."""
     from optsched.solvers.kernels import fill_one
 
+    if cost.dtype != np.int64:
+        return fill(cost, weight, free, room)
     filled = Filled(np.zeros(len(room), dtype=np.int64), np.zeros_like(cost), np.zeros_like(cost))
     most = int(room.max(initial=0))
     before, after = (
@@ -153,6 +155,8 @@ class CapacityTree(_Best):
         Whether the search is done: no placement costs less than `limit`.
     prices
         The best ones of the first case so far.
+    size, work
+        How many steps the tree has, without those that are open, and how many entries of knapsacks were filled.
     """
 
     def __init__(
@@ -171,15 +175,14 @@ class CapacityTree(_Best):
         if costless:
             self.knapsacks.cost = np.zeros_like(self.knapsacks.cost)
         entries = int(((self.knapsacks.room + 1) * problem.usable.sum(axis=0)).sum())
-        self._compiled = entries >= _COMPILED_FROM and compiles()
-        if self._compiled:
-            self.knapsacks.fill = self._fill
+        if entries >= _COMPILED_FROM and compiles():
+            self.knapsacks.fill = fill_compiled
         super().__init__(self.knapsacks.cost, self.knapsacks.beyond if limit is None else limit)
         self.closed = False
         self._multipliers: list[Ints] = []
         self._known: dict[bytes, int] = {}
         self._root = _Case()
-        self._entries = self._steps = 0
+        self.work = self.size = 0
         self._scale = max(1, min(_FINEST, 2**36 // max(1, int(np.abs(self._cost).max()))))
         self.hold(nodes)
         #: Prices of the first case; they were improved before where they were given whole.
@@ -189,10 +192,6 @@ class CapacityTree(_Best):
         if within is not None:
             box.upper[~within.ravel()] = 0
         self._open: list[tuple[_Case, Box, NodePrices]] = [(self._root, box, self.prices)]
-
-    @staticmethod
-    def _fill(cost: Any, weight: Ints, free: Bools, room: Ints) -> Filled:
-        return fill_compiled(cost, weight, free, room) if cost.dtype == np.int64 else fill(cost, weight, free, room)
 
     def _start(self, prices: Floats) -> NodePrices:
         """Each task's price is what its cheapest node costs, capacities included; those of knapsacks are then free."""
@@ -215,7 +214,7 @@ class CapacityTree(_Best):
     @property
     def tree(self) -> Tree | None:
         """The tree so far: open cases are leaves that prove what was known above them. None: nothing is proved."""
-        if not self._steps:
+        if not self.size:
             return None
         # Without costs prices have no scale: they are rays.
         multipliers = [np.append(0, some[1:]) for some in self._multipliers] if self.costless else self._multipliers
@@ -226,30 +225,20 @@ class CapacityTree(_Best):
         """The bound that the tree proves, in units to be least."""
         return self.limit if self.closed or self.tree is None else self.tree.bound(self.knapsacks, self.limit)
 
-    @property
-    def size(self) -> int:
-        """How many steps the tree has, without those that are open."""
-        return self._steps
-
-    @property
-    def work(self) -> int:
-        """How many entries of knapsacks were filled."""
-        return self._entries
-
     def search(self, most_entries: int = MOST_ENTRIES, most_steps: int | None = None) -> bool:
         """Search on until nothing is open, or the tree or the work is too much; whether nothing is open.
 
         OutOfTime at the deadline. What is held and proved stays.
         """
-        most = self._entries + most_entries
+        most = self.work + most_entries
         most_steps = MOST_STEPS if most_steps is None else most_steps
         while self._open and (self._enough is None or self.limit > self._enough):
-            if self._steps > most_steps or self._entries > most:
+            if self.size > most_steps or self.work > most:
                 return False
             case, box, prices = self._open[-1]
             prices = self._settled(case, box, prices)
             self._open.pop()
-            self._steps += 1
+            self.size += 1
             if not box.empty:
                 self._part(case, box, prices)
         self.closed = True
@@ -335,7 +324,7 @@ class CapacityTree(_Best):
     def _priced(self, box: Box, prices: NodePrices) -> Priced:
         check()
         priced = self.knapsacks.priced(box, prices)
-        self._entries += int((priced.free.sum(axis=0) * (self.knapsacks.room + 1 + _PER_TASK)).sum())
+        self.work += int((priced.free.sum(axis=0) * (self.knapsacks.room + 1 + _PER_TASK)).sum())
         return priced
 
     def _repair(self, priced: Priced, lower: Bools) -> None:
