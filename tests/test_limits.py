@@ -238,7 +238,7 @@ def test_what_is_handed_over_only_gets_better(name: str, monkeypatch: pytest.Mon
 
 def most_use(posed: Any) -> None:
     """The program of the most use, which the relaxation does not solve."""
-    utility_patterns.solve_packing(posed, posed.posing.hosts, posed.lowest_units, Profile("exact"), True)
+    utility_patterns.solve_packing(posed.posing, posed.lowest_units, Profile("exact"), True)
 
 
 @pytest.mark.parametrize("name", ["flow-congestion", "worst-group", *PROGRAMS])

@@ -279,14 +279,9 @@ class Filled(NamedTuple):
 def fill(cost: Any, weight: Ints, free: Bools, room: Ints) -> Filled:
     """Fill a knapsack a node at least cost, by dynamic programming forwards and backwards over its tasks.
 
-    Parameters
-    ----------
-    cost
-        Whole numbers of either sign, shape (tasks, nodes): of a task in the knapsack.
-    weight, room
-        int64, shape (tasks, nodes) and (nodes,), 0 or more; what may be chosen fits into an empty knapsack.
-    free
-        bool, shape (tasks, nodes): what may be chosen.
+    `cost`: whole numbers of either sign, shape (tasks, nodes): of a task in the knapsack. `weight`, `room`: int64,
+    shapes (tasks, nodes) and (nodes,), 0 or more. `free`: bool, shape (tasks, nodes): what may be chosen; it fits into
+    an empty knapsack.
 
     Examples
     --------
@@ -338,15 +333,7 @@ class CapacityKnapsacks:
     prices alone. Where its capacity makes too large a table, capacity and demands are divided and rounded down. Both
     let more in, so the bounds stay bounds; and all capacities hold once their tasks are settled.
 
-    Parameters
-    ----------
-    problem
-        The problem.
-
-    Attributes
-    ----------
-    fill
-        What fills the knapsacks: `fill`, or a quicker one that does the same.
+    `fill` fills the knapsacks; a search may take a quicker one that does the same.
 
     Examples
     --------
@@ -369,20 +356,16 @@ class CapacityKnapsacks:
         tasks, nodes = self.cost.shape
         self.weight, self.room = np.zeros((tasks, nodes), dtype=np.int64), np.zeros(nodes, dtype=np.int64)
         for node in range(nodes if len(problem.resources) else 0):
-            self._weigh(node)
-
-    def _weigh(self, node: int) -> None:
-        """Choose the resource that the node's knapsack counts, and the unit that it counts it in."""
-        problem = self.problem
-        demand, capacity = problem.demand[:, problem.usable[:, node], node], problem.capacity[:, node]
-        total = demand.sum(axis=1)
-        scarce = int(np.argmax([float(all_) / float(most + 1) for all_, most in zip(total, capacity, strict=True)]))
-        room = min(int(capacity[scarce]), int(total[scarce]))
-        unit = max(1, math.gcd(*demand[scarce].tolist()))
-        tasks = demand.shape[1]
-        unit *= -(-(room // unit + 1) // max(_LEAST_WIDTH, min(_WIDTH * tasks, _MOST_ENTRIES // (tasks + 1))))
-        self.room[node] = room // unit
-        self.weight[:, node] = np.where(problem.usable[:, node], problem.demand[scarce, :, node] // unit, 0)
+            # The resource that the node's knapsack counts, and the unit that it counts it in.
+            usable, capacity = problem.usable[:, node], problem.capacity[:, node]
+            demand = problem.demand[:, usable, node]
+            total, count = demand.sum(axis=1), demand.shape[1]
+            scarce = int(np.argmax(total.astype(float) / (capacity + 1).astype(float)))
+            room = min(int(capacity[scarce]), int(total[scarce]))
+            unit = max(1, math.gcd(*demand[scarce].tolist()))
+            unit *= -(-(room // unit + 1) // max(_LEAST_WIDTH, min(_WIDTH * count, _MOST_ENTRIES // (count + 1))))
+            self.room[node] = room // unit
+            self.weight[:, node] = np.where(usable, problem.demand[scarce, :, node] // unit, 0)
 
     @property
     def beyond(self) -> int:

@@ -38,18 +38,10 @@ _NEARLY = 1e-9
 def knapsack_bounds(rooms: Ints, demand: Ints, limit: Ints, worth: Ints, most_states: int = MOST_STATES) -> list[int]:
     """For each room an upper bound on the worth of what fits into it; the exact maximum unless rooms are divided.
 
-    Parameters
-    ----------
-    rooms
-        int64, shape (rooms, resources), 0 or more.
-    demand
-        int64, shape (items, resources), 0 or more.
-    limit
-        int64, shape (items,): how many of an item there are.
-    worth
-        int64, shape (items,): what one is worth; one that is worth nothing, or less, is left out.
-    most_states
-        States of the dynamic program beyond which rooms are divided. Time is items x states x log(limit).
+    `rooms` and `demand`: int64, shapes (rooms, resources) and (items, resources), 0 or more. `limit` and `worth`:
+    int64, shape (items,): how many of an item there are, and what one is worth; one that is worth nothing, or less, is
+    left out. `most_states`: of the dynamic program, beyond which rooms are divided. Time is items x states x
+    log(limit).
 
     Examples
     --------
@@ -85,10 +77,7 @@ def knapsack_bounds(rooms: Ints, demand: Ints, limit: Ints, worth: Ints, most_st
 def knapsacks(rooms: Ints, demand: Ints, limit: Ints, worth: Ints) -> list[int]:
     """As `knapsack_bounds`, where an item may be worth something else in each room.
 
-    Parameters
-    ----------
-    worth
-        int64, shape (items, rooms), or (items, 1) where it is the same in all.
+    `worth`: int64, shape (items, rooms), or (items, 1) where it is the same in all.
 
     Examples
     --------
@@ -109,12 +98,8 @@ def best_listed(room: Ints, demand: Ints, limit: Ints, worth: Any) -> tuple[Any,
     What a pattern may still get is bounded by each resource alone, and by some of them together in parts of the room,
     as if fractions of the best item filled it.
 
-    Parameters
-    ----------
-    room, demand, limit
-        int64, shapes (resources,), (items, resources) and (items,).
-    worth
-        Above 0, shape (items,): whole numbers, which are counted exactly, or float64.
+    `room`, `demand`, `limit`: int64, shapes (resources,), (items, resources) and (items,). `worth`: above 0, shape
+    (items,): whole numbers, which are counted exactly, or float64.
 
     Examples
     --------

@@ -24,7 +24,7 @@ from optsched.problems.utility_definition import (
     required_maps,
     spread_reduces,
 )
-from optsched.problems.utility_program import LEAST_FINITE, Hosts, UtilityProgram
+from optsched.problems.utility_program import LEAST_FINITE, UtilityProgram, listed_patterns
 
 __all__ = ["LEAST_FINITE", "Allocation", "Utility", "map_table", "reduce_table", "required_maps", "spread_reduces"]
 
@@ -105,12 +105,12 @@ class Utility(UtilityDefinition, Limited):
     @cached_property
     def posing(self) -> UtilityProgram:
         """The programs, and what their variables stand for (`optsched.problems.utility_program`)."""
-        return UtilityProgram(self, Hosts.exact(self, _MOST_PATTERNS))
+        return UtilityProgram(self, listed_patterns(self, _MOST_PATTERNS))
 
     def apart(self) -> Self:
         """The same problem with a program that has a variable for each task and node."""
         view = copy.copy(self)
-        vars(view)["posing"] = UtilityProgram(self, Hosts.of(self, {}), apart=True)
+        vars(view)["posing"] = UtilityProgram(self, {}, apart=True)
         return view
 
     def program(self, before: tuple[Number, ...] = ()) -> Program:

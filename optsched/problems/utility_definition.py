@@ -508,19 +508,8 @@ _NOTHING: Mapping[int, int] = MappingProxyType({})
 class Rooms:
     """Counts of tasks on the trackers, and what these leave free.
 
-    Parameters
-    ----------
-    problem
-        Whose capacities and demands hold.
-    counts
-        What is placed to begin with; it is copied. None: nothing.
-
-    Attributes
-    ----------
-    placed
-        How many maps, and how many reduces, each job has placed.
-    free
-        int64, shape (nodes, resources).
+    Those of `counts` are placed to begin with. `placed`: how many maps, and how many reduces, each job has placed.
+    `free`: int64, shape (nodes, resources).
 
     Examples
     --------

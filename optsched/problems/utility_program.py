@@ -15,9 +15,8 @@ maximal patterns count, since tasks may be left out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,10 +36,7 @@ LEAST_FINITE = -2 * GRID
 def least_pairs(problem: UtilityDefinition, units: int) -> tuple[Ints, Ints]:
     """Pairs of counts that give a job a utility of at least `units`; neither count can be less.
 
-    Returns
-    -------
-    tuple
-        int64, shape (pairs,): the job; and shape (items, pairs): maps of each job, then reduces of each job.
+    Returns int64, shape (pairs,): the job; and shape (items, pairs): maps of each job, then reduces of each job.
     """
     jobs = len(problem.jobs)
     needs = [problem.least_maps(job, units) for job in range(jobs)]
@@ -62,48 +58,10 @@ def maximal_patterns(problem: UtilityDefinition, kind: int, most: int) -> Ints |
     return Packer(problem.type_room[kind], demand, limit, np.zeros_like(limit)).within(0, most, maximal=True)
 
 
-@dataclass(frozen=True)
-class Hosts:
-    """Nodes that a program does not tell apart.
-
-    Attributes
-    ----------
-    members
-        Of each host its nodes, int64.
-    patterns
-        Of each host what its nodes take, shape (patterns, items); None of a host of one node that takes what fits.
-    """
-
-    members: Sequence[Ints]
-    patterns: Sequence[Ints | None]
-
-    @classmethod
-    def of(cls, problem: UtilityDefinition, known: Mapping[int, Ints]) -> Hosts:
-        """The nodes of each type with known patterns are a host, and each other node."""
-        held: list[tuple[Ints, Ints | None]] = []
-        for kind in range(len(problem.type_size)):
-            nodes = np.flatnonzero(problem.node_type == kind)
-            together = kind in known
-            held += [(nodes, known[kind])] if together else [(nodes[[row]], None) for row in range(len(nodes))]
-        held.sort(key=lambda host: int(host[0][0]) if host[1] is None else -1)  # those with patterns by their types
-        return cls([nodes for nodes, _ in held], [patterns for _, patterns in held])
-
-    @classmethod
-    def exact(cls, problem: UtilityDefinition, most: int) -> Hosts:
-        """Alike nodes are a host if they have at most `most` maximal patterns, so that no placement is lost."""
-        several = np.flatnonzero(problem.type_size > 1).tolist()
-        listed = {kind: maximal_patterns(problem, kind, most) for kind in several}
-        return cls.of(problem, {kind: patterns for kind, patterns in listed.items() if patterns is not None})
-
-    @cached_property
-    def first(self) -> Ints:
-        """The first node of each host, int64."""
-        return np.array([nodes[0] for nodes in self.members], dtype=np.int64)
-
-    @cached_property
-    def single(self) -> Bools:
-        """Which hosts are one node that takes what fits."""
-        return np.array([patterns is None for patterns in self.patterns], dtype=bool)
+def listed_patterns(problem: UtilityDefinition, most: int) -> dict[int, Ints]:
+    """The maximal patterns of each type of several nodes that has at most `most` of them: no placement is lost."""
+    listed = {kind: maximal_patterns(problem, kind, most) for kind in np.flatnonzero(problem.type_size > 1).tolist()}
+    return {kind: patterns for kind, patterns in listed.items() if patterns is not None}
 
 
 class UtilityProgram:
@@ -113,13 +71,17 @@ class UtilityProgram:
     ----------
     problem
         What to place.
-    hosts
-        Classes of equal nodes, and what they take.
+    known
+        By types of nodes the patterns that these take: the nodes of such a type are one host, each other node is one.
     apart
-        Whether each task has a variable for each node; then hosts must be single nodes.
+        Whether each task has a variable for each node; then no patterns are given.
 
     Attributes
     ----------
+    members, patterns
+        Of each host its nodes, and what they take, shape (patterns, items), or None: one node that takes what fits.
+    first, single
+        The first node of each host, and whether it is one that takes what fits; shape (hosts,).
     item, host
         Of each variable `place`, int64, shape (places,).
     free
@@ -128,21 +90,30 @@ class UtilityProgram:
         With `apart` the position of its task in `tasks`.
     """
 
-    def __init__(self, problem: UtilityDefinition, hosts: Hosts, apart: bool = False) -> None:
-        self.problem, self.hosts, self.apart, self.items = problem, hosts, apart, problem.items
-        self._listed = [(at, patterns) for at, patterns in enumerate(hosts.patterns) if patterns is not None]
+    def __init__(self, problem: UtilityDefinition, known: Mapping[int, Ints], apart: bool = False) -> None:
+        self.problem, self.apart, self.items = problem, apart, problem.items
+        hosts: list[tuple[Ints, Ints | None]] = []
+        for kind in range(len(problem.type_size)):
+            nodes = np.flatnonzero(problem.node_type == kind)
+            together = kind in known
+            hosts += [(nodes, known[kind])] if together else [(nodes[[row]], None) for row in range(len(nodes))]
+        hosts.sort(key=lambda host: int(host[0][0]) if host[1] is None else -1)  # those with patterns by their types
+        self.members, self.patterns = [nodes for nodes, _ in hosts], [patterns for _, patterns in hosts]
+        self.first: Ints = np.array([nodes[0] for nodes in self.members], dtype=np.int64)
+        self.single: Bools = np.array([patterns is None for patterns in self.patterns], dtype=bool)
+        self._listed = [(at, patterns) for at, patterns in enumerate(self.patterns) if patterns is not None]
         jobs = problem.instance.workload.job_ids[problem.jobs].tolist()
         self._jobs: list[Label] = [(job,) for job in jobs]
         self._labels: list[Label] = [(job, KINDS[kind]) for kind in problem.kinds for job in jobs]
-        self._names: list[str] = problem.instance.cluster.node_ids[hosts.first].tolist()
-        room = problem.room[hosts.first]
+        self._names: list[str] = problem.instance.cluster.node_ids[self.first].tolist()
+        room = problem.room[self.first]
         fits = (self.items.demand[:, None, :] <= room).all(axis=2) & (self.items.limit > 0)[:, None]
         for at, patterns in self._listed:
             fits[:, at] &= patterns.any(axis=0)
         held = np.zeros_like(fits)
         if apart and problem.fixed is not None:
-            held[len(jobs) :] = problem.fixed[:, hosts.first] > 0
-        alone, several = np.argwhere((fits | held) & hosts.single), np.argwhere((fits & ~hosts.single).T)[:, ::-1]
+            held[len(jobs) :] = problem.fixed[:, self.first] > 0
+        alone, several = np.argwhere((fits | held) & self.single), np.argwhere((fits & ~self.single).T)[:, ::-1]
         self.item, self.host = np.concatenate([alone, several]).T
         if apart:
             members = [*problem.map_positions, *problem.reduce_positions]
@@ -168,11 +139,11 @@ class UtilityProgram:
 
     def _enter_places(self, builder: Builder, use: bool) -> Ints:
         """Add the tasks on hosts, and what these hold; returns the columns. `use` says that the utilisation counts."""
-        listed, ids = zip(self._names, self.hosts.members, strict=True), self.problem.instance.cluster.node_ids
+        listed, ids = zip(self._names, self.members, strict=True), self.problem.instance.cluster.node_ids
         together = {} if self.apart else {"place": 2, "take": 0}
         builder.group("members", "HOSTS", {name: tuple(ids[nodes].tolist()) for name, nodes in listed}, **together)
         take = self._enter_patterns(builder)
-        share = self.items.share[self.item, self.problem.node_type[self.hosts.first[self.host]]]
+        share = self.items.share[self.item, self.problem.node_type[self.first[self.host]]]
         cost = -share * self.free * use
         if self.apart:
             place = self._enter_pairs(builder, cost)
@@ -206,7 +177,7 @@ class UtilityProgram:
         labels = [(*self._labels[item], self._names[host]) for item, host in listed.tolist()]
         amount = np.zeros(0, dtype=np.int64)
         if problem.fixed is not None:
-            amount = problem.fixed[listed[:, 0] - len(self._jobs), self.hosts.first[listed[:, 1]]]
+            amount = problem.fixed[listed[:, 0] - len(self._jobs), self.first[listed[:, 1]]]
         doc = "fixed reduces are as many as they are to be"
         rows = builder.rows("held", labels, lower=amount, upper=amount, over="FIXED", doc=doc)
         builder.enter(rows[at.reshape(-1)], place[held])
@@ -214,8 +185,8 @@ class UtilityProgram:
 
     def _enter_capacities(self, builder: Builder, place: Ints) -> None:
         """Add what single nodes hold, (10)."""
-        problem, single, unit = self.problem, self.hosts.single, self.problem.unit
-        room = (problem.room[self.hosts.first[single]] // unit).T
+        problem, single, unit = self.problem, self.single, self.problem.unit
+        room = (problem.room[self.first[single]] // unit).T
         labels = [(self._names[host], resource) for resource in problem.resources for host in np.flatnonzero(single)]
         doc = "(10): what tasks on the node take of the resource"
         rows = builder.rows("capacity", labels, upper=room.ravel(), over="ROOMS", doc=doc).reshape(room.shape)
@@ -230,7 +201,7 @@ class UtilityProgram:
         labels = [(self._names[at], number) for at, own in self._listed for number in range(len(own))]
         if not labels:
             return np.zeros(0, dtype=np.int64)
-        upper = np.concatenate([np.full(len(own), len(self.hosts.members[at])) for at, own in self._listed])
+        upper = np.concatenate([np.full(len(own), len(self.members[at])) for at, own in self._listed])
         doc = "nodes of the host with the pattern"
         return builder.variables("take", labels, upper=upper, over="PATTERNS", doc=doc)
 
@@ -238,11 +209,11 @@ class UtilityProgram:
         """Add what the patterns hold that nodes take."""
         several = [at for at, _ in self._listed]
         host = np.repeat(several, [len(own) for _, own in self._listed])
-        size = [len(self.hosts.members[at]) for at in several]
+        size = [len(self.members[at]) for at in several]
         labels, doc = [(self._names[at],) for at in several], "no more patterns than nodes"
         rows = builder.rows("nodes", labels, upper=size, over="SEVERAL", doc=doc)
         builder.enter(rows[np.searchsorted(several, host)], take)
-        shared = np.flatnonzero(~self.hosts.single[self.host])
+        shared = np.flatnonzero(~self.single[self.host])
         labels, doc = self._at_host(), "no more tasks of the item than the patterns hold"
         row_of = np.full((len(self._labels), len(self._names)), -1, dtype=np.int64)
         row_of[self.item[shared], self.host[shared]] = builder.rows(
@@ -335,15 +306,15 @@ class UtilityProgram:
         problem, counts = self.problem, self.problem.items_on(placement)
         values = np.zeros(len(program.numbers.objective), dtype=np.int64)
         if self.apart:
-            on_node = problem.nodes_of(placement)[self.task] == self.hosts.first[self.host]
+            on_node = problem.nodes_of(placement)[self.task] == self.first[self.host]
             values[program.family("place")] = on_node
         else:
-            by_host = [counts[:, nodes].sum(axis=1) for nodes in self.hosts.members]
+            by_host = [counts[:, nodes].sum(axis=1) for nodes in self.members]
             values[program.family("place")] = np.array(by_host).reshape(len(by_host), -1)[self.host, self.item]
         if self._listed:
             taken = []
             for at, own in self._listed:  # each node takes the first pattern that holds its tasks
-                holds = (own >= counts[:, self.hosts.members[at]].T[:, None]).all(axis=2)
+                holds = (own >= counts[:, self.members[at]].T[:, None]).all(axis=2)
                 taken.append(np.bincount(np.argmax(holds, axis=1), minlength=len(own)))
             values[program.family("take")] = np.concatenate(taken)
         placed = counts.sum(axis=1)
@@ -368,17 +339,17 @@ class UtilityProgram:
             return self.problem.placed(self.counts_of(values, program))
         nodes = np.full(len(self.problem.tasks), NONE, dtype=np.int64)
         chosen = np.flatnonzero(values[program.family("place")])
-        nodes[self.task[chosen]] = self.hosts.first[self.host[chosen]]
+        nodes[self.task[chosen]] = self.first[self.host[chosen]]
         return self.problem.placement(nodes)
 
     def counts_of(self, values: Ints, program: Program) -> Ints:
         """The counts on each node, shape (items, nodes), without fixed reduces, where tasks are not apart."""
         counts = np.zeros((len(self.items.limit), len(self.problem.node_type)), dtype=np.int64)
         place = values[program.family("place")]
-        placed = np.zeros((len(self.hosts.members), len(self.items.limit)), dtype=np.int64)
+        placed = np.zeros((len(self.members), len(self.items.limit)), dtype=np.int64)
         placed[self.host, self.item] = place
         taken = values[program.family("take")] if self._listed else None
-        for at, (nodes, patterns) in enumerate(zip(self.hosts.members, self.hosts.patterns, strict=True)):
+        for at, (nodes, patterns) in enumerate(zip(self.members, self.patterns, strict=True)):
             if patterns is None or taken is None:
                 counts[:, nodes[0]] = placed[at]
                 continue
@@ -451,19 +422,10 @@ class Columns:
 def columns_at(problem: UtilityDefinition, units: int, prices: TaskPrices, limit: int | None) -> Columns | None:
     """The columns that may be in a placement with a utility for each job, and with more utilisation than is held.
 
-    Parameters
-    ----------
-    units
-        The utility that each job has at least.
-    given
-        Prices; no such placement is lost at any prices.
-    limit
-        The negated utilisation in units that is to be gone below, without fixed reduces; None: any placement counts.
+    No such placement is lost at any prices. `units`: the utility. `limit`: the negated utilisation in units that is to
+    be gone below, without fixed reduces; None: any placement counts.
 
-    Returns
-    -------
-    Columns
-        None where there are more than `MOST_PATTERNS` patterns.
+    None where there are more than `MOST_PATTERNS` patterns.
     """
     use = limit is not None
     scale = max(prices.scale, 1)

@@ -129,23 +129,13 @@ class _Best:
 class CapacityTree(_Best):
     """A search for the best placement, which grows its proof; it can be gone on with after it was stopped.
 
-    Parameters
-    ----------
-    problem
-        With at least one task, and a usable node for each.
-    prices
-        Prices of capacities to begin from, float64, shape (resources, nodes), in units of cost.
-    nodes
-        Node of each task of a feasible placement, or None.
-    costless
-        Whether the search is for any placement: it ends with the first one, and its tree proves that there is none.
-    limit
-        Only what costs less is looked for, in units to be least; by default anything.
-    enough
-        What is known that every placement costs: the search ends with one that costs no more.
-    within
-        bool, shape (tasks, nodes): only places that are True are looked at; by default all. The tree then proves
-        nothing of the others.
+    `problem`: with at least one task, and a usable node for each. `prices`: of capacities to begin from, float64, shape
+    (resources, nodes), in units of cost; or all. `nodes`: node of each task of a feasible placement, or None.
+
+    With `costless` the search is for any placement: it ends with the first one, and its tree proves that there is none.
+    With a `limit`, in units to be least, only what costs less is looked for. Where it is known that every placement
+    costs at least `enough`, the search ends with one that costs no more. With `within` (bool, shape (tasks, nodes))
+    only these places are looked at; the tree then proves nothing of the others.
 
     Attributes
     ----------

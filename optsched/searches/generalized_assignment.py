@@ -163,9 +163,8 @@ def solve_integer_program(
     least must be elsewhere. Such rows are exact for any demands. They are added, and the program is solved again.
     What HiGHS proves without some of them (a bound, or that there is no placement) stays true with them.
 
-    `problem`: no task of it may be without a usable node. `start`: a feasible placement to begin from.
-
-    Returns what HiGHS says, in the problem's own sense and in units of 1/`grid`, and the placement that it holds.
+    No task of `problem` may be without a usable node. Returns what HiGHS says, in the problem's own sense and in units
+    of 1/`grid`, and the placement that it holds.
 
     SolverDisagreement if HiGHS holds a solution that is no feasible placement, however many covers are added.
     """
@@ -254,10 +253,8 @@ def repaired(problem: GeneralizedAssignment, cost: Ints, gain: Ints) -> Ints | N
 
     A task that finds no room is where it gains most, and the moves afterwards take away what is too much.
 
-    `cost`: int64, shape (tasks, nodes): cost to be least. `gain`: int64, of the same shape: the less, the more a node
-    wants a task.
-
-    Node of each task, or None where no moves make it feasible.
+    `cost` is to be least; the less a `gain`, the more a node wants a task; both int64, shape (tasks, nodes). Node of
+    each task, or None where no moves make it feasible.
     """
     width = gain.shape[1]
     gain = np.where(problem.usable, gain, _NEVER)

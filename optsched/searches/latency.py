@@ -252,18 +252,10 @@ FixedLimitSolver = Callable[["LatencySearch", FixedLimit, Profile], FixedLimit]
 class LatencySearch:
     """Answers about one `latency` problem, each computed once.
 
-    Parameters
-    ----------
-    problem
-        What to solve.
-    profile
-        Limits; a time limit holds for the search as a whole.
-    decide
-        What settles limits that bound and packing leave open, such as `latency_program.compact_program`.
-    start
-        A placement to begin from; it is a hint to every program whose limit it keeps.
-    shortcuts
-        Whether the packing is tried; without it every limit that the bound leaves open goes to `decide`.
+    `profile`: limits; a time limit holds for the search as a whole. `decide`: what settles limits that bound and
+    packing leave open, such as `latency_program.compact_program`. `start`: a placement to begin from; it is a hint to
+    every program whose limit it keeps. `shortcuts`: whether the packing is tried; without it every limit that the bound
+    leaves open goes to `decide`.
     """
 
     def __init__(

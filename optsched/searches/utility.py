@@ -20,7 +20,7 @@ from optsched.core.placement import Placement
 from optsched.core.results import Certificate, Limit
 from optsched.problems.base import GRID
 from optsched.problems.utility import LEAST_FINITE, Utility
-from optsched.problems.utility_program import Hosts, TaskPrices
+from optsched.problems.utility_program import TaskPrices, UtilityProgram
 from optsched.searches.utility_patterns import (
     USE_SCALE,
     Patterns,
@@ -49,14 +49,7 @@ _TIE = 1e-3
 class UtilitySearch:
     """The search for one problem; after `run` it holds placement, certificates, and why it stopped.
 
-    Parameters
-    ----------
-    problem
-        What to solve.
-    profile
-        Limits; a time limit holds for the search as a whole.
-    start
-        A feasible placement to begin from.
+    `profile`: limits; a time limit holds for the search as a whole. `start`: a feasible placement to begin from.
     """
 
     problem: Utility
@@ -178,9 +171,7 @@ class UtilitySearch:
             if known is None and thoroughly and outcome.limit not in _STOPPING:
                 outcome, known = self._known_patterns(self._varied(relaxation), use=False)
             if known is None and thoroughly and outcome.limit not in _STOPPING and not is_too_large(self.problem):
-                outcome, known = solve_packing(
-                    self.problem, self.problem.posing.hosts, threshold, self._within(), False
-                )
+                outcome, known = solve_packing(self.problem.posing, threshold, self._within(), False)
             if known is None:
                 self._interrupted(outcome)
                 return False
@@ -303,7 +294,7 @@ class UtilitySearch:
         known = {kind: relaxation.patterns.of_kind(kind, count) for kind in range(len(problem.type_size))}
         nodes = min(_NODES_OF_A_TRY, self.profile.node_limit or _NODES_OF_A_TRY)
         profile = replace(self._within(), node_limit=nodes)
-        return solve_packing(problem, Hosts.of(problem, known), relaxation.units, profile, use)
+        return solve_packing(UtilityProgram(problem, known), relaxation.units, profile, use)
 
     # Limits -----------------------------------------------------------------------------------------------------------
 

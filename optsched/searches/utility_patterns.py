@@ -35,7 +35,7 @@ from optsched.core.instance import Bools, Floats, Ints
 from optsched.core.results import Certificate, Limit, Termination
 from optsched.problems.knapsack import MOST_STATES, best_listed, copies_in_powers
 from optsched.problems.utility import Utility
-from optsched.problems.utility_program import Columns, Hosts, TaskPrices, UtilityProgram, columns_at, least_pairs
+from optsched.problems.utility_program import Columns, TaskPrices, UtilityProgram, columns_at, least_pairs
 from optsched.searches.program_tree import as_arrays, settling_tree
 from optsched.solvers.answers import LinearProgram, SolverOutcome, whole_numbers, whole_prices
 from optsched.solvers.highs import solve_arrays, solve_uninterrupted
@@ -320,27 +320,17 @@ MOST_COLUMNS = 20_000
 
 def is_too_large(problem: Utility) -> bool:
     """Whether the exact program counts too many trackers one by one."""
-    return int(problem.posing.hosts.single.sum()) * 2 * len(problem.jobs) > MOST_COLUMNS
+    return int(problem.posing.single.sum()) * 2 * len(problem.jobs) > MOST_COLUMNS
 
 
-def solve_packing(
-    problem: Utility, hosts: Hosts, units: int, profile: Profile, use: bool
-) -> tuple[SolverOutcome, Ints | None]:
-    """Find counts with which each job has a utility of at least `units`.
-
-    Parameters
-    ----------
-    hosts
-        Classes of equal nodes, and the patterns that they take.
-    use
-        Whether to maximise the utilisation; else any counts do.
+def solve_packing(posing: UtilityProgram, units: int, profile: Profile, use: bool) -> tuple[SolverOutcome, Ints | None]:
+    """Find counts with which each job has a utility of at least `units`; with `use` the most utilisation.
 
     Returns what HiGHS says, of the negated utilisation in units, and the counts that it holds, int64, of the maps of
     each job, then the reduces of each job, by node. None where it holds none.
 
     SolverDisagreement if HiGHS holds counts that are not feasible, or too few.
     """
-    posing = UtilityProgram(problem, hosts)
     program = posing.most_used(units)
     whole = program.numbers if use else without_costs(program.numbers)
     found = solve_arrays(
@@ -349,10 +339,10 @@ def solve_packing(
     if found.x is None:
         return found.outcome, None
     values = whole_numbers(found.x)
-    wrong = [str(violation) for violation in problem.violations(posing.decision_of(values, program))]
+    wrong = [str(violation) for violation in posing.problem.violations(posing.decision_of(values, program))]
     wrong += [] if wrong or program.broken(values) is None else ["what a job needs"]
     if wrong:
-        raise SolverDisagreement(f"{problem.name}: HiGHS holds a placement that violates {wrong[0]}")
+        raise SolverDisagreement(f"{posing.problem.name}: HiGHS holds a placement that violates {wrong[0]}")
     return found.outcome, posing.counts_of(values, program)
 
 

@@ -12,7 +12,14 @@ from utility_instances import SWAPS, posed, problems
 from optsched.core.instance import Ints
 from optsched.problems import Utility, knapsack, utility_program
 from optsched.problems.base import GRID
-from optsched.problems.utility_program import Columns, Hosts, TaskPrices, columns_at, maximal_patterns
+from optsched.problems.utility_program import (
+    Columns,
+    TaskPrices,
+    UtilityProgram,
+    columns_at,
+    listed_patterns,
+    maximal_patterns,
+)
 from optsched.searches.enumeration import judged
 
 
@@ -20,12 +27,13 @@ def test_types_that_take_patterns() -> None:
     """Tests that only several equal trackers are packed by patterns, if these are not too many."""
     jobs = [{"maps": 9, "map": {"cpu": 1}}, {"maps": 9, "map": {"cpu": 2}}]
     problem = posed({"cpu": [3, 5, 3, 3]}, jobs)
-    hosts = Hosts.exact(problem, 2)
+    hosts = UtilityProgram(problem, listed_patterns(problem, 2))
     assert [nodes.tolist() for nodes in hosts.members] == [[0, 2, 3], [1]]
     patterns, none = hosts.patterns
     assert none is None
     assert sorted(patterns[:, :2].tolist()) == [[1, 1], [3, 0]]
-    assert [nodes.tolist() for nodes in Hosts.exact(problem, 1).members] == [[0], [1], [2], [3]]
+    apart = UtilityProgram(problem, listed_patterns(problem, 1))
+    assert [nodes.tolist() for nodes in apart.members] == [[0], [1], [2], [3]]
 
 
 def test_rows_by_hand() -> None:

@@ -12,7 +12,7 @@ from optsched.core.errors import OutOfTime, SolverDisagreement
 from optsched.problems import Utility
 from optsched.problems.base import GRID
 from optsched.problems.knapsack import knapsack_bounds
-from optsched.problems.utility_program import Hosts, TaskPrices, maximal_patterns
+from optsched.problems.utility_program import TaskPrices, UtilityProgram, maximal_patterns
 from optsched.searches import utility_patterns
 from optsched.searches.enumeration import best_placement, judged
 from optsched.searches.utility import UtilitySearch
@@ -133,7 +133,7 @@ def test_wrong_solver_is_caught(monkeypatch: pytest.MonkeyPatch, x: list[float],
     answer = type("Answer", (), {"x": np.array(x), "outcome": None})
     monkeypatch.setattr(utility_patterns, "solve_arrays", lambda *_: answer)
     with pytest.raises(SolverDisagreement, match=message):
-        utility_patterns.solve_packing(problem, Hosts.of(problem, {}), GRID, load_profile("exact"), False)
+        utility_patterns.solve_packing(UtilityProgram(problem, {}), GRID, load_profile("exact"), False)
 
 
 def test_too_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +163,7 @@ def test_counts_are_those_of_the_placement(reduces: str) -> None:
 @settings(max_examples=25)
 def test_utilisation_against_enumeration(problem: Utility) -> None:
     """Tests the most utilisation of counts with which no job is worth less than the lowest that any placement has."""
-    outcome, counts = utility_patterns.solve_packing(problem, problem.posing.hosts, problem.lowest_units, EXACT, True)
+    outcome, counts = utility_patterns.solve_packing(problem.posing, problem.lowest_units, EXACT, True)
     most = min(value[1] for value, _ in judged(problem))
     assert outcome.objective == pytest.approx(float(most) * GRID, abs=1e-3)
     assert problem.minimised(problem.evaluate(problem.placed(counts)))[1] == most
