@@ -245,15 +245,8 @@ _PAIR = 70
 def moved(size: Floats, away: Floats, scale: float) -> Ints:
     """Whole microseconds that sizes in MB take over a distance, each rounded once; past 2^54 it is 2^54.
 
-    Parameters
-    ----------
-    size, away
-        float64, of one shape: MB, and the distance.
-    scale
-        Seconds that a MB takes over a distance of 1.
+    `scale` is the seconds that a MB takes over a distance of 1.
 
-    Examples
-    --------
     >>> moved(np.array([128.0, 1.0]), np.array([2.0, 0.5]), 0.004).tolist()
     [1024000, 2000]
     """
@@ -281,17 +274,9 @@ def missing_times(instance: Instance, tasks: Ints) -> Iterator[Fault]:
 
 
 class Apart:
-    """How far nodes of an instance are apart, as nested areas where they are such.
+    """How far nodes of an instance are apart, as `nested` areas where they are such, else by their `places`.
 
-    Attributes
-    ----------
-    nested, places
-        One of them is None.
-
-    Raises
-    ------
-    MissingField, InputError
-        As `optsched.problems.distances.distances`.
+    It raises what `optsched.problems.distances.distances` does.
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -313,21 +298,8 @@ def transfer_times(instance: Instance, tasks: Ints, scale: float) -> ServiceTime
     """Times of tasks that compute, and of maps that fetch their block from its nearest replica.
 
     A map without replicas fetches nothing, and neither does a reduce. What the instance does not tell counts as 0:
-    see `missing_times`.
-
-    Parameters
-    ----------
-    instance
-        With a topology; where that gives areas within areas, no pair of task and node is written down.
-    tasks
-        int64.
-    scale
-        Seconds that a MB takes over a distance of 1.
-
-    Raises
-    ------
-    MissingField, InputError
-        As `optsched.problems.distances.distances`.
+    see `missing_times`. The instance has a topology; where that gives areas within areas, no pair of task and node is
+    written down. `scale` is as of `moved`; errors are as of `Apart`.
 
     Examples
     --------

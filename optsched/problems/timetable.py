@@ -178,12 +178,10 @@ class Timetable:
         self.problem, self.per_pair, self.by = problem, per_pair, by
         self.job: list[int] = problem.jobs.of_task[problem.tasks].tolist()
         self.open = {kind: np.flatnonzero(problem.room[KINDS[kind]]).tolist() for kind in (MAP, REDUCE)}
-        members = self._alike()
-        places = {key: self._places(key[1], held[0]) for key, held in members.items()}
         self.step = tick_of(problem)
         self.groups: list[Group] = []
         self.classes: list[TaskClass] = []
-        self._count(members, places)
+        self._count()
         self.earliest = self.ticks(problem.earliest_completions)
         self.latest = self.ticks(self._latest(limit))
         self.maps = self._maps()
@@ -216,15 +214,6 @@ class Timetable:
 
     # Classes of equals -------------------------------------------------------------------------------------------
 
-    def _alike(self) -> dict[tuple[int, ...], list[int]]:
-        """Positions of the tasks that nothing tells apart, by job, kind, and what says how long they take."""
-        found: dict[tuple[int, ...], list[int]] = {}
-        times, kinds = self.problem.times, self.problem.kind.tolist()
-        for position, job in enumerate(self.job):
-            key = (job, kinds[position], *([position] if self.per_pair else times.alike(position)))
-            found.setdefault(key, []).append(position)
-        return found
-
     def _places(self, kind: int, position: int) -> list[_Place]:
         """The places of a task: as few as say for every open node how long it takes there, or at most takes."""
         nodes, near = self.open[kind], self.problem.times.near
@@ -255,19 +244,24 @@ class Timetable:
             return [place for place in every if place.time == min(each.time for each in every)]
         return [place for place in every if not place.time][:1] or every
 
-    def _count(self, members: dict[tuple[int, ...], list[int]], places: dict[tuple[int, ...], list[_Place]]) -> None:
-        """Make the groups and the classes."""
+    def _count(self) -> None:
+        """Make the groups, and the classes of tasks that nothing tells apart: not job, kind or how long they take."""
+        members: dict[tuple[int, ...], list[int]] = {}
+        times, kinds = self.problem.times, self.problem.kind.tolist()
+        for position, job in enumerate(self.job):
+            key = (job, kinds[position], *([position] if self.per_pair else times.alike(position)))
+            members.setdefault(key, []).append(position)
         numbers: dict[tuple[Any, ...], int] = {}
         for key, held in members.items():
             job, kind = key[:2]
-            owner = key if self.per_pair else (job, kind)
-            for place in places[key]:
+            owner, own = key if self.per_pair else (job, kind), []
+            for place in self._places(kind, held[0]):
                 if (owner, place) not in numbers:
                     numbers[owner, place] = len(numbers)
                     time = place.time // self.step
                     self.groups.append(Group(job, kind, place.level, place.place, place.nodes, time, held[0]))
-            own = tuple(numbers[owner, place] for place in places[key])
-            self.classes.append(TaskClass(tuple(held), job, kind, own))
+                own.append(numbers[owner, place])
+            self.classes.append(TaskClass(tuple(held), job, kind, tuple(own)))
 
     def _maps(self) -> list[Maps]:
         """The maps of each job."""

@@ -6,8 +6,8 @@ paths), and the rest goes where there is time left. The time is found by countin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from optsched.core.instance import MAP, REDUCE, Bools, Ints
 from optsched.core.placement import Schedule
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import NEVER, ServiceTimes
+
+T = TypeVar("T")
 
 #: A time is first looked for in steps of a part of a task, and then this many times by halves.
 _PARTS, _HALVES = 8, 6
@@ -89,6 +91,27 @@ class _Class(NamedTuple):
     tasks: list[int]
     times: tuple[int, ...]
     homes: list[list[int]]
+
+
+def _least(made: Callable[[int], T | None], time: int, step: int, finest: int, halves: int) -> T:
+    """What is made by about the first time at which anything is: from a time on by steps that double, then by halves.
+
+    These end after a number, or where the time is known to `finest`.
+    """
+    low, found = time, made(time)
+    while found is None:
+        low, time, step = time, time + step, 2 * step
+        found = made(time)
+    for _ in range(halves):
+        if time - low <= finest:
+            break
+        middle = (low + time) // 2
+        better = made(middle)
+        if better is None:
+            low = middle
+        else:
+            found, time = better, middle
+    return found
 
 
 class JobPlacing:
@@ -189,47 +212,22 @@ class JobPlacing:
         release = max(problem.now, int(problem.jobs.arrival[job]))
         begin = np.maximum(gaps.begin, release)
         shortest = max(1, max(min(known.times) for known in classes))
-        time = self._counted(gaps, begin, classes, release)
-        found = self._fit(gaps, begin, classes, time, packed)
-        low, step = time, max(problem.lattice, shortest // _PARTS)
-        while found is None:
-            low, time, step = time, time + step, 2 * step
-            found = self._fit(gaps, begin, classes, time, packed)
-        for _ in range(_HALVES):
-            if time - low <= problem.lattice:
-                break
-            middle = (low + time) // 2
-            better = self._fit(gaps, begin, classes, middle, packed)
-            if better is None:
-                low = middle
-            else:
-                found, time = better, middle
-        return found
 
-    def _counted(self, gaps: _Gaps, begin: Ints, classes: list[_Class], release: int) -> int:
-        """The least time at which counting does not say that there is too little, were all tasks local."""
-        low, high = release, release + 1
-
-        def enough(time: int) -> bool:
+        def counted(time: int) -> int | None:
+            """The time, unless counting says that there is too little until then, were all tasks local."""
             free = np.minimum(gaps.end, time) - begin
             free = free[free > 0]
             needed = 0
             for known in classes:
                 least = min(known.times)
                 if least and int((free // least).sum()) < len(known.tasks):
-                    return False
+                    return None
                 needed += least * len(known.tasks)
-            return int(free.sum()) >= needed
+            return time if int(free.sum()) >= needed else None
 
-        while not enough(high):
-            high = release + 2 * (high - release)
-        while high - low > 1:
-            middle = (low + high) // 2
-            if enough(middle):
-                high = middle
-            else:
-                low = middle
-        return low if enough(low) else high
+        time = _least(counted, release, 1, 1, 64)
+        step = max(problem.lattice, shortest // _PARTS)
+        return _least(lambda by: self._fit(gaps, begin, classes, by, packed), time, step, problem.lattice, _HALVES)
 
     def _fit(self, gaps: _Gaps, begin: Ints, classes: list[_Class], time: int, packed: bool) -> Placed | None:
         """The maps of a job so that all end by a time; None where they were not made to fit."""

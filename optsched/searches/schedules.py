@@ -154,9 +154,6 @@ _SIZE, _BEGUN = 4_000_000, 8_000
 #: Jobs that are looked at exactly, and the most tasks and pairs of each.
 _EXACT, _LITTLE = 20, 3_000
 
-#: Who bounds one job so.
-_SOURCE = "Agosta et al., note 3"
-
 
 class AloneSearch:
     """The bounds so far of jobs alone, of a problem that is not plainly infeasible.
@@ -184,10 +181,12 @@ class AloneSearch:
         """The bound of all jobs, each alone: of the last end, or of the sum of their times."""
         problem = self.problem
         if isinstance(problem, JobTimes):
+            value = problem.total(self.ends)
             meaning = "sum of job times, each job alone on the empty cluster, near and far from its data"
-            return Bound("job-alone", "job time", problem.total(self.ends), meaning, _SOURCE)
-        latest = seconds(int(self.ends.max(initial=problem.now)) - problem.now)
-        return Bound("job-alone", "makespan", latest, "makespan, of one job on the empty cluster", _SOURCE)
+        else:
+            value = seconds(int(self.ends.max(initial=problem.now)) - problem.now)
+            meaning = "makespan, of one job on the empty cluster"
+        return Bound("job-alone", problem.components[0].name, value, meaning, "Agosta et al., note 3")
 
     @property
     def proofs(self) -> list[Mapping[str, Any]]:

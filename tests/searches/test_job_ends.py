@@ -12,8 +12,7 @@ from optsched.certificates import proved_bound, schedules
 from optsched.certificates.schedules import cases_certificate, counting_certificate, end_certificate
 from optsched.core.errors import CertificateInvalid
 from optsched.core.instance import Cluster, Instance, Workload
-from optsched.core.results import Termination
-from optsched.instances.files import from_document
+from optsched.core.results import Number, Termination
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.time_prices import JobEnds, PricedTime
@@ -22,30 +21,33 @@ from optsched.searches.job_ends import EndTree, StartProgram, fine_enough, lates
 from optsched.searches.job_placing import best_placed
 from optsched.searches.schedules import ScheduleSearch
 from optsched.solvers.answers import Limit, SolverOutcome
-from optsched.solvers.highs import ArraySolution, WarmProgram
+from optsched.solvers.highs import ArraySolution
 
 SECOND = 10**6
 
 
-def two(limit: int, cluster: Cluster | None = None) -> JobEnds:
-    """Two jobs of a task of 2 s each, on a slot."""
-    instance = Instance(cluster or Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 2]))
-    return JobEnds(JobTimes(instance), SECOND, limit)
+def two() -> tuple[JobEnds, StartProgram]:
+    """Two jobs of a task of 2 s each, on a slot, within 9 s in all, and the program for them."""
+    ends = JobEnds(JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 2]))), SECOND, 9)
+    return ends, StartProgram(ends, ends.box, 10)
 
 
 def test_prices_and_parts_of_a_box() -> None:
-    """Tests that the prices prove what the program costs, and what parts of jobs end later than at the earliest."""
-    ends = two(9)
-    found = StartProgram(ends, ends.box, 10).solve(ends.box)
+    """Tests that prices prove what the program costs, what parts of jobs end late, and a ray where nothing fits."""
+    ends, program = two()
+    found, box = program.solve(ends.box), ends.box
     assert ends.settle(ends.box, found.prices, 9) == 6
     assert sum(float(late.sum()) for late in found.late) == pytest.approx(2)
-    assert not found.outside
+    assert program.size == 2 * (int(box.upper[0]) - 1)
+    box.upper[:] = 3
+    ray = program.solve(box, ray=True)
+    assert (found.outside, program.solve(box).outside, ray.prices.scale) == (False, True, 0)
+    assert ends.settle(box, ray.prices, 9) == 9
 
 
 def test_duals_of_the_wrong_sign_are_no_prices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a dual value that would be a negative price of a slot, by a solver's tolerance, is a price of 0."""
-    ends = two(9)
-    program = StartProgram(ends, ends.box, 10)
+    ends, program = two()
     honest = program._warm.solve
 
     def turned(*given: Any) -> Any:
@@ -56,31 +58,10 @@ def test_duals_of_the_wrong_sign_are_no_prices(monkeypatch: pytest.MonkeyPatch) 
     assert program.solve(ends.box).prices.prices[0][0] == 0
 
 
-def test_a_ray_where_nothing_is_in_a_box() -> None:
-    """Tests that what does not fit is reported, and that a ray shows it in whole numbers."""
-    ends = two(9)
-    box = ends.box
-    program = StartProgram(ends, box, 10)
-    assert program.size == 2 * (int(box.upper[0]) - 1)
-    box.upper[:] = 3
-    found, ray = program.solve(box), program.solve(box, ray=True)
-    assert found.outside
-    assert ray.prices.scale == 0
-    assert ends.settle(box, ray.prices, 9) == 9
-
-
 def test_running_tasks_hold_slots() -> None:
     """Tests that slots of running tasks have no room until these end."""
-    instance = from_document(
-        {
-            "format": "optsched/1",
-            "nodes": [{"id": "a", "idle_slots": 0}],
-            "tasks": [
-                {"id": "t1", "duration": 2},
-                {"id": "t2", "duration": 5, "state": "running", "node": "a", "start": 0},
-            ],
-        }
-    )
+    running = {"status": [0, 1], "node": [-1, 0], "start": [np.nan, 0.0], "idle_slots": [0]}
+    instance = Instance.initial(Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 5]), **running)
     ends = JobEnds(JobTimes(instance), SECOND, 20)
     found = StartProgram(ends, ends.box, 10).solve(ends.box)
     assert float(sum(late.sum() for late in found.late)) == pytest.approx(5)
@@ -102,11 +83,10 @@ def test_prices_of_drawn_instances_prove_no_more_than_the_optimum() -> None:
 
 def test_a_stopped_program_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a run of HiGHS without an optimum gives no prices."""
+    ends, program = two()
     outcome = SolverOutcome(Termination.NO_SOLUTION, Limit.MEMORY, None, None, "out of memory", 0.0, None)
-    stopped = ArraySolution(outcome, None, None, None)
-    monkeypatch.setattr(WarmProgram, "solve", lambda *_: stopped)
-    ends = JobEnds(JobTimes(batch(3)), SECOND, 100)
-    assert StartProgram(ends, ends.box, 10).solve(ends.box) is None
+    monkeypatch.setattr(program._warm, "solve", lambda *_: ArraySolution(outcome, None, None, None))
+    assert program.solve(ends.box) is None
 
 
 def test_ends_that_prices_rule_out() -> None:
@@ -141,32 +121,38 @@ def test_steps_are_as_long_as_the_program_needs(monkeypatch: pytest.MonkeyPatch)
             assert fine_enough(problem, placed, ends).step > problem.lattice
 
 
-def tree_of(problem: JobTimes, limit: int, found: list[list[int]] | None = None) -> EndTree:
-    """A tree for which no schedule is ever found."""
+def tree_of(problem: JobTimes, seconds: Number, found: list[list[int]] | None = None, more: int = 0) -> EndTree:
+    """A tree up to a sum of job times, and some steps beyond it, for which no schedule is ever found."""
+    limit = PricedTime(problem, problem.lattice).limit_of(seconds) + more
 
     def realised(ends: list[int]) -> int:
         (found if found is not None else []).append(ends)
         return limit
 
-    step = problem.lattice
-    return EndTree(JobEnds(problem, step, limit), realised)
+    return EndTree(JobEnds(problem, problem.lattice, limit), realised)
+
+
+def certified(problem: JobTimes, tree: EndTree) -> Number:
+    """What a tree proves, as its certificate in a file does."""
+    certificate = cases_certificate(problem, problem.lattice, tree.proved, tree.tree())
+    written = replace(certificate, data=json.loads(json.dumps(certificate.data)))
+    assert proved_bound(problem, written) == certificate.claim
+    return certificate.claim
 
 
 def test_trees_prove_no_more_than_the_optimum() -> None:
     """Tests on drawn instances that a tree within any limit is right, and that its certificate is proved."""
     closed = count = 0
     for problem, optimum in proved(JobTimes, range(40)):
-        step = problem.lattice
-        limit = PricedTime(problem, step).limit_of(optimum)
-        if JobEnds(problem, step, limit).box.upper.max(initial=0) > 10**3 or not len(problem.tasks):
+        limit = PricedTime(problem, problem.lattice).limit_of(optimum)
+        if JobEnds(problem, problem.lattice, limit).box.upper.max(initial=0) > 10**3 or not len(problem.tasks):
             continue
         for more in (0, 3):
-            tree = tree_of(problem, limit + more)
+            tree = tree_of(problem, optimum, more=more)
             tree.run(200)
-            claim = cases_certificate(problem, step, tree.proved, tree.tree())
-            claim = replace(claim, data=json.loads(json.dumps(claim.data)))
-            assert proved_bound(problem, claim) == claim.claim <= optimum
-            closed, count = closed + (claim.claim == optimum), count + 1
+            claim = certified(problem, tree)
+            assert claim <= optimum
+            closed, count = closed + (claim == optimum), count + 1
     assert 4 * closed >= 3 * count
 
 
@@ -179,15 +165,12 @@ def test_cases_are_parted() -> None:
             break
         step()
     assert not search.closed
-    limit = PricedTime(problem, problem.lattice).limit_of(search.value)
     bounds = []
     for most in (0, 1, 5, 40):
-        tree = tree_of(problem, limit)
+        tree = tree_of(problem, search.value)
         tree.run(most)
-        bounds.append(tree.proved)
+        bounds.append(certified(problem, tree))
         assert tree.size > 1
-        certificate = cases_certificate(problem, problem.lattice, tree.proved, tree.tree())
-        assert proved_bound(problem, certificate) == certificate.claim
     assert bounds == sorted(bounds)
     assert bounds[0] < bounds[-1]
 
@@ -195,13 +178,12 @@ def test_cases_are_parted() -> None:
 def test_a_schedule_that_is_found_lowers_the_limit() -> None:
     """Tests that where the program has all jobs whole a schedule is looked for, and closes what costs as much."""
     problem, asked = JobTimes(batch(5)), list[list[int]]()
-    tree = tree_of(problem, PricedTime(problem, problem.lattice).limit_of(10**3), asked)
+    tree = tree_of(problem, 10**3, asked)
     tree.run(60)
     assert asked
     assert not tree.closed
     costs = [sum(ends) for ends in asked]
-    step = problem.lattice
-    again = EndTree(JobEnds(problem, step, tree.limit), lambda ends: sum(ends))
+    again = EndTree(JobEnds(problem, problem.lattice, tree.limit), lambda ends: sum(ends))
     again.run(500)
     assert again.limit <= min(costs)
     assert again.closed
@@ -210,7 +192,7 @@ def test_a_schedule_that_is_found_lowers_the_limit() -> None:
 def test_a_limit_that_is_proved_at_once() -> None:
     """Tests that no program is solved where what each job takes alone costs as much as the limit."""
     problem = JobTimes(batch(5))
-    tree = tree_of(problem, int(JobEnds(problem, problem.lattice, 10**3).box.lower.sum()))
+    tree = tree_of(problem, problem.total(problem.earliest_completions))
     tree.run(10)
     assert (tree.closed, tree.programs) == (True, 0)
 
@@ -219,26 +201,23 @@ def test_programs_that_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a case of which no program says anything stays open, with what is proved without prices."""
     monkeypatch.setattr(StartProgram, "solve", lambda *_: None)
     problem, asked = JobTimes(batch(5)), list[list[int]]()
-    tree = tree_of(problem, PricedTime(problem, problem.lattice).limit_of(10**3), asked)
+    tree = tree_of(problem, 10**3, asked)
     tree.run(10)
     assert (tree.programs, asked, tree.closed) == (1, [], False)
-    certificate = cases_certificate(problem, problem.lattice, tree.proved, tree.tree())
-    assert proved_bound(problem, certificate) == certificate.claim > 0
+    assert certified(problem, tree) > 0
 
 
 def test_trees_that_are_checked_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that no more boxes are settled than a checker settles: the tree proves less, and its certificate holds."""
     problem = JobTimes(batch(5, tasks=48))
-    limit = PricedTime(problem, problem.lattice).limit_of(10**3)
-    whole = tree_of(problem, limit)
+    whole = tree_of(problem, 10**3)
     whole.run(10)
     for module in (job_ends, schedules):
         monkeypatch.setattr(module, "MOST_WORK", whole.work // 2)
-    part = tree_of(problem, limit)
+    part = tree_of(problem, 10**3)
     part.run(10)
     assert 0 < part.work <= whole.work // 2
-    certificate = cases_certificate(problem, problem.lattice, part.proved, part.tree())
-    assert proved_bound(problem, certificate) == certificate.claim
+    certified(problem, part)
     monkeypatch.setattr(schedules, "MOST_WORK", 1000)
     with pytest.raises(CertificateInvalid, match="costs would have to be compared in all, more than 1000"):
-        proved_bound(problem, cases_certificate(problem, problem.lattice, whole.proved, whole.tree()))
+        certified(problem, whole)
