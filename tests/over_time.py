@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -20,6 +20,7 @@ from optsched.problems.job_times import JobTimes
 from optsched.problems.latency import Latency
 from optsched.problems.makespan import Makespan
 from optsched.searches.enumeration import best_decision
+from optsched.searches.schedules import AloneSearch, ScheduleSearch
 
 Text = dict[str, Any]
 
@@ -174,3 +175,21 @@ def one_job(seed: int, slots: int = 1, nodes: int = 4, maps: int = 9) -> tuple[I
     instance = small(rows, [slots] * nodes, job=[0] * maps, job_ids=["j"], arrival=[0], times=times)
     on_slots = [[node * slots + slot for node in row for slot in range(slots)] for row in rows]
     return instance, Latency(small(on_slots, [1] * (nodes * slots)), w_loc=near, w_rem=far)
+
+
+def searched(problem: Any) -> AloneSearch:
+    """What is proved of the jobs of a problem, each alone."""
+    search = AloneSearch(problem)
+    search.by_covers()
+    search.exactly()
+    return search
+
+
+def before(problem: Any, stage: str) -> tuple[ScheduleSearch, Callable[[], None]]:
+    """A search for schedules before one of its stages, and this stage."""
+    search = ScheduleSearch(problem)
+    for name, step in search.stages():
+        if name == stage:
+            return search, step
+        step()
+    raise LookupError(stage)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from over_time import batch, proved
+from over_time import batch, before, proved
 
 from optsched.certificates import proved_bound, schedules
 from optsched.certificates.schedules import cases_certificate, counting_certificate, end_certificate
@@ -19,7 +19,6 @@ from optsched.problems.time_prices import JobEnds, PricedTime
 from optsched.searches import job_ends
 from optsched.searches.job_ends import EndTree, StartProgram, fine_enough, latest_priced
 from optsched.searches.job_placing import best_placed
-from optsched.searches.schedules import ScheduleSearch
 from optsched.solvers.answers import Limit, SolverOutcome
 from optsched.solvers.highs import ArraySolution
 
@@ -65,20 +64,6 @@ def test_running_tasks_hold_slots() -> None:
     ends = JobEnds(JobTimes(instance), SECOND, 20)
     found = StartProgram(ends, ends.box, 10).solve(ends.box)
     assert float(sum(late.sum() for late in found.late)) == pytest.approx(5)
-
-
-def test_prices_of_drawn_instances_prove_no_more_than_the_optimum() -> None:
-    """Tests on drawn instances, with reduces and weights, that prices can be used and are right."""
-    for problem, optimum in proved(JobTimes, range(25)):
-        limit = PricedTime(problem, problem.lattice).limit_of(optimum) + 2
-        ends = JobEnds(problem, problem.lattice, limit)
-        program = StartProgram(ends, ends.box, limit + 1) if ends.box.upper.max(initial=0) < 10**3 else None
-        if program is None or not program.size:
-            continue
-        found = program.solve(ends.box)
-        assert ends.too_large(found.prices) is None
-        units = ends.settle(ends.box, found.prices, limit)
-        assert ends.value(units) <= optimum
 
 
 def test_a_stopped_program_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,11 +144,7 @@ def test_trees_prove_no_more_than_the_optimum() -> None:
 def test_cases_are_parted() -> None:
     """Tests that a tree proves more than prices for all cases together, and more with more programs."""
     problem = JobTimes(batch(5, tasks=48))
-    search = ScheduleSearch(problem)
-    for name, step in search.stages():
-        if name == "cases of ends":
-            break
-        step()
+    search, _ = before(problem, "cases of ends")
     assert not search.closed
     bounds = []
     for most in (0, 1, 5, 40):

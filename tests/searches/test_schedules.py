@@ -1,5 +1,6 @@
 """The search for schedules, against enumeration: bound and value, windows and what they prove, and jobs alone."""
 
+import json
 import random
 from dataclasses import replace
 from fractions import Fraction
@@ -7,33 +8,34 @@ from typing import Any
 
 import numpy as np
 import pytest
-from over_time import FORMS, batch, both, crowded, fetching, one_job, proved
+from over_time import FORMS, batch, before, both, crowded, fetching, one_job, proved, searched
 
 from optsched import Certificate, Proof, bounds
 from optsched.certificates import proved_bound
 from optsched.certificates.schedules import counting_certificate
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime
-from optsched.core.instance import MAP, Cluster, Instance, Ragged, Workload
-from optsched.instances.files import from_document
+from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, Workload
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_bounds import Window, ruled_out
 from optsched.routes.latency import latency_search
 from optsched.searches import schedules
-from optsched.searches import schedules as module
 from optsched.searches.enumeration import best_decision
 from optsched.searches.job_placing import JobPlacing
 from optsched.searches.schedules import AloneSearch, ScheduleSearch, latest_window, node_prices
 
 
 def test_bound_and_value_embrace_the_optimum() -> None:
-    """Tests on drawn instances of both problems, most of which are closed without enumeration."""
+    """Tests on drawn instances that most are closed without enumeration, and that all that is claimed is proved."""
     closed = count = 0
     for problem, optimum in both(range(12)):
         search = ScheduleSearch(problem)
         search.run()
         assert search.proof.claim <= optimum <= search.value == problem.evaluate(search.best)[0]
+        written = replace(search.proof, data=json.loads(json.dumps(search.proof.data)))
+        assert proved_bound(problem, written) == search.proof.claim
+        assert search.proof.kind is Proof.DUAL
         closed, count = closed + search.closed, count + 1
     assert closed > 0.75 * count
 
@@ -55,11 +57,9 @@ def test_larger_ones(kind: type[Makespan | JobTimes]) -> None:
 def test_cases_close_what_prices_leave() -> None:
     """Tests that a tree of cases by jobs' ends closes an instance that prices and orders leave open."""
     problem = JobTimes(batch(5, tasks=48))
-    search, opened = ScheduleSearch(problem), False
-    for name, step in search.stages():
-        opened |= name == "cases of ends" and not search.closed
-        step()
-    assert opened
+    search, step = before(problem, "cases of ends")
+    assert not search.closed
+    step()
     assert search.closed
     assert proved_bound(problem, search.proof) == search.value
 
@@ -68,44 +68,30 @@ def test_schedules_of_large_problems_are_looked_for_by_orders(monkeypatch: pytes
     """Tests that without programs over nodes orders by when jobs end in a case give schedules, and cases prove more."""
     monkeypatch.setattr(schedules, "_SMALL", 10)
     monkeypatch.setattr(schedules, "_ENDS", 1)
-    search = ScheduleSearch(JobTimes(batch(5, tasks=48)))
-    for name, step in search.stages():
-        before = search.value, search.proof.claim
-        step()
-        if name == "cases of ends":
-            break
-    assert before[1] < search.proof.claim <= search.value <= before[0]
+    search, step = before(JobTimes(batch(5, tasks=48)), "cases of ends")
+    value, bound = search.value, search.proof.claim
+    step()
+    assert bound < search.proof.claim <= search.value <= value
 
 
 def test_cases_that_are_cut_short_prove_what_they_have(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the part of a tree that there is at a deadline is proof, and that few starts end it as well."""
     problem = JobTimes(batch(5, tasks=48))
-    search = ScheduleSearch(problem)
-    stages = dict(search.stages())
-    for name in ("orders", "jobs alone", "prices by time"):
-        stages[name]()
-    before = search.proof
+    search, step = before(problem, "cases of ends")
+    proof = search.proof
     monkeypatch.setattr(schedules, "_STARTS", 1)
-    stages["cases of ends"]()
-    assert search.proof.claim >= before.claim
+    step()
+    assert search.proof.claim >= proof.claim
     with deadline(0), pytest.raises(OutOfTime):
-        stages["cases of ends"]()
+        step()
     assert proved_bound(problem, search.proof) == search.proof.claim
 
 
 def test_cases_end_where_weights_are_no_units() -> None:
     """Tests that limits of cases go on where seven units make the least difference, which once went on for ever."""
-    workload = Workload(
-        ["t", "u"],
-        job=[0, 0],
-        job_ids=["j"],
-        arrival=[-1],
-        replicas=Ragged.from_rows([[0], [0]]),
-        times=[[1, 2, 3], [2, 4, 1]],
-        job_group=[0],
-        group_ids=["g"],
-        group_weight=[0.7],
-    )
+    group = {"job_group": [0], "group_ids": ["g"], "group_weight": [0.7]}
+    times = {"times": [[1, 2, 3], [2, 4, 1]], "replicas": Ragged.from_rows([[0], [0]])}
+    workload = Workload(["t", "u"], job=[0, 0], job_ids=["j"], arrival=[-1], **times, **group)  # type: ignore[arg-type]
     problem = JobTimes(Instance(Cluster(["a"]), workload), weights="group")
     search = ScheduleSearch(problem)
     search.run()
@@ -139,7 +125,7 @@ def test_no_prices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a window without tasks, or a program that is too large, has no prices."""
     problem = Makespan(batch(1))
     assert node_prices(problem, Window(MAP, 10**9, 2 * 10**9)) is None
-    monkeypatch.setattr(module, "_ARCS", 10)
+    monkeypatch.setattr(schedules, "_ARCS", 10)
     assert node_prices(problem, Window(MAP, 0, 20 * 10**6)) is None
 
 
@@ -174,21 +160,14 @@ def test_windows_see_that_tasks_do_not_divide() -> None:
 )
 def test_bug_times_finer_than_a_step_were_left_open(maps: list[float], reduces: list[float]) -> None:
     """Tests that reduces one after another on a slot are proved, whatever fractions of a second they take."""
-    names = [f"m{number}" for number in range(len(maps))] + [f"r{number}" for number in range(len(reduces))]
-    kind = ["map"] * len(maps) + ["reduce"] * len(reduces)
-    tasks = [
-        {"id": name, "job": "j", "kind": what, "duration": time}
-        for name, what, time in zip(names, kind, [*maps, *reduces], strict=True)
-    ]
-    document = {"format": "optsched/1", "name": "fine", "nodes": [{"id": "n"}], "jobs": [{"id": "j"}], "tasks": tasks}
-    problem = Makespan(from_document(document), slowstart=1)
+    times, kind = [*maps, *reduces], [MAP] * len(maps) + [REDUCE] * len(reduces)
+    names, job = [f"t{number}" for number in range(len(times))], [0] * len(times)
+    workload = Workload(names, job=job, job_ids=["j"], kind=kind, duration=times)
+    problem = Makespan(Instance(Cluster(["n"], reduce_slots=[1]), workload), slowstart=1)
     search = ScheduleSearch(problem)
     search.run()
     assert search.closed
     assert proved_bound(problem, search.proof) == search.value
-
-
-SECOND = 10**6
 
 
 def test_covers_and_then_the_optimum() -> None:
@@ -198,7 +177,7 @@ def test_covers_and_then_the_optimum() -> None:
         instance, alone = one_job(seed)
         search, lone = AloneSearch(Makespan(instance)), latency_search(alone)
         search.by_covers()
-        assert search.bound.value * 10 == max(lone.flow_bound(), search.problem.earliest_completions[0] * 10 // SECOND)
+        assert search.bound.value * 10 == max(lone.flow_bound(), search.problem.earliest_completions[0] // 10**5)
         before = search.bound.value
         search.exactly()
         assert search.bound.value * 10 == lone.first_feasible().limit
@@ -224,10 +203,7 @@ def test_makespan_holds_the_last_job_alone() -> None:
         problem = Makespan(crowded(seed, 6))
         if problem.plainly_infeasible is not None:
             continue
-        one, each = AloneSearch(problem), AloneSearch(JobTimes(problem.instance))
-        for search in (one, each):
-            search.by_covers()
-            search.exactly()
+        one, each = searched(problem), searched(JobTimes(problem.instance))
         assert len(one.proofs) == (one.ends.max() > problem.earliest_completions.max())
         later = np.flatnonzero(each.ends > problem.earliest_completions)
         assert [entry["job"] for entry in each.proofs] == later.tolist()
@@ -285,9 +261,7 @@ def test_jobs_that_fetch_over_distances() -> None:
             near = Ragged.from_rows([[0]] * len(drawn.workload))
             instance = replace(drawn, workload=replace(drawn.workload, replicas=near, size=drawn.workload.size + 1))
             problem = Makespan(instance, service="transfer", scale=2)
-            search, found = AloneSearch(problem), best_decision(problem)
-            search.by_covers()
-            search.exactly()
+            search, found = searched(problem), best_decision(problem)
             certificate = counting_certificate(problem, search.proofs)
             assert proved_bound(problem, certificate) == search.bound.value <= found[0][0]
             more[form] += search.bound.value > max(bound.value for bound in problem.cheap_bounds())
