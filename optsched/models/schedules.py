@@ -136,18 +136,10 @@ def started_counts(model: Any, problem: TimedProblem, schedule: Schedule) -> Ent
 class Grid:
     """The instants of a problem, what may start when, and what is known of running tasks; in ticks from the snapshot.
 
-    Attributes
-    ----------
-    step, open
-        Microseconds of a tick; nodes with room for tasks of each kind.
-    spans
-        For each task and open node: the instants at which it may start there, and how long it takes.
-    maps, running_maps
-        By job: positions of the maps to run; when maps end that run.
-    run_until
-        When a running task ends, by its row in the instance: of those in `ends` at the earliest.
-    ends
-        For each reduce that has variables for its end, by its row in the instance: when it may end.
+    `spans` has for each task and open node the instants at which it may start there, and how long it takes. By job
+    there are the positions of the `maps` to run, and when the `running_maps` end. By row in the instance there is when
+    each running task ends (`run_until`), and for each reduce that has variables for its end, also of those that run,
+    when it may end (`ends`).
     """
 
     def __init__(self, problem: TimedProblem) -> None:

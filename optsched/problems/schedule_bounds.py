@@ -94,19 +94,10 @@ def fluid_ends(work: Ints, release: Ints, slots: int) -> list[int]:
 class Window(NamedTuple):
     """A time in which tasks of a kind run, and how what they take is measured.
 
-    Attributes
-    ----------
-    kind
-        `MAP` or `REDUCE`.
-    begin, end
-        Microseconds; tasks count that may not start before `begin`, and must end by `end`, which is later.
-    tail
-        0: all tasks of a job count. More: of the jobs whose reduces take as long after the maps that they wait for,
-        only the maps that must end before reduces start count, those that take least. With a tail no reduce counts.
-    function
-        0: tasks count as long as they are. k of 1 or more: by `lengths`.
-    prices
-        int64, shape (nodes,), 0 or more: what a node's time costs; None: 1 everywhere.
+    Tasks count that may not start before `begin`, and must end by `end`, which is later; microseconds. With a `tail`
+    only the maps that must end before reduces start count, those that take least, of the jobs whose reduces take as
+    long after these. With `function` 0 tasks count as long as they are, with k of 1 or more by `lengths`. `prices` are
+    what a node's time costs: int64, shape (nodes,), 0 or more; None: 1 everywhere.
     """
 
     kind: int
@@ -207,17 +198,11 @@ def ruled_out(problem: ScheduleProblem, window: Window) -> bool:
 
 
 class JobAlone(NamedTuple):
-    """The maps of a job that wait, as tasks of a `latency` problem whose servers are slots.
+    """The maps of a job (its number) that wait, as tasks of a `latency` problem whose servers are slots.
 
-    Attributes
-    ----------
-    job
-        Its number among the jobs of the problem.
-    posed, node
-        The problem, in which loads and work count in units, and tasks have their ids; and the node of each server.
-    release, unit, tail
-        Microseconds: from which on the maps may run; of a unit; that the job's reduces take at least after the last
-        map.
+    In `posed` loads and work count in units, and tasks have their ids; `node` is that of each server. Microseconds are
+    `release`, from which on the maps may run, those of a `unit`, and `tail`, what the job's reduces take at least after
+    the last map.
     """
 
     job: int

@@ -65,16 +65,9 @@ class Span(NamedTuple):
 class TimedProblem(ScheduleProblem, Programmed):
     """A problem over time with an exact program.
 
-    Attributes
-    ----------
-    limit
-        The program may lack schedules that are worth more (`within`); None: it lacks none that is as early as can be.
-    per_pair
-        Whether the program has a group for each task and node (`apart`).
-    by
-        When each job ends at the latest, if it is a program of `ending`.
-    over
-        What variables say that jobs of a goal have ended, and the rows that let them.
+    The program may lack schedules that are worth more than `limit` (`within`); None: it lacks none that is as early as
+    can be. It may have a group for each task and node (`per_pair`, `apart`), or let each job end `by` a time
+    (`ending`). `over` names the variables that say that jobs of a goal have ended, and the rows that let them.
     """
 
     limit: Number | None = None
@@ -140,17 +133,7 @@ class TimedProblem(ScheduleProblem, Programmed):
 class ScheduleProgram:
     """The program of a problem that is not plainly infeasible, in ticks after the snapshot, and its solutions.
 
-    Attributes
-    ----------
-    table, jobs
-        Classes of equal tasks, nodes and instants; the label of each job.
-    program, spans
-        Variables and rows, all with names; and the span of each goal.
-
-    Raises
-    ------
-    TooLarge
-        As `Timetable` says, for more than `MOST_COEFFICIENTS`, or for an objective of too many digits.
+    It is TooLarge as `Timetable` says, with more than `MOST_COEFFICIENTS`, or with an objective of too many digits.
     """
 
     def __init__(self, problem: TimedProblem) -> None:
@@ -159,23 +142,19 @@ class ScheduleProgram:
         self.jobs = job_labels(problem)
         self._builder = Builder()
         self._switches: list[tuple[Ints, Ints, Ints, Ints]] = []
-        self._name()
+        cluster = problem.instance.cluster
+        nodes, racks = cluster.node_ids.tolist(), cluster.rack_ids.tolist()
+        self._tasks: list[str] = problem.instance.workload.task_ids[problem.tasks].tolist()
+        self._groups: list[tuple[str, str, str]] = []  # each goes by its first task, and a pool by its first node
+        for group in self.table.groups:
+            place = racks[group.place] if group.level == "rack" else nodes[group.nodes[0]]
+            self._groups.append((self._tasks[group.first], group.level, "any" if group.place < 0 else place))
+        self._pools = [nodes[pool.nodes[0]] for pool in self.table.pools]
         self._add_counts()
         self._add_ended()
         self._add_slots()
         self._add_order()
         self.program = self._builder.program(unit=self._add_goals())
-
-    def _name(self) -> None:
-        """The names of tasks, groups and pools: a pool goes by its first node, a group by its first task."""
-        cluster = self.problem.instance.cluster
-        nodes, racks = cluster.node_ids.tolist(), cluster.rack_ids.tolist()
-        self._tasks: list[str] = self.problem.instance.workload.task_ids[self.problem.tasks].tolist()
-        self._groups: list[tuple[str, str, str]] = []
-        for group in self.table.groups:
-            place = racks[group.place] if group.level == "rack" else nodes[group.nodes[0]]
-            self._groups.append((self._tasks[group.first], group.level, "any" if group.place < 0 else place))
-        self._pools = [nodes[pool.nodes[0]] for pool in self.table.pools]
 
     # Variables and rows -------------------------------------------------------------------------------------------
 

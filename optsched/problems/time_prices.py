@@ -76,6 +76,7 @@ class PricedTime:
         self.slots = tuple(int(problem.room[name].sum()) for name in KINDS)
         self._job_weights: Sequence[Number] = getattr(problem, "weights", [1] * len(problem.jobs))
         self._below = lcm(*(Fraction(weight).denominator for weight in self._job_weights))
+        self._unit = common_unit(self._job_weights) * problem.lattice
         self.weights = [int(weight * self._below) for weight in self._job_weights]
         earliest = problem.earliest_completions if ends is None else ends
         self.alone: list[int] = ((earliest - problem.now) // step).tolist()
@@ -133,10 +134,8 @@ class PricedTime:
 
     def value(self, units: int, scale: int = 1) -> Number:
         """The sum of job times in seconds that a sum of payments proves; of `job-times`."""
-        problem = self.problem
-        unit = common_unit(self._job_weights) * problem.lattice
         late = Fraction(units * self.step, scale * self._below)
-        whole = ceil(late / unit) * unit if unit else late
+        whole = ceil(late / self._unit) * self._unit if self._unit else late
         return exact(Fraction(whole + self._waited()), MICRO)
 
     def limit_of(self, value: Number) -> int:
@@ -144,13 +143,12 @@ class PricedTime:
 
         It is where `value` returns this value. Jobs must have some weight.
         """
-        unit = common_unit(self._job_weights) * self.problem.lattice
-        late = (Fraction(value) * MICRO - self._waited() - unit) * self._below / self.step
+        late = (Fraction(value) * MICRO - self._waited() - self._unit) * self._below / self.step
         return floor(late) + 1
 
     def limit_after(self, value: Number) -> int:
         """The least sum that proves that every schedule costs more than `value` seconds."""
-        return self.limit_of(value + Fraction(common_unit(self._job_weights) * self.problem.lattice) / MICRO)
+        return self.limit_of(value + Fraction(self._unit) / MICRO)
 
     def _waited(self) -> Number:
         """The waiting of all jobs by the snapshot, times their weights; microseconds."""

@@ -135,28 +135,12 @@ def tick_of(problem: ScheduleProblem) -> int:
 class Timetable:
     """Groups, pools and instants of a problem that is not plainly infeasible. Ticks are counted from the snapshot.
 
-    Parameters
-    ----------
-    limit
-        Schedules that are worth more may be left out; None: jobs may end as late as if tasks ran one after another.
-    per_pair
-        Whether each task is a class of its own, with a group for each open node.
-    by
-        Microseconds by which each job ends. Tasks have only places then on which they are quickest.
+    Schedules that are worth more than `limit` may be left out; None: jobs may end as late as if tasks ran one after
+    another. With `per_pair` each task is a class of its own, with a group for each open node. `by` is when each job
+    ends at the latest, in microseconds; tasks have only places then on which they are quickest.
 
-    Attributes
-    ----------
-    step
-        Microseconds of a tick (`tick_of`).
-    classes, groups, pools
-        Classes of equal tasks, nodes and instants.
-    earliest, latest
-        Of each job the ticks between which it ends.
-
-    Raises
-    ------
-    TooLarge
-        If there are more than `MOST_INSTANTS` instants, or `MOST_STARTS` ways to start a task.
+    A tick has `step` microseconds (`tick_of`). Each job ends between its ticks in `earliest` and `latest`. More than
+    `MOST_INSTANTS` instants, or `MOST_STARTS` ways to start a task, are TooLarge.
 
     Examples
     --------

@@ -202,22 +202,11 @@ class _Case:
 
 
 class EndTree:
-    """The tree, as far as it is.
+    """The tree over `ends`, as far as it is.
 
-    Parameters
-    ----------
-    ends
-        What it is about; schedules that cost its limit or more do not count.
-    realised
-        Looks for a schedule whose jobs end by given steps, or about then; what the best one costs that is known.
-
-    Attributes
-    ----------
-    limit
-        As that of `ends`, or what a schedule costs that was found.
-    programs, work
-        How many linear programs were solved, and how long it takes to check the tree (`JobEnds.work`); no box is
-        settled for more than `MOST_WORK` in all.
+    `realised` looks for a schedule whose jobs end by given steps, or about then, and returns what the best one costs
+    that is known. `limit` is that of `ends`, or that cost if it is less. `programs` are the linear programs that were
+    solved, `work` how long it takes to check the tree (`JobEnds.work`), at most `MOST_WORK`.
     """
 
     def __init__(self, ends: JobEnds, realised: Callable[[list[int]], int]) -> None:

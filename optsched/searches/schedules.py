@@ -31,7 +31,7 @@ from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_bounds import JobAlone, JobsAlone, Window, counted, ruled_out, tails, too_short
 from optsched.problems.schedules import ScheduleProblem
-from optsched.problems.time_prices import JobEnds, PricedTime
+from optsched.problems.time_prices import JobEnds
 from optsched.searches.job_ends import EndTree, ended_by, fine_enough, latest_priced
 from optsched.searches.job_placing import JobPlacing, job_orders
 from optsched.searches.latency import LatencySearch
@@ -164,8 +164,6 @@ class AloneSearch:
         int64, shape (jobs,): microseconds at which each job ends at the earliest.
     entries
         By job: what a certificate holds of it (`alone_entry`); not for jobs where counting proves as much.
-    looked_at
-        The jobs that were, of those that may gain something.
     """
 
     def __init__(self, problem: ScheduleProblem) -> None:
@@ -173,7 +171,6 @@ class AloneSearch:
         self.ends = problem.earliest_completions.copy()
         self.entries: dict[int, Mapping[str, Any]] = {}
         self._jobs = JobsAlone(problem)
-        self.looked_at: list[int] = []
         self._searches: dict[int, tuple[JobAlone, LatencySearch]] = {}
 
     @property
@@ -206,7 +203,6 @@ class AloneSearch:
                 return
             if self._gains()[job] > 0:
                 check()
-                self.looked_at.append(job)
                 alone = self._jobs.posed(job)
                 assert alone is not None  # a job that may gain something has maps, and slots for them
                 search = LatencySearch(alone.posed, Profile("alone"), relaxation)
@@ -275,15 +271,15 @@ class ScheduleSearch:
     """
 
     def __init__(self, problem: ScheduleProblem, start: Schedule | None = None) -> None:
-        self.problem = problem
-        self.best: Schedule | None = None
-        self.value: Number | None = None
+        self.problem: Any = problem
+        self.best: Any = None
+        self.value: Any = None
         self.proof: Certificate = counting_certificate(problem)
         self._chance = random.Random(0)
         self._order: tuple[list[int], Bools] = list(range(len(problem.jobs))), np.zeros(len(problem.jobs), dtype=bool)
         self._placed: Number | None = None
         self._tried: set[tuple[int, ...]] = set()
-        self._priced: PricedTime | None = None
+        self._priced: Any = None  # a `PricedTime` of jobs with some weight
         self._realised_ends: set[tuple[int, ...]] = set()
         self._longest = np.zeros(len(problem.jobs), dtype=np.int64)
         np.maximum.at(self._longest, problem.jobs.of_task[problem.tasks], problem.least_times)
@@ -368,7 +364,6 @@ class ScheduleSearch:
     def _halve(self, order: list[int], packed: bool, after: Ints, once: bool = False) -> None:
         """Try an order by one time after another, or go on only while each is kept, a step before the best."""
         problem, step = self.problem, self.problem.lattice
-        assert self.value is not None
         low = problem.now + int(self.proof.claim * MICRO) - step
         high = problem.now + int(self.value * MICRO)
         while high - low > step and not self.closed:
@@ -424,8 +419,6 @@ class ScheduleSearch:
     def _by_end_prices(self) -> None:
         """Prices of slots by time, by which not all tasks end so soon."""
         problem = self.problem
-        assert isinstance(problem, Makespan)
-        assert self.best is not None
         found = latest_priced(problem, problem.now + int(self.proof.claim * MICRO), self.best)
         if found is not None:
             self._prove(end_certificate(problem, *found))
@@ -433,8 +426,6 @@ class ScheduleSearch:
     def _by_windows(self) -> None:
         """Windows in which tasks need more than there is, by functions of lengths or by prices of crowded nodes."""
         problem = self.problem
-        assert isinstance(problem, Makespan)
-        assert self.value is not None
         claimed, until = (problem.now + int(time * MICRO) for time in (self.proof.claim, self.value))
         for kind in sorted(set(problem.kind.tolist())):
             found = latest_window(problem, kind, claimed, until)
@@ -444,14 +435,11 @@ class ScheduleSearch:
     def _by_prices(self) -> None:
         """Prices of slots by time: a tree of one case, up to what the best schedule costs."""
         if isinstance(self.problem, JobTimes) and any(self.problem.weights):
-            assert self.best is not None
-            assert self.value is not None
             self._priced = fine_enough(self.problem, self.best, self._alone.ends)
             self._grown(self.value, 1)
 
     def _by_cases(self) -> None:
         """Trees of cases by jobs' ends, for one limit after another, up to what the best schedule costs."""
-        assert self.value is not None
         if self._priced is None:
             return
         starts, closed = _STARTS, True
@@ -468,9 +456,6 @@ class ScheduleSearch:
         It returns whether the tree is closed, and how many starts its programs had.
         """
         problem, priced, alone = self.problem, self._priced, self._alone
-        assert isinstance(problem, JobTimes)
-        assert priced is not None
-        assert self.value is not None
         wanted, most = (priced.limit_of(goal) for goal in (limit, self.value))
         wanted = min(max(wanted, priced.limit_after(self.proof.claim)), most)
         tree = EndTree(JobEnds(problem, priced.step, wanted, alone.ends), self._realised)
@@ -484,8 +469,6 @@ class ScheduleSearch:
     def _realised(self, ends: list[int]) -> int:
         """Look for schedules whose jobs end by given steps; what the best of all costs after that, in units."""
         problem, priced, by = self.problem, self._priced, np.array(ends)
-        assert isinstance(problem, JobTimes)
-        assert priced is not None
         if len(self._realised_ends) < _ENDS and tuple(ends) not in self._realised_ends:
             self._realised_ends.add(tuple(ends))
             longest = self._longest // priced.step
@@ -498,5 +481,4 @@ class ScheduleSearch:
                     placed = ended_by(problem, problem.now + by * priced.step, _VARIABLES)
                     if placed is not None:
                         self._try(placed)
-        assert self.value is not None
-        return priced.limit_of(self.value)
+        return int(priced.limit_of(self.value))

@@ -214,13 +214,13 @@ def test_work_has_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = JobTimes(batch(2, nodes=4, slots=1, tasks=40, jobs=4))
     search = AloneSearch(problem)
     search.by_covers()
-    seen = len(search.looked_at)
+    seen = len(search._searches)
     assert seen > 1
     monkeypatch.setattr(schedules, "_SIZE", 2 * (schedules._BEGUN + 60))
     few = AloneSearch(problem)
     few.by_covers()
     few.exactly()
-    assert 0 < len(few.looked_at) < seen
+    assert 0 < len(few._searches) < seen
     assert (few.ends <= search.ends).all()
     monkeypatch.setattr(schedules, "_LITTLE", 0)
     none = AloneSearch(problem)
@@ -237,7 +237,7 @@ def test_jobs_without_weight_are_left_out() -> None:
     weightless = replace(instance.workload, **given)
     search = AloneSearch(JobTimes(Instance(instance.cluster, weightless), weights="group"))
     search.by_covers()
-    assert not len(search.looked_at)
+    assert not len(search._searches)
 
 
 def test_a_word_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
