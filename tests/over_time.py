@@ -13,7 +13,7 @@ from oracles.documents import drawn
 from replica_instances import small
 
 from optsched.core.errors import MissingField
-from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, State
+from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, State, Workload
 from optsched.core.results import Number
 from optsched.instances.generate import generate
 from optsched.problems.job_times import JobTimes
@@ -51,6 +51,14 @@ def two_jobs(**columns: Any) -> Instance:
     """Two nodes in a rack and one beyond; a job with two maps and a reduce."""
     workload = small([[0], [0], []], job=[0] * 3, kind=[0, 0, 1], job_ids=["j"], **columns).workload
     return Instance(Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r", "s"]), workload)
+
+
+def weighed(durations: list[float], weights: list[float]) -> JobTimes:
+    """A task for each job, on a slot, with the job's weight."""
+    each = list(range(len(weights)))
+    names = {"job_ids": [f"j{n}" for n in each], "group_ids": [f"g{n}" for n in each], "job_group": each}
+    workload = Workload([f"t{n}" for n in each], job=each, duration=durations, group_weight=weights, **names)  # type: ignore[arg-type]
+    return JobTimes(Instance(Cluster(["a"]), workload), weights="group")
 
 
 def proved(kind: type[Any], seeds: range, **fixed: Any) -> Iterator[tuple[Any, Number]]:

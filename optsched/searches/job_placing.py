@@ -163,7 +163,7 @@ class JobPlacing:
                 nodes[placed.tasks], starts[placed.tasks] = gaps.node[placed.gaps], placed.starts
                 ends[job] += placed.ends
                 gaps.take(placed.gaps, placed.starts, placed.ends)
-        self._fill_reduces(order if reduces is None else reduces, ends, nodes, starts)
+        self._place_reduces(order if reduces is None else reduces, ends, nodes, starts)
         return problem.schedule(nodes, starts)
 
     def within(self, order: Sequence[int], packed: bool, by: Sequence[int]) -> Schedule | None:
@@ -193,16 +193,8 @@ class JobPlacing:
                 starts[task] = max(free, int(problem.release[task]))
                 free = int(starts[task]) + length
                 ends[int(self._job[task])].append(free)
-        self._fill_reduces(order, ends, nodes, starts)
+        self._place_reduces(order, ends, nodes, starts)
         return problem.schedule(nodes, starts)
-
-    def _fill_reduces(self, order: Sequence[int], ends: list[list[int]], nodes: Ints, starts: Ints) -> None:
-        """Add the reduces to a schedule in which the maps of each job end at `ends`."""
-        if any(self._reduces):
-            begin = self._room[REDUCE][1].copy()
-            for place, job in self._waiting:
-                begin[place] = max([int(begin[place]), *ends[job]])
-            self._place_reduces(_Gaps(self._room[REDUCE][0], begin), order, ends, nodes, starts)
 
     # Maps ---------------------------------------------------------------------------------------------------------
 
@@ -225,29 +217,33 @@ class JobPlacing:
                 needed += least * len(known.tasks)
             return time if int(free.sum()) >= needed else None
 
-        time = _least(counted, release, 1, 1, 64)
-        step = max(problem.lattice, shortest // _PARTS)
-        return _least(lambda by: self._fit(gaps, begin, classes, by, packed), time, step, problem.lattice, _HALVES)
-
-    def _fit(self, gaps: _Gaps, begin: Ints, classes: list[_Class], time: int, packed: bool) -> Placed | None:
-        """The maps of a job so that all end by a time; None where they were not made to fit."""
-        end = np.minimum(gaps.end, time)
-        within = end > begin if all(min(known.times) for known in classes) else end >= begin
-        usable = np.flatnonzero(within)
-        fitting = _Fitting(self.problem.times, gaps.node[usable], begin[usable], end[usable], packed)
-        for known in classes:
-            if not fitting.add(known):
+        def fitted(time: int) -> Placed | None:
+            """The maps so that all end by a time; None where they were not made to fit."""
+            end = np.minimum(gaps.end, time)
+            usable = np.flatnonzero(end > begin if all(min(known.times) for known in classes) else end >= begin)
+            fitting = _Fitting(problem.times, gaps.node[usable], begin[usable], end[usable], packed)
+            if not all(map(fitting.add, classes)):
                 return None
-        return fitting.placed._replace(gaps=usable[fitting.placed.gaps].tolist())
+            return fitting.placed._replace(gaps=usable[fitting.placed.gaps].tolist())
+
+        time, step = _least(counted, release, 1, 1, 64), max(problem.lattice, shortest // _PARTS)
+        return _least(fitted, time, step, problem.lattice, _HALVES)
 
     # Reduces ------------------------------------------------------------------------------------------------------
 
-    def _place_reduces(
-        self, gaps: _Gaps, order: Sequence[int], map_ends: list[list[int]], nodes: Ints, starts: Ints
-    ) -> None:
-        """Each reduce where it ends first, and no sooner than it must; it fills in where each runs, and when."""
+    def _place_reduces(self, order: Sequence[int], map_ends: list[list[int]], nodes: Ints, starts: Ints) -> None:
+        """Each reduce where it ends first, and no sooner than it must, by when the maps of each job end.
+
+        It fills in where each runs, and when.
+        """
+        if not any(self._reduces):
+            return
         problem = self.problem
-        needed = problem.maps_before_reduces.tolist()
+        node, begin = self._room[REDUCE]
+        begin = begin.copy()
+        for place, job in self._waiting:
+            begin[place] = max([int(begin[place]), *map_ends[job]])
+        gaps, needed = _Gaps(node, begin), problem.maps_before_reduces.tolist()
         for job in order:
             mapped = sorted(map_ends[job])
             release = max(problem.now, int(problem.jobs.arrival[job]))
@@ -292,15 +288,13 @@ class _Fitting:
             if home >= 0:
                 here = self._by_node[self._first[home] : self._first[home + 1]]
                 self._put(task, here[self._until[here] - self._clock[here] >= local], local)
-        return all(home >= 0 or self._put_anywhere(task) for task, home in zip(group.tasks, at, strict=True))
-
-    def _put_anywhere(self, task: int) -> bool:
-        """Put a task on any gap; False where it fits into none."""
-        length = self._times.row(task)[self._node]
-        able = np.flatnonzero(self._until - self._clock >= length)
-        if len(able):
+        for task in (task for task, home in zip(group.tasks, at, strict=True) if home < 0):
+            length = self._times.row(task)[self._node]
+            able = np.flatnonzero(self._until - self._clock >= length)
+            if not len(able):
+                return False
             self._put(task, able, length[able])
-        return len(able) > 0
+        return True
 
     def _put(self, task: int, able: Ints, length: Ints | int) -> None:
         """Put a task on one of some gaps, on which it takes so long."""

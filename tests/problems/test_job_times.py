@@ -1,24 +1,12 @@
 """The sum of job times: weights, and exact sums."""
 
-from fractions import Fraction
-
-from over_time import batch, proved
+from over_time import batch, proved, weighed
 
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.placement import Schedule
 from optsched.problems.job_times import JobTimes, common_unit
 from optsched.problems.makespan import Makespan
 from optsched.problems.service_times import NEVER
-
-
-def grouped(*weights: float) -> JobTimes:
-    """A job of a task of 1, 2, ... s of each group, on a slot."""
-    each = list(range(len(weights)))
-    workload = Workload(
-        [f"t{n}" for n in each], duration=[1 + n for n in each], job=each, job_ids=[f"j{n}" for n in each],
-        job_group=each, group_ids=[f"g{n}" for n in each], group_weight=list(weights),
-    )  # fmt: skip
-    return JobTimes(Instance(Cluster(["a"]), workload), weights="group")
 
 
 def test_what_is_told_beside_the_sum() -> None:
@@ -37,7 +25,7 @@ def test_what_is_told_beside_the_sum() -> None:
 
 def test_how_late_a_job_may_be() -> None:
     """Tests that a job may lose what all of them lose, by its weight, and that one without weight may end whenever."""
-    problem = grouped(1, 2, 0)
+    problem = weighed([1, 2, 3], [1, 2, 0])
     (worth,) = problem.evaluate(problem.schedule([0, 0, 0], [0, 1_000_000, 3_000_000]))
     assert problem.latest_completions(worth).tolist() == [1_000_000 + 2_000_000, 2_000_000 + 1_000_000, NEVER]
     assert problem.value_in_words == "weighted sum of 3 job times"
@@ -45,7 +33,6 @@ def test_how_late_a_job_may_be() -> None:
 
 def test_common_unit() -> None:
     """Tests that weights are multiples of their unit, and that without weights there is none."""
-    assert common_unit([Fraction(1, 2), Fraction(3, 4), 3]) == Fraction(1, 4)
     assert (common_unit([]), common_unit([0, 0]), common_unit([4, 6])) == (0, 0, 2)
 
 

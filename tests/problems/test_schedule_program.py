@@ -8,8 +8,8 @@ import pytest
 from over_time import both
 
 from optsched.core.errors import TooLarge
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.results import Termination
-from optsched.instances.files import from_document
 from optsched.problems import JobTimes, Makespan, schedule_program
 from optsched.problems.schedule_program import job_labels
 from optsched.routes import solve
@@ -51,10 +51,7 @@ def test_what_is_not_counted_does_not_run() -> None:
 
 def test_values_between_are_none() -> None:
     """Tests the greatest value below another one, of weights of three quarters and of none."""
-    instance: Any = from_document(
-        {"format": "optsched/1", "nodes": [{"id": "a"}], "tasks": [{"id": "t", "duration": 2}]}
-    )
-    problem = JobTimes(instance)
+    problem = JobTimes(Instance(Cluster(["a"]), Workload(["t"], duration=[2])))
     for weight, below in ((Fraction(3, 4), Fraction(49_999_995, 10**7)), (0, Fraction(4_999_999, 10**6))):
         problem.weights = (weight,)
         assert problem.value_below(5) == problem.value_below(below + Fraction(1, 10**7)) == below
@@ -62,9 +59,7 @@ def test_values_between_are_none() -> None:
 
 def test_too_many_coefficients_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a program whose rows of slots would be too long is refused before it is made."""
-    tasks = [{"id": name, "duration": 2} for name in "stuv"]
-    instance: Any = from_document({"format": "optsched/1", "nodes": [{"id": "a"}], "tasks": tasks})
-    problem = JobTimes(instance)
+    problem = JobTimes(Instance(Cluster(["a"]), Workload(list("stuv"), duration=[2] * 4)))
     monkeypatch.setattr(schedule_program, "MOST_COEFFICIENTS", 3)
     with pytest.raises(TooLarge, match="more than 3 coefficients"):
         problem.program()
@@ -72,26 +67,15 @@ def test_too_many_coefficients_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_task_without_a_job_and_a_job_of_its_name() -> None:
     """Tests that labels differ where a task that is its own job is called as a job is."""
-    tasks = [{"id": "x", "duration": 1}, {"id": "t", "job": "x", "duration": 1}]
-    instance: Any = from_document(
-        {"format": "optsched/1", "nodes": [{"id": "a"}], "jobs": [{"id": "x"}], "tasks": tasks}
-    )
-    assert job_labels(JobTimes(instance)) == ["x", "x_"]
+    workload = Workload(["x", "t"], duration=[1, 1], job=[-1, 0], job_ids=["x"])
+    assert job_labels(JobTimes(Instance(Cluster(["a"]), workload))) == ["x", "x_"]
 
 
 def test_bug_a_job_without_a_start_before_the_horizon() -> None:
     """Tests that a program of schedules that end before a job can has no solution; it raised an IndexError."""
-    times = {"rack": 0.94, "off_rack": 1.55}
-    document = {
-        "format": "optsched/1",
-        "nodes": [{"id": "n0", "slots": 2}],
-        "tasks": [
-            {"id": "long", "replicas": ["n0"], "times": {"node": 9.22, **times}},
-            {"id": "short", "job": "j0", "replicas": ["n0"], "times": {"node": 8.44, **times}},
-        ],
-        "jobs": [{"id": "j0"}],
-    }
-    problem = Makespan(from_document(document), slowstart=0)
+    columns = {"job": [-1, 0], "job_ids": ["j0"], "replicas": Ragged.from_rows([[0], [0]])}
+    workload = Workload(["long", "short"], times=[[9.22, 0.94, 1.55], [8.44, 0.94, 1.55]], **columns)  # type: ignore[arg-type]
+    problem = Makespan(Instance(Cluster(["n0"], slots=[2]), workload), slowstart=0)
     optimum = Fraction(922, 100)
     below = problem.within(problem.value_below(optimum)).program().numbers
     assert solve_arrays(as_arrays(below), Profile("exact")).outcome.status is Termination.INFEASIBLE

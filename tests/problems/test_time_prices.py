@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from over_time import batch, proved
+from over_time import batch, proved, weighed
 
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.problems.job_times import JobTimes
@@ -118,12 +118,7 @@ def test_a_ray_shows_that_nothing_is_in_a_box() -> None:
 
 def test_jobs_without_weight_end_whenever() -> None:
     """Tests that of a job without weight no end is looked at, and that its slots are paid for."""
-    workload = Workload(
-        ["t1", "t2"], duration=[2, 5], job=[0, 1], job_ids=["j", "k"], job_group=[0, 1],
-        group_ids=["g", "h"], group_weight=[1, 0],
-    )  # fmt: skip
-    problem = JobTimes(Instance(Cluster(["a"]), workload), weights="group")
-    ends = JobEnds(problem, 10**6, 4)
+    ends = JobEnds(weighed([2, 5], [1, 0]), 10**6, 4)
     box = ends.box
     assert (box.lower.tolist(), box.upper.tolist()) == ([2, 5], [3, 5])
     assert ends.settle(box, TimePrices(10**6, 1, (np.array([1, 1, 1]), NONE)), 4) == 1

@@ -1,4 +1,4 @@
-"""The tree of cases by jobs' ends, its linear program over starts, and prices of slots, against enumeration."""
+"""The tree of cases by jobs' ends, its program, prices of slots, and schedules by ends, against enumeration."""
 
 import json
 from dataclasses import replace
@@ -17,7 +17,8 @@ from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.time_prices import JobEnds, PricedTime
 from optsched.searches import job_ends
-from optsched.searches.job_ends import EndTree, StartProgram, fine_enough, latest_priced
+from optsched.searches.enumeration import best_decision
+from optsched.searches.job_ends import EndTree, StartProgram, ended_by, fine_enough, latest_priced
 from optsched.searches.job_placing import best_placed
 from optsched.solvers.answers import Limit, SolverOutcome
 from optsched.solvers.highs import ArraySolution
@@ -202,3 +203,28 @@ def test_trees_that_are_checked_in_time(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(schedules, "MOST_WORK", 1000)
     with pytest.raises(CertificateInvalid, match="costs would have to be compared in all, more than 1000"):
         certified(problem, whole)
+
+
+def test_jobs_end_in_time_where_they_can() -> None:
+    """Tests that drawn problems get schedules that are feasible, and in which jobs end by the times that are given."""
+    found = 0
+    for problem, _ in proved(JobTimes, range(50)):
+        best = best_decision(problem)
+        ends = problem.completions(best[1])
+        schedule = ended_by(problem, ends, 2000)
+        if schedule is not None:
+            assert problem.violations(schedule) == []
+            assert (problem.completions(schedule) <= ends).all()
+            found += len(problem.tasks) > 0
+    assert found > 10
+
+
+def test_times_that_are_too_short_or_programs_too_large() -> None:
+    """Tests that there is nothing where a job has no time, where all have too little, and past so many starts."""
+    problem = JobTimes(batch(4))
+    late = np.full(len(problem.jobs), problem.now + 100 * problem.lattice)
+    placed = ended_by(problem, late, 10**5)
+    assert problem.violations(placed) == []
+    assert ended_by(problem, late, 100) is None
+    assert ended_by(problem, 0 * late, 10**5) is None
+    assert ended_by(problem, problem.earliest_completions, 10**5) is None
