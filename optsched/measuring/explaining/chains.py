@@ -8,7 +8,7 @@ one step. Either way gains are exact, and add up to the gap.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain as joined
@@ -224,11 +224,9 @@ def _by_own_costs(moves: _Moves, own: OwnCosts, counted: Ints, nearest: bool) ->
     found: list[Chain] = []
     others: list[list[int]] = []
     for arcs in moves.chains(gain):
-        label: dict[int, int] = {}
-        waiting = [arc for arc in arcs if moves.waits(tails[arc]) or moves.waits(heads[arc])]
-        for arc in waiting:
-            of = int(counted[moves.positions[arc]])
-            label[of] = label.get(of, 0) + moves.waits(tails[arc]) - moves.waits(heads[arc])
+        label = Counter[int]()
+        for arc in arcs:
+            label[int(counted[moves.positions[arc]])] += moves.waits(tails[arc]) - moves.waits(heads[arc])
         if any(label.values()):
             others.append(arcs)
             continue
@@ -410,16 +408,15 @@ def chains_of(tail: Ints, head: Ints, gain: Sequence[int], spare: Mapping[int, i
     >>> chains_of(np.array([0, 1]), np.array([1, 2]), [2, 1], {1: 1})
     [[0], [1]]
     """
-    entering: dict[int, list[int]] = {}
-    leaving: dict[int, list[int]] = {}
+    entering, leaving = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
     tails, heads = tail.tolist(), head.tolist()
     for arc, (start, end) in enumerate(zip(tails, heads, strict=True)):
-        leaving.setdefault(start, []).append(arc)
-        entering.setdefault(end, []).append(arc)
+        leaving[start].append(arc)
+        entering[end].append(arc)
     pushes = [-1] * len(tails)
     pushed = [False] * len(tails)
     for place, arrivals in entering.items():
-        departures = leaving.get(place, ())
+        departures = leaving[place]
         both = min(len(arrivals), len(departures))
         pairs = both - min(spare.get(place, both), both)
         eager = sorted(arrivals, key=lambda arc: -gain[arc])[:pairs]

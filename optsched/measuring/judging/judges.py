@@ -185,8 +185,7 @@ def _differences(check: Check, values: Mapping[str, Any]) -> list[list[float]]:
 
 def _inner(says: str) -> str:
     """What `any` or `all` is said of; else the whole."""
-    found = re.fullmatch(r"(?:any|all)\((.*)\)", says)
-    return says if found is None else found[1]
+    return re.sub(r"^(?:any|all)\((.*)\)$", r"\1", says)
 
 
 def _witness(check: Check, outcome: Any, values: Mapping[str, Any]) -> str:

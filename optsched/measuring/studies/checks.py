@@ -383,14 +383,12 @@ class Outcome:
 
 def _uncertified(measured: Iterable[Run], allowed: Sequence[str]) -> Iterator[Breach]:
     """The references that are not proved."""
-    seen: set[int] = set()
-    for entry in measured:
-        reference = entry.report.reference
-        if id(reference) in seen:
-            continue
-        seen.add(id(reference))
+    runs: dict[int, Run] = {}  # the first of each reference
+    for run in measured:
+        runs.setdefault(id(run.report.reference), run)
+    for entry in runs.values():
         try:
-            certify(entry.report.problem, reference.solution).raise_unless_proved(allowed)
+            certify(entry.report.problem, entry.report.reference.solution).raise_unless_proved(allowed)
         except CertificateInvalid as error:
             yield Breach(f"the reference is not proved: {error}", entry, (entry,))
 

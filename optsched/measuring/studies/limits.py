@@ -259,15 +259,13 @@ def _broken(runs: Sequence[Run], limit: GapLimit | None, feasible: bool) -> tupl
         return None
     limit.check(runs[0].report.problem)
     gaps = [limit.gap(entry.report) for entry in runs]
-    for entry, gap in zip(runs, gaps, strict=True):
-        if gap is None:
-            why = (
-                "an earlier component differs from the optimum, so that this one has no gap; measure it on the frontier"
-            )
-            if entry.report.reference.value is None:
-                why = "no reference is proved; give more time, or another profile"
-            return f"the gap is unknown: {why}", entry
     known = [gap for gap in gaps if gap is not None]
+    if len(known) < len(runs):
+        entry = runs[gaps.index(None)]
+        why = "an earlier component differs from the optimum, so that this one has no gap; measure it on the frontier"
+        if entry.report.reference.value is None:
+            why = "no reference is proved; give more time, or another profile"
+        return f"the gap is unknown: {why}", entry
     compared = limit.over_all(_weighed(runs, known))
     if compared <= limit.most:
         return None
@@ -360,19 +358,19 @@ def differing(report: GapReport) -> Iterator[str]:
     own = own_costs_of(problem)
     whole = report.absolute_gap[own.component] if own is not None and report.reference.solution.optimal else None
     if own is not None and whole is not None and causes and (rest := whole - sum(cause.gain or 0 for cause in causes)):
-        waits = (
-            "tasks that wait in only one of the placements and " if ((before == NONE) ^ (after == NONE)).any() else ""
-        )
+        apart = ((before == NONE) ^ (after == NONE)).any()
+        waits = "tasks that wait in only one of the placements and " if apart else ""
         gain = gained(problem, [rest * (own.component == n) for n in range(len(problem.components))])
         yield f"{waits}all other moves: {gain}"
     optimum = "the nearest optimal" if nearest else kind
     yield f"{len(moved)} of {len(problem.tasks)} tasks run elsewhere than in {optimum} placement:"
-    rows = [("task", "heuristic", kind.removeprefix("an ").removeprefix("the "))]
+    columns = ("task", "heuristic", kind.removeprefix("an ").removeprefix("the "))
     ids, nodes = problem.instance.workload.task_ids[problem.tasks], problem.instance.cluster.node_ids
-    for task in moved[:_SHOWN].tolist():
-        here, there = int(before[task]), int(after[task])
-        rows.append((ids[task], *("-" if node == NONE else nodes[node] for node in (here, there))))
-    head, _, *lines = render(Table(rows[0], rows[1:])).splitlines()
+    rows = [
+        (ids[task], *("-" if node == NONE else nodes[node] for node in (before[task], after[task])))
+        for task in moved[:_SHOWN].tolist()
+    ]
+    head, _, *lines = render(Table(columns, rows)).splitlines()
     yield from (f"  {line}" for line in (head, *lines))
     if len(moved) > _SHOWN:
         yield f"  and {len(moved) - _SHOWN} more"

@@ -70,9 +70,11 @@ def test_parts_add_up() -> None:
 
 
 def test_each_grant() -> None:
-    """Tests each part where it is known: an order of jobs that costs 15 s, and tasks that cost 4 s for their places."""
+    """Tests parts that are known, and how they are shown: an order that costs 15 s, and 4 s for the places of tasks."""
     order = decompose(JobTimes(TWO_JOBS), First, [0], heartbeat=0)
     assert list(order.parts.values()) == [0, 0, 15, 0, 0, 0]
+    assert "First on two-jobs" in repr(order)
+    assert order.frame()[["part", "share"]].to_numpy().tolist() == [[part, part == "order of jobs"] for part in PARTS]
     assert [(run.as_is, run.nearest, run.any_order, run.order) for run in order.runs] == [(33, 33, 18, "fewest-left")]
     place = decompose(Makespan(CROSSED), First, [3, 3], heartbeat=0)
     assert list(place.parts.values()) == [0, 4, 0, 0, 0, 0]
@@ -125,15 +127,6 @@ def test_knowledge_is_of_arrivals() -> None:
     at_once = replace(instance, workload=replace(instance.workload, arrival=np.ones(2)))
     found = decompose(JobTimes(at_once), First, [0], heartbeat=0)
     assert list(found.parts.values()) == [0, 0, 0, 8, 0, 0]  # no order that is tried looks at durations
-
-
-def test_how_it_is_shown() -> None:
-    """Tests the line and the frame: parts in order, with shares of the whole gap."""
-    found = decompose(JobTimes(TWO_JOBS), First, [0], heartbeat=0)
-    assert "First on two-jobs" in repr(found)
-    frame = found.frame()
-    assert frame["part"].tolist() == list(PARTS)
-    assert frame["share"].tolist() == [0, 0, 1, 0, 0, 0]
 
 
 @pytest.mark.parametrize(

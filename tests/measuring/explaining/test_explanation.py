@@ -15,7 +15,9 @@ from optsched.problems import Lsap, Problem, WorstGroup, problem
 
 def test_the_record_in_ids() -> None:
     """Tests the numbers and moves of `to_dict`, and that what is not written out is counted in `rest`."""
-    document = explain(SWAPPED, wrong_way, 5).to_dict()
+    found = explain(SWAPPED, wrong_way, 5)
+    assert repr(found) == "<small_problems:wrong_way on two, lsap: gap 1, 1 chain of 2 moves>"
+    document = found.to_dict()
     (chain,) = document["chains"]
     first, second = chain.pop("moves")
     assert chain == {"kind": "cycle", "gain": [1], "ordered": False}
@@ -39,11 +41,6 @@ def test_fractions_are_written_exactly() -> None:
     gains = [Fraction(chain["gain"][0]) for chain in document["chains"]]
     assert sum(gains) == Fraction(document["gap"][0])
     assert any("/" in str(chain["gain"][0]) for chain in document["chains"])
-
-
-def test_repr_is_short() -> None:
-    """Tests that a notebook shows a line, whatever the size."""
-    assert repr(explain(SWAPPED, wrong_way)) == "<small_problems:wrong_way on two, lsap: gap 1, 1 chain of 2 moves>"
 
 
 def chain_of(length: int) -> Lsap:
@@ -141,7 +138,7 @@ def test_distances() -> None:
 
 
 def test_avoidable_maps() -> None:
-    """Tests that those farthest come first, with what they cost, and that what a better one has as far is no cause."""
+    """Tests that those farthest come first, with what they cost; what waits, or is as far in both, is no cause."""
     problem = Lsap(Instance(CLUSTER, WORKLOAD), levels=(0, 1, 2))
     here, there = np.array([2, 1, 2, 3]), np.array([0, 0, 1, 3])
     off_rack, rack = causes_of(problem, here, there)
@@ -150,11 +147,6 @@ def test_avoidable_maps() -> None:
     assert (rack.data, rack.positions, rack.gain) == ("rack", (1,), 1)
     assert causes_of(problem, there, there) == []
     assert causes_of(problem, there, here) == []
-
-
-def test_tasks_that_wait() -> None:
-    """Tests that a map that waits in either placement is no cause."""
-    problem = Lsap(Instance(CLUSTER, WORKLOAD))
     assert causes_of(problem, np.array([-1, 2, 1, 3]), np.array([0, -1, 1, 3])) == []
 
 

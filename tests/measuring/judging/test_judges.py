@@ -57,9 +57,13 @@ def test_differences_are_of_the_same_seeds() -> None:
 
 
 def test_effort_and_seeds() -> None:
-    """Tests that full judgements take the record's draws, and that seeds go before both."""
+    """Tests that full judgements take the record's draws, that seeds go before both, and which there are."""
     assert judge_checks([OPTIMAL], "fails", "full").findings[0].draws == 50
     assert judge_checks([OPTIMAL], "fails", "full", 45).findings[0].draws == 45
+    with pytest.raises(UsageError, match="no effort 'most'; known: quick, full"):
+        judge_checks([OPTIMAL], "fails", "most")
+    with pytest.raises(UsageError, match="1 or more"):
+        judge_checks([OPTIMAL], "fails", seeds=0)
 
 
 def test_some_draw_that_shows_it() -> None:
@@ -127,14 +131,6 @@ def test_wrong_checks(fields: dict[str, object], expected: str) -> None:
     """Tests that what is wrong with a check is named."""
     with pytest.raises(UsageError, match=expected):
         judge_checks([Check(**{**OPTIMAL_FIELDS, **fields})], "fails")
-
-
-def test_wrong_effort() -> None:
-    """Tests that efforts and seeds are checked."""
-    with pytest.raises(UsageError, match="no effort 'most'; known: quick, full"):
-        judge_checks([OPTIMAL], "fails", "most")
-    with pytest.raises(UsageError, match="1 or more"):
-        judge_checks([OPTIMAL], "fails", seeds=0)
 
 
 def test_a_heuristic_without_a_decision() -> None:
