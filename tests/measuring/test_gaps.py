@@ -281,7 +281,7 @@ def test_unanswered(limit: Limit | None, termination: str) -> None:
 
 
 def test_reference_without_time_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that an engine that runs into the deadline leaves a reference of which nothing is known, limit TIME."""
+    """Tests that nothing is known of a reference that runs into its limit, and that an earlier deadline is raised."""
     monkeypatch.setattr("optsched.measuring.gaps.solve", out_of_time)
     monkeypatch.setattr("optsched.measuring.gaps.stated", lambda *asked: tuple)
     report = gap(Lsap(FIGURE_2), answer([0, 1, 2]), time_limit=1000)
@@ -290,6 +290,9 @@ def test_reference_without_time_is_unknown(monkeypatch: pytest.MonkeyPatch) -> N
     assert (record["termination"], record["limit"], record["error"]) == ("NO_SOLUTION", "TIME", None)
     assert Reference.solved(report.problem).solution.limit is Limit.TIME
     assert report.reference.solution.route == routes_of(report.problem)[0]
+    monkeypatch.setattr("optsched.measuring.gaps.solve", out_of_time)
+    with deadline(0), pytest.raises(OutOfTime):
+        _ = Reference(Lsap(FIGURE_2), time_limit=1000).solution
 
 
 def test_solving_has_the_deadline_of_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,13 +307,6 @@ def test_solving_has_the_deadline_of_the_limit(monkeypatch: pytest.MonkeyPatch) 
     free, short, given = seen
     assert free is None
     assert 0 < short <= 50 < given <= 100
-
-
-def test_earlier_deadline_is_for_whoever_set_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a reference within a past deadline raises: its own limit is not what cut it short."""
-    monkeypatch.setattr("optsched.measuring.gaps.solve", out_of_time)
-    with deadline(0), pytest.raises(OutOfTime):
-        _ = Reference(Lsap(FIGURE_2), time_limit=1000).solution
 
 
 def too_large(*_: object, **__: object) -> None:

@@ -24,7 +24,7 @@ INSTANCE = generate("latency", seed=1, nodes=6, tasks=4, replicas=2)
 
 
 def test_cells_are_the_gaps_of_gap() -> None:
-    """Tests that a heuristic which serves a problem has the gap there that `gap` gives."""
+    """Tests that a cell is the gap of `gap`, and that a placement carried over is judged as it is."""
     problems = posable(INSTANCE)
     matrix = gap_matrix(problems, seed=3)
     assert matrix.problems == tuple(posed.name for posed in problems)
@@ -38,15 +38,10 @@ def test_cells_are_the_gaps_of_gap() -> None:
             assert cell.ran_in == posed.name
             expected = gap(posed, row, seed=3)
             assert (cell.report.objective, cell.report.absolute_gap) == (expected.objective, expected.absolute_gap)
-
-
-def test_placements_are_carried_over() -> None:
-    """Tests that a locality scheduler's placement is judged as it is by the latency problem."""
-    posed = [problem("lsap", INSTANCE), problem("latency", INSTANCE)]
-    cell = gap_matrix(posed)["dl", "latency"]
-    placement = gap(posed[0], "dl").placement
+    both = [problem("lsap", INSTANCE), problem("latency", INSTANCE)]
+    cell = gap_matrix(both)["dl", "latency"]
     assert cell.ran_in == "lsap"
-    assert cell.report.objective == posed[1].evaluate(placement)
+    assert cell.report.objective == both[1].evaluate(gap(both[0], "dl").placement)
     assert cell.reason is None
 
 

@@ -109,17 +109,13 @@ def test_table_drops_an_empty_last_column_and_numbers_long_names() -> None:
     assert "one-instance" not in gone, "no key without its column"
 
 
-def test_json() -> None:
-    """Tests that rationals are doubles, and NaN, which JSON lacks, is refused."""
+def test_json_and_csv() -> None:
+    """Tests that rationals are doubles and NaN is refused; in CSV texts stand as they are, and unknown is empty."""
     assert json.loads(printing.to_json({"gap": [Fraction(1, 2), None, 3]})) == {"gap": [0.5, None, 3]}
     with pytest.raises(ValueError, match="JSON"):
         printing.to_json(float("nan"))
     with pytest.raises(TypeError, match="has no form in JSON"):
         printing.to_json(np.int64(1))
-
-
-def test_csv() -> None:
-    """Tests that texts stand as they are, unknown is empty, everything else JSON, and columns of later records too."""
     text = printing.to_csv([{"a": "x,y", "b": None}, {"a": "z", "c": {"k": Fraction(1, 4)}}])
     assert text == 'a,b,c\n"x,y",,\nz,,"{""k"":0.25}"\n'
 

@@ -47,14 +47,17 @@ def read_again(found: GapReports) -> list[Run]:
     ]
 
 
-def test_frame_of_what_was_kept() -> None:
-    """Tests that records that went through JSON make the frame that the reports make, type for type."""
+def test_what_was_kept() -> None:
+    """Tests that records that went through JSON make the frame and summary that the reports make, type for type."""
     found = several()
     frame = found.frame()
     beside = ["work_gap_at_makespan", "makespan_gap_at_work"]
     assert set(beside) < set(frame.columns)
     assert (frame["gap"] > 0).any()
-    pd.testing.assert_frame_equal(frame_of(read_again(found), beside), frame)
+    runs = read_again(found)
+    pd.testing.assert_frame_equal(frame_of(runs, beside), frame)
+    pd.testing.assert_frame_equal(summary_frame(summaries(runs)), found.summary())
+    assert {"optimal", "above", "over_zero", "failed", "infeasible"} <= {run.outcome for run in runs}
 
 
 def test_levels_of_locality_of_an_earlier_version() -> None:
@@ -65,14 +68,6 @@ def test_levels_of_locality_of_an_earlier_version() -> None:
     assert Record.of(json.loads(text.replace('"off_rack"', '"remote"'))) == Record.of(record)
     with pytest.raises(msgspec.ValidationError, match="Expected `object`, got `int`"):
         Record.of(record | {"locality": {"map": 3}})
-
-
-def test_summary_of_what_was_kept() -> None:
-    """Tests that records sum up to what the reports sum up to, whatever came of the runs."""
-    found = several()
-    runs = read_again(found)
-    pd.testing.assert_frame_equal(summary_frame(summaries(runs)), found.summary())
-    assert {"optimal", "above", "over_zero", "failed", "infeasible"} <= {run.outcome for run in runs}
 
 
 def test_another_name() -> None:

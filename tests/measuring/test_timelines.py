@@ -198,14 +198,10 @@ def test_regrets_are_gaps_of_single_decisions(name: str) -> None:
     assert run.regret(name).equals(regrets)
 
 
-def test_the_optimum_of_each_round_has_no_regret_at_once() -> None:
-    """Tests that decisions taken at one instant from one optimum have no regret, whatever is decided later."""
+def test_decisions_without_regret() -> None:
+    """Tests that there is no regret of decisions of one optimum at one instant, nor where nothing is feasible."""
     run = simulate(arriving(1, reduces=0), EveryRound("solve", "lsap"), heartbeat=0)
     assert (regret(run, "lsap", profile="quick")["regret"].astype(float) == 0).all()
-
-
-def test_decisions_that_no_placement_has() -> None:
-    """Tests that a decision with which nothing is feasible has no regret, and that networks are no snapshots."""
     run = simulate(arriving(2, tasks=6), "fair", heartbeat=0)
     regrets = regret(run, "latency", parameters={"w_rem": 3})
     assert regrets["regret"].isna().sum() + (regrets["regret"].dropna() >= 0).sum() == len(regrets)

@@ -152,13 +152,9 @@ def test_any_chains_keep_within_the_room(seed: int) -> None:
                 assert grown <= max(both, 0) + room
 
 
-def test_without_limits_every_move_is_by_itself() -> None:
-    """Tests that places which nobody names have room for all, so that nothing pushes anything."""
+def test_who_pushes_whom() -> None:
+    """Tests that without limits nothing is pushed, and that at a full place what gains most pushes what loses most."""
     assert chains_of(np.array([0, 1]), np.array([1, 0]), [0, 0], {}) == [[0], [1]]
-
-
-def test_the_best_move_pushes_the_cheapest() -> None:
-    """Tests that at a full place the move that gains most pushes the one that loses most."""
     tail, head = np.array([0, 0, 1, 1]), np.array([1, 1, 2, 2])
     assert chains_of(tail, head, [1, 5, -3, 0], {1: 0, 0: 0, 2: 0}) == [[0, 3], [1, 2]]
 

@@ -48,16 +48,12 @@ def traffic(by_job: list[int], reduce_slots: list[int], maps: int = 1, slots: in
     return Traffic(Instance(cluster, workload), capacity="slots", **parameters)
 
 
-def test_too_many_reduces_for_their_slots() -> None:
-    """Tests that of more reduces than slots one more than the slots is the conflict."""
+def test_too_many_reduces() -> None:
+    """Tests one reduce more than there are slots, and a job whose reduces fit no datacenter together."""
     found = in_conflict(traffic([3, 2], [2, 1], reduces="free"))
     assert (len(found.tasks), found.slots, found.nodes) == (4, 3, ("n0", "n1"))
     found = in_conflict(traffic([1], [1, 1], maps=3))  # maps are counted by themselves
     assert (found.tasks, found.slots) == (("t0", "t1", "t2"), 2)
-
-
-def test_reduces_that_must_be_together() -> None:
-    """Tests that a job whose reduces fit no datacenter together is a conflict of as many reduces as do not fit."""
     found = in_conflict(traffic([1, 3], [2, 2]))
     assert found.tasks == ("t2", "t3", "t4")
     assert (found.slots, found.nodes) == (None, ("n0", "n1"))
@@ -100,16 +96,12 @@ def test_questions_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(explain(problem)).endswith("No set of tasks was found that explains it.")
 
 
-def test_feasible_problems_have_no_conflict() -> None:
-    """Tests that a feasible problem asks for a heuristic, and that a conflict is not looked for."""
+def test_who_needs_a_heuristic() -> None:
+    """Tests that a feasible problem asks for a heuristic, and that where nothing is feasible none is asked."""
     problem = posed([[1, 1]] * 2, {"w": [[1, 1]] * 2}, {"w": [1, 1]})
     with pytest.raises(UsageError, match="give a heuristic or a placement: there are feasible ones"):
         explain(problem)
     assert conflict_of(problem, EXACT) is None
-
-
-def test_a_conflict_needs_no_heuristic_to_run() -> None:
-    """Tests that where nothing is feasible the heuristic is not asked, and the dictionary has the conflict."""
     problem = posed([[1]] * 2, {"w": [[1]] * 2}, {"w": [1]})
     found = explain(problem, lambda *_: pytest.fail("it was asked"))
     assert found.to_dict()["conflict"] == {"tasks": ("t0", "t1"), "nodes": ("n0",), "slots": 1, "irreducible": True}
@@ -214,8 +206,8 @@ def test_slots_where_prices_are_and_replicas_where_it_costs() -> None:
     assert [worth.gain for worth in found.worths] == sorted((worth.gain for worth in found.worths), reverse=True)
 
 
-def test_a_slot_that_lets_one_more_task_run() -> None:
-    """Tests that where tasks wait a slot places one more, that this is told, and that no price is promised."""
+def test_slots_without_a_price() -> None:
+    """Tests that a slot has no price where it lets one more task run, or changes what all tasks pay."""
     found = explain(Lsap(small([[], []], [1])), [0, None], worth=1)
     (worth,) = found.worths
     assert (worth.gain, worth.placed, worth.promised) == ((-1,), 1, None)
@@ -224,10 +216,6 @@ def test_a_slot_that_lets_one_more_task_run() -> None:
         {"change": "slot", "node": "n0", "of": "map", "promised": None, "objective": [2], "gain": [-1], "placed": 1}
         | {"more": {}}
     ]
-
-
-def test_no_price_where_a_slot_changes_what_tasks_pay() -> None:
-    """Tests that nothing is promised of a slot where the groups' shares of all slots, and so all costs, are others."""
     posed = problem("fair-lsap", generate("fair-lsap", 13, nodes=3, slots=1, tasks=2))
     slots = [worth for worth in explain(posed, solve(posed), worth=5).worths if worth.change == "slot"]
     assert slots
@@ -273,16 +261,12 @@ def packed(cost: list[list[float]], capacity: list[float], allowed: list[list[bo
 
 
 def test_the_task_that_gains_most() -> None:
-    """Tests that of each node the task that gains most there is told, the dearest node first, with what it lacks."""
+    """Tests the task that gains most on each node, dearest first; none that may not go there or saves nothing."""
     asked = packed([[0, 9, 9], [1, 7, 3], [0, 2, 6]], [0.2, 0.0, 0.4])
     found = rooms(asked, np.array([0, 2, 2]))
     shown = [(room.node, room.of, room.more, room.promised) for room, _ in found]
     assert shown == [("n0", "t2", {"weight": Fraction(1, 5)}, (6,)), ("n1", "t2", {"weight": Fraction(1, 5)}, (4,))]
     assert found[0][1].instance.cluster.capacity["weight"].tolist() == [0.4, 0.0, 0.4]
-
-
-def test_what_room_does_not_help() -> None:
-    """Tests that a task which may not go to a node, and one which saves nothing there, make no room."""
     barred = packed([[1, 2], [1, 2]], [0.2, 0.2], [[True, True], [False, True]])
     assert rooms(barred, np.array([0, 1])) == []
     assert rooms(packed([[1, 1], [1, 1]], [0.2, 0.2]), np.array([0, 1])) == []

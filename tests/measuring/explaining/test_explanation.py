@@ -66,15 +66,11 @@ def test_a_chain_of_two() -> None:
     ]
 
 
-def test_a_long_chain_is_cut() -> None:
-    """Tests that of a chain of many moves the first are reported, and how many there are more."""
+def test_long_lists_are_cut() -> None:
+    """Tests that the rest of a long chain is counted, and that of many chains with what they gain."""
     printed = lines(chain_of(12), list(range(12)))[4]
     assert printed.count("which pushes") == 7
     assert printed.endswith(", and so on, 4 more moves")
-
-
-def test_more_chains_than_asked_for() -> None:
-    """Tests that what is not reported one by one is one line, with what it gains together."""
     printed = lines(Lsap(small([[3], [4], [5]], [1] * 6, name="")), [0, 1, 2], most=1)
     assert printed[0].startswith("instance, lsap: ")
     assert printed[-2:] == [
@@ -83,18 +79,14 @@ def test_more_chains_than_asked_for() -> None:
     ]
 
 
-def test_waiting_tasks() -> None:
-    """Tests that a task which starts and one which waits instead are reported as such."""
+def test_words_of_a_chain() -> None:
+    """Tests that tasks which start or wait instead, the rack of the data, and where a cycle closes are reported."""
     workload = Workload(["t0", "t1"], replicas=Ragged.from_rows([[1], [0]]))
     cluster = Cluster(["a", "b"])
     posed = Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1, 0])))
     assert lines(posed, [0, -1])[3] == (
         "  1. 1 less locality-cost: t1 from waiting to a, where its data is (pays 0), which pushes t0 off a, to wait"
     )
-
-
-def test_racks_and_cycles() -> None:
-    """Tests that the rack of the data is reported, and that a cycle says where it closes."""
     cluster = Cluster(["a", "b", "c"], rack=[0, 1, 0], rack_ids=["r", "s"], slots=[0, 1, 1])
     workload = Workload(["t0", "t1"], replicas=Ragged.from_rows([[0], [1]]))
     posed = Lsap(Instance(cluster, workload), levels=(0, 1, 2))
@@ -138,7 +130,7 @@ def test_distances() -> None:
 
 
 def test_avoidable_maps() -> None:
-    """Tests that those farthest come first, with what they cost; what waits, or is as far in both, is no cause."""
+    """Tests those farthest first, with what they cost by themselves, if anything; what waits or is as far is none."""
     problem = Lsap(Instance(CLUSTER, WORKLOAD), levels=(0, 1, 2))
     here, there = np.array([2, 1, 2, 3]), np.array([0, 0, 1, 3])
     off_rack, rack = causes_of(problem, here, there)
@@ -148,10 +140,6 @@ def test_avoidable_maps() -> None:
     assert causes_of(problem, there, there) == []
     assert causes_of(problem, there, here) == []
     assert causes_of(problem, np.array([-1, 2, 1, 3]), np.array([0, -1, 1, 3])) == []
-
-
-def test_no_cost_of_its_own() -> None:
-    """Tests that causes are also named where what tasks pay is not the first component."""
     workload = Workload(
         ["t", "u"], replicas=Ragged.from_rows([[0], [0]]), job=[0, 0], job_ids=["j"], job_group=[0], group_ids=["g"]
     )

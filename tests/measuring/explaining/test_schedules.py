@@ -213,7 +213,7 @@ def test_sentences() -> None:
 
 
 def test_few_are_reported() -> None:
-    """Tests that what is not reported is counted: the jobs that lose least, and the beginning of the chain."""
+    """Tests that jobs and links that are not reported are counted, and that a makespan has no mean."""
     assert [line.split(",")[0] for line in list(three().sentences(1))[4:]] == [
         "  1. k: 11 s",
         "  and 2 more jobs",
@@ -221,10 +221,6 @@ def test_few_are_reported() -> None:
         "  3 tasks before",
         "  9 to 11 s: r on a: n",
     ]
-
-
-def test_what_the_value_is() -> None:
-    """Tests that a makespan is no sum and has no mean beside it."""
     problem = optsched.problem("makespan", "examples/order-of-jobs")
     lines = str(explain(problem, "fair")).splitlines()
     assert lines[0] == (

@@ -201,16 +201,12 @@ def test_times_of_a_type_of_maps() -> None:
     assert found == pytest.approx([times.mean(), times.std(ddof=0), grep["starting_time"].max()])
 
 
-def test_rates_of_the_first_job() -> None:
-    """Tests the rate of the first round of Hsu and Freeh's workload: 16 maps of WordCount on 24 + 20 slots."""
+def test_rounds_of_the_workload() -> None:
+    """Tests rates of 16 WordCount maps on 24 + 20 slots, and that switches cost what the network does."""
     answer = Answer(Flow(first_jobs(0, "papers/hsu-workload", "1")), "flow-sched")
     assert quantities.rate(answer) == pytest.approx(16 * 3.04)
     assert quantities.extreme_rate(answer, "least") == pytest.approx(16 * 3.04)
     assert quantities.extreme_rate(answer, "most") == pytest.approx(16 * 3.20)
-
-
-def test_switches() -> None:
-    """Tests that a round over switches costs what the dense network costs, slots being scarce and not."""
     for jobs in ("1", "9"):
         answer = Answer(Flow(first_jobs(0, "papers/hsu-workload", jobs)), "optimum")
         assert quantities.by_switches(answer) == pytest.approx(float(answer.value[0]))

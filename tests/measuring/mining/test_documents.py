@@ -43,17 +43,13 @@ def legal(document: dict[str, Any]) -> bool:
     return True
 
 
-def test_a_node_goes_with_all_that_is_its() -> None:
-    """Tests that replicas, records, rows, columns and links of a node that goes, go too."""
+def test_a_record_goes_with_all_that_is_its() -> None:
+    """Tests replicas, rows, columns and links of a node that goes; jobs and tasks of a group, and an empty table."""
     step = without(WHOLE, "nodes", 0)
     assert step["tasks"][0] == {"id": "t1", "job": "j", "replicas": ["b"]}
     assert step["pairs"]["cost"] == [[2], [4], [6]]
     assert step["topology"]["distance"] == [[0]]
     assert without(LINKED, "nodes", 0)["topology"]["links"] == [{"from": "b", "to": "s", "rate": 2}]
-
-
-def test_a_group_goes_with_its_jobs_and_their_tasks() -> None:
-    """Tests that what refers to a record goes with it, and an empty table too."""
     step = without(WHOLE, "groups", 0)
     assert "groups" not in step
     assert [job["id"] for job in step["jobs"]] == ["k"]

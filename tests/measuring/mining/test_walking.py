@@ -228,17 +228,13 @@ def test_what_counts_for_nothing() -> None:
     assert judged(answering("a"), too_heavy, problem="generalized-assignment") is None
 
 
-def test_each_document_is_judged_once() -> None:
-    """Tests that a document that came before is passed over, unless it is as bad as what is asked for."""
+def test_documents_that_are_as_bad() -> None:
+    """Tests that a document is judged once, unless it is as bad as what is asked for, and that the smaller is worse."""
     judge = judge_of(elsewhere)
     assert judge(DOCUMENT) is not None
     assert judge(DOCUMENT) is None
     assert judge(DOCUMENT, (0, Fraction(2))) is None
     assert judge(DOCUMENT, (0, Fraction(1))) is not None
-
-
-def test_the_smaller_of_equals_is_worse() -> None:
-    """Tests that of two documents with one gap the smaller comes first."""
     more = {**DOCUMENT, "nodes": [*DOCUMENT["nodes"], {"id": "d"}]}
     assert judged(elsewhere).key > judged(elsewhere, more).key
 
@@ -263,16 +259,12 @@ def test_every_heuristic_in_every_problem() -> None:
         assert any(judge.posed(document) is not None for document in small), (heuristic, problem)
 
 
-def test_the_family_with_all_fields() -> None:
-    """Tests that a heuristic that needs what the problem's own family lacks starts elsewhere, unless one is named."""
+def test_the_family_with_all_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests who starts where all fields are: if its own family lacks some, unless one is named; if there is none."""
     assert starts_of(judge_of("dl"), None, {}, MOST).family == "lsap"
     assert starts_of(judge_of("lsap-fair-sched"), None, {}, MOST).family == "mixed"
     with pytest.raises(UsageError, match="no instance of family lsap can be posed as lsap for lsap-fair-sched"):
         starts_of(judge_of("lsap-fair-sched"), "lsap", {}, MOST)
-
-
-def test_a_problem_without_a_family(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a problem of a package outside, which has no family, starts from the one with all fields."""
     bare = replace(records()["lsap"], family=None, sizes={})
     monkeypatch.setattr("optsched.measuring.mining.walking.record", lambda name: bare)
     assert starts_of(judge_of("dl"), None, {}, MOST).family == "mixed"

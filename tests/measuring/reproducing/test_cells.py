@@ -35,7 +35,7 @@ def test_numbers_are_those_of_solve() -> None:
 
 
 def test_processes_and_a_store(tmp_path: Path) -> None:
-    """Tests that two processes, and a store that has all, give the numbers of one process."""
+    """Tests that processes, and a store of the same description, give the numbers of one process."""
     store = str(tmp_path / "draws.sqlite")
     alone, together = small().reproduce(), small().reproduce(jobs=2, store=store)
     assert alone.entries == together.entries
@@ -48,10 +48,6 @@ def test_processes_and_a_store(tmp_path: Path) -> None:
     more = small().reproduce(seeds=4, store=store, notify=steps.append)
     assert len(steps) == 2, "one draw more of each point"
     assert more.draws == 4
-
-
-def test_other_measures_are_measured(tmp_path: Path) -> None:
-    """Tests that a store does not answer for another description."""
     store = str(tmp_path / "draws.sqlite")
     small().reproduce(store=store)
     other = small(on={"": "guo-fig4,tasks=10,replicas={x}"})
@@ -103,16 +99,12 @@ def test_time_for_some_points(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Not measured in the time: 3." in found.caption() + "."
 
 
-def test_numbers_so_far() -> None:
-    """Tests what is shown while more is measured: after 1 and 2 draws of each point, those of a shorter measurement."""
+def test_numbers_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests what is shown after 1 and 2 draws of each point, and how many draws there are if time cuts them short."""
     shown: list[Reproduction] = []
     small().reproduce(partial=shown.append)
     assert [one.draws for one in shown] == [1, 2]
     assert shown[1].entries == small().reproduce(seeds=2).entries
-
-
-def test_time_cuts_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that draws that do not fit are left out, and that their number is that of those which are there."""
     store = str(tmp_path / "draws.sqlite")
     small().reproduce(seeds=2, store=store)
     found = small().reproduce(seeds=500, store=store, time_limit=0.2)
@@ -128,14 +120,10 @@ def test_faults_of_a_draw() -> None:
             wrong.reproduce(jobs=jobs)
 
 
-def test_distributions() -> None:
-    """Tests the quantiles of many values of one draw: numbers that are values, each with its share."""
+def test_distributions_and_points() -> None:
+    """Tests the quantiles of many values of one draw, each with its share, and points of two numbers."""
     found = small(kind="cdf", on={"": "guo-fig4"}, series={"optimum": ("row(1, 2, 3, 4)",)}).reproduce(seeds=1)
     assert {(entry.x, entry.value.mean) for entry in found.entries} >= {(25, 1.0), (50, 2.0), (75, 3.0), (100, 4.0)}
-
-
-def test_scatter() -> None:
-    """Tests that a point has two numbers."""
     found = small(kind="scatter", across="tasks", series={"optimum": ("best", "n")}).reproduce()
     assert all(entry.across is not None and entry.across.mean == 50 for entry in found.entries)
     assert asdict(found)["draws"] == 3

@@ -145,7 +145,7 @@ def test_junit_is_what_readers_want() -> None:
 
 
 def test_junit_failures() -> None:
-    """Tests that a failure has the message and the text, and of what the heuristic raised its type and traceback."""
+    """Tests message, text, type and traceback of a failure, and that all cases fail where nothing can be judged."""
     (failure,) = ET.fromstring(junit([result(wide, max_absolute=0.5)])).iter("failure")
     assert failure.get("type") == "AssertionError"
     assert failure.get("message") == "the gap is 1, over the limit of 0.5"
@@ -158,10 +158,6 @@ def test_junit_failures() -> None:
     limited = result(wide, max_absolute=0.5, profile="ci", time_limit=9, run_limit=60)
     (failure,) = ET.fromstring(junit([limited])).iter("failure")
     assert "--profile ci --time-limit 9 --run-limit 60" in str(failure.text)
-
-
-def test_missing_baseline_fails_each_case() -> None:
-    """Tests that where a whole check cannot be judged, none of its cases passes."""
     found = result("lsap-sched", ["papers/guo-fig2", "papers/guo-table2"], baseline="no/such.json")
     root = ET.fromstring(junit([found]))
     assert (root.get("tests"), root.get("failures")) == ("2", "2")

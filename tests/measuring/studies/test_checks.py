@@ -211,7 +211,7 @@ def test_each_fault(text: str, message: str) -> None:
 
 
 def test_all_faults_at_once() -> None:
-    """Tests that faults of form, of names, of instances and of what does not go together are reported together."""
+    """Tests that faults of form, of names, entries of lists, instances and what does not go together come together."""
     text = f"""seed = 3
 {SMALL.replace('"papers/guo-fig2"', '["no/such.json", "traces/*.json"]')}max_gap = "five"
 [[check]]
@@ -227,10 +227,6 @@ problem = "lsap"
         "check[0].max_gap",
         "check[2]",
     ]
-
-
-def test_faults_in_lists() -> None:
-    """Tests that each wrong entry of a list is named, and that wrong instances hide no fault of another key."""
     text = """[[check]]
 heuristic = ["dl", 3, "nope"]
 problem = ["lsap", "lsapp"]

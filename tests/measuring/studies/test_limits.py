@@ -235,17 +235,13 @@ def test_traceback_begins_with_the_users_own_line() -> None:
     assert "never raised" in traceback_of(ValueError("never raised"))
 
 
-def test_long_tables_are_cut() -> None:
-    """Tests that of many tasks and many breaches the rest is counted."""
+def test_tables_of_tasks() -> None:
+    """Tests that of many tasks and breaches the rest is counted; who waits has a dash, no placement has no table."""
     found = answers([*range(1, 30), 0], made(30))
     printed = list(lines(breaches(found, GapLimit.of(max_absolute=0))))
     assert "    and 18 more" in printed
     many = [Breach("is wrong", found[0], tuple(found))] * 14
     assert list(lines(many))[-1] == "and 2 more"
-
-
-def test_waiting_tasks_and_failures() -> None:
-    """Tests that a task that waits has a dash for a node, and that a run without placement has no table."""
     printed = list(lines(breaches(answers([0, None], made(2)), None)))
     assert printed[0].endswith("seed 0: infeasible: cardinality: 1 task too few placed")
     assert len(printed) == 2, "an infeasible placement is not compared"
@@ -354,7 +350,7 @@ def test_compared_in_order_of_components_and_by_sense() -> None:
 
 
 def test_other_instances_parameters_and_runs() -> None:
-    """Tests that nothing is compared with a run of another instance of that name, other parameters, or none."""
+    """Tests what is compared with nothing: another instance of that name, parameters, components, or no record."""
     recorded = Baseline.of(answers([0, 1]))
     other = small([[], []], name="two")
     ((breach,), _) = recorded.compare(answers([0, 1], other))
@@ -366,10 +362,6 @@ def test_other_instances_parameters_and_runs() -> None:
     all_of_them = [*answers([0, 1]), *answers([0, 1], other), *answers([0, 1], levels=(0, 1, 2))]
     assert Baseline.of(all_of_them).compare(all_of_them) == ([], 0)
     assert len(Baseline.of(all_of_them).entries) == 3, "instances of one name are recorded each"
-
-
-def test_a_value_of_another_length() -> None:
-    """Tests that what is recorded by a version with other components is reported, and compared with nothing."""
     measured = answers([0, 1])
     ((key, (_, gap)),) = Baseline.of(measured).entries.items()
     ((breach,), _) = Baseline({key: ((0, 0), gap)}).compare(measured)

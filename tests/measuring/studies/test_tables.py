@@ -93,12 +93,21 @@ def test_no_frame_mixes_types(name: str) -> None:
     assert {what: mixed(frame) for what, frame in frames.items() if mixed(frame)} == {}
 
 
-def test_nothing_measured() -> None:
-    """Tests that a study of nothing has empty tables with their columns."""
+def test_a_sequence() -> None:
+    """Tests that reports are a sequence, with tables for notebooks; of nothing they are empty, with their columns."""
     empty = GapReports([])
     assert repr(empty) == "<GapReports: 0 runs of 0 heuristics in 0 problems on 0 instances>"
     assert len(empty.frame()) == len(empty.summary()) == 0
     assert "mean" in empty.summary().columns
+    found = study("papers/guo-fig2", "lsap", ["dl", "lsap-sched"], seeds=2)
+    assert [report.seed for report in found] == [0, 1, 0, 1]
+    assert isinstance(found[1:3], GapReports)
+    assert len(found[1:3]) == 2
+    assert found[-1].run.name == "lsap-sched"
+    assert "<table" in found._repr_html_()
+    assert [set(record) for record in found.records()] == [
+        set(record_fields([found[0].problem], policies=report.run.rounds is not None)) for report in found
+    ]
 
 
 def test_summary() -> None:
@@ -124,19 +133,6 @@ def test_summary_as_text() -> None:
     line = next(line for line in text.splitlines() if "turned" in line)
     assert line.split()[1:4] == ["0/4", "1", "100"]
     assert "1 over 0" in line
-
-
-def test_a_sequence() -> None:
-    """Tests that reports are a sequence: positions, slices, iteration; and tables for notebooks."""
-    found = study("papers/guo-fig2", "lsap", ["dl", "lsap-sched"], seeds=2)
-    assert [report.seed for report in found] == [0, 1, 0, 1]
-    assert isinstance(found[1:3], GapReports)
-    assert len(found[1:3]) == 2
-    assert found[-1].run.name == "lsap-sched"
-    assert "<table" in found._repr_html_()
-    assert [set(record) for record in found.records()] == [
-        set(record_fields([found[0].problem], policies=report.run.rounds is not None)) for report in found
-    ]
 
 
 def test_told() -> None:

@@ -154,7 +154,7 @@ def digest() -> str:
 
 
 def test_what_it_needs_counts(project: Path) -> None:
-    """Tests that an edit of the module, or of what it imports at any depth, is another digest, and no other edit is."""
+    """Tests that each edit of what a module needs is another digest, no other edit is, and when a process looks."""
     digests = [digest()]
     for name in ("mine/__init__.py", "mine/first.py", "mine/second.py", "mine/deep/third.py"):
         (project / name).write_text((project / name).read_text() + "\n# edited\n")
@@ -162,10 +162,6 @@ def test_what_it_needs_counts(project: Path) -> None:
     assert len(set(digests)) == 5
     (project / "mine/apart.py").write_text("# edited\n")
     assert digest() == digests[-1]
-
-
-def test_sources_are_looked_at_anew(project: Path) -> None:
-    """Tests that a process looks once, and again between two sweeps, as in a notebook; ours have no digest."""
     before = source_digest("mine.first:run")
     (project / "mine/deep/third.py").write_text("# edited\n")
     assert source_digest("mine.first:run") == before
@@ -188,19 +184,15 @@ def test_other_packages_are_not_run(project: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_version_of_another_package_counts(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that the version of an installed package that is imported counts."""
+    """Tests that the version of an installed package counts, also where its distribution has another name."""
+    ((name, version),) = plans._versions("_pytest")
+    assert (name, version) == ("pytest", pytest.__version__)
+    assert plans._versions("no_such_package") == ()
     before = digest()
     plans._versions.cache_clear()
     monkeypatch.setattr("importlib.metadata.version", lambda name: "0.0.1")
     assert digest() != before
     plans._versions.cache_clear()
-
-
-def test_a_distribution_of_another_name() -> None:
-    """Tests that the version is found where the distribution is not called as the package that it brings."""
-    ((name, version),) = plans._versions("_pytest")
-    assert (name, version) == ("pytest", pytest.__version__)
-    assert plans._versions("no_such_package") == ()
 
 
 def test_what_cannot_be_read(project: Path) -> None:
@@ -319,16 +311,12 @@ def test_wrong_forms(file: Path) -> None:
 
 
 def test_what_is_not_there(file: Path) -> None:
-    """Tests that all names of all parts that lead nowhere are reported together."""
+    """Tests that all that is wrong is reported at once, with its place: names, parts and choices of parameters."""
     part = "[[part]]\ninstances = "
     lines = told(file, f'{part}"nowhere"\nheuristic = "dll"\n{part}"papers/guo-fig2"\nproblem = "lap"')
     assert [line.partition(":")[0] for line in lines] == ["part[0].heuristic", "part[0].instances", "part[1].problem"]
     (line,) = told(file, 'instances = "papers/guo-fig2"\nheuristic = "dl"\nproblem = "latency"')
     assert line.startswith("heuristic dl serves ")
-
-
-def test_every_part_and_variant_is_tried(file: Path) -> None:
-    """Tests that what does not go together is told of each part, with its place, and of each choice of parameters."""
     part = '[[part]]\ninstances = "papers/guo-fig2"\nproblem = "latency"\n'
     text = f'{part}heuristic = "labl"\nparameters = [{{w_remm = 3}}, {{w_rem = "x"}}]\n{part}heuristic = "dl"\n'
     lines = told(file, text)

@@ -48,16 +48,12 @@ def test_a_run_is_what_gap_gives() -> None:
     assert record["work_gap_at_makespan"] is not None
 
 
-def test_what_is_printed_is_no_data(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that what a heuristic prints goes to stderr."""
+def test_what_is_no_answer(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that what a heuristic prints goes to stderr, and that one that was refused memory ends as such."""
     monkeypatch.setattr(executing, "run", lambda *given, **more: print("said") or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         execute(run_job())
     assert capsys.readouterr() == ("", "said\n")
-
-
-def test_refused_memory_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a heuristic that was refused memory ends as such, and not as one that raised."""
     ran = HeuristicRun("labl", {}, None, 0.0, error="raised", cause=MemoryError())
     monkeypatch.setattr(executing, "run", lambda *given, **more: ran)
     with pytest.raises(MemoryError):
