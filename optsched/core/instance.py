@@ -27,6 +27,7 @@ from optsched.core.parts import (
     HOPS,
     KINDS,
     MAP,
+    OMITTED,
     PENDING,
     REDUCE,
     RUNNING,
@@ -67,9 +68,6 @@ __all__ = [
     "Workload",
 ]
 
-#: Stands for the state that is left out until `__post_init__` fills it.
-_DEFAULT: Any = None
-
 #: Reads and writes frames: a module of `optsched.instances`, which is loaded when it is asked for.
 _FRAMES = "optsched.instances.frames"
 
@@ -105,7 +103,7 @@ class Instance(Whole):
 
     cluster: Cluster
     workload: Workload
-    state: State = _DEFAULT
+    state: State = OMITTED
     name: str = ""
     description: str = ""
     source: str = ""
@@ -113,7 +111,7 @@ class Instance(Whole):
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.state is _DEFAULT:
+        if self.state is OMITTED:
             object.__setattr__(self, "state", State.initial(self.cluster, self.workload))
         object.__setattr__(self, "state", self.state.of(self.workload))
         texts = {name: getattr(self, name) for name in ("name", "description", "source")}

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -21,16 +21,13 @@ from optsched.core.arrays import LARGEST, Ints, Strings, Whole, joined, read_onl
 from optsched.core.brief import brief, counted
 from optsched.core.errors import Fault, InputError
 from optsched.core.instance_faults import id_faults, number_faults
-from optsched.core.parts import as_column, columns_of
+from optsched.core.parts import OMITTED, as_column, columns_of
 
 if TYPE_CHECKING:
     import networkx as nx
 
 #: The capacity of an arc without a limit: larger than every number that a network may hold.
 UNBOUNDED = int(np.iinfo(np.int64).max)
-
-#: Stands for an omitted column until `__post_init__` fills it.
-_DEFAULT: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +74,11 @@ class FlowNetwork(Whole):
     node_ids: Strings
     tail: Annotated[Ints, as_column("arcs", "reference", target="nodes")]
     head: Annotated[Ints, as_column("arcs", "reference", target="nodes")]
-    lower: Annotated[Ints, as_column("arcs", "integer", 0)] = _DEFAULT
-    capacity: Annotated[Ints, as_column("arcs", "integer", UNBOUNDED)] = _DEFAULT
-    cost: Annotated[Ints, as_column("arcs", "integer", 0, signed=True)] = _DEFAULT
-    supply: Annotated[Ints, as_column("nodes", "integer", 0, signed=True)] = _DEFAULT
-    arc_ids: Strings = _DEFAULT
+    lower: Annotated[Ints, as_column("arcs", "integer", 0)] = OMITTED
+    capacity: Annotated[Ints, as_column("arcs", "integer", UNBOUNDED)] = OMITTED
+    cost: Annotated[Ints, as_column("arcs", "integer", 0, signed=True)] = OMITTED
+    supply: Annotated[Ints, as_column("nodes", "integer", 0, signed=True)] = OMITTED
+    arc_ids: Strings = OMITTED
     name: str = ""
     description: str = ""
     source: str = ""

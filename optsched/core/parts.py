@@ -33,7 +33,7 @@ PENDING, RUNNING, FINISHED = 0, 1, 2
 HOPS = ("node", "rack", "off_rack")
 
 #: Stands for an omitted column until `__post_init__` fills it, so that a column's type needs no "or None".
-_DEFAULT: Any = None
+OMITTED: Any = None
 
 Form = Literal[
     "integer",
@@ -244,17 +244,17 @@ class Cluster(Part):
     """
 
     node_ids: Strings
-    rack: Annotated[Ints, as_column("nodes", "label")] = _DEFAULT
-    rack_ids: Strings = _DEFAULT
-    datacenter: Annotated[Ints, as_column("nodes", "label")] = _DEFAULT
-    datacenter_ids: Strings = _DEFAULT
-    type: Annotated[Ints, as_column("nodes", "label")] = _DEFAULT
-    type_ids: Strings = _DEFAULT
-    slots: Annotated[Ints, as_column("nodes", "integer", 1)] = _DEFAULT
-    reduce_slots: Annotated[Ints, as_column("nodes", "integer", 1)] = _DEFAULT
-    rate_process: Annotated[Floats, as_column("nodes", "number")] = _DEFAULT
-    rate_in: Annotated[Floats, as_column("nodes", "number")] = _DEFAULT
-    rate_out: Annotated[Floats, as_column("nodes", "number")] = _DEFAULT
+    rack: Annotated[Ints, as_column("nodes", "label")] = OMITTED
+    rack_ids: Strings = OMITTED
+    datacenter: Annotated[Ints, as_column("nodes", "label")] = OMITTED
+    datacenter_ids: Strings = OMITTED
+    type: Annotated[Ints, as_column("nodes", "label")] = OMITTED
+    type_ids: Strings = OMITTED
+    slots: Annotated[Ints, as_column("nodes", "integer", 1)] = OMITTED
+    reduce_slots: Annotated[Ints, as_column("nodes", "integer", 1)] = OMITTED
+    rate_process: Annotated[Floats, as_column("nodes", "number")] = OMITTED
+    rate_in: Annotated[Floats, as_column("nodes", "number")] = OMITTED
+    rate_out: Annotated[Floats, as_column("nodes", "number")] = OMITTED
     capacity: Annotated[Mapping[str, Floats], as_column("nodes", "resources")] = field(default_factory=dict)
     topology: Topology | None = None
 
@@ -281,25 +281,25 @@ class Workload(Part):
     """
 
     task_ids: Annotated[Strings, _rows_of("tasks")]
-    job: Annotated[Ints, as_column("tasks", "reference", target="jobs")] = _DEFAULT
-    kind: Annotated[Ints, as_column("tasks", "choice", MAP, choices=KINDS)] = _DEFAULT
-    replicas: Annotated[Ragged, as_column("tasks", "references", target="nodes")] = _DEFAULT
-    size: Annotated[Floats, as_column("tasks", "number")] = _DEFAULT
-    rate_in: Annotated[Floats, as_column("tasks", "rates")] = _DEFAULT
+    job: Annotated[Ints, as_column("tasks", "reference", target="jobs")] = OMITTED
+    kind: Annotated[Ints, as_column("tasks", "choice", MAP, choices=KINDS)] = OMITTED
+    replicas: Annotated[Ragged, as_column("tasks", "references", target="nodes")] = OMITTED
+    size: Annotated[Floats, as_column("tasks", "number")] = OMITTED
+    rate_in: Annotated[Floats, as_column("tasks", "rates")] = OMITTED
     rate_in_by_type: Annotated[Floats | None, _rows_of("tasks")] = None
-    observed: Annotated[Ints, as_column("tasks", "reference", target="nodes", hindsight=True)] = _DEFAULT
-    duration: Annotated[Floats, as_column("tasks", "number", hindsight=True)] = _DEFAULT
-    times: Annotated[Floats, as_column("tasks", "levels", hindsight=True)] = _DEFAULT
+    observed: Annotated[Ints, as_column("tasks", "reference", target="nodes", hindsight=True)] = OMITTED
+    duration: Annotated[Floats, as_column("tasks", "number", hindsight=True)] = OMITTED
+    times: Annotated[Floats, as_column("tasks", "levels", hindsight=True)] = OMITTED
     demand: Annotated[Mapping[str, Floats], as_column("tasks", "resources")] = field(default_factory=dict)
     demand_shuffle: Annotated[Mapping[str, Floats], as_column("tasks", "resources")] = field(default_factory=dict)
-    job_ids: Annotated[Strings, _rows_of("jobs")] = _DEFAULT
-    job_group: Annotated[Ints, as_column("jobs", "reference", field="group", target="groups")] = _DEFAULT
-    arrival: Annotated[Floats, as_column("jobs", "number", signed=True)] = _DEFAULT
-    goal: Annotated[Floats, as_column("jobs", "number", signed=True)] = _DEFAULT
-    filter_ratio: Annotated[Floats, as_column("jobs", "number")] = _DEFAULT
-    map_time: Annotated[Floats, as_column("jobs", "number")] = _DEFAULT
-    group_ids: Annotated[Strings, _rows_of("groups")] = _DEFAULT
-    group_weight: Annotated[Floats, as_column("groups", "number", field="weight")] = _DEFAULT
+    job_ids: Annotated[Strings, _rows_of("jobs")] = OMITTED
+    job_group: Annotated[Ints, as_column("jobs", "reference", field="group", target="groups")] = OMITTED
+    arrival: Annotated[Floats, as_column("jobs", "number", signed=True)] = OMITTED
+    goal: Annotated[Floats, as_column("jobs", "number", signed=True)] = OMITTED
+    filter_ratio: Annotated[Floats, as_column("jobs", "number")] = OMITTED
+    map_time: Annotated[Floats, as_column("jobs", "number")] = OMITTED
+    group_ids: Annotated[Strings, _rows_of("groups")] = OMITTED
+    group_weight: Annotated[Floats, as_column("groups", "number", field="weight")] = OMITTED
     shuffle: Shuffle | None = None
     pairs: Pairs | None = None
 
@@ -399,13 +399,13 @@ class State(Part):
     idle_slots: Annotated[Ints, as_column("nodes", "integer", default_of="slots")]
     idle_reduce_slots: Annotated[Ints, as_column("nodes", "integer", default_of="reduce_slots")]
     load: Annotated[Floats, as_column("nodes", "number", 0)]
-    bytes_read: Annotated[Floats, as_column("tasks", "number", digest="workload.bytes_read")] = _DEFAULT
-    out_in_use: Annotated[Floats, as_column("nodes", "number", 0, digest="cluster.out_in_use")] = _DEFAULT
-    running_rates: Annotated[Ragged, as_column("nodes", "numbers", digest="cluster.running_rates")] = _DEFAULT
+    bytes_read: Annotated[Floats, as_column("tasks", "number", digest="workload.bytes_read")] = OMITTED
+    out_in_use: Annotated[Floats, as_column("nodes", "number", 0, digest="cluster.out_in_use")] = OMITTED
+    running_rates: Annotated[Ragged, as_column("nodes", "numbers", digest="cluster.running_rates")] = OMITTED
     group_running_tasks: Annotated[
         Ints, as_column("groups", "integer", -1, field="running_tasks", digest="workload.group_running_tasks")
-    ] = _DEFAULT
-    emitted: Floats = _DEFAULT
+    ] = OMITTED
+    emitted: Floats = OMITTED
     time: float = 0
 
     def __post_init__(self) -> None:
@@ -434,7 +434,7 @@ class State(Part):
         given = self.emitted is not None and bool(self.emitted.size) == bool(entries)
         if self.group_running_tasks is not None and given:
             return self
-        state = replace(self) if given else replace(self, emitted=_DEFAULT)
+        state = replace(self) if given else replace(self, emitted=OMITTED)
         state._fill({"groups": len(workload.group_ids), "shuffle": entries})
         return state
 
