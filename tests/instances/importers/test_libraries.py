@@ -10,7 +10,7 @@ from hostile_files import cut
 
 from optsched.core.errors import UsageError
 from optsched.core.network import FlowNetwork
-from optsched.instances.importers import IMPORTERS
+from optsched.instances.importers import IMPORTERS, Imported
 from optsched.instances.importers.libraries import import_dimacs, import_orlib_assign, import_orlib_gap
 from optsched.problems import problem
 from optsched.routes import solve
@@ -43,51 +43,12 @@ def test_gap_sets(file: Callable[..., Path]) -> None:
             IMPORTERS[name].read(path, sense="least")
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", ["holds no number"]),
-        ("3", ["line 1: is too short: expected agents, jobs and their numbers"]),
-        ("a 2\n", ['line 1: expected how many there are, got "a"']),
-        ("2 3\n 1 2\n", ["line 1: 2 agents and 3 jobs need 14 more numbers, but 2 follow; they are not 2 sets one"]),
-        ("0\n1\n2\n", None),
-        (
-            "1 2\n 1 nan\n -1 1e17\n -4\n",
-            [
-                'line 2: expected a number, got "nan"',
-                'line 3: "-1" is negative',
-                'line 3: "1e17" is past 2^53',
-                'line 4: "-4" is negative',
-            ],
-        ),
-    ],
-)
-def test_gap_faults(file: Callable[..., Path], text: str, expected: list[str] | None) -> None:
-    """Tests that each fault is reported with its line, all of them at once."""
-    found = faults(import_orlib_gap, file(text))
-    assert cut(found, expected) == expected if expected is not None else "they are not" in found[0]
-
-
 def test_assign(file: Callable[..., Path]) -> None:
     """Tests that every item has a place of its own, at the optimum by hand, proved by prices."""
     instance = noun(import_orlib_assign(file(ASSIGN, "assign2.txt")))
     solution = solve(problem("generalized-assignment", instance))
     assert (instance.name, solution.objective, str(solution.certificate)) == ("assign2", (3,), "dual")
     assert solve(problem("generalized-assignment", instance, sense="max")).objective == (7,)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", ["holds no number"]),
-        ("2\n 1 2\n 3\n", ["line 3: 2 items need 4 costs, but 3 numbers follow"]),
-        ("1\n 1 2\n", ["line 2: 1 items need 1 costs, but 2 numbers follow"]),
-        ("1\n 1,5\n", ['line 2: expected a number, got "1,5"']),
-    ],
-)
-def test_assign_faults(file: Callable[..., Path], text: str, expected: list[str]) -> None:
-    """Tests that each fault is reported with its line."""
-    assert cut(faults(import_orlib_assign, file(text)), expected) == expected
 
 
 def test_dimacs(file: Callable[..., Path]) -> None:
@@ -106,18 +67,46 @@ def test_dimacs(file: Callable[..., Path]) -> None:
     assert noun(import_dimacs(file(gzip.compress(DIMACS.encode()), "net.in.gz"), name="other")).name == "other"
 
 
+#: What reads each format.
+SETS, PLACES, FLOWS = import_orlib_gap, import_orlib_assign, import_dimacs
+
+
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("importer", "text", "expected"),
     [
-        ("", ['there is no line "p min NODES ARCS"']),
-        ("n 1 2\np min 1 0\n", ['line 1: stands before the line "p min NODES ARCS"']),
-        ("p max 1 0\n", ['line 1: is a problem of kind "max"; only min (minimum-cost flow) is read']),
-        ("p min 1\nn 1 1\n", ["line 1: has 3 words; it must be p min NODES ARCS"]),
-        ("p min 1 0\np min 1 0\n", ["line 2: is a second problem; the first is on line 1"]),
-        ("p min 99999999999 0\n", ["line 1: 99999999999 nodes are more than the 10000000 that are read"]),
-        ("p min 1 1\n", ["line 1: says 1 arcs, but there are 0"]),
-        ("p min 1 0\nn 1 4\n", ["line 1: the supplies of its nodes add up to 4, not 0: what enters must leave"]),
+        (SETS, "", ["holds no number"]),
+        (SETS, "3", ["line 1: is too short: expected agents, jobs and their numbers"]),
+        (SETS, "a 2\n", ['line 1: expected how many there are, got "a"']),
         (
+            SETS,
+            "2 3\n 1 2\n",
+            ["line 1: 2 agents and 3 jobs need 14 more numbers, but 2 follow; they are not 2 sets one"],
+        ),
+        (SETS, "0\n1\n2\n", ["line 1: 0 agents and 1 jobs need 0 more numbers, but 1 follow; they are not 0 sets"]),
+        (
+            SETS,
+            "1 2\n 1 nan\n -1 1e17\n -4\n",
+            [
+                'line 2: expected a number, got "nan"',
+                'line 3: "-1" is negative',
+                'line 3: "1e17" is past 2^53',
+                'line 4: "-4" is negative',
+            ],
+        ),
+        (PLACES, "", ["holds no number"]),
+        (PLACES, "2\n 1 2\n 3\n", ["line 3: 2 items need 4 costs, but 3 numbers follow"]),
+        (PLACES, "1\n 1 2\n", ["line 2: 1 items need 1 costs, but 2 numbers follow"]),
+        (PLACES, "1\n 1,5\n", ['line 2: expected a number, got "1,5"']),
+        (FLOWS, "", ['there is no line "p min NODES ARCS"']),
+        (FLOWS, "n 1 2\np min 1 0\n", ['line 1: stands before the line "p min NODES ARCS"']),
+        (FLOWS, "p max 1 0\n", ['line 1: is a problem of kind "max"; only min (minimum-cost flow) is read']),
+        (FLOWS, "p min 1\nn 1 1\n", ["line 1: has 3 words; it must be p min NODES ARCS"]),
+        (FLOWS, "p min 1 0\np min 1 0\n", ["line 2: is a second problem; the first is on line 1"]),
+        (FLOWS, "p min 99999999999 0\n", ["line 1: 99999999999 nodes are more than the 10000000 that are read"]),
+        (FLOWS, "p min 1 1\n", ["line 1: says 1 arcs, but there are 0"]),
+        (FLOWS, "p min 1 0\nn 1 4\n", ["line 1: the supplies of its nodes add up to 4, not 0: what enters must leave"]),
+        (
+            FLOWS,
             "p min 2 2\nn 3 1\nn 1 x\nn 1 0\nn 1 5\nz 1\na 1 2 5 4 0\na 0 2 -1 4 1e3\na 1 2 0 4\n",
             [
                 "line 2: the node is 3; nodes are numbered from 1 to 2",
@@ -133,6 +122,7 @@ def test_dimacs(file: Callable[..., Path]) -> None:
             ],
         ),
         (
+            FLOWS,
             "p min 1 1\na 1 1 0 9007199254740993 " + "9" * 5000 + "\n",
             [
                 'line 2: the capacity "9007199254740993" is past 2^53',
@@ -141,6 +131,6 @@ def test_dimacs(file: Callable[..., Path]) -> None:
         ),
     ],
 )
-def test_dimacs_faults(file: Callable[..., Path], text: str, expected: list[str]) -> None:
+def test_faults(file: Callable[..., Path], importer: Callable[..., Imported], text: str, expected: list[str]) -> None:
     """Tests that each fault is reported with its line, all of them at once."""
-    assert cut(faults(import_dimacs, file(text)), expected) == expected
+    assert cut(faults(importer, file(text)), expected) == expected
