@@ -6,7 +6,6 @@ The optimum is in the instance's labels, `optimum.<problem>`, for the problem's 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -28,21 +27,11 @@ from optsched.instances.families.guo import locality_cluster, locality_sizes, on
 from optsched.instances.families.labl import LOADS, W_REM, initial_loads
 
 
-@dataclass(frozen=True, slots=True)
-class _Cover:
-    """Replicas with a planted placement and a planted vertex cover of the same size.
-
-    `planted` is the node on which a task is local in the planted placement, -1 for the others; `cold` marks the tasks
-    with a replica outside the hot nodes. `planted` is set for all cold tasks.
-    """
-
-    replicas: Ragged
-    planted: Ints
-    cold: Bools
-
-
-def _covered_replicas(rng: np.random.Generator, hot: Bools, room: Ints, cold: int, tasks: int, replicas: int) -> _Cover:
-    """Replicas such that the most tasks that can be local at once are `cold` + the room of the hot nodes.
+def _covered_replicas(
+    rng: np.random.Generator, hot: Bools, room: Ints, cold: int, tasks: int, replicas: int
+) -> tuple[Ragged, Ints]:
+    """Replicas such that the most tasks that can be local at once are `cold` + the room of the hot nodes; and the node
+    on which each task is local in a planted placement of so many (-1: none).
 
     Each node offers `room` places for local tasks. `cold` tasks are planted on as many places outside the hot nodes,
     and have any further replicas; all others have replicas on hot nodes only, and fill the hot nodes' room. Where
@@ -63,7 +52,7 @@ def _covered_replicas(rng: np.random.Generator, hot: Bools, room: Ints, cold: in
     within = distinct_nodes(rng, counts[cold:], nodes_hot, first=np.searchsorted(nodes_hot, first[cold:]))
     rows = Ragged.of_lengths(counts, np.concatenate((anywhere.values, within.values)))
     order = rng.permutation(tasks)
-    return _Cover(rows.take(order), planted[order], order < cold)
+    return rows.take(order), planted[order]
 
 
 def _hot_nodes(rng: np.random.Generator, room: Ints, budget: int) -> Bools:
@@ -78,8 +67,8 @@ def _hot_nodes(rng: np.random.Generator, room: Ints, budget: int) -> Bools:
     return hot
 
 
-def _locality(rng: np.random.Generator, idle: Ints, tasks: int, replicas: int, remote: int) -> tuple[_Cover, int]:
-    """Replicas such that exactly `remote` of the placed tasks must be remote; and how many tasks are placed."""
+def _locality(rng: np.random.Generator, idle: Ints, tasks: int, replicas: int, remote: int) -> tuple[Ragged, Ints, int]:
+    """`_covered_replicas` such that exactly `remote` of the placed tasks must be remote; and how many are placed."""
     require_distinct(replicas, len(idle))
     placed = min(tasks, int(idle.sum()))
     require(
@@ -90,7 +79,7 @@ def _locality(rng: np.random.Generator, idle: Ints, tasks: int, replicas: int, r
     if remote or tasks > placed:
         hot = _hot_nodes(rng, idle, placed - remote)
     cold = placed - remote - int(idle[hot].sum())
-    return _covered_replicas(rng, hot, idle, cold, tasks, replicas), placed
+    return *_covered_replicas(rng, hot, idle, cold, tasks, replicas), placed
 
 
 def _planted_lsap(
@@ -103,8 +92,8 @@ def _planted_lsap(
     placement attains that, and puts the remaining tasks on the remaining slots.
     """
     cluster, idle = locality_cluster(rng, nodes, slots, idle_ratio)
-    cover, _ = _locality(rng, idle, tasks, replicas, remote)
-    workload = Workload(numbered("t", tasks), replicas=cover.replicas)
+    rows, _, _ = _locality(rng, idle, tasks, replicas, remote)
+    workload = Workload(numbered("t", tasks), replicas=rows)
     labels = {"optimum.lsap": optimum_label(remote)}
     return Drawn(cluster, workload, State.initial(cluster, workload, idle_slots=idle), labels)
 
@@ -127,9 +116,9 @@ def _planted_fair(rng: np.random.Generator, *, nodes: int, slots: int, tasks: in
     total = nodes * slots
     require(total % 4 == 0, f"nodes x slots is {total}; it must be a multiple of 4, for the groups' shares to be whole")
     cluster, idle = locality_cluster(rng, nodes, slots, 0.5)
-    cover, placed = _locality(rng, idle, tasks, replicas, remote)
+    rows, planted, placed = _locality(rng, idle, tasks, replicas, remote)
     quarter = total // 4
-    runs = cover.planted >= 0
+    runs = planted >= 0
     runs[rng.permutation(np.flatnonzero(~runs))[: placed - int(runs.sum())]] = True
     most = min(quarter, placed // 2)
     first, second = rng.integers(most // 2, most, size=2, endpoint=True).tolist()
@@ -137,7 +126,7 @@ def _planted_fair(rng: np.random.Generator, *, nodes: int, slots: int, tasks: in
     chosen = rng.permutation(np.flatnonzero(runs))
     group[chosen[:first]] = 0
     group[chosen[first : first + second]] = 1
-    workload = one_job_a_group(cover.replicas, group, 3, group_weight=np.array([1.0, 2.0, 1.0]))
+    workload = one_job_a_group(rows, group, 3, group_weight=np.array([1.0, 2.0, 1.0]))
     running = np.array([0, quarter, quarter])
     cost = _HALF_USED * second + _OVERFLOW * (placed - first - second) + _ALPHA * remote
     labels = {"optimum.lsap": optimum_label(remote), "optimum.fair-lsap": optimum_label(cost)}
@@ -167,9 +156,9 @@ def _planted_latency(
     given = rng.permutation(np.repeat(np.arange(nodes), places))[:remote]
     room -= W_REM * np.bincount(given, minlength=nodes)
     tasks = int(room.sum()) + remote
-    cover = _covered_replicas(rng, hot, room, int(room[~hot].sum()), tasks, replicas)
+    rows, _ = _covered_replicas(rng, hot, room, int(room[~hot].sum()), tasks, replicas)
     cluster = Cluster(numbered("n", nodes))
-    workload = Workload(numbered("t", tasks), replicas=cover.replicas)
+    workload = Workload(numbered("t", tasks), replicas=rows)
     labels = {"load": LOADS, "optimum.latency": optimum_label(makespan, tasks + (W_REM - 1) * remote)}
     return Drawn(cluster, workload, State.initial(cluster, workload, load=loads), labels)
 
