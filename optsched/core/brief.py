@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from optsched.core.errors import printable
 
@@ -62,19 +62,12 @@ _ASSUMED = re.compile(r"\b(assumed|inferred)\b")
 _DRAWN = "generated"
 
 
-class Labelled(Protocol):
-    """What has labels: an instance or a network."""
-
-    @property
-    def labels(self) -> Mapping[str, str]: ...
-
-
-def assumed(noun: Labelled) -> list[str]:
+def assumed(noun: Any) -> list[str]:
     """The labels of an instance or network that say assumed or inferred."""
     return [name for name, text in noun.labels.items() if _ASSUMED.search(text)]
 
 
-def assumed_in_words(nouns: Iterable[Labelled]) -> str:
+def assumed_in_words(nouns: Iterable[Any]) -> str:
     """What is labelled as assumed or inferred in some of them, each once; empty where nothing is.
 
     Generated instances are left out: their names say so, and a note was printed when they were drawn.

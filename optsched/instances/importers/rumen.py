@@ -119,10 +119,9 @@ def import_rumen(
     racks = None if topology is None else read_topology(topology)
     failed = "observed" if per_node == "observed" else unsuccessful
     chosen, notes = _choose(log, jobs, failed)
-    cluster = _cluster(log, racks)
-    importer = _Importer(
-        log, cluster, None if topology is None else Path(topology).name, per_node, shuffle, maps, failed
-    )
+    hosts, label, odd = _cluster(log, racks)
+    source = f"Rumen trace {log.source}" + ("" if topology is None else f" with topology {Path(topology).name}")
+    importer = _Importer(log, source, hosts, label, per_node, shuffle, maps, failed)
     title = stem(log.source, "trace|json|gz", "rumen") if name is None else name
     documents = []
     for part in [(job,) for job in chosen] if split else [tuple(chosen)]:
@@ -130,7 +129,7 @@ def import_rumen(
         document, part_notes = importer.document(part, f"{title}-{part[0].id}" if of_one_job else title)
         documents.append(document)
         notes.extend(part_notes)
-    return Imported(tuple(documents), (*log.notes, *cluster.notes, *notes))
+    return Imported(tuple(documents), (*log.notes, *odd, *notes))
 
 
 #: Why tasks that never succeeded are left out, for a task and for a job where all are: by what was asked for.
@@ -164,23 +163,16 @@ def _choose(trace: Trace, names: Sequence[str], failed: str) -> tuple[list[Job],
     return chosen, notes
 
 
-@dataclass(frozen=True, slots=True)
-class _Cluster:
-    """The rack of each host, hosts in natural order by rack and name, and what was odd about them."""
-
-    racks: dict[str, str | None]
-    label: str
-    notes: tuple[str, ...]
-
-
 def _natural(name: str | None) -> tuple[bool, list[tuple[int, str]], str]:
     """Key that sorts `n2` before `n10`, and no name last."""
     parts = re.findall(r"0*([0-9]+)|([^0-9]+)", name or "")
     return name is None, [(len(digits), digits) if digits else (0, letters) for digits, letters in parts], name or ""
 
 
-def _cluster(trace: Trace, topology: dict[str, str | None] | None) -> _Cluster:
-    """All hosts of the topology and of the whole trace; the topology's word on a rack counts before the trace's."""
+def _cluster(trace: Trace, topology: dict[str, str | None] | None) -> tuple[dict[str, str | None], str, list[str]]:
+    """All hosts of the topology and of the whole trace with their racks, in natural order of rack and name; the label
+    of the racks; and what was odd. The topology's word on a rack counts before the trace's.
+    """
     racks = dict(topology or {})
     other: dict[str, str] = {}
     locations: list[Location] = []
@@ -216,7 +208,7 @@ def _cluster(trace: Trace, topology: dict[str, str | None] | None) -> _Cluster:
     if lost:
         label += f"; unknown for {lost} of {counted(len(racks), 'node')}"
     ordered = sorted(racks.items(), key=lambda item: (_natural(item[1]), _natural(item[0])))
-    return _Cluster(dict(ordered), label, tuple(notes))
+    return dict(ordered), label, notes
 
 
 #: How often something odd, by kind of task ("" for the job itself), was met in one job.
@@ -228,8 +220,9 @@ class _Importer:
     """Makes documents of some jobs of one trace: what they share is worked out once."""
 
     trace: Trace
-    cluster: _Cluster
-    topology: str | None
+    source: str
+    racks: dict[str, str | None]
+    rack_label: str
     slots: str | int
     shuffle: str
     maps: str
@@ -267,14 +260,13 @@ class _Importer:
         counts = {kind: sum(of_kind.values()) for kind, of_kind in placed.items()}
         users = dict.fromkeys(job.user for job in jobs if job.user is not None)
         nodes = self._nodes(placed)
-        files = f"Rumen trace {self.trace.source}" + (f" with topology {self.topology}" if self.topology else "")
         document: dict[str, Any] = {
             "format": "optsched/1",
             "name": name,
             "description": f"{counted(counts['map'], 'map')} and {counted(counts['reduce'], 'reduce')} of "
-            f"{counted(len(jobs), 'job')} that Hadoop ran on a cluster of {counted(len(self.cluster.racks), 'node')}, "
+            f"{counted(len(jobs), 'job')} that Hadoop ran on a cluster of {counted(len(self.racks), 'node')}, "
             + ("as if all of them were waiting at once." if self.maps == "waiting" else "as if only reduces waited."),
-            "source": f"{files}; {'job' if len(jobs) == 1 else 'jobs'} {', '.join(job.id for job in jobs)}",
+            "source": f"{self.source}; {'job' if len(jobs) == 1 else 'jobs'} {', '.join(job.id for job in jobs)}",
             "labels": self._labels(counts, read, set().union(*nodes, *records, *tasks)),
             "parameters": {"lsap": {"levels": list(LEVELS)}},
             "nodes": nodes,
@@ -309,7 +301,7 @@ class _Importer:
 
     def _nodes(self, placed: dict[str, Counter[str]]) -> list[dict[str, Any]]:
         nodes = []
-        for host, rack in self.cluster.racks.items():
+        for host, rack in self.racks.items():
             per_node = self.per_node or {kind: counts[host] for kind, counts in placed.items()}
             node: dict[str, Any] = {"id": host} if rack is None else {"id": host, "rack": rack}
             for field, kind in (("slots", "map"), ("reduce_slots", "reduce")):
@@ -335,7 +327,7 @@ class _Importer:
             "state": "inferred: all tasks of these jobs wait at once, though Hadoop met them one after the other"
             if self.maps == "waiting"
             else "inferred: all maps have run where the trace says and all reduces wait; Hadoop starts some before",
-            "rack": self.cluster.label,
+            "rack": self.rack_label,
             "slots": slots.format(kind="map"),
             "reduce_slots": slots.format(kind="reduce"),
             "size": f"MB of 10^6 bytes; where it is not recorded ({read} of {counted(counts['map'], 'map')}), what "
