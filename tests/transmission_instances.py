@@ -119,17 +119,18 @@ def posed(
 ) -> TransmissionReduces:
     """Reduces r0, ... that get so many MB from one map on n0; `running` are pairs of a job and its reduce's node."""
     reduces, running = len(sent), running or []
+    job = [0, *(jobs or [0] * reduces), *(job for job, _ in running)]
     cluster = Cluster(
         [f"n{node}" for node in range(len(slots))],
-        reduce_slots=[slot + 1 for slot in slots],
+        reduce_slots=[9] * len(slots),
         topology=Topology("distance", np.array(matrix)[: len(slots), : len(slots)]),
     )
     tasks = 1 + reduces + len(running)
     workload = Workload(
         ["m", *(f"r{task}" for task in range(reduces)), *(f"busy{task}" for task in range(len(running)))],
         kind=[MAP] + [REDUCE] * (tasks - 1),
-        job=[0, *(jobs or [0] * reduces), *(job for job, _ in running)],
-        job_ids=["j0", "j1"],
+        job=job,
+        job_ids=[f"j{number}" for number in range(max(1, *job) + 1)],
         shuffle=Shuffle([0] * reduces, range(1, reduces + 1), sent),
     )
     state = State.initial(
@@ -150,14 +151,14 @@ def least_costs(problem: Transmission) -> dict[tuple[int, ...], int]:
     room = np.append(problem.instance.state.idle_slots, maps - problem.map_count)
     placed = placed[(used <= room).all(axis=1)]
     linear = np.pad(problem.map_units, ((0, 0), (0, 1)))[np.arange(maps), placed].sum(axis=1)
-    entries = [np.pad(problem.entry_units(entry), (0, 1)) for entry in range(len(problem.entries.map))]
+    between = {pair: np.pad(units, (0, 1)) for pair, units in problem.units_between().items()}
     found = {}
     for choice in product(range(nodes + 1), repeat=reduces):
         on = np.where(np.array(choice) == nodes, NONE, choice)
         if list(problem.slots.violations(on)):
             continue
         costs = linear + int(np.pad(problem.reduce_units, ((0, 0), (0, 1)))[np.arange(reduces), list(choice)].sum())
-        for one, other, units in zip(problem.entries.map, problem.entries.reduce, entries, strict=True):
+        for (one, other), units in between.items():
             costs = costs + units[placed[:, one], choice[other]]
         found[choice] = int(costs.min())
     return found

@@ -9,7 +9,7 @@ places, or a tree over its program.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -72,16 +72,26 @@ def transmission_proof(problem: Transmission, certificate: Certificate, objectiv
     """The bound that the certificate's tree proves."""
     bounds, data = ReduceBounds(problem), certificate.data
     order = _order(problem, items(data, "order"))
+    index, nowhere = problem.instance.node_index, bounds.nowhere
     states: dict[tuple[int, ...], list[Ints]] = {}
     for state in items(data, "states"):
         check()
         entry, prices = as_mapping(state, "states"), []
         for given in items(entry, "prices"):
             some = as_mapping(given, "prices")
-            nodes = prices_of(some, "nodes", problem.instance.node_index, place="prices.nodes")[bounds.hosts]
+            nodes = prices_of(some, "nodes", index, place="prices.nodes")[bounds.hosts]
             prices.append(np.append(nodes, integer(some, "unplaced"))[: len(bounds.free)])
-        states[_state(bounds, items(entry, "on"))] = prices
-    charges = _charges(problem, mapping(data, "charges")) if "charges" in data else None
+        on = items(entry, "on")
+        for node in on:
+            if node is not None and (not isinstance(node, str) or node not in index):
+                raise CertificateInvalid(f"on: there is no node {shown(node)}")
+        states[tuple(nowhere if node is None else index[node] for node in on)] = prices
+    charges = None
+    if "charges" in data:
+        given, jobs = mapping(data, "charges"), problem.instance.workload.job_ids.tolist()
+        slots = np.append(prices_of(given, "nodes", index, place="charges.nodes"), integer(given, "unplaced"))
+        places = price_table(given, "jobs", jobs, "job", index, "charges.jobs")
+        charges = ReduceCharges(slots, np.pad(places, ((0, 1), (0, 0))))
     claim = math.ceil(certificate.claim * problem.grid)
     return exact(bounds.proved(Branching(order, states, charges), claim), problem.grid)
 
@@ -94,21 +104,6 @@ def _order(problem: Transmission, named: Sequence[Any]) -> Ints:
     if sorted(found) != list(range(len(ids))) or len(order) != len(ids):
         raise CertificateInvalid("order: must name every pending reduce once")
     return np.array(found, dtype=np.int64)
-
-
-def _state(bounds: ReduceBounds, named: Sequence[Any]) -> tuple[int, ...]:
-    index = bounds.problem.instance.node_index
-    for node in named:
-        if node is not None and (not isinstance(node, str) or node not in index):
-            raise CertificateInvalid(f"on: there is no node {shown(node)}")
-    return tuple(bounds.nowhere if node is None else index[node] for node in named)
-
-
-def _charges(problem: Transmission, data: Mapping[str, Any]) -> ReduceCharges:
-    jobs, index = problem.instance.workload.job_ids.tolist(), problem.instance.node_index
-    slots = prices_of(data, "nodes", index, place="charges.nodes")
-    places = price_table(data, "jobs", jobs, "job", index, "charges.jobs")
-    return ReduceCharges(np.append(slots, integer(data, "unplaced")), np.pad(places, ((0, 1), (0, 0))))
 
 
 def transmission_reduces_certificate(problem: TransmissionReduces, task: int, nodes: Ints, pairs: Ints) -> Certificate:

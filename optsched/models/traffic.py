@@ -203,18 +203,18 @@ def _centers(problem: Traffic, placement: Placement) -> dict[str, str]:
     return {task: names[center[node]] for task, node in zip(tasks, nodes, strict=True) if node != NONE}
 
 
-def _started_literal(model: Any, problem: Traffic, placement: Placement) -> Entries:
-    return binaries({**model.place, **model.host}, _centers(problem, placement))
-
-
-def _decode_compact(model: Any, problem: Traffic) -> Placement:
-    placement: Placement = decode_program(model, problem.within(model.limit))
-    return placement
-
-
 def _started_compact(model: Any, problem: Traffic, placement: Placement) -> Entries:
     return started_program(model, problem.within(model.limit), placement)
 
 
-decode = decoder(Traffic, compact=_decode_compact, literal=_decode_literal, started=_started_compact)
-start_values = starter(Traffic, compact=_started_compact, literal=_started_literal)
+decode = decoder(
+    Traffic,
+    compact=lambda model, problem: decode_program(model, problem.within(model.limit)),
+    literal=_decode_literal,
+    started=_started_compact,
+)
+start_values = starter(
+    Traffic,
+    compact=_started_compact,
+    literal=lambda model, problem, placement: binaries({**model.place, **model.host}, _centers(problem, placement)),
+)

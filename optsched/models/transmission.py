@@ -142,17 +142,10 @@ def compact_size(problem: Transmission) -> ModelSize:
     variables, rows = place + runs, reduces + maps + 2 + hosts + nodes + min(runs, reduces * nodes)
     terms = 4 * place + 5 * runs
     if problem.form == "flow":
-        moved = senders * (hosts + 1) * nodes
-        return ModelSize(
-            variables + moved,
-            rows + senders * (hosts + 1 + nodes),
-            terms + 3 * moved + senders * (hosts + runs) + senders * hosts,
-        )
-    both = sent * hosts * nodes
-    ties = 2 * sent * (hosts + nodes)
-    return ModelSize(
-        variables + both, rows + ties, terms + 5 * both + ties + sent * hosts * nodes + sent * nodes * hosts
-    )
+        moved, ties = senders * (hosts + 1) * nodes, senders * (hosts + 1 + nodes)
+        return ModelSize(variables + moved, rows + ties, terms + 3 * moved + senders * (2 * hosts + runs))
+    both, ties = sent * hosts * nodes, 2 * sent * (hosts + nodes)
+    return ModelSize(variables + both, rows + ties, terms + 7 * both + ties)
 
 
 @of_problem(Transmission)
@@ -199,7 +192,7 @@ def build_pulp(problem: Transmission, *, max_variables: int = MAX_VARIABLES) -> 
         for j in range(len(maps))
         for p in hosts
     }
-    usable = [(f, i) for f, i in np.argwhere(problem.usable).tolist()]
+    usable = list(map(tuple, np.argwhere(problem.usable).tolist()))
     y = {(f, i): model.add_variable(f"y.{reduce_names[f]}.{node_names[i]}", cat=pulp.LpBinary) for f, i in usable}
     w = {(f, i): model.add_variable(f"w.{reduce_names[f]}.{node_names[i]}", 0) for f, i in usable}
     terms = [(variable, int(problem.map_units[pair]) / grid) for pair, variable in x.items()]
@@ -239,23 +232,18 @@ def build_pulp(problem: Transmission, *, max_variables: int = MAX_VARIABLES) -> 
     return model
 
 
-def _started_literal(model: Any, problem: Transmission, placement: Placement) -> Entries:
-    return binaries({**model.x, **model.y}, host_of(problem, placement))
-
-
-def _decode_compact(model: Any, problem: Transmission) -> Placement:
-    placement: Placement = decode_program(model, problem.in_form(model.form))
-    return placement
-
-
 def _started_compact(model: Any, problem: Transmission, placement: Placement) -> Entries:
     return started_program(model, problem.in_form(model.form), placement)
 
 
 decode = decoder(
     Transmission,
-    compact=_decode_compact,
+    compact=lambda model, problem: decode_program(model, problem.in_form(model.form)),
     literal=lambda model, problem: placed_at(problem, chosen(model.x) | chosen(model.y)),
     started=_started_compact,
 )
-start_values = starter(Transmission, compact=_started_compact, literal=_started_literal)
+start_values = starter(
+    Transmission,
+    compact=_started_compact,
+    literal=lambda model, problem, placement: binaries({**model.x, **model.y}, host_of(problem, placement)),
+)

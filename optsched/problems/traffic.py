@@ -261,20 +261,10 @@ class Traffic(Problem, Programmed):
     @property
     def least_load(self) -> int:
         """The least load that counting does not rule out: maps are spread as evenly as the room allows."""
-        low, high = 0, len(self.maps)
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.holds(middle) else (middle + 1, high)
-        return low
+        return bisect_left(range(len(self.maps)), True, key=self.holds)
 
     def placed_in(self, datacenter_of_map: Ints, datacenter_of_reduce: Ints) -> Placement:
-        """A placement with each map and reduce in a given datacenter, spread over its slots in turn.
-
-        Parameters
-        ----------
-        datacenter_of_map, datacenter_of_reduce
-            int64, shapes (maps,) and (reduces,); no more in a datacenter than there is room.
-        """
+        """A placement with each map and reduce in a given datacenter, where there is room, over its slots in turn."""
         nodes = np.full(len(self.tasks), NONE, dtype=np.int64)
         for tasks, at, slots in (
             (self.maps, datacenter_of_map, self.map_slots),
@@ -408,14 +398,9 @@ class Traffic(Problem, Programmed):
         """Each job in the datacenters that are best for it alone; and the maps spread evenly."""
         free = np.zeros(len(self.datacenters), dtype=np.int64)
         best = exact(self.price_bound(free, free, 1), self.grid)
+        meaning, source = "traffic, with every slot open to every task", "Sharmilarani et al., note 9"
         return (
-            Bound(
-                "best-datacenter",
-                "traffic",
-                best,
-                "traffic, with every slot open to every task",
-                "Sharmilarani et al., note 9",
-            ),
+            Bound("best-datacenter", "traffic", best, meaning, source),
             Bound("even-spread", "load", self.least_load, "load, at any traffic"),
         )
 
@@ -427,20 +412,9 @@ class TrafficProgram:
     classes are independent of each other, so the program is as strong as the product of every pair of variables. Given
     prices of the slots, all other multipliers of its rows are a closed form (`multipliers`).
 
-    Parameters
-    ----------
-    problem
-        Whose tasks and datacenters.
-    apart
-        Whether each map is a class of its own, and each task has a variable for each node that takes its kind.
-
-    Attributes
-    ----------
-    classes
-        Maps that are counted together.
-    pair_class, pair_bundle, send
-        int64, shape (pairs,): each class and bundle (its place in `Traffic.bundles`) where one sends to the other,
-        and how many units a map sends.
+    If tasks are `apart`, each map is a class of its own, and each task has a variable for each node that takes its
+    kind. The pairs are the classes (`pair_class`) and bundles (`pair_bundle`, places in `Traffic.bundles`) where one
+    sends to the other: `send` units a map.
     """
 
     def __init__(self, problem: Traffic, apart: bool = False) -> None:
@@ -491,9 +465,8 @@ class TrafficProgram:
         builder = Builder()
         place, center, columns, cost = self._enter(builder, False)
         doc = "maps in the fullest datacenter"
-        load = builder.variables(
-            "load", [()], lower=self.problem.least_load, upper=len(self.problem.maps), cost=1, doc=doc
-        )
+        most_maps = len(self.problem.maps)
+        load = builder.variables("load", [()], lower=self.problem.least_load, upper=most_maps, cost=1, doc=doc)
         doc = "no datacenter has more maps than the load"
         fullest = builder.rows("fullest", self._labels(), upper=0, over="CENTERS", doc=doc)
         builder.enter(fullest[center], place)
@@ -561,18 +534,13 @@ class TrafficProgram:
         members = Members(tasks[first], self.classes.members, tasks[problem.maps])
         builder.group("members", "CLASSES", members, place=0, together=0)
         builder.group("reduces", "BUNDLES", {own[0]: tuple(own) for own in reduces})
-        place, moved_to = (
-            place[: len(names) * len(spots)].reshape(len(names), len(spots)),
-            place[len(names) * len(spots) :],
-        )
-        rows = builder.rows(
-            "placed", [(name,) for name in names], lower=size, upper=size, over="CLASSES", doc="every map"
-        )
+        place, moved_to = np.split(place, [len(names) * len(spots)])
+        place, at = place.reshape(len(names), len(spots)), host.reshape(len(bundles), count)
+        every = [(name,) for name in names]
+        rows = builder.rows("placed", every, lower=size, upper=size, over="CLASSES", doc="every map")
         builder.enter(rows[:, None], place)
-        at = host.reshape(len(bundles), count)
-        rows = builder.rows(
-            "hosted", [(name,) for name in bundles], lower=1, upper=1, over="BUNDLES", doc="every bundle"
-        )
+        every = [(name,) for name in bundles]
+        rows = builder.rows("hosted", every, lower=1, upper=1, over="BUNDLES", doc="every bundle")
         builder.enter(rows[:, None], at)
         doc = "no datacenter takes more than it has room for"
         rows = builder.rows("map_slots", self._labels(), upper=problem.map_room, over="CENTERS", doc=doc)

@@ -166,15 +166,11 @@ class Transmission(Problem, Programmed):
         """Costs of amounts of data over lengths, both as `scale` has them, in units; int64 of their common shape."""
         return self.scale.units(amounts * lengths)
 
-    def entry_units(self, entry: int) -> Ints:
-        """Cost of one of `entries` for each node of its map (row) and of its reduce (column), int64, in units."""
-        return self.products(self.amounts[entry], self.scale.lengths)
-
     def units_between(self) -> dict[tuple[int, int], Ints]:
         """Cost of each map and reduce between which something moves, in units, for each node of either."""
         units: dict[tuple[int, int], Ints] = {}
         for entry, pair in enumerate(zip(self.entries.map.tolist(), self.entries.reduce.tolist(), strict=True)):
-            units[pair] = units.get(pair, 0) + self.entry_units(entry)
+            units[pair] = units.get(pair, 0) + self.products(self.amounts[entry], self.scale.lengths)
         return units
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from optsched.certificates.traffic import (
@@ -47,10 +48,8 @@ def by_route(call: Call[Traffic], profile: Profile) -> Solution:
         if known.closed:
             assert known.units is not None
             best, load = search.least_load(known)
-            certificates, placement = (
-                [*certificates, search.load_certificate(load, known.units, cases=False)],
-                best.placement,
-            )
+            placement = best.placement
+            certificates = [*certificates, search.load_certificate(load, known.units, cases=False)]
             # Cases may take longer than all else.
             certificates = [search.traffic_certificate(known), certificates[1]]
             certificates = [certificates[0], search.load_certificate(load, known.units)]
@@ -82,33 +81,28 @@ def traffic_search(
 ) -> TrafficSearch:
     """The search that answers all questions about a `traffic` problem, each computed once."""
     if route in MODELS:
-        return TrafficSearch(problem, profile, start, decide=_Model(route), shortcuts=False)
+        return TrafficSearch(problem, profile, start, decide=partial(_by_model, route), shortcuts=False)
     return TrafficSearch(problem, profile, start, shortcuts=route == "search")
 
 
-class _Model:
-    """Settles a limit by the model of a route.
+def _by_model(
+    route: str, search: TrafficSearch, limit: int | None, profile: Profile, start: Placement | None
+) -> tuple[SolverOutcome, Placement | None]:
+    """Settle a limit by the model of a route.
 
     Its objective is solved in units of the problem's `step`, so that no tolerance of a solver is as large as a
     difference. In MB it would be, where two values differ by a byte.
     """
+    unit = search.problem.step / search.problem.grid
 
-    def __init__(self, route: str) -> None:
-        self._route = route
+    def in_steps(model: Any) -> None:
+        if route == "pyomo":
+            model.objective.expr = model.objective.expr / unit
+        else:
+            model.setObjective(model.objective * (1 / unit))
 
-    def __call__(
-        self, search: TrafficSearch, limit: int | None, profile: Profile, start: Placement | None
-    ) -> tuple[SolverOutcome, Placement | None]:
-        unit = search.problem.step / search.problem.grid
-
-        def in_steps(model: Any) -> None:
-            if self._route == "pyomo":
-                model.objective.expr = model.objective.expr / unit
-            else:
-                model.setObjective(model.objective * (1 / unit))
-
-        found = modelled(search.problem, self._route, profile, limit, prepare=in_steps)
-        return scaled(found.outcome, unit), found.decision
+    found = modelled(search.problem, route, profile, limit, prepare=in_steps)
+    return scaled(found.outcome, unit), found.decision
 
 
 def _nothing(problem: Traffic) -> tuple[Certificate, Certificate]:

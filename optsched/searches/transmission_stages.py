@@ -87,15 +87,9 @@ def stepped_prices(costs: Ints, room: Ints, prices: Ints, missing: float) -> Int
 def cheapest_reduces(bounds: ReduceBounds, table: Ints, profile: Profile) -> tuple[Ints | None, ReducePrices | None]:
     """The reduces' choices of least cost by a table of their costs, and prices of the places where they may run.
 
-    It is the problem `transmission-reduces` with other costs. Both parts are None where a limit came first; there are
-    no prices where no reduce is placed.
-
-    Parameters
-    ----------
-    table
-        int64, shape (reduces, nodes + 1), at least 0; the last column, of being left out, is not read.
-    profile
-        The time limit and the random seed of the network's solver.
+    It is the problem `transmission-reduces` with other costs: `table`, shape (reduces, nodes + 1), at least 0, whose
+    last column, of being left out, is not read. Both parts are None where a limit came first; there are no prices where
+    no reduce is placed.
     """
     problem = bounds.problem
     if not problem.reduce_count:
@@ -142,15 +136,14 @@ def by_arrays(problem: TransmissionReduces, profile: Profile) -> tuple[SolverOut
     """Solve the network: what its engine says, the node of each reduce (or -1), and its potentials as prices."""
     posed, network = posed_network(problem)
     found = network.solved(profile)
-    nodes, prices, program = None, None, network.program
+    nodes, prices = None, None
     if found.flow is not None:
-        nodes = problem.nodes_of(posed.decision_of(network.values(found.flow), program))
+        nodes = problem.nodes_of(posed.decision_of(network.values(found.flow), network.program))
     if found.potential is not None:
         node_prices, pairs = np.zeros_like(problem.capacity), np.zeros(problem.barred.shape, dtype=np.int64)
         hosts = np.unique(posed.places.on_node.values)
         node_prices[hosts] = np.maximum(network.falls(found.potential, "node_slots"), 0)
-        jobs, nodes_of_pairs = posed.shared_pairs.T
-        pairs[jobs, nodes_of_pairs] = np.maximum(network.falls(found.potential, "one_of_job"), 0)
+        pairs[tuple(posed.shared_pairs.T)] = np.maximum(network.falls(found.potential, "one_of_job"), 0)
         task = int(found.potential[0] - found.potential[network.sink])
         prices = ReducePrices(task, node_prices, pairs)
     return found.outcome, nodes, prices

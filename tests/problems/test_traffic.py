@@ -175,9 +175,6 @@ def test_together_is_no_restriction_without_capacities(problem: Traffic) -> None
     assert pareto_front(free)[0][0] == best[0] == together.cheap_bounds()[0].value == free.cheap_bounds()[0].value
 
 
-# Metamorphic laws --------------------------------------------------------------------------------------------------
-
-
 # The exact program, and what prices of slots leave of it -------------------------------------------------------------
 
 

@@ -52,8 +52,14 @@ def test_costs_of_given_maps_and_reduces(seed: int, monkeypatch: pytest.MonkeyPa
     assert of_maps + of_reduces == value * problem.grid * held.scale
 
 
-def check_sound(seed: int) -> None:
-    """No tree proves more than the optimum, no bound of a choice is more than the least that it leads to."""
+@pytest.mark.parametrize(
+    "seed", [*range(12), *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(12, 600))]
+)
+def test_no_tree_proves_too_much(seed: int) -> None:
+    """Tests that bounds hold whatever the prices, charges, states and order; that the search's own are tight.
+
+    No tree proves more than the optimum, and no bound of a choice is more than the least that it leads to.
+    """
     problem, rng = rich(seed), np.random.default_rng(seed)
     least = least_costs(problem)
     optimum = min(least.values())
@@ -74,19 +80,6 @@ def check_sound(seed: int) -> None:
     solution = solve(problem)
     assert solution.objective == solution.bound == (exact(optimum, problem.grid),), seed
     assert certify(problem, solution).proved, seed
-
-
-def test_no_tree_proves_too_much() -> None:
-    """Tests that bounds hold whatever the prices, charges, states and order; that the search's own are tight."""
-    for seed in range(12):
-        check_sound(seed)
-
-
-@pytest.mark.thorough
-def test_no_tree_of_many_proves_too_much() -> None:
-    """Tests the same on more problems."""
-    for seed in range(12, 600):
-        check_sound(seed)
 
 
 def choices(bounds: ReduceBounds, order: tuple[int, ...], state: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:

@@ -83,35 +83,18 @@ def test_nothing_is_searched_where_the_cheap_bound_is_met(monkeypatch: pytest.Mo
     check_honest(search, found, 0)
 
 
-@pytest.mark.parametrize("state", [(), (0, 1)])
-def test_an_interrupt_within_a_state(state: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that Ctrl-C while a state is looked into is a limit, with the placement and a bound."""
+@pytest.mark.parametrize(("name", "after"), [("_expand", 0), ("_expand", 4), *(("_push", each) for each in range(6))])
+def test_an_interrupt(name: str, after: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C within a state, or before all that it leads to waits, leaves the placement and a bound."""
     search = branching()
-    looked = search._expand
+    real, calls = getattr(search, name), itertools.count()
 
-    def interrupted(entry: Any) -> None:
-        if len(entry.state) >= len(state):
+    def interrupted(*given: Any) -> None:
+        if next(calls) == after:
             raise KeyboardInterrupt
-        looked(entry)
+        real(*given)
 
-    monkeypatch.setattr(search, "_expand", interrupted)
-    found = search.run()
-    assert found.limit is Limit.INTERRUPTED
-    check_honest(search, found, 263)
-
-
-@pytest.mark.parametrize("after", range(6))
-def test_an_interrupt_between_states(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that Ctrl-C before all that a state leads to waits leaves the state's own bound."""
-    search = branching()
-    push, pushed = search._push, itertools.count()
-
-    def interrupted(*waiting: Any) -> None:
-        if next(pushed) == after:
-            raise KeyboardInterrupt
-        push(*waiting)
-
-    monkeypatch.setattr(search, "_push", interrupted)
+    monkeypatch.setattr(search, name, interrupted)
     found = search.run()
     assert found.limit is Limit.INTERRUPTED
     check_honest(search, found, 263)
