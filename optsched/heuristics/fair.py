@@ -16,7 +16,7 @@ import numpy as np
 from optsched.core.deadline import check
 from optsched.core.instance import KINDS, MAP, REDUCE, Floats, Ints, Ragged
 from optsched.core.placement import NONE, Placement
-from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, Turn, WaitingMaps
+from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, Turn
 from optsched.heuristics.running.base import Event, Heuristic, Offer, View
 from optsched.heuristics.seen_costs import SeenCosts, all_stored, missing_sizes, sizes_parameter
 from optsched.problems.base import Parameter, Problem, choice, either, number
@@ -239,6 +239,8 @@ class DelayPolicy(JobPolicy):
         `hadoop`: `hadoop_delay` of the nodes that there are. A job counts an offer only if no job before it took it.
     """
 
+    keeps_maps = True
+    only_first = False
     remembers = ("_auto", "_level", "_skips")
 
     def __init__(
@@ -252,7 +254,6 @@ class DelayPolicy(JobPolicy):
         self.delays = (D1, D2) if self.two_level else (D, 0)
 
     def start(self, view: View, rng: np.random.Generator) -> None:
-        self._maps = WaitingMaps()
         #: Of each job the level that it has come down to by its last start, how often it was skipped since, and what
         #: `auto` stands for.
         self._level: defaultdict[int, int] = defaultdict(int)
@@ -269,39 +270,21 @@ class DelayPolicy(JobPolicy):
         return sum(known[delay] if isinstance(delay, str) else int(delay) for delay in self.delays)
 
     def learn(self, tasks: Ints, view: View) -> None:
-        maps = tasks[view.workload.kind[tasks] == MAP]
-        self._maps.add(maps, view, view.workload.job[maps])
         free = int(np.count_nonzero(view.free_map_slots))
         for job in np.unique(view.workload.job[tasks]).tolist():
             self._auto.setdefault(job, free)
 
-    def give_back(self, task: int, view: View) -> None:
-        if view.workload.kind[task] == MAP:
-            job = int(view.workload.job[task])
-            self._maps.give_back(task, view, job)
-            self._auto.setdefault(job, int(np.count_nonzero(view.free_map_slots)))
-
-    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+    def choose(self, job: int, offer: Offer, view: View) -> int | None:
         if offer.kind != KINDS[MAP]:
-            job = next(self.jobs(offer), None)
-            return () if job is None else (self.random_task(job, offer.kind, view),)
-        here = self._maps.at(NODE, offer.node)
-        for _, turns in self.turns(MAP):
-            for _, job in turns:
-                patience = self._patience(job)
-                task = self._near(job, patience, offer.node, view) if patience or job in here else None
+            return self.drawn(self.waiting(job, offer.kind, view))
+        patience = self._patience(job)
+        if patience or job in self.maps.at(NODE, offer.node):  # else no draw finds anything
+            for level in range(patience + 1):
+                task = self.maps.draw(level, offer.node, view, self._rng, job)
                 if task is not None:
-                    return (task,)
-                self.skip(job)
-        return ()
-
-    def _near(self, job: int, patience: int, node: int, view: View) -> int | None:
-        """A map of a job that is no farther from its data than the job takes by now."""
-        for level in range(patience + 1):
-            task = self._maps.draw(level, node, view, self._rng, job)
-            if task is not None:
-                self._level[job], self._skips[job] = level, 0
-                return task
+                    self._level[job], self._skips[job] = level, 0
+                    return task
+        self.skip(job)
         return None
 
     def skip(self, job: int) -> None:
@@ -363,6 +346,7 @@ class FairPolicy(DelayPolicy):
         self._beat: tuple[float, int] | None = None
         self._passed: set[int] = set()
         self._launched: set[int] = set()
+        #: Slots of the cluster, and tasks that wait or hold one: as many after a start as before.
         self._demand: dict[str, tuple[int, int]] = {}
         super().start(view, rng)
 
@@ -397,17 +381,13 @@ class FairPolicy(DelayPolicy):
 
     def _below_cap(self, offer: Offer, view: View) -> bool:
         """Whether the node runs fewer tasks of the kind than its part of all that wait and run, rounded up."""
-        every, tasks = self._totals(offer.kind, view)
+        if offer.kind not in self._demand:
+            every = int(view.slots(offer.kind).sum())
+            waiting = self.waiting_tasks[KINDS.index(offer.kind)]
+            self._demand[offer.kind] = every, waiting + every - int(view.free_slots(offer.kind).sum())
+        every, tasks = self._demand[offer.kind]
         own = int(view.slots(offer.kind)[offer.node])
         return own - offer.free < -(-tasks * own // every)
-
-    def _totals(self, kind: str, view: View) -> tuple[int, int]:
-        """Slots of the cluster, and tasks that wait or hold one: as many after a start as before."""
-        if kind not in self._demand:
-            every = int(view.slots(kind).sum())
-            waiting = self.waiting_tasks[KINDS.index(kind)]
-            self._demand[kind] = every, waiting + every - int(view.free_slots(kind).sum())
-        return self._demand[kind]
 
     def skip(self, job: int) -> None:
         """Count a skip once, at the end of the heartbeat, and only if the job has started nothing by then."""
@@ -447,26 +427,18 @@ class CapacityPolicy(JobPolicy):
 
     pooled = True
     by_arrival = True
+    keeps_maps = True
     remembers = ("_skips", "_auto")
 
     def __init__(self, reduce_delay: int | str = AUTO, sizes: str = "extrapolated") -> None:
         self.reduce_delay, self.sizes = reduce_delay, sizes
 
     def start(self, view: View, rng: np.random.Generator) -> None:
-        self._maps = WaitingMaps()
         self._costs = SeenCosts(self.sizes)
         #: For each job, how many offers it let pass for its reduces, and how many it may.
         self._skips: defaultdict[int, int] = defaultdict(int)
         self._auto: dict[int, int] = {}
         super().start(view, rng)
-
-    def learn(self, tasks: Ints, view: View) -> None:
-        maps = tasks[view.workload.kind[tasks] == MAP]
-        self._maps.add(maps, view, view.workload.job[maps])
-
-    def give_back(self, task: int, view: View) -> None:
-        if view.workload.kind[task] == MAP:
-            self._maps.give_back(task, view, int(view.workload.job[task]))
 
     @property
     def waits_rounds(self) -> int:  # type: ignore[override]  # computed, since it depends on the nodes
@@ -485,9 +457,9 @@ class CapacityPolicy(JobPolicy):
         """A map of the first of these jobs that has one nearest to its data."""
         rack = int(view.cluster.rack[node])
         for level, place in ((NODE, node), (RACK, rack), (ANYWHERE, 0)):
-            held = self._maps.at(level, place) if place >= 0 else ()
+            held = self.maps.at(level, place) if place >= 0 else ()
             for _, job in turns:
-                task = self._maps.draw(level, node, view, self._rng, job) if job in held else None
+                task = self.maps.draw(level, node, view, self._rng, job) if job in held else None
                 if task is not None:
                     return task
         return None

@@ -11,6 +11,8 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -115,18 +117,25 @@ class JobPolicy(Policy):
         False: all jobs are equal.
     by_arrival
         Of the class. Within a pool jobs go by fewest running tasks, ties by arrival; True: by arrival alone.
+    keeps_maps
+        Of the class. Whether `maps` has the maps that wait, by job and by where their data is.
+    only_first
+        Whether the slot stays idle if the first job starts nothing; else the next job is asked.
     remembers
         Of the class. Names of the mappings that hold what no view shows: how often offers were let pass, and the like.
     """
 
     pooled = False
     by_arrival = False
+    keeps_maps = False
+    only_first = True
     remembers: tuple[str, ...] = ()
 
     def start(self, view: View, rng: np.random.Generator) -> None:
         self._rng = rng
         self._known = 0
         self._jobs: dict[int, _Job] = {}
+        self.maps = WaitingMaps()
         #: The status that each task counts as: the last one that was reported.
         self._status = bytearray()
         #: Tasks that wait, in all jobs.
@@ -163,7 +172,11 @@ class JobPolicy(Policy):
         tasks = np.arange(self._known, len(view.workload))
         self._known = len(view.workload)
         self._status += view.status[tasks].astype(np.uint8).tobytes()
-        self.learn(tasks[view.status[tasks] == PENDING], view)
+        waiting = tasks[view.status[tasks] == PENDING]
+        if self.keeps_maps:
+            maps = waiting[view.workload.kind[waiting] == MAP]
+            self.maps.add(maps, view, view.workload.job[maps])
+        self.learn(waiting, view)
         pools = np.append(view.workload.job_group, -1)  # a task without a job picks the last entry
         for job, positions in grouped(view.workload.job[tasks]):
             entry = self._jobs.setdefault(job, _Job(int(pools[job])))
@@ -180,10 +193,7 @@ class JobPolicy(Policy):
                     entry.reduces.update(zip(running.tolist(), view.node[running].tolist(), strict=True))
 
     def learn(self, tasks: Ints, view: View) -> None:
-        """Called with waiting tasks when they are new, before their jobs are; for what a policy keeps in addition."""
-
-    def give_back(self, task: int, view: View) -> None:
-        """Called with a task that waits again, before its job counts it; for what a policy keeps in addition."""
+        """Called with tasks that are new and wait, and with a map that waits again, before their jobs count them."""
 
     def _follow(self, task: int, view: View) -> None:
         """Count a task as what it is now."""
@@ -192,8 +202,10 @@ class JobPolicy(Policy):
             return
         job, kind = view.workload.job.item(task), view.workload.kind.item(task)
         entry = self._jobs[job]
-        if now == PENDING:
-            self.give_back(task, view)
+        if now == PENDING and kind == MAP:
+            if self.keeps_maps:
+                self.maps.give_back(task, view, job)
+            self.learn(np.array([task]), view)
         self.leave(job, kind)
         self._count(entry, kind, before, -1)
         self._count(entry, kind, now, 1)
@@ -250,11 +262,10 @@ class JobPolicy(Policy):
         A job with a reduce on the node is left out for a reduce slot, if the problem wants them on distinct nodes.
         """
         for _, turns in self.turns(KINDS.index(offer.kind)):
-            yield (job for _, job in turns if self.may_run(job, offer))
-
-    def may_run(self, job: int, offer: Offer) -> bool:
-        """Whether nothing bars a task of the job from the offer's slot."""
-        return offer.kind == KINDS[MAP] or offer.node not in self.reduce_nodes(job)
+            jobs = map(itemgetter(1), turns)
+            yield (
+                jobs if offer.kind == KINDS[MAP] else (job for job in jobs if offer.node not in self.reduce_nodes(job))
+            )
 
     def reduce_nodes(self, job: int) -> list[int]:
         """Nodes that run a reduce of the job, and are therefore barred to its other reduces."""
@@ -262,8 +273,7 @@ class JobPolicy(Policy):
 
     def jobs(self, offer: Offer) -> Iterator[int]:
         """The jobs of all `pools`, one after another."""
-        for jobs in self.pools(offer):
-            yield from jobs
+        return chain.from_iterable(self.pools(offer))
 
     def counts(self, job: int, kind: int) -> tuple[int, int, int]:
         """How many of the job's tasks of a kind (number) wait, run, and have finished."""
@@ -277,13 +287,19 @@ class JobPolicy(Policy):
             entry.tasks[number] = entry.tasks[number][view.status[entry.tasks[number]] == PENDING]
         return entry.tasks[number]
 
-    def random_task(self, job: int, kind: str, view: View) -> int:
-        """One of the job's tasks that wait, uniformly at random."""
-        return self.drawn(self.waiting(job, kind, view))
-
     def drawn(self, values: Ints) -> int:
         """One of these, uniformly at random."""
         return int(values[self._rng.integers(len(values))])
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        for job in self.jobs(offer):
+            task = self.choose(job, offer, view)
+            if task is not None:
+                return (task,)
+            if self.only_first:
+                break
+        return ()
+
+    def choose(self, job: int, offer: Offer, view: View) -> int | None:
+        """The task that a job starts on an offer; None: none."""
         raise NotImplementedError

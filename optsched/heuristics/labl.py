@@ -30,8 +30,6 @@ from optsched.solvers.compiled import compiled, compiles, ready
 
 # Fischer et al. 2010: a cover of the servers, grown task by task ------------------------------------------------------
 
-# A cover of the servers, grown task by task --------------------------------------------------------------------------
-
 
 def augment(
     starts: Any,
@@ -301,24 +299,19 @@ VARIANTS = ("literal", "strict", "rescan", "local-first", "restructured")
 LINES_6 = ("mended", "printed")
 
 
-def _limit(text: Any) -> int | str:
-    """A parser of "l**", "l**+k" (of the bound l**) or a whole number."""
+def _limit(text: Any, more: str = "") -> int | str:
+    """A parser of "l**", "l**+k" (of the bound l**) or a whole number; messages name what `more` may be given."""
     if isinstance(text, str) and (match := re.fullmatch(r"l\*\*(\+\d+)?", text.replace(" ", ""))):
         return match[0]
     try:
         return int(number(integer=True)(text))
     except ValueError:
-        raise ValueError("give l**, l**+1 (or more) or a whole number") from None
+        raise ValueError(f"give l**, l**+1 (or more){more} or a whole number") from None
 
 
 def _threshold(text: Any) -> int | str:
-    """Parse a limit as `_limit` does, or "inf"."""
-    if text in ("inf", math.inf):
-        return "inf"
-    try:
-        return _limit(text)
-    except ValueError:
-        raise ValueError("give l**, l**+1 (or more), inf or a whole number") from None
+    """A parser of what `_limit` takes, or "inf"."""
+    return "inf" if text in ("inf", math.inf) else _limit(text, ", inf")
 
 
 def labl(
@@ -501,19 +494,12 @@ class _Run:
         roomy = bytearray(len(self.load))
         for server in servers:
             roomy[server] = self.load[server] <= highest
-        for task in self._tasks_with_data_on(servers):
+        for task in self._in_order():
             if any(roomy[server] for server in self.replicas[task]):
                 # Line 34; it has room, since one of them has.
                 server = min(self.replicas[task], key=lambda one: (self.load[one], one))
                 self._place(task, server, self.w_loc)
                 roomy[server] &= self.load[server] <= highest
-
-    def _tasks_with_data_on(self, servers: Collection[int]) -> Iterator[int]:
-        """Waiting tasks, in order, among them all with a replica on one of `servers`."""
-        if 2 * sum(len(self.local[server]) for server in servers) > self.waiting:
-            return self._in_order()
-        held = {task for server in servers for task in self.local[server] if self.node[task] == NONE}
-        return self._still_waiting(sorted(held))
 
     def _place(self, task: int, server: int, work: int) -> None:
         check()
@@ -534,13 +520,9 @@ class _Run:
             if not any(busy) if self.printed else all(busy):
                 yield task
 
-    def _still_waiting(self, tasks: list[int]) -> Iterator[int]:
-        """Those of `tasks` that wait when their turn comes."""
-        return (task for task in tasks if self.node[task] == NONE)
-
     def _in_order(self) -> Iterator[int]:
-        """The waiting tasks by position."""
-        return self._still_waiting(self._order)
+        """The tasks by position that wait when their turn comes."""
+        return (task for task in self._order if self.node[task] == NONE)
 
     def _with_local_tasks(self) -> list[int]:
         """The servers that hold the block of a waiting task."""

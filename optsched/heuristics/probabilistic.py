@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from optsched.core.errors import UsageError
-from optsched.core.instance import KINDS, MAP, REDUCE, Bools, Floats, Ints
+from optsched.core.instance import KINDS, MAP, REDUCE, Floats
 from optsched.heuristics.job_order import JobPolicy
 from optsched.heuristics.running.base import Heuristic, Offer, View
 from optsched.heuristics.running.driver import MAX_IDLE_ROUNDS, drive
@@ -104,6 +104,9 @@ class _Knowing(JobPolicy):
     sizes: str
     distances: str
 
+    def __init__(self, sizes: str = "extrapolated", distances: str = "topology") -> None:
+        self.sizes, self.distances = sizes, distances
+
     def start(self, view: View, rng: np.random.Generator) -> None:
         super().start(view, rng)
         self._costs = SeenCosts(self.sizes)
@@ -170,30 +173,23 @@ class ProbabilisticPolicy(_Knowing):
         form: str = "exponential",
         distances: str = "topology",
     ) -> None:
-        self.p_min, self.average, self.select, self.sizes = p_min, average, select, sizes
+        super().__init__(sizes, distances)
+        self.p_min, self.average, self.select, self.form = p_min, average, select, form
         self.only_first, self.skip_limit = jobs == "first", skip_limit
-        self.form, self.distances = form, distances
 
     def start(self, view: View, rng: np.random.Generator) -> None:
         super().start(view, rng)
         #: Offers in a row that each job declined because of `p_min`, by kind.
         self._skipped: defaultdict[tuple[int, str], int] = defaultdict(int)
 
-    def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        free, known = view.free_slots(offer.kind) > 0, self.known(view)
-        for job in self.jobs(offer):
-            task = self._algorithm(job, offer, free, known)
-            if task is not None:
-                return (task,)
-            if self.only_first:
-                break
-        return ()
-
-    def _algorithm(self, job: int, offer: Offer, free: Bools, view: View) -> int | None:
+    def choose(self, job: int, offer: Offer, view: View) -> int | None:
         """Algorithm 1 for a map slot, 2 for a reduce slot."""
-        tasks = self.waiting(job, offer.kind, view)
-        here = self._costs.here(tasks, offer.kind, offer.node, view)
-        average = self._averages(tasks, job, offer, free, view)
+        tasks, known = self.waiting(job, offer.kind, view), self.known(view)
+        here = self._costs.here(tasks, offer.kind, offer.node, known)
+        nodes = view.free_slots(offer.kind) > 0
+        if self.average == "eligible" and offer.kind != KINDS[MAP]:
+            nodes[self.reduce_nodes(job)] = False
+        average = self._costs.averages(tasks, offer.kind, nodes, known)  # Cave
         ratio = _ratio(here, average)
         best = ratio == ratio.max() if self.select == "probability" else here == here.min()
         chosen = self.drawn(np.flatnonzero(best))
@@ -207,14 +203,6 @@ class ProbabilisticPolicy(_Knowing):
         self._skipped[skipped] = 0
         return int(tasks[chosen])
 
-    def _averages(self, tasks: Ints, job: int, offer: Offer, free: Bools, view: View) -> Floats:
-        """Cave of each task: over the nodes with a free slot, all of them or only the eligible ones."""
-        nodes = free
-        if self.average == "eligible" and offer.kind != KINDS[MAP]:
-            nodes = free.copy()
-            nodes[self.reduce_nodes(job)] = False
-        return self._costs.averages(tasks, offer.kind, nodes, view)
-
 
 class LeastCostPolicy(_Knowing):
     """The task of least cost on the offering node, at once and always; ties at random. The job as in `probabilistic`.
@@ -227,15 +215,10 @@ class LeastCostPolicy(_Knowing):
         As for `ProbabilisticPolicy`.
     """
 
-    def __init__(self, sizes: str = "extrapolated", distances: str = "topology") -> None:
-        self.sizes, self.distances = sizes, distances
-
-    def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        for job in self.jobs(offer):
-            tasks: Ints = self.waiting(job, offer.kind, view)
-            here = self._costs.here(tasks, offer.kind, offer.node, self.known(view))
-            return (self.drawn(tasks[here == here.min()]),)
-        return ()
+    def choose(self, job: int, offer: Offer, view: View) -> int | None:
+        tasks = self.waiting(job, offer.kind, view)
+        here = self._costs.here(tasks, offer.kind, offer.node, self.known(view))
+        return self.drawn(tasks[here == here.min()])
 
 
 # Coupling ------------------------------------------------------------------------------------------------------------
@@ -303,17 +286,16 @@ class CouplingPolicy(JobPolicy):
         self._heard: dict[int, bool] = {}
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        if offer.kind == KINDS[MAP]:
-            job = next(self.jobs(offer), None)
-            task = None if job is None else self._map(job, offer, view)
-        else:
-            asked = (self._reduce(job, offer, view) for job in self.jobs(offer) if self._may_start(job))
-            task = next((task for task in asked if task is not None), None)
+        self.only_first = offer.kind == KINDS[MAP]
+        answer = super().offer(offer, view)
+        if not self.only_first:
             self._hear(offer.node, view)
-        return () if task is None else (task,)
+        return answer
 
-    def _map(self, job: int, offer: Offer, view: View) -> int | None:
-        task = self.random_task(job, offer.kind, view)
+    def choose(self, job: int, offer: Offer, view: View) -> int | None:
+        if offer.kind != KINDS[MAP]:
+            return self._reduce(job, offer, view) if self._may_start(job) else None
+        task = self.drawn(self.waiting(job, offer.kind, view))
         replicas, rack = view.workload.replicas[task], view.cluster.rack
         if offer.node in replicas:
             return task

@@ -62,9 +62,8 @@ def test_a_reduce_bars_its_job_from_the_node() -> None:
     """Tests that where reduces of a job want distinct nodes, one that runs bars the others from its node, not maps."""
     view, policy = first_view(barred_case()), JobPolicy()
     policy.start(view, np.random.default_rng(0))
-    assert [policy.may_run(0, Offer(0.0, node, "reduce", 1)) for node in (0, 1)] == [False, True]
-    assert policy.may_run(0, Offer(0.0, 0, "map", 1))
-    assert policy.may_run(-1, Offer(0.0, 0, "reduce", 1))
+    assert [list(policy.jobs(Offer(0.0, node, "reduce", 1))) for node in (0, 1)] == [[], [0]]
+    assert (policy.reduce_nodes(0), policy.reduce_nodes(-1)) == ([0], [])
 
 
 class TestPools:
