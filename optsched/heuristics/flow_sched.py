@@ -1,7 +1,7 @@
 """Hsu and Freeh's heuristics for one snapshot: the flow scheduler's round, and their Balancing scheduler.
 
-They are batch heuristics, draw nothing at random and place exactly as many tasks as there are slots for. FIFO is in
-`fifo`, Fair and Capacity scheduling in `fair`.
+They are batch heuristics, draw nothing at random and place exactly as many tasks as there are slots for. FIFO, Fair and
+Capacity scheduling are in `fair`.
 """
 
 from __future__ import annotations

@@ -197,21 +197,14 @@ class JossPolicy(Policy):
             unassigned &= ~chosen
         shares[most] += maps[unassigned].tolist()
         for center, own_maps in shares.items():
-            own_reduces = reduces if center == most else ()
-            if policy == "C":
-                self._append(center, own_maps, own_reduces, view, owner=job, again=tasks is not None)
-            else:
-                self._append(center, own_maps, own_reduces, view)
+            owner = job if policy == "C" else None
+            self._append(center, own_maps, reduces if center == most else (), view, owner, again=tasks is not None)
 
     def _home_of(self, job: int) -> int:
         """The datacenter that had the fewest tasks waiting when the job had to go somewhere."""
         if job not in self._home:
-            self._home[job] = self._least_waiting()
+            self._home[job] = int(np.argmin(np.sum([self._waiting(kind) for kind in KINDS], axis=0)))
         return self._home[job]
-
-    def _least_waiting(self) -> int:
-        """The datacenter with the fewest tasks in its queues."""
-        return int(np.argmin(np.sum([self._waiting(kind) for kind in KINDS], axis=0)))
 
     def _append(
         self,

@@ -8,7 +8,7 @@ its chance of a local task before any slot takes another task. Both readings are
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -239,15 +239,6 @@ def _groups_missing(problem: LevelledProblem) -> Sequence[Fault]:
     return FairLsap.applies(problem.instance)
 
 
-def _parameters() -> tuple[Parameter, ...]:
-    """The parameters of `fair-lsap` that shape the costs, with None for "as the problem has it"."""
-    table: Mapping[str, Parameter] = {parameter.name: parameter for parameter in FairLsap.parameter_table}
-    return tuple(
-        Parameter(name, None, partial(_checked, table[name]), table[name].doc)
-        for name in ("alpha", "beta", "gfc", "rations", "overflow")
-    )
-
-
 def _checked(parameter: Parameter, value: Any) -> Any:
     """Refuse what `fair-lsap` refuses, but keep the value as given: "auto" is not "not given"."""
     parsed = parameter.parse(value)
@@ -303,7 +294,11 @@ HEURISTICS: tuple[Heuristic, ...] = (
         algorithm="III.D, lsap-fair-sched",
         problems=("fair-lsap", "lsap-fairness", "worst-group", "lsap"),
         doc="least fairness cost plus locality cost, with the tasks within each ration chosen beforehand",
-        parameters=_parameters(),
+        parameters=tuple(  # those that shape the costs, with None for "as the problem has it"
+            Parameter(parameter.name, None, partial(_checked, parameter), parameter.doc)
+            for parameter in FairLsap.parameter_table
+            if parameter.name in ("alpha", "beta", "gfc", "rations", "overflow")
+        ),
         batch=lsap_fair_sched,
         missing=_groups_missing,
     ),

@@ -81,7 +81,8 @@ def ras(problem: Utility, rng: np.random.Generator, *, rounds: int = ROUNDS, imp
     >>> problem.allocated(placement).maps.tolist(), str(problem.evaluate(placement)[0])
     ([[0, 2], [1, 1]], '-1/2')
     """
-    trackers, _, _ = _settled(problem, spread_reduces(problem), rounds, improvement)
+    trackers = _Trackers(problem, spread_reduces(problem))
+    trackers.settle(rounds, improvement)
     return trackers.rooms.placement
 
 
@@ -126,35 +127,7 @@ def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improve
     strict ['-1', '-1/2', '-1/2'] settled
     literal ['-1', '-1'] endless
     """
-    trackers, lowest, ended = _settled(problem, reduces, rounds, improvement)
-    return Rounds(trackers.rooms.counts.maps, lowest, ended)
-
-
-def _settled(
-    problem: Utility, reduces: Ints, rounds: int, improvement: str
-) -> tuple[_Trackers, tuple[Number, ...], Literal["settled", "endless", "rounds"]]:
-    """The trackers after the rounds, the lowest utility after each round, and how they ended; see `map_rounds`."""
-    strict = {"strict": True, "literal": False}[improvement]
-    trackers = _Trackers(problem, reduces)
-    nodes = range(reduces.shape[1])
-    lowest: list[Number] = []
-    seen: set[bytes] = set()
-    ended: Literal["settled", "endless", "rounds"] = "rounds"
-    for _ in range(rounds):
-        changed = False
-        for node in nodes:
-            given = trackers.fill(node)
-            swapped = trackers.swap(node, strict)
-            changed = changed or given or swapped
-        lowest.append(trackers.lowest)
-        state = trackers.state
-        if not changed or state in seen:
-            ended = "endless" if changed else "settled"
-            break
-        seen.add(state)
-    for node in nodes:
-        trackers.fill(node)
-    return trackers, tuple(lowest), ended
+    return _Trackers(problem, reduces).settle(rounds, improvement)
 
 
 class _Trackers:
@@ -186,29 +159,41 @@ class _Trackers:
         for job in jobs:
             self._weigh(job)
 
-    @property
-    def lowest(self) -> Number:
-        """The lowest utility of a job; 0 without jobs."""
-        return exact(min(self.utility, default=0), GRID)
-
-    @property
-    def state(self) -> bytes:
-        """The nodes of all maps, in short."""
-        return self.rooms.digest(MAP)
+    def settle(self, rounds: int, improvement: str) -> Rounds:
+        """Hold the rounds; see `map_rounds`."""
+        strict = {"strict": True, "literal": False}[improvement]
+        nodes = range(len(self.rooms.free))
+        lowest: list[Number] = []
+        seen: set[bytes] = set()
+        ended: Literal["settled", "endless", "rounds"] = "rounds"
+        for _ in range(rounds):
+            changed = False
+            for node in nodes:
+                given = self.fill(node)
+                swapped = self.swap(node, strict)
+                changed = changed or given or swapped
+            lowest.append(exact(min(self.utility, default=0), GRID))
+            state = self.rooms.digest(MAP)  # the nodes of all maps
+            if not changed or state in seen:
+                ended = "endless" if changed else "settled"
+                break
+            seen.add(state)
+        for node in nodes:
+            self.fill(node)
+        return Rounds(self.rooms.counts.maps, tuple(lowest), ended)
 
     def fill(self, node: int) -> bool:
         """Give maps while any fits, to the job of lowest utility first; whether one was given."""
         given = False
-        if node in self._full:
-            return given
-        while True:
+        while node not in self._full:
             check()
             job = self.rooms.first(MAP, node, self._order)
             if job is None:
                 self._full.add(node)
-                return given
-            self._move(job, node, 1)
-            given = True
+            else:
+                self._move(job, node, 1)
+                given = True
+        return given
 
     def swap(self, node: int, strict: bool) -> bool:
         """One more map for the waiting job of lowest utility, if others can make room; whether a map was moved."""
@@ -326,11 +311,14 @@ class _Offered:
 
     def __init__(self, problem: Utility, kind: int, rooms: Rooms, idle: Ints) -> None:
         self._kind, self._rooms, self._idle = kind, rooms, idle
-        pending = (problem.pending_maps, problem.pending_reduces)[kind]
-        running = _running(problem, kind) + np.array(rooms.placed[kind], dtype=np.int64)
-        self._waiting: list[int] = pending.tolist()
-        self._order = sorted((run, job) for job, run in enumerate(running.tolist()) if self._waiting[job])
-        self._runs: list[int] = running.tolist()
+        self._waiting: list[int] = (problem.pending_maps, problem.pending_reduces)[kind].tolist()
+        workload, state = problem.instance.workload, problem.instance.state
+        owners = workload.job[(state.status == RUNNING) & (workload.kind == kind)]
+        self._runs = [
+            int(np.count_nonzero(owners == job)) + int(placed)
+            for job, placed in zip(problem.jobs, rooms.placed[kind], strict=True)
+        ]
+        self._order = sorted((run, job) for job, run in enumerate(self._runs) if self._waiting[job])
 
     def go_round(self, trackers: Ints) -> bool:
         """Offer one slot of each of these trackers that has one; whether anything was placed."""
@@ -338,28 +326,18 @@ class _Offered:
         for node in trackers[self._idle[trackers] > 0].tolist() if self._order else ():
             check()
             job = self._rooms.first(self._kind, node, self._order)
-            if job is not None:
-                self._place(job, node)
-                placed = True
-            else:
+            if job is None:
                 self._idle[node] = 0  # nor will any task fit there later: what is free only shrinks
+                continue
+            placed = True
+            self._rooms.put(self._kind, job, node)
+            self._idle[node] -= 1
+            del self._order[bisect_left(self._order, (self._runs[job], job))]
+            self._runs[job] += 1
+            self._waiting[job] -= 1
+            if self._waiting[job]:
+                insort(self._order, (self._runs[job], job))
         return placed
-
-    def _place(self, job: int, node: int) -> None:
-        self._rooms.put(self._kind, job, node)
-        self._idle[node] -= 1
-        del self._order[bisect_left(self._order, (self._runs[job], job))]
-        self._runs[job] += 1
-        self._waiting[job] -= 1
-        if self._waiting[job]:
-            insort(self._order, (self._runs[job], job))
-
-
-def _running(problem: Utility, kind: int) -> Ints:
-    """How many tasks of the kind each job runs before the decision; int64, shape (jobs,)."""
-    workload, state = problem.instance.workload, problem.instance.state
-    owners = workload.job[(state.status == RUNNING) & (workload.kind == kind)]
-    return np.array([np.count_nonzero(owners == job) for job in problem.jobs], dtype=np.int64)
 
 
 def _slots(count: int, idle: Ints) -> Ints:

@@ -290,17 +290,7 @@ class _Rows:
 
 
 class _Entries:
-    """The entries of a shuffle by the reduces of a view that wait, and what else it takes to tell their sizes.
-
-    Parameters
-    ----------
-    shuffle
-        As it is seen.
-    reduces
-        Tasks.
-    tasks
-        How many there are.
-    """
+    """The entries of a shuffle as it is seen, by `reduces` that wait, and what else it takes to tell their sizes."""
 
     def __init__(self, shuffle: Shuffle, reduces: Ints, tasks: int) -> None:
         self._shuffle, self._reduces = shuffle, reduces

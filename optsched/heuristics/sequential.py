@@ -9,8 +9,10 @@ are exact. It differs from the optimum of `transmission` only in that they are n
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from itertools import starmap
+from typing import Any
 
 import numpy as np
 
@@ -66,94 +68,69 @@ def quincy(
     """
     nodes = np.full(len(problem.tasks), NONE, dtype=np.int64)
     maps = positions_of(problem, MAP)
-    nodes[maps] = _Flow(problem, maps, (0.0, rack, off_rack)).placed()
+    for task, node in _flow(problem, maps, (0.0, rack, off_rack)):
+        nodes[maps[task]] = node
     return with_reduces(problem, nodes)
 
 
-class _Arcs(NamedTuple):
-    """Arcs of one sort."""
+def _flow(
+    problem: TransmissionMaps | Transmission, positions: Ints, levels: tuple[float, float, float]
+) -> Iterator[tuple[int, int]]:
+    """The maps at `positions` that Quincy's network places, and their nodes.
 
-    tail: Ints
-    head: Ints
-    capacity: Ints
-    cost: Ints
+    An MB costs `levels` on a node with it, in its rack, and beyond.
+    """
+    capacity, rack = problem.offered[KINDS[MAP]], problem.instance.cluster.rack
+    count = min(len(positions), int(capacity.sum()))
+    if not count:
+        return
+    sizes = problem.instance.workload.size[problem.tasks[positions]]
+    replicas = [tuple(sorted(problem.replicas[position].tolist())) for position in positions.tolist()]
+    classes = TaskClasses.from_keys(list(zip(sizes.tolist(), replicas, strict=True)))
+    hosts = np.flatnonzero(capacity > 0)
+    racks = np.unique(rack[hosts][rack[hosts] >= 0])
+    # Vertices: source, classes, the cluster, racks, nodes with idle slots, sink.
+    class_at = 1 + np.arange(len(classes.first))
+    cluster = 1 + len(class_at)
+    rack_at = cluster + 1 + np.arange(len(racks))
+    host_at = cluster + 1 + len(racks) + np.arange(len(hosts))
+    sink = cluster + 1 + len(racks) + len(hosts)
+    host_of = np.full(len(capacity), NONE)
+    host_of[hosts] = host_at
+    rack_of = np.full(len(problem.instance.cluster.rack_ids) + 1, NONE)  # -1, no rack, picks the last entry
+    rack_of[racks] = rack_at
+    above = np.where(rack[hosts] >= 0, rack_of[rack[hosts]], cluster)
+    slots = capacity[hosts]
+    room = np.array([int(slots[above == vertex].sum()) for vertex in rack_at], dtype=np.int64)
 
-
-class _Flow:
-    """Quincy's network over the maps at `positions`. An MB costs `levels` on its node, in its rack, and beyond."""
-
-    def __init__(
-        self, problem: TransmissionMaps | Transmission, positions: Ints, levels: tuple[float, float, float]
-    ) -> None:
-        capacity = problem.offered[KINDS[MAP]]
-        rack = problem.instance.cluster.rack
-        sizes = problem.instance.workload.size[problem.tasks[positions]]
-        self.count = min(len(positions), int(capacity.sum()))
-        replicas = [tuple(sorted(problem.replicas[position].tolist())) for position in positions.tolist()]
-        self.classes = TaskClasses.from_keys(list(zip(sizes.tolist(), replicas, strict=True)))
-        self.hosts = np.flatnonzero(capacity > 0)
-        racks = np.unique(rack[self.hosts][rack[self.hosts] >= 0])
-        # Vertices: source, classes, the cluster, racks, nodes with idle slots, sink.
-        self._class, self._cluster = 1, 1 + len(self.classes.first)
-        self._rack = self._cluster + 1
-        self._host = self._rack + len(racks)
-        self._sink = self._host + len(self.hosts)
-        host_of = np.full(len(capacity), NONE)
-        host_of[self.hosts] = self._host + np.arange(len(self.hosts))
-        rack_of = np.full(len(problem.instance.cluster.rack_ids) + 1, NONE)  # -1, no rack, picks the last entry
-        rack_of[racks] = self._rack + np.arange(len(racks))
-        above = np.where(rack[self.hosts] >= 0, rack_of[rack[self.hosts]], self._cluster)
-
-        on_node, in_rack = [], []
-        for number_of, first in enumerate(self.classes.first.tolist()):
-            holders = np.array(replicas[first], dtype=np.int64)
-            near = {int(vertex) for vertex in rack_of[rack[holders]] if vertex != NONE}
-            on_node += [(self._class + number_of, int(host_of[node])) for node in holders if host_of[node] != NONE]
-            in_rack += [(self._class + number_of, vertex) for vertex in sorted(near)]
-        everywhere = [(self._class + number_of, self._cluster) for number_of in range(len(self.classes.first))]
-        self.arcs = [_Arcs(*self._towards(self._class + np.arange(len(self.classes.size)), self.classes.size))]
-        for ends, level in zip((on_node, in_rack, everywhere), levels, strict=True):
-            tail, head = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-            cost = on_grid(level * sizes[self.classes.first[tail - self._class]])
-            self.arcs.append(_Arcs(tail, head, np.full_like(tail, self.count), cost))
-        room = np.array(
-            [int(capacity[self.hosts][above == vertex].sum()) for vertex in self._rack + np.arange(len(racks))]
-        )
-        self.arcs.append(self._free(np.full(len(racks), self._cluster), self._rack + np.arange(len(racks)), room))
-        self.arcs.append(self._free(above, host_of[self.hosts], capacity[self.hosts]))
-        self.arcs.append(self._free(host_of[self.hosts], np.full_like(self.hosts, self._sink), capacity[self.hosts]))
-
-    def _towards(self, vertices: Ints, capacity: Ints) -> _Arcs:
-        return self._free(np.zeros_like(vertices), vertices, capacity)
-
-    @staticmethod
-    def _free(tail: Ints, head: Ints, capacity: Ints) -> _Arcs:
-        most = np.asarray(capacity, dtype=np.int64)
-        return _Arcs(np.asarray(tail, dtype=np.int64), np.asarray(head, dtype=np.int64), most, np.zeros_like(most))
-
-    def placed(self) -> Ints:
-        """Node or -1 of each map."""
-        nodes = np.full(len(self.classes.of_task), NONE, dtype=np.int64)
-        if not self.count:
-            return nodes
-        tail, head, capacity, cost = (np.concatenate(columns) for columns in zip(*self.arcs, strict=True))
-        supply = np.zeros(self._sink + 1, dtype=np.int64)
-        supply[0], supply[self._sink] = self.count, -self.count
-        flow = cheapest_flow(tail, head, capacity, cost, supply, "quincy")
-        return self._decoded(tail, head, flow, nodes)
-
-    def _decoded(self, tail: Ints, head: Ints, flow: Ints, nodes: Ints) -> Ints:
-        """Flow split into paths: what enters a vertex leaves it by the vertex's outgoing flows, in any order."""
-        onwards: dict[int, list[int]] = {}
-        for start, end, units in zip(tail.tolist(), head.tolist(), flow.tolist(), strict=True):
-            if start and units:
-                onwards.setdefault(start, []).extend([end] * units)
-        for number_of, members in enumerate(self.classes.members):
-            for task, vertex in zip(members.tolist(), onwards.get(self._class + number_of, []), strict=False):
-                while vertex < self._host:
-                    vertex = onwards[vertex].pop()
-                nodes[task] = self.hosts[vertex - self._host]
-        return nodes
+    on_node, in_rack = [], []
+    for vertex, first in zip(class_at.tolist(), classes.first.tolist(), strict=True):
+        holders = np.array(replicas[first], dtype=np.int64)
+        on_node += [(vertex, int(host)) for host in host_of[holders] if host != NONE]
+        in_rack += [(vertex, int(near)) for near in np.unique(rack_of[rack[holders]]) if near != NONE]
+    everywhere = [(vertex, cluster) for vertex in class_at.tolist()]
+    arcs: list[tuple[Any, ...]] = [(np.zeros_like(class_at), class_at, classes.size, 0)]
+    for ends, level in zip((on_node, in_rack, everywhere), levels, strict=True):
+        tail, head = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+        arcs.append((tail, head, count, on_grid(level * sizes[classes.first[tail - 1]])))
+    arcs.append((np.full(len(racks), cluster), rack_at, room, 0))
+    arcs.append((above, host_at, slots, 0))
+    arcs.append((host_at, np.full(len(hosts), sink), slots, 0))
+    columns = zip(*starmap(np.broadcast_arrays, arcs), strict=True)
+    tail, head, most, cost = (np.concatenate(column) for column in columns)
+    supply = np.zeros(sink + 1, dtype=np.int64)
+    supply[0], supply[sink] = count, -count
+    flow = cheapest_flow(tail, head, most, cost, supply, "quincy")
+    # The flow split into paths: what enters a vertex leaves it by the vertex's outgoing flows, in any order.
+    onwards: dict[int, list[int]] = {}
+    for start, end, units in zip(tail.tolist(), head.tolist(), flow.tolist(), strict=True):
+        if start and units:
+            onwards.setdefault(start, []).extend([end] * units)
+    for start, members in zip(class_at.tolist(), classes.members, strict=True):
+        for task, vertex in zip(members.tolist(), onwards.get(start, []), strict=False):
+            while vertex < host_at[0]:
+                vertex = onwards[vertex].pop()
+            yield task, int(hosts[vertex - host_at[0]])
 
 
 # The best maps first, then the best reduces for them ------------------------------------------------------------------
@@ -333,12 +310,9 @@ class _Ranked(TransmissionMaps):
 
 def _running(instance: Instance, nodes: Ints) -> Instance:
     """The snapshot in which everything that has a node runs there."""
-    ran = nodes != NONE
-    changed: dict[str, Any] = {
-        "status": np.where(ran, RUNNING, instance.state.status),
-        "node": np.where(ran, nodes, instance.state.node),
-    }
-    return instance.with_state(replace(instance.state, **changed))
+    ran, state = nodes != NONE, instance.state
+    now = replace(state, status=np.where(ran, RUNNING, state.status), node=np.where(ran, nodes, state.node))
+    return instance.with_state(now)
 
 
 HEURISTICS: tuple[Heuristic, ...] = (

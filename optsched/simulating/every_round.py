@@ -18,7 +18,7 @@ from optsched.heuristics import AnyHeuristic, heuristic
 from optsched.heuristics.running.base import HELD, Event, Heuristic, Offer, Policy, View
 from optsched.heuristics.running.run import run_heuristic, values_in_force
 from optsched.problems import Problem, problem_class
-from optsched.problems.base import number
+from optsched.problems.base import Parameter, number, resolve
 
 __all__ = [
     "EveryRound",
@@ -31,6 +31,12 @@ SOLVE = "solve"
 
 #: The exact routes, which are loaded when a round is to be solved.
 _ROUTES = "optsched.routes"
+
+#: When rounds are held.
+_HELD = (
+    Parameter("period", 0, number(lowest=0), ""),
+    Parameter("on_free", 1, number(lowest=1, integer=True), ""),
+)
 
 
 class EveryRound(Policy):
@@ -105,7 +111,8 @@ class EveryRound(Policy):
                 raise UsageError(f"{self.name} does not serve {problem}, only {', '.join(self._entry.problems)}")
         elif parameters:
             raise UsageError(f"solve has no parameter {', '.join(parameters)}")
-        self.period, self.on_free = _value("period", period, 0), _value("on_free", on_free, 1, integer=True)
+        held = resolve("every round", _HELD, {"period": period, "on_free": on_free})
+        self.period, self.on_free = held["period"], held["on_free"]
         expect(problem_parameters, (Mapping, type(None)), "problem_parameters are a mapping")
         self._posed_with, self._limit, self.parameters = dict(problem_parameters or {}), time_limit, parameters
         #: Places the first maps in turn, where the entry has that and its own problem is posed: without a snapshot.
@@ -181,8 +188,8 @@ class EveryRound(Policy):
         if not self._changed or offer.time < self._last + self.period:
             return False
         kinds = [KINDS[kind] for kind in self._kind.kinds]
-        free = sum(int(view.free_slots(kind).sum()) for kind in kinds)
-        return free >= min(int(self.on_free), sum(int(view.slots(kind).sum()) for kind in kinds))
+        free, slots = (sum(int(of(kind).sum()) for kind in kinds) for of in (view.free_slots, view.slots))
+        return bool(free >= min(self.on_free, slots))
 
     def _decide(self, view: View, time: float) -> None:
         """Hold a round."""
@@ -267,13 +274,6 @@ def _batch(chosen: AnyHeuristic) -> Heuristic:
     if entry.online:
         raise UsageError(f"{entry.name} is a policy, which needs no rounds; simulate it as it is")
     return entry
-
-
-def _value(name: str, value: Any, lowest: float, integer: bool = False) -> Any:
-    try:
-        return number(lowest=lowest, integer=integer)(value)
-    except ValueError as error:
-        raise UsageError(f"every round: {name}={value!r}: {error}") from None
 
 
 # A policy that runs a trace again: each task starts on its node at its microsecond ------------------------------------

@@ -20,7 +20,7 @@ from optsched.core.errors import Fault, MissingField, UsageError
 from optsched.core.instance import FINISHED, MAP, RUNNING, Cluster, Floats, Instance, Ints
 from optsched.core.placement import MICRO, microseconds
 from optsched.heuristics.running.course import WAKE, Ends, Progress, Service
-from optsched.problems.base import choice
+from optsched.problems.base import Parameter, choice, resolve
 from optsched.problems.demands import demands_of, task_rates
 from optsched.simulating.services import Levels, Shuffling, place_of, unplaced
 from optsched.solvers.max_min import Shares
@@ -142,13 +142,10 @@ class Rates(Service):
     """
 
     waits_for_maps = False
-    local: str
 
     def __init__(self, local: str = "free") -> None:
-        try:
-            self.local = choice("free", "shared")(local)
-        except ValueError as error:
-            raise UsageError(f"rates: local={local!r}: {error}") from None
+        given = resolve("rates", (Parameter("local", "free", choice("free", "shared"), ""),), {"local": local})
+        self.local = given["local"]
 
     def prepare(self, instance: Instance) -> None:
         if faults := [*_faults(instance), *unplaced(instance)]:
@@ -193,7 +190,7 @@ class Rates(Service):
             for entry in self._shuffling.of_map[task].tolist():
                 reading = self._readings.get(int(self._shuffling.reduce[entry]))
                 if reading is not None:
-                    reading.put(node, self._work(self._shuffling.size[entry]))
+                    reading.put(node, _work(self._shuffling.size[entry]))
             for reduce in self._shuffling.waiting(task).tolist():
                 if reduce in self._readings:
                     self._to_report[reduce] = None
@@ -228,16 +225,8 @@ class Rates(Service):
                 if self._is_map[task] and reading.total > 0 and reading.marks:
                     reporting.append(task)
                     shares.append(1 - reading.reported(beat) / reading.total)
-        if not reporting:
-            return None
-        maps, share = np.array(reporting), np.array(shares)
-        sent = self._shuffling.of_map.take(maps)
-        return Progress(
-            maps,
-            self._instance.workload.size[maps] * share,
-            sent.values,
-            self._shuffling.size[sent.values] * share[sent.row_of],
-        )
+        maps, share = np.array(reporting, dtype=np.int64), np.array(shares)
+        return self._shuffling.progress(maps, self._instance.workload.size[maps] * share, share)
 
     # Tasks that read ------------------------------------------------------------------------------------------------
 
@@ -248,13 +237,13 @@ class Rates(Service):
         self._to_report[task] = None
         size = self._instance.workload.size[task]
         if self._is_map[task]:
-            self._read(task, reading, self._source(task, node), self._work(size), now)
+            self._read(task, reading, self._source(task, node), _work(size), now)
         elif self._receives[task]:
             for entry in self._shuffling.ready(task).tolist():
                 sender = self._shuffling.node[self._shuffling.map[entry]]
-                reading.put(int(sender), self._work(self._shuffling.size[entry]))
+                reading.put(int(sender), _work(self._shuffling.size[entry]))
         else:
-            reading.put(_NOWHERE, self._work(size))
+            reading.put(_NOWHERE, _work(size))
 
     def _leave(self, task: int) -> _Reading:
         """A task is no more on its node."""
@@ -274,7 +263,9 @@ class Rates(Service):
             limits.append(self._out[source])
             self._readers[source] += 1
         reading.read(source, work, now)
-        self._shares.add(task, [limit for limit in limits if limit is not None], self._demand(task, node))
+        asks = float(task_rates(self._instance, np.array([task]))[0, self._instance.cluster.type[node]])
+        demand = _ALL if isnan(asks) else _units(asks)
+        self._shares.add(task, [limit for limit in limits if limit is not None], demand)
 
     def _let_go(self, task: int, reading: _Reading) -> None:
         """A task reads no more from where it did."""
@@ -287,20 +278,18 @@ class Rates(Service):
         """Whether who runs on a node and reads from a source needs a share of what this gives out."""
         return source != _NOWHERE and (source != node or self.local == "shared")
 
-    def _turn(self, task: int, reading: _Reading, now: int) -> None:
-        """A reduce has read all from a node: it goes on with the next one that has something for it."""
-        self._let_go(task, reading)
-        reading.read(_NOWHERE, 0, now)
-        if reading.waits:
-            nodes = len(self._readers)
-            source = min(reading.waits, key=lambda node: (node - reading.node - 1) % nodes)
-            self._read(task, reading, source, reading.waits.pop(source), now)
-
     def _turn_all(self, now: int) -> None:
-        """Every reduce that may have read all from a node, and has, turns to the next."""
+        """Every reduce that may have read all from a node, and has, turns to the next one that has something for it."""
         for task in self._to_report:
-            if not self._is_map[task] and not self._readings[task].left_at(now):
-                self._turn(task, self._readings[task], now)
+            reading = self._readings[task]
+            if self._is_map[task] or reading.left_at(now):
+                continue
+            self._let_go(task, reading)
+            reading.read(_NOWHERE, 0, now)
+            if reading.waits:
+                turns = {node: (node - reading.node - 1) % len(self._readers) for node in reading.waits}
+                source = min(turns, key=turns.__getitem__)
+                self._read(task, reading, source, reading.waits.pop(source), now)
 
     def _settle(self, now: int) -> list[int]:
         """Share anew; the tasks whose rates are others."""
@@ -328,7 +317,7 @@ class Rates(Service):
         for task, reading in self._readings.items():
             left = reading.left_at(self._time)
             if self._is_map[task] and not np.isnan(read[task]):
-                left = max(0, reading.total - self._work(read[task]))
+                left = max(0, reading.total - _work(read[task]))
             reading.left, reading.since = left, self._time
             if self._is_map[task]:
                 reading.marks = [(self._time, left, reading.rate)]
@@ -343,17 +332,7 @@ class Rates(Service):
             return node
         rack = self._instance.cluster.rack
         near = [holder for holder in holders if rack[holder] >= 0 and rack[holder] == rack[node]]
-        _, source = min((self._readers[holder], holder) for holder in near or holders)
-        return source
-
-    def _demand(self, task: int, node: int) -> int:
-        """The demand of a task on a node."""
-        asks = float(task_rates(self._instance, np.array([task]))[0, self._instance.cluster.type[node]])
-        return _ALL if isnan(asks) else _units(asks)
-
-    def _work(self, size: float) -> int:
-        """MB as a rate times microseconds."""
-        return _units(size) * MICRO
+        return min(near or holders, key=lambda holder: (self._readers[holder], holder))
 
 
 def least_times(instance: Instance, local: str = "free") -> Instance:
@@ -419,7 +398,7 @@ def least_times(instance: Instance, local: str = "free") -> Instance:
         took = [_took(amounts[task], rate or fastest) for rate in (near, far, far)]
         read, start = state.bytes_read[task], state.start[task]
         if state.status[task] == RUNNING and workload.kind[task] == MAP and not isnan(read) and not isnan(start):
-            still = _took(max(0, amounts[task] - _units(float(read)) * MICRO), fastest)
+            still = _took(max(0, amounts[task] - _work(float(read))), fastest)
             took = [int(microseconds(instance.time) - microseconds(start)) + still] * 3
         times[task] = [time / MICRO for time in took]
     labels = {**instance.labels, "times": "inferred: the least time of each task alone, by the rates of nodes"}
@@ -428,11 +407,11 @@ def least_times(instance: Instance, local: str = "free") -> Instance:
 
 def _amounts(instance: Instance) -> list[int]:
     """The data that each task reads, as a rate times microseconds."""
-    found = [0 if isnan(size) else _units(size) * MICRO for size in instance.workload.size.tolist()]
+    found = [0 if isnan(size) else _work(size) for size in instance.workload.size.tolist()]
     shuffling = Shuffling(instance)
     for reduce in np.flatnonzero(shuffling.of_reduce.lengths).tolist():
         sizes = shuffling.size[shuffling.of_reduce[reduce]].tolist()
-        found[reduce] = sum(_units(size) * MICRO for size in sizes)
+        found[reduce] = sum(map(_work, sizes))
     return found
 
 
@@ -445,6 +424,11 @@ def _took(amount: int, rate: float) -> int:
 def _units(value: float) -> int:
     """A rate, or an amount, in units of 1/`_UNIT`, rounded down."""
     return int(decimal(value) * _UNIT)
+
+
+def _work(size: float) -> int:
+    """MB as a rate times microseconds."""
+    return _units(size) * MICRO
 
 
 def _resources(rates: Floats, capacities: list[int]) -> list[int | None]:

@@ -12,11 +12,11 @@ from importlib import import_module
 import numpy as np
 
 from optsched.core.arrays import Ragged
-from optsched.core.errors import Fault, MissingField, UsageError
+from optsched.core.errors import Fault, MissingField
 from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, Floats, Instance, Ints, Shuffle
 from optsched.core.placement import NONE, microseconds
 from optsched.heuristics.running.course import Ends, Progress, Service
-from optsched.problems.base import choice, number, sequence
+from optsched.problems.base import Parameter, choice, number, resolve, sequence
 from optsched.problems.service_times import Apart, computing, level_times, missing_times, moved, transfer_times, untimed
 
 __all__ = [
@@ -28,6 +28,12 @@ __all__ = [
     "place_of",
     "service_named",
 ]
+
+
+_LEVELS = (
+    Parameter("factors", None, sequence(3, number(lowest=0)), ""),
+    Parameter("duration", None, number(lowest=0), ""),
+)
 
 
 class Levels(Service):
@@ -58,14 +64,8 @@ class Levels(Service):
     name = "levels"
 
     def __init__(self, factors: Sequence[float] | str = (1, 1, 1), duration: float | str | None = None) -> None:
-        try:
-            self.factors = sequence(3, number(lowest=0))(factors)
-        except ValueError as error:
-            raise UsageError(f"{self.name}: factors={factors!r}: {error}") from None
-        try:
-            self.duration = None if duration is None else number(lowest=0)(duration)
-        except ValueError as error:
-            raise UsageError(f"{self.name}: duration={duration!r}: {error}") from None
+        values = resolve(self.name, _LEVELS, {"factors": factors}, {} if duration is None else {"duration": duration})
+        self.factors, self.duration = values["factors"], values["duration"]
 
     @property
     def label(self) -> str:
@@ -132,14 +132,13 @@ class Recorded(Service):
     def prepare(self, instance: Instance) -> None:
         duration = instance.workload.duration
         missing = np.flatnonzero(np.isnan(duration) & (instance.state.status != FINISHED)).tolist()
-        message = (
-            "the trace does not say how long it took; leave the task out (import rumen --unsuccessful leave-out), or "
-            "take another service"
-        )
         if missing:
-            raise MissingField(
-                [Fault(f"tasks[{task}].duration", message) for task in missing], place_of(instance, "recorded")
+            message = (
+                "the trace does not say how long it took; leave the task out (import rumen --unsuccessful leave-out), "
+                "or take another service"
             )
+            faults = [Fault(f"tasks[{task}].duration", message) for task in missing]
+            raise MissingField(faults, place_of(instance, "recorded"))
         self._takes = microseconds(np.nan_to_num(duration)).tolist()
 
     def started(self, task: int, node: int, now: int) -> Ends:
@@ -176,12 +175,7 @@ def service_named(name: str) -> type[Service]:
 
 
 class Shuffling:
-    """The shuffle of an instance, and the maps that have ended.
-
-    Parameters
-    ----------
-    instance
-        Its maps that are finished have a node.
+    """The shuffle of an instance, and the maps that have ended, each of which has a node.
 
     Attributes
     ----------
@@ -242,6 +236,12 @@ class Shuffling:
         entries = self.of_map[task]
         np.subtract.at(self._apart_left, self.reduce[entries[self._apart[entries]]], 1)
 
+    def progress(self, maps: Ints, read: Floats, emitted: Floats) -> Progress | None:
+        """What becomes known of maps of which each has read so many MB and emitted such a share; None without maps."""
+        sent = self.of_map.take(maps)
+        known = Progress(maps, read, sent.values, self.size[sent.values] * emitted[sent.row_of])
+        return known if len(maps) else None
+
     def waiting(self, task: int) -> Ints:
         """The reduces that a map holds up: those of its job, and those that it sends to."""
         job = self._job[task]
@@ -271,6 +271,13 @@ _ROUNDED = 1e-3
 
 #: Long before any time of a run, in microseconds.
 _LONG_AGO = -(2**53)
+
+
+_TRANSFER = (
+    Parameter("scale", 1, number(lowest=0), ""),
+    Parameter("reads", "throughout", choice("throughout", "first"), ""),
+    Parameter("shuffle", "ended", choice("ended", "emitted", "none"), ""),
+)
 
 
 class Transfer(Service):
@@ -305,28 +312,16 @@ class Transfer(Service):
     (((0, 10000000),), ((0, 12000000),))
     """
 
-    scale: float
-    reads: str
-    shuffle: str
-
     def __init__(self, scale: float | str = 1, reads: str = "throughout", shuffle: str = "ended") -> None:
-        readers = {
-            "scale": (number(lowest=0), scale),
-            "reads": (choice("throughout", "first"), reads),
-            "shuffle": (choice("ended", "emitted", "none"), shuffle),
-        }
-        for name, (read, given) in readers.items():
-            try:
-                setattr(self, name, read(given))
-            except ValueError as error:
-                raise UsageError(f"transfer: {name}={given!r}: {error}") from None
+        given = resolve("transfer", _TRANSFER, {"scale": scale, "reads": reads, "shuffle": shuffle})
+        self.scale, self.reads, self.shuffle = given["scale"], given["reads"], given["shuffle"]
         self.waits_for_maps = self.shuffle == "none"
 
     @property
     def label(self) -> str:
-        given = {"scale": self.scale, "reads": self.reads, "shuffle": self.shuffle}
-        usual = {"scale": 1, "reads": "throughout", "shuffle": "ended"}
-        return ",".join(["transfer", *(f"{name}={value}" for name, value in given.items() if value != usual[name])])
+        usual = {parameter.name: parameter.default for parameter in _TRANSFER}
+        unusual = (f"{name}={getattr(self, name)}" for name in usual if getattr(self, name) != usual[name])
+        return ",".join(["transfer", *unusual])
 
     def prepare(self, instance: Instance) -> None:
         left = np.flatnonzero(instance.state.status != FINISHED)
@@ -393,23 +388,16 @@ class Transfer(Service):
     def progress(self, beats: Ints, now: int) -> Progress | None:
         heard = np.flatnonzero(beats > self._reported).tolist()
         self._reported = beats
-        reporting = [task for node in heard for task in sorted(self._running[node]) if self._is_map[task]]
-        if not reporting:
-            return None
-        maps = np.array(reporting)
+        maps: Ints = np.array(
+            [task for node in heard for task in sorted(self._running[node]) if self._is_map[task]], dtype=np.int64
+        )
         went = np.maximum(0, beats[self._node[maps]] - self._begin[maps])
         takes, fetches = self._takes[maps], self._fetches[maps]
         if self.reads == "throughout":
             read = emitted = _share(went, takes)
         else:
             read, emitted = _share(went, fetches), _share(went - fetches, takes - fetches)
-        sent = self._shuffling.of_map.take(maps)
-        return Progress(
-            maps,
-            self._size[maps] * read,
-            sent.values,
-            self._shuffling.size[sent.values] * emitted[sent.row_of],
-        )
+        return self._shuffling.progress(maps, self._size[maps] * read, emitted)
 
 
 def _share(went: Ints, takes: Ints) -> Floats:
