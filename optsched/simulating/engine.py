@@ -358,7 +358,7 @@ class Engine(Asked, Course):
         return known
 
     def _count_maps(self, instance: Instance, tasks: Ints) -> Ints:
-        """Count each job's maps; the waiting reduces that are held until enough of them have ended."""
+        """Count each job's maps; gives the waiting reduces that are held until enough of them have ended."""
         workload, status = instance.workload, instance.state.status
         jobs = len(workload.job_ids)
         is_map = (workload.kind == MAP) & (workload.job >= 0)
@@ -391,7 +391,8 @@ class Engine(Asked, Course):
             if coming == at == NEVER:
                 return self._what_is_left()
             if min(at, coming) > until:
-                return self._stop(until)
+                self.moves_to(until)
+                return f"stopped at {until / MICRO:g} s, as asked"
             if coming <= at:
                 self.step()
             else:
@@ -425,10 +426,6 @@ class Engine(Asked, Course):
     def moves_to(self, time: int) -> None:
         self.now = time
         self.known.time = time / MICRO
-
-    def _stop(self, until: int) -> str:
-        self.moves_to(until)
-        return f"stopped at {until / MICRO:g} s, as asked"
 
     def happens(self, what: int, index: int) -> None:
         if what == ARRIVAL:
@@ -472,16 +469,12 @@ class Engine(Asked, Course):
         if kind == MAP and job >= 0:
             self._map_ended(job)
         super().ends(task)
-        if self.tell_share is not None:
-            self._ended += 1
-            if self._ended % max(1, self._left // _REPORTS) == 0:
-                self.tell_share(self._share())
-
-    def _share(self) -> float:
-        """Which share of the run is over: of its tasks, or of its time where it is to be stopped."""
-        until = self.rules.until
-        over = 0.0 if until is None else (self.now - self._begun) / max(1, until - self._begun)
-        return min(1.0, max(over, self._ended / self._left))
+        self._ended += 1
+        if self.tell_share is not None and self._ended % max(1, self._left // _REPORTS) == 0:
+            # Of its tasks, or of its time where it is to be stopped.
+            until = NEVER if self.rules.until is None else self.rules.until
+            over = (self.now - self._begun) / max(1, until - self._begun)
+            self.tell_share(min(1.0, max(over, self._ended / self._left)))
 
     def _map_ended(self, job: int) -> None:
         """A map less of a job is left: its reduces may be released, or end."""
@@ -513,14 +506,10 @@ class Engine(Asked, Course):
 
     @property
     def coming(self) -> int:
-        # Once all tasks have ended nobody cares what becomes of nodes.
-        return NEVER if self.rules.losses and self._is_done else super().coming
-
-    @property
-    def _is_done(self) -> bool:
-        """Whether all tasks have ended."""
         known = self.known
-        return known.complete and not (self.running or any(known.waiting.values()) or any(self._held.values()))
+        if self.rules.losses and known.complete and not (self.running or any(known.waiting.values()) or self._held):
+            return NEVER  # all tasks have ended: nobody cares what becomes of nodes
+        return super().coming
 
     def _change(self, node: int, back: bool) -> None:
         """A node comes back, or is lost with what runs there and with output that reduces are still to fetch."""
@@ -663,7 +652,8 @@ class Engine(Asked, Course):
         """Why nothing happens any more, where something is left to do: whose fault it is, and how to mend it."""
         running = [task for task, end in enumerate(self.end) if end == NEVER and self.start[task] < NEVER]
         # A reduce whose job has maps left has no end by then.
-        late = [task for task in running if self._kind[task] == REDUCE and self._waits_for_maps(task)]
+        jobs_left = {job for job, left in enumerate(self._maps_left) if left > 0}
+        late = [task for task in running if self._kind[task] == REDUCE and self._job[task] in jobs_left]
         endless = sorted({*running} - {*late})
         reasons = []
         if endless:
@@ -682,10 +672,6 @@ class Engine(Asked, Course):
             reasons.append(f"{wait} have ended ({self._named(late)})")
         self.starved = bool(reasons)
         return "; ".join(reasons)
-
-    def _waits_for_maps(self, task: int) -> bool:
-        """Whether maps of a task's job are left."""
-        return self._job[task] >= 0 and self._maps_left[self._job[task]] > 0
 
     def _why_waits(self, kind: int, running: bool) -> Iterator[str]:
         """Why tasks of a kind wait, if any do; `running`: whether anything runs, for ever."""

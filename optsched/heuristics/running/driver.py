@@ -13,7 +13,6 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from traceback import walk_tb
-from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -46,16 +45,12 @@ def attempt(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         raise
     except (Exception, SystemExit) as error:
         own = getattr(function, "__code__", None)
-        if own is not None and isinstance(error, TypeError) and own not in _codes(error):
+        passed = {frame.f_code for frame, _ in walk_tb(error.__traceback__)}
+        if own is not None and isinstance(error, TypeError) and own not in passed:
             given = ", ".join(type(argument).__name__ for argument in arguments)
             message = f"was called with arguments that it does not take ({given}): {error}"
             raise HeuristicFailed(f"{message} ({own.co_filename}, line {own.co_firstlineno})") from error
         raise HeuristicFailed(f"raised {raised(error)}") from error
-
-
-def _codes(error: BaseException) -> set[CodeType]:
-    """The code of each call that an exception has passed."""
-    return {frame.f_code for frame, _ in walk_tb(error.__traceback__)}
 
 
 def placement_from(answer: Any, problem: Problem) -> Placement:
@@ -132,17 +127,21 @@ def schedule_from(answer: Any, problem: TaskProblem[Schedule]) -> Schedule:
     optsched.core.errors.HeuristicFailed: answered a list; give a Schedule: problem.schedule(nodes, starts)
     """
     if not isinstance(answer, Schedule):
-        given = "None" if answer is None else f"a {type(answer).__name__}"
-        raise HeuristicFailed(f"answered {given}; give a Schedule: problem.schedule(nodes, starts)")
-    if len(answer) != len(problem.instance.workload):
+        raise HeuristicFailed(f"answered {_typed(answer)}; give a Schedule: problem.schedule(nodes, starts)")
+    tasks = len(problem.instance.workload)
+    if len(answer) != tasks:
         raise HeuristicFailed(
-            f"answered {len(answer)} tasks; give exactly one for each task of the instance, that is "
-            f"{len(problem.instance.workload)}"
+            f"answered {len(answer)} tasks; give exactly one for each task of the instance, that is {tasks}"
         )
     _, faults = _nodes(answer.nodes, np.arange(len(answer)), problem)
     if faults:
         raise HeuristicFailed(*faults[:ENTRIES_SHOWN])
     return answer
+
+
+def _typed(answer: Any) -> str:
+    """What an answer is, in a message."""
+    return "None" if answer is None else f"a {type(answer).__name__}"
 
 
 def _sequence(answer: Any) -> Sequence[Any] | np.ndarray:
@@ -151,8 +150,7 @@ def _sequence(answer: Any) -> Sequence[Any] | np.ndarray:
         return answer
     entries = np.asarray(answer) if hasattr(answer, "__array__") else None
     if entries is None:
-        given = "None" if answer is None else f"a {type(answer).__name__}"
-        raise HeuristicFailed(f"answered {given}; give a Placement, or a sequence of one node for each task")
+        raise HeuristicFailed(f"answered {_typed(answer)}; give a Placement, or a sequence of one node for each task")
     if entries.ndim != 1:
         raise HeuristicFailed(f"answered an array of shape {entries.shape}; give one node for each task")
     return entries
@@ -223,14 +221,10 @@ def tasks_from(
             raise HeuristicFailed(f"answered {label(int(task))}, which is no {kind} that waits; {mend}")
     if len(tasks) > free:
         raise HeuristicFailed(f"answered {len(tasks)} tasks, more than the {counted(free, 'free slot')}")
-    if len(set(tasks)) < len(tasks):
-        twice = next(_repeated(tasks))
-        raise HeuristicFailed(f"answered {label(int(twice))} twice; start each task once")
+    for position, task in enumerate(tasks):
+        if task in tasks[:position]:
+            raise HeuristicFailed(f"answered {label(int(task))} twice; start each task once")
     return [int(task) for task in tasks]
-
-
-def _repeated(tasks: list[Any]) -> Iterator[Any]:
-    return (task for position, task in enumerate(tasks) if task in tasks[:position])
 
 
 # Offers ---------------------------------------------------------------------------------------------------------------
@@ -291,7 +285,7 @@ class Answer:
             raise UsageError("this decision is past: ask for its problems while it is observed; they are kept then")
         return self._asked.known
 
-    def _posed(self, undone: bool) -> TaskProblem[Any]:
+    def _posed(self, *, undone: bool) -> TaskProblem[Any]:
         known = self._known
         numbers = known.numbers(self.tasks) if undone else ()
         return posed_on(known.problem, known.snapshot(numbers))
@@ -449,10 +443,6 @@ def drive(
     return Drive(known.placement(), rounds, vain, placed < problem.due)
 
 
-def _nothing(*_: Any) -> None:
-    """The `start` of a policy that has none."""
-
-
 class Asked:
     """A policy that is offered slots, one after another or in rounds, and notified of what happens.
 
@@ -478,7 +468,8 @@ class Asked:
 
     def begin(self, own: np.random.Generator) -> None:
         """Let the policy start over, with its own stream."""
-        attempt(getattr(self._policy, "start", _nothing), self.known.view, own)
+        if hasattr(self._policy, "start"):
+            attempt(self._policy.start, self.known.view, own)
 
     def begun(self, task: int, node: int) -> None:
         """Called with each task that starts, before the policy is notified; for simulators, where time passes."""

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optsched.core.arrays import contains, grouped
-from optsched.core.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints, Shuffle
+from optsched.core.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.heuristics.running.base import HELD, Event, View
 from optsched.problems.base import TaskProblem
@@ -27,12 +27,7 @@ Posed = TypeVar("Posed", bound=TaskProblem[Any])
 class Known:
     """The state at the driver's time; tasks and jobs are numbered in the order of their arrival.
 
-    Parameters
-    ----------
-    problem
-        What is driven.
-    held
-        Tasks of the instance that wait, and may not start before they are released.
+    Tasks of the instance that are `held` wait, and may not start before they are released.
 
     Attributes
     ----------
@@ -60,7 +55,7 @@ class Known:
     ('task-finished', [1])
     """
 
-    def __init__(self, problem: TaskProblem[Any], waiting: Sequence[int] | Ints = ()) -> None:
+    def __init__(self, problem: TaskProblem[Any], held: Sequence[int] | Ints = ()) -> None:
         instance = problem.instance
         workload, state = instance.workload, instance.state
         self.problem, self.time = problem, float(instance.time)
@@ -71,13 +66,13 @@ class Known:
         self.order, self._arrivals = _by_arrival(by_task)
         self.jobs, self._job_arrivals = _by_arrival(arrival)
         self._status, self._node = state.status[self.order], state.node[self.order]
-        self._status[self.numbers(waiting)] = HELD
+        self._status[self.numbers(held)] = HELD
         self._start, self._bytes_read = state.start[self.order], state.bytes_read[self.order]
         self._emitted, self._entries = state.emitted, np.zeros(0, dtype=np.int64)
         self._progress = np.zeros((), dtype=np.int64)
         decided = np.zeros(len(workload), dtype=bool)
         decided[problem.tasks] = True
-        decided[list(waiting)] = False
+        decided[list(held)] = False
         self._waits = bytearray(decided[self.order].tobytes())
         self._kind = workload.kind[self.order]
         self._kinds = self._kind.astype(np.uint8).tobytes()
@@ -148,8 +143,9 @@ class Known:
         """A running task has ended, and its slot is free. What a map sends to reduces is known then."""
         self._leave(task)
         self._status[task] = FINISHED
-        if task in self._sent:
-            self._tell_sizes(task, self.view.true_shuffle)
+        shuffle = self.view.true_shuffle
+        if shuffle is not None and task in self._sent:
+            self._seen_sizes[self._sent[task]] = shuffle.size[self._sent[task]]
         return Event(self.time, "task-finished", task)
 
     def return_task(self, task: int) -> Event:
@@ -161,7 +157,7 @@ class Known:
         self._progress += 1
         if task in self._sent:
             self._emit(self._entries[self._sent[task]], np.nan)
-            self._tell_sizes(task, None)
+            self._seen_sizes[self._sent[task]] = np.nan
         if self._kinds[task] in self.problem.kinds:
             self._waits[task] = 1
             self.waiting[KINDS[self._kinds[task]]] += 1
@@ -258,26 +254,24 @@ class Known:
 
         Jobs that are still to arrive are not in it.
         """
-        instance, place = self.problem.instance, self.order
-        status, node, start = np.empty_like(self._status), np.empty_like(self._node), np.empty_like(self._start)
-        status[place] = np.where(self._status == HELD, PENDING, self._status)
-        node[place], start[place] = self._node, self._start
-        bytes_read = np.empty_like(self._bytes_read)
-        bytes_read[place] = self._bytes_read
-        back = place[list(before)]
+        instance, back = self.problem.instance, list(before)
+        status = np.where(self._status == HELD, PENDING, self._status)
+        node, start = self._node.copy(), self._start.copy()
         status[back], node[back], start[back] = PENDING, NONE, np.nan
+        given = {"status": status, "node": node, "start": start, "bytes_read": self._bytes_read}
+        columns: dict[str, Any] = {name: column[self._number_of] for name, column in given.items()}
         maps, reduces = self._idle(before)
-        state = replace(instance.state, status=status, node=node, start=start, bytes_read=bytes_read, time=self.time)
-        state = replace(state, idle_slots=maps, idle_reduce_slots=reduces, emitted=self._emitted)
+        state = replace(instance.state, **columns, time=self.time, emitted=self._emitted)
+        state = replace(state, idle_slots=maps, idle_reduce_slots=reduces)
         if self._changed:
-            given, nodes = (instance.cluster.slots.copy(), instance.cluster.reduce_slots.copy()), sorted(self._changed)
-            for column, now in zip(given, self._slots.values(), strict=True):
+            slots, nodes = (instance.cluster.slots.copy(), instance.cluster.reduce_slots.copy()), sorted(self._changed)
+            for column, now in zip(slots, self._slots.values(), strict=True):
                 column[nodes] = now[nodes]
-            instance = instance.with_slots(*given)
+            instance = instance.with_slots(*slots)
         present = instance.with_state(state)
         if self.complete:
             return present
-        return present.taken(np.sort(place[: self._tasks]), np.sort(self.jobs[: self._arrived_jobs]))
+        return present.taken(np.sort(self.order[: self._tasks]), np.sort(self.jobs[: self._arrived_jobs]))
 
     def _idle(self, before: Sequence[int]) -> list[Ints]:
         """The columns of idle slots of a snapshot."""
@@ -347,11 +341,6 @@ class Known:
         """The entries of the shuffle of each map."""
         shuffle = self.view.true_shuffle
         return {} if shuffle is None else dict(grouped(shuffle.map))
-
-    def _tell_sizes(self, task: int, shuffle: Shuffle | None) -> None:
-        """Show what a map sends, or for None no more."""
-        entries = self._sent[task]
-        self._seen_sizes[entries] = np.nan if shuffle is None else shuffle.size[entries]
 
 
 def _by_arrival(arrival: Floats) -> tuple[Ints, Floats]:

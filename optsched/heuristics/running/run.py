@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from traceback import walk_stack
 from types import FrameType, MappingProxyType
 from typing import Any
 
@@ -42,7 +43,6 @@ from optsched.core.results import Solution
 from optsched.heuristics.running.base import Heuristic, Policy
 from optsched.heuristics.running.driver import (
     MAX_IDLE_ROUNDS,
-    Drive,
     Observer,
     attempt,
     drive,
@@ -53,7 +53,7 @@ from optsched.heuristics.running.driver import (
 )
 from optsched.heuristics.running.known import posed_on
 from optsched.problems import PROBLEMS
-from optsched.problems.base import TaskProblem, number, resolve
+from optsched.problems.base import Parameter, TaskProblem, number, resolve
 from optsched.processes.containing import TracedElsewhere, call
 from optsched.processes.limits import Outcome, Status
 
@@ -88,13 +88,17 @@ def alarm() -> Iterator[None]:
     optsched.core.errors.OutOfTime: out of time
     """
     left = remaining()
-    if left is None or not _available():
+    usable = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    if usable and (signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL or signal.getitimer(signal.ITIMER_REAL)[0]):
+        usable = False  # somebody else's
+    if left is None or not usable:
         yield
         return
     live = True
 
     def ring(_number: int, frame: FrameType | None) -> None:
-        if live and not _within(frame):
+        callers = walk_stack(frame) if live else ()
+        if live and not any(caller.f_globals.get("__name__") in _WHOLE for caller, _ in callers):
             check()
 
     former = signal.signal(signal.SIGALRM, ring)
@@ -107,22 +111,6 @@ def alarm() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, former)
-
-
-def _available() -> bool:
-    """Whether there is a timer, and it is free."""
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        return False
-    return signal.getsignal(signal.SIGALRM) is signal.SIG_DFL and not signal.getitimer(signal.ITIMER_REAL)[0]
-
-
-def _within(frame: FrameType | None) -> bool:
-    """Whether a frame belongs to code that must not be interrupted, or was called by such code."""
-    while frame is not None:
-        if frame.f_globals.get("__name__") in _WHOLE:
-            return True
-        frame = frame.f_back
-    return False
 
 
 #: The types of decisions that were made elsewhere.
@@ -213,25 +201,32 @@ def run_heuristic(
     **parameters: Any,
 ) -> HeuristicRun:
     """Run an entry of the list, or what `custom` made; see `optsched.heuristics.run`."""
-    values = checked(problem, heuristic, seed, max_idle_rounds, observers, time_limit, parameters)
-    timing, _ = _timing(problem, heuristic, parameters)
-    assumed = ""
-    rounds = MAX_IDLE_ROUNDS if max_idle_rounds is None else _rounds(heuristic, max_idle_rounds)
-    given = problem if heuristic.shipped else _again(problem)
+    values, shown = checked(problem, heuristic, seed, max_idle_rounds, observers, time_limit, parameters)
+    timing = {name: parameters[name] for name in parameters if name not in values}
+    shown |= timing
+    given = problem if heuristic.shipped else posed_on(problem, problem.instance)  # a user's code can spoil its own
     began = time.perf_counter()
-    result: Placement | Schedule | Drive | None = None
+    found: dict[str, Any] = {"placement": None}
     error = exceeded = cause = None
     try:
         with watched_streams() as drawn, deadline(time_limit), nullcontext() if heuristic.shipped else alarm():
             if problem.decided is Schedule and (heuristic.online or problem.name in heuristic.in_rounds):
                 ran = _over_time(given, heuristic, values, seed, observers, timing)
-                result, assumed = ran.schedule, ran.assumed
-                timing |= {name: value for name, value in ran.timing.items() if name in of_run(heuristic)}
+                shown |= {name: value for name, value in ran.timing.items() if name in of_run(heuristic)}
+                # What a policy leaves waiting over time it would never have started.
+                unserved = bool((ran.schedule.nodes[problem.tasks] == NONE).any())
+                found = {"placement": ran.schedule.placement, "schedule": ran.schedule}
+                found |= {"starved": unserved, "assumed": ran.assumed}
             elif heuristic.policy is not None:
                 policy = attempt(heuristic.policy, **values)
-                result = drive(given, policy, seed, max_idle_rounds=rounds, observers=observers)
+                rounds = shown.get("max_idle_rounds", MAX_IDLE_ROUNDS)
+                driven = drive(given, policy, seed, max_idle_rounds=rounds, observers=observers)
+                found = {name: getattr(driven, name) for name in ("placement", "rounds", "idle_slot_time", "starved")}
             else:
-                result = _batch(heuristic, given, streams(seed)[1], values)
+                decided = _batch(heuristic, given, streams(seed)[1], values)
+                found = {"placement": decided}
+                if isinstance(decided, Schedule):
+                    found = {"placement": decided.placement, "schedule": decided}
     except HeuristicFailed as failed:
         cause = failed.__cause__
         error = "\n".join(f'heuristic "{heuristic.name}" {line}' for line in str(failed).splitlines())
@@ -241,26 +236,16 @@ def run_heuristic(
             raise
         exceeded = time_limit
         error = f'heuristic "{heuristic.name}" was out of time after {time_limit:g} s'
-    seconds = time.perf_counter() - began
-    shown = shown_parameters(heuristic, {**values, **timing}, max_idle_rounds)
-    run = HeuristicRun(
+    return HeuristicRun(
         heuristic.name,
-        shown,
-        None,
-        seconds,
+        MappingProxyType(shown),
+        seconds=time.perf_counter() - began,
         error=error,
         out_of_time=exceeded,
         cause=cause,
-        assumed=assumed,
         drawn=drawn(),
+        **found,
     )
-    if isinstance(result, Schedule):  # what a policy leaves waiting over time it would never have started
-        unserved = bool(assumed) and bool((result.nodes[problem.tasks] == NONE).any())
-        return replace(run, placement=result.placement, schedule=result, starved=unserved)
-    if not isinstance(result, Drive):
-        return replace(run, placement=result)
-    waited, starved = result.idle_slot_time, result.starved
-    return replace(run, placement=result.placement, rounds=result.rounds, idle_slot_time=waited, starved=starved)
 
 
 def _over_time(
@@ -279,32 +264,18 @@ def _over_time(
     return registered(runner)(problem, heuristic, values, seed, observers, **timing)
 
 
-def _timing(
-    problem: TaskProblem[Any], heuristic: Heuristic, parameters: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split parameters: those that say how slots are offered to a policy over time, and the policy's own."""
-    names = of_run(heuristic) if problem.decided is Schedule else set()
-    return {name: parameters[name] for name in parameters if name in names}, {
-        name: parameters[name] for name in parameters if name not in names
-    }
-
-
 def of_run(heuristic: Heuristic) -> set[str]:
     """The names of the parameters of a run over time that are not the heuristic's."""
-    if heuristic.online:
-        return set(TIMING) - _own_names(heuristic)
-    return {*TIMING, *ROUNDS} - _own_names(heuristic) if heuristic.in_rounds else set()
-
-
-def _own_names(heuristic: Heuristic) -> set[str]:
-    """Names of parameters that a policy, or a heuristic of the list, takes itself."""
+    if not heuristic.online and not heuristic.in_rounds:
+        return set()
+    names = set(TIMING) if heuristic.online else {*TIMING, *ROUNDS}
     if heuristic.parameters is not None:
-        return {parameter.name for parameter in heuristic.parameters}
+        return names - {parameter.name for parameter in heuristic.parameters}
     assert heuristic.policy is not None
     try:
-        return set(inspect.signature(heuristic.policy).parameters)
+        return names - set(inspect.signature(heuristic.policy).parameters)
     except (TypeError, ValueError):  # of compiled code
-        return set()
+        return names
 
 
 def checked(
@@ -315,26 +286,35 @@ def checked(
     observers: Sequence[Observer],
     time_limit: float | None,
     parameters: Mapping[str, Any],
-) -> dict[str, Any]:
-    """The values of the heuristic's parameters that are in force; raises for unknown names and wrong values."""
-    values = values_in_force(heuristic, _timing(problem, heuristic, parameters)[1])
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values in force of the heuristic's parameters, and what a run says of them: also `max_idle_rounds`, if given.
+
+    It raises for unknown names and wrong values, and for a problem that the heuristic does not serve.
+    """
+    timing = of_run(heuristic) if problem.decided is Schedule else set()
+    values = values_in_force(heuristic, {name: given for name, given in parameters.items() if name not in timing})
     check_seed(seed)
-    _check_limit(time_limit)
+    is_number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
+    if time_limit is not None and not (is_number and math.isfinite(time_limit) and time_limit >= 0):
+        raise UsageError(f"time_limit {time_limit!r}: give a number of seconds, at least 0, or None")
     check_observers(observers)
     if not heuristic.online and (max_idle_rounds is not None or observers):
         raise UsageError(f"{heuristic.name} is a batch heuristic: it has no rounds and nothing to observe")
+    shown = dict(values)
     if max_idle_rounds is not None:
-        _rounds(heuristic, max_idle_rounds)
+        rounds = Parameter("max_idle_rounds", None, number(lowest=1, integer=True), "")
+        shown |= resolve(heuristic.name, (rounds,), {"max_idle_rounds": max_idle_rounds})
         if problem.decided is Schedule:
             raise UsageError(f"{problem.name} runs over time, in which there are no rounds: leave max_idle_rounds out")
-    _check_served(heuristic, problem, parameters)
-    return values
-
-
-def shown_parameters(heuristic: Heuristic, values: Mapping[str, Any], max_idle_rounds: Any) -> Mapping[str, Any]:
-    """The parameters as a run tells them: `max_idle_rounds` where it was given."""
-    given = {} if max_idle_rounds is None else {"max_idle_rounds": _rounds(heuristic, max_idle_rounds)}
-    return MappingProxyType({**values, **given})
+    # A user's own may serve a class that no record names.
+    if heuristic.parameters is not None and not heuristic.runs_in(problem.name):
+        raise UsageError(
+            f"{heuristic.name} does not serve {problem.name}, only {', '.join(heuristic.problems)}; "
+            "name another heuristic or problem"
+        )
+    if faults := heuristic.faults(problem, parameters):
+        raise MissingField(faults, f"{problem.instance.name}: {heuristic.name}")
+    return values, shown
 
 
 def _batch(
@@ -382,41 +362,12 @@ def check_seed(seed: int | Sequence[int]) -> None:
         raise UsageError(f"seed {seed!r}: give a whole number, 0 or more")
 
 
-def _check_limit(time_limit: Any) -> None:
-    is_number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
-    if time_limit is not None and not (is_number and math.isfinite(time_limit) and time_limit >= 0):
-        raise UsageError(f"time_limit {time_limit!r}: give a number of seconds, at least 0, or None")
-
-
 def check_observers(observers: Sequence[Observer]) -> None:
     """UsageError for what cannot be called."""
     expect(observers, Sequence, "observers are a list of callables (time, problem, decision)")
     for observer in observers:
         if not callable(observer):
             raise UsageError(f"an observer is a callable (time, problem, decision), not {described(observer)}")
-
-
-def _check_served(heuristic: Heuristic, problem: TaskProblem[Any], parameters: Mapping[str, Any]) -> None:
-    own = heuristic.parameters is None  # a user's, which may serve a class that no record names
-    if not own and not heuristic.runs_in(problem.name):
-        raise UsageError(
-            f"{heuristic.name} does not serve {problem.name}, only {', '.join(heuristic.problems)}; "
-            "name another heuristic or problem"
-        )
-    if faults := heuristic.faults(problem, parameters):
-        raise MissingField(faults, f"{problem.instance.name}: {heuristic.name}")
-
-
-def _rounds(heuristic: Heuristic, value: Any) -> int:
-    try:
-        return int(number(lowest=1, integer=True)(value))
-    except ValueError as error:
-        raise UsageError(f"{heuristic.name}: max_idle_rounds={value!r}: {error}") from None
-
-
-def _again(problem: Any) -> Any:
-    """The same problem, posed again on the same read-only instance, so that a user's code can only spoil its own."""
-    return posed_on(problem, problem.instance)
 
 
 def custom(own: Any, name: str | None = None) -> Heuristic:
@@ -438,7 +389,11 @@ def custom(own: Any, name: str | None = None) -> Heuristic:
     """
     if isinstance(own, _DECIDED):
         held = _Held(*((own.decision, own.instance_sha256) if isinstance(own, Solution) else (own, None)))
-        return Heuristic(name or "given", "", "", _deciding(held.decision), "decided elsewhere", None, batch=held)
+        if not isinstance(held.decision, Placement | Schedule | Mapping):
+            raise UsageError("the solution has no placement or schedule to measure; give another")
+        noun = Schedule if isinstance(held.decision, Schedule) else Placement
+        serves = tuple(name for name, kind in PROBLEMS.items() if kind.decided is noun)
+        return Heuristic(name or "given", "", "", serves, "decided elsewhere", None, batch=held)
     if name is None:
         owner = own if hasattr(own, "__qualname__") else type(own)
         name = f"{owner.__module__}:{owner.__qualname__}"
@@ -457,14 +412,6 @@ def custom(own: Any, name: str | None = None) -> Heuristic:
     serves = tuple(problem for problem, kind in kinds.items() if kind.offered is not TaskProblem.offered)
     policy = own if isinstance(own, type) else _Always(own)
     return Heuristic(name, "", "", serves, doc, parameters=None, policy=policy)
-
-
-def _deciding(decision: Any) -> tuple[str, ...]:
-    """Names of the problems that decide what was decided elsewhere."""
-    if not isinstance(decision, Placement | Schedule | Mapping):
-        raise UsageError("the solution has no placement or schedule to measure; give another")
-    noun = Schedule if isinstance(decision, Schedule) else Placement
-    return tuple(name for name, kind in PROBLEMS.items() if kind.decided is noun)
 
 
 @dataclass(frozen=True, eq=False)
@@ -578,14 +525,14 @@ def run_contained(
     UsageError
         As `run_heuristic` does, and for observers, which cannot see into another process.
     """
-    values = checked(problem, heuristic, seed, max_idle_rounds, observers, time_limit, parameters)
+    _, shown = checked(problem, heuristic, seed, max_idle_rounds, observers, time_limit, parameters)
     if observers:
         raise UsageError("observers cannot see into the process of a contained run: leave them or the limits out")
     outcome = call(_run, (problem, heuristic, seed, max_idle_rounds, time_limit, parameters))
     if outcome.done:
         found: HeuristicRun = outcome.value
         return found
-    return ended_run(heuristic.name, shown_parameters(heuristic, values, max_idle_rounds), outcome)
+    return ended_run(heuristic.name, MappingProxyType(shown), outcome)
 
 
 def ended_run(name: str, parameters: Mapping[str, Any], outcome: Outcome) -> HeuristicRun:
