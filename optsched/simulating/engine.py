@@ -82,30 +82,11 @@ _KINDS: tuple[tuple[int, ...], ...] = ((), (MAP,), (REDUCE,), (MAP, REDUCE))
 
 
 class Beats:
-    """The heartbeats of all nodes, one after another.
+    """The heartbeats of all nodes, one after another; the first is at `begin`, and `at` the next that has not passed.
 
-    Each node has one in every interval. They are spread evenly over it, in an order drawn once. A heartbeat is called
-    by its number, 0 for the first of all: number b is that of the node at place b mod nodes, in interval b div nodes.
-
-    Parameters
-    ----------
-    nodes
-        How many nodes there are.
-    interval
-        Microseconds between two heartbeats of a node, more than 0.
-    begin
-        When the first one is.
-    rng
-        Draws the order.
-
-    Attributes
-    ----------
-    nodes
-        How many nodes there are.
-    place
-        The place of each node in the order.
-    at
-        The next heartbeat that has not passed.
+    Each node has one in every interval (microseconds, more than 0). They are spread evenly over it, in an order drawn
+    once, in which each node has its `place`. A heartbeat is called by its number, 0 for the first of all: number b is
+    that of the node at place b mod nodes, in interval b div nodes.
 
     Examples
     --------
@@ -133,8 +114,8 @@ class Beats:
         node: int = self._node_at[number % self.nodes]
         return node
 
-    def time(self, number: int) -> int:
-        """The time of a heartbeat, in microseconds."""
+    def time(self, number: Any) -> Any:
+        """The time of a heartbeat, or of each in an array, in microseconds."""
         interval, place = divmod(number, self.nodes)
         return self._begin + interval * self._interval + place * self._interval // self.nodes
 
@@ -147,9 +128,7 @@ class Beats:
         """The last heartbeat of each node by a time, the beginning where it had none; shape (nodes,)."""
         coming = self.first_from(now + 1)
         numbers = coming - 1 - (coming - 1 - np.array(self.place)) % self.nodes
-        interval, place = np.divmod(numbers, self.nodes)
-        times = self._begin + interval * self._interval + place * self._interval // self.nodes
-        last: Ints = np.maximum(times, self._begin)
+        last: Ints = np.maximum(self.time(numbers), self._begin)
         return last
 
     def open(self, kind: int, node: int, open_: bool) -> None:
@@ -168,18 +147,15 @@ class Beats:
             self.at = max(self.at, self.first_from(now))
         at, nodes = self.at, self.nodes
         place = at % nodes
-        found = -1
+        found = []
         for kind in kinds:
-            open_ = self._open[kind]
-            there = open_.find(1, place)
+            there = self._open[kind].find(1, place)
             if there < 0:
-                there = open_.find(1, 0, place)
-                if there < 0:
-                    continue
-                there += nodes
-            if found < 0 or there < found:
-                found = there
-        return None if found < 0 else at - place + found
+                there = self._open[kind].find(1, 0, place)
+                there = there + nodes if there >= 0 else -1
+            if there >= 0:
+                found.append(there)
+        return at - place + min(found) if found else None
 
 
 #: The most rounds of offers that a policy may let pass on purpose.
@@ -264,7 +240,6 @@ def losses_of(losses: Iterable[Loss], instance: Instance) -> tuple[tuple[int, in
 
 
 def _loss(loss: Any, instance: Instance) -> tuple[int, int, int]:
-    """One loss."""
     ids = instance.cluster.node_ids.tolist()
     try:
         node, lost, back = loss

@@ -237,7 +237,7 @@ class Shuffling:
         np.subtract.at(self._apart_left, self.reduce[entries[self._apart[entries]]], 1)
 
     def progress(self, maps: Ints, read: Floats, emitted: Floats) -> Progress | None:
-        """What becomes known of maps of which each has read so many MB and emitted such a share; None without maps."""
+        """What becomes known of maps, each with the MB that it has read and the share that it has emitted; or None."""
         sent = self.of_map.take(maps)
         known = Progress(maps, read, sent.values, self.size[sent.values] * emitted[sent.row_of])
         return known if len(maps) else None

@@ -126,7 +126,7 @@ class Simulation:
             raise HeuristicFailed(f'under policy "{self.policy}": {self.unfinished}')
         return self
 
-    # In words -------------------------------------------------------------------------------------------------------
+    # As frames ------------------------------------------------------------------------------------------------------
 
     @cached_property
     def jobs(self) -> pd.DataFrame:
@@ -150,12 +150,10 @@ class Simulation:
         kind = workload.kind[left]
         near = locality(self.instance, Placement(nodes))[left]
         groups = np.append(workload.job_group, -1)[jobs.rows]
-        local = {
-            f"{name}_local" if name != "off_rack" else name: np.bincount(
-                job[(kind == MAP) & (near == number)], minlength=count
-            )
-            for number, name in enumerate(CLASSES)
-        }
+        used = [set[int]() for _ in range(count)]
+        for owner, node in zip(job.tolist(), nodes[left].tolist(), strict=True):
+            used[owner].add(node)
+        ids = self.instance.cluster.node_ids
         columns = {
             "job_id": np.array(jobs.ids, dtype=object),
             "group": _named(workload.group_ids, groups),
@@ -164,9 +162,10 @@ class Simulation:
             "reduces": np.bincount(job[kind == REDUCE], minlength=count),
             "success": end < NEVER,
             **_times(jobs.arrival, begin, end),
-            "allocated_resources": _used(self, job, nodes[left], count),
-            **local,
+            "allocated_resources": [" ".join(ids[sorted(those - {NONE})].tolist()) for those in used],
         }
+        for number, name in enumerate(("node_local", "rack_local", "off_rack")):
+            columns[name] = np.bincount(job[(kind == MAP) & (near == number)], minlength=count)
         return pd.DataFrame(columns)
 
     @cached_property
@@ -332,8 +331,10 @@ class Simulation:
 
     def record_of(self) -> dict[str, Any]:
         """The run in one record: what ran, by which rules, and its figures, times in seconds."""
-        times = self.job_times / MICRO
-        rules = self.rules
+        times, ids = self.job_times / MICRO, self.instance.cluster.node_ids
+        losses = (
+            [str(ids[node]), *(f"{at / MICRO:g}" for at in lost if at < NEVER)] for node, *lost in self.rules.losses
+        )
         return {
             "instance": self.instance.name,
             "instance_sha256": self.instance.sha256,
@@ -341,13 +342,8 @@ class Simulation:
             "parameters": dict(self.parameters),
             "seed": self.seed,
             "service": self.service,
-            **rules.record(),
-            "losses": " ".join(
-                ":".join(
-                    [str(self.instance.cluster.node_ids[node]), *(f"{at / MICRO:g}" for at in times if at < NEVER)]
-                )
-                for node, *times in rules.losses
-            ),
+            **self.rules.record(),
+            "losses": " ".join(map(":".join, losses)),
             "tasks": int(np.count_nonzero(self.left)),
             "ended": int(np.count_nonzero(self.left & (self.end < NEVER))),
             "jobs": len(self.job_parts),
@@ -391,7 +387,7 @@ class Simulation:
     def snapshot(self, position: int, time: int) -> Instance:
         """The instance at a microsecond, once the record's events before `position` had happened."""
         replay: Replay | None = self.__dict__.get("_replay")
-        if replay is None or replay.is_past(position, time):
+        if replay is None or position < replay.position or time < replay.time:
             replay = self.__dict__["_replay"] = Replay(self)
         return replay.snapshot(position, time)
 
@@ -421,11 +417,12 @@ class Replay(Course):
     """Lets what a run recorded happen once more, and asks its service how far running tasks are.
 
     Tasks start, end and return by the record. So they do for the service, if policies learnt from it how far tasks are.
+    It has gone on to `position` of the record, and to `time`.
     """
 
     def __init__(self, run: Simulation) -> None:
         instance, state = run.instance, run.instance.state
-        self._record, self._position, self._time = run.record, 0, run.begin
+        self._record, self.position, self.time = run.record, 0, run.begin
         stage: Any = Stage(instance)  # which has what is asked of a problem
         self._known = Known(stage)
         self._number = self._known.numbers(np.arange(len(instance.workload)))
@@ -440,14 +437,10 @@ class Replay(Course):
             service.prepare(instance)
             self.resume(state)
 
-    def is_past(self, position: int, time: int) -> bool:
-        """Whether it has gone on from there already."""
-        return position < self._position or time < self._time
-
     def snapshot(self, position: int, time: int) -> Instance:
         """The instance at a time, after the events before `position`; to be asked in the order of time."""
         known, slots = self._known, (self._cluster.slots, self._cluster.reduce_slots)
-        for when, what, task, node in self._record[self._position : position].tolist():
+        for when, what, task, node in self._record[self.position : position].tolist():
             known.time = when / MICRO
             if what == ARRIVED:
                 known.move_to(known.time)
@@ -464,24 +457,22 @@ class Replay(Course):
                 known.return_task(self._number[task])
             elif what != RELEASED:
                 known.change_node(node, [int(column[node]) if what == BACK else 0 for column in slots])
-        self._position, self._time = position, time
+        self.position, self.time = position, time
         known.time = time / MICRO
         if not known.complete:
             known.move_to(known.time)
-        if self._reports:
-            self._pass_to(time)
-            self._report(time)
-        return known.snapshot()
-
-    def _report(self, time: int) -> None:
-        """Note what nodes had reported of running tasks by a time."""
+        if not self._reports:
+            return known.snapshot()
+        self._pass_to(time)
+        # What nodes had reported of running tasks by then.
         beats = np.full(len(self._cluster), time) if self._beats is None else self._beats.last_by(time)
         if (found := self.service.progress(beats, time)) is not None:
             # A heartbeat reports of its node, and only then starts tasks on it.
             began = [self.start[task] < int(beats[self.node[task]]) for task in found.tasks.tolist()]
             tasks = found.tasks[began]
             of_them = np.isin(self._sender[found.entries], tasks)
-            self._known.progress(tasks, found.bytes_read[began], found.entries[of_them], found.emitted[of_them])
+            known.progress(tasks, found.bytes_read[began], found.entries[of_them], found.emitted[of_them])
+        return known.snapshot()
 
     def _pass_to(self, time: int) -> None:
         """Let all happen that does by a time."""
@@ -531,12 +522,3 @@ def _times(arrival: Ints, start: Ints, end: Ints) -> dict[str, Floats]:
         "turnaround_time": _seconds(turnaround, ended),
         "stretch": stretch,
     }
-
-
-def _used(run: Simulation, job: Ints, nodes: Ints, count: int) -> npt.NDArray[Any]:
-    """The ids of the nodes that each job used, apart by spaces."""
-    pairs = np.unique(np.stack([job, nodes])[:, nodes != NONE], axis=1)
-    found: list[list[str]] = [[] for _ in range(count)]
-    for owner, node in zip(pairs[0].tolist(), run.instance.cluster.node_ids[pairs[1]].tolist(), strict=True):
-        found[owner].append(node)
-    return np.array([" ".join(names) for names in found], dtype=object)

@@ -90,7 +90,7 @@ def alarm() -> Iterator[None]:
     left = remaining()
     usable = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
     if usable and (signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL or signal.getitimer(signal.ITIMER_REAL)[0]):
-        usable = False  # somebody else's
+        usable = False  # another's
     if left is None or not usable:
         yield
         return
