@@ -148,9 +148,17 @@ class _CommandLine(arguments.Commands):
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode shows names all the same
+        told: set[str] = set()
+
+        def tell(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            """This package's own warnings once, in one line each; those of libraries are not the user's to mend."""
+            if category.__module__.startswith("optsched.") and str(message) not in told:
+                told.add(str(message))
+                _tell(0, f"warning: {message}")
+
         with warnings.catch_warnings(), ended_like_interrupts() as ended:
             warnings.simplefilter("always")
-            warnings.showwarning = _Warnings()
+            warnings.showwarning = tell
             code = self._exit_code(ended, args, *others, **extra)
             sys.exit(code if ended.by is None or code != ExitCode.INTERRUPTED else 128 + ended.by)
 
@@ -197,18 +205,6 @@ class _CommandLine(arguments.Commands):
 def _drop_stdout() -> None:
     """Lead to nowhere what is left in the buffers, which Python would flush, and fail at once more, at the end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-class _Warnings:
-    """Tells each of this package's own warnings once, in one line; those of libraries are not the user's to mend."""
-
-    def __init__(self) -> None:
-        self.seen: set[str] = set()
-
-    def __call__(self, message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-        if category.__module__.startswith("optsched.") and str(message) not in self.seen:
-            self.seen.add(str(message))
-            _tell(0, f"warning: {message}")
 
 
 def _tell(code: int, *lines: str) -> int:

@@ -294,14 +294,14 @@ def _posed(
     """The problem that judges the placements; None where nothing is to be judged."""
     from optsched.core.instance import Instance
     from optsched.core.placement import Schedule
+    from optsched.heuristics.running.base import over_time
     from optsched.measuring.matrix import posable
-    from optsched.problems import PROBLEMS, problem
-    from optsched.problems.schedules import ScheduleProblem
+    from optsched.problems import problem
 
     if not isinstance(loaded, Instance) and choices:
         raise UsageError("a flow network has no heuristics: --problem and --solution have flows to draw")
     if name is None and decisions and isinstance(decisions[0][1], Schedule):
-        name = next(name for name, kind in PROBLEMS.items() if issubclass(kind, ScheduleProblem))
+        name = over_time()[0]
         arguments.note(f"judged by {name}; --problem names another")
     if name is None and decisions:
         solution = decisions[0][1]

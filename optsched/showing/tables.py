@@ -8,7 +8,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -138,39 +138,31 @@ def _reached(panels: Panels, limits: Mapping[str, float], without: str, key: str
 
 def comparisons(entries: Sequence[Run]) -> Table | None:
     """Heuristics in pairs: who is better how often, and the signed-rank test; None where there are no two."""
-    problem = entries[0].problem
-    rows = []
-    tests = 0
-    for found in compared(entries):
-        cells: dict[str, str | int] = {
-            "first": found.first,
-            "second": found.second,
-            "pairs": found.pairs,
-            "first better": found.first_better,
-            "equal": found.equal,
-            "second better": found.second_better,
-            "left out": found.left_out,
-            "median difference": share(found.median),
-            "tested": found.tested,
-            "p": _p(found.p, found.by),
-            "p (Holm)": _p(found.adjusted),
-            "effect": Cell("-" if found.effect is None else f"{found.effect + 0.0:.2f}", found.effect),
-        }
-        rows.append(cells)
-        tests += found.p is not None
+    by_heuristic: dict[str, dict[Hashable, list[Run]]] = {}
+    for entry in entries:
+        by_heuristic.setdefault(entry.heuristic, {}).setdefault(entry.reference, []).append(entry)
+    rows: list[dict[str, Any]] = []
+    for (first, ours), (second, theirs) in combinations(by_heuristic.items(), 2):
+        common = [(ours[key], theirs[key]) for key in ours if key in theirs]
+        if common:
+            rows.append({"first": first, "second": second, **_pair(common)})
     if not rows:
         return None
+    tested = [row for row in rows if row["p"].value is not None]
+    for row, adjusted in zip(tested, holm([row["p"].value for row in tested]), strict=True):
+        row["p (Holm)"] = _p(adjusted)
     note = (
         "A pair is an instance where all runs of both heuristics have a value. The better one has the lower mean over "
         "the seeds (the higher one of a maximum). Instances where some run has no value are left out. Wilcoxon's "
         "signed-rank test asks whether the differences of relative gaps (first less second) lie evenly around 0. It "
         "drops differences of 0 and runs over 0; the rest are the pairs tested. Ties share their ranks. p is exact "
         "(all signs tried) for 50 differences without ties or 13 with ties, else the normal "
-        f"approximation (~). Holm's correction is over the {counted(tests, 'test')} of this problem. Effect: "
+        f"approximation (~). Holm's correction is over the {counted(len(tested), 'test')} of this problem. Effect: "
         "rank-biserial correlation: -1 if the first is better wherever they differ, 1 if the second is. With "
         "fewer than 6 tested pairs p cannot be below 0.05. A large p does not show that two are equal, and none of "
         "this holds beyond instances drawn like these."
     )
+    problem = entries[0].problem
     title = f"Heuristics compared in pairs in {problem}"
     return _by_column(rows, ("first", "second"), f"pairs-{problem}", title, note)
 
@@ -385,49 +377,8 @@ _DIGITS = 12
 _EXACT, _EXACT_TIED = 50, 13
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Two heuristics in one problem.
-
-    `pairs` are instances on which all runs of both have a value; on `left_out` both ran, but some run has none. Of the
-    pairs, `tested` have relative gaps that differ. `median` is of the differences of the relative gaps (first less
-    second), those of 0 too. `p`, after Holm's correction `adjusted`, is None where nothing differs; it was found `by`
-    the `exact` or the `normal` distribution. `effect` is from -1 (the first is better wherever they differ) to 1.
-    """
-
-    first: str
-    second: str
-    pairs: int
-    left_out: int
-    first_better: int
-    equal: int
-    second_better: int
-    tested: int
-    median: float | None
-    p: float | None
-    adjusted: float | None
-    effect: float | None
-    by: str | None
-
-
-def compared(entries: Iterable[Run]) -> list[Comparison]:
-    """Every two heuristics of a problem, in order of appearance; `entries` are of one problem.
-
-    Heuristics that share no instance are not compared.
-    """
-    by_heuristic: dict[str, dict[Hashable, list[Run]]] = {}
-    for entry in entries:
-        by_heuristic.setdefault(entry.heuristic, {}).setdefault(entry.reference, []).append(entry)
-    found = []
-    for (first, ours), (second, theirs) in combinations(by_heuristic.items(), 2):
-        common = [(ours[key], theirs[key]) for key in ours if key in theirs]
-        if common:
-            found.append(_comparison(first, second, common))
-    adjusted = iter(holm([entry.p for entry in found if entry.p is not None]))
-    return [entry if entry.p is None else replace(entry, adjusted=next(adjusted)) for entry in found]
-
-
-def _comparison(first: str, second: str, common: Sequence[tuple[list[Run], list[Run]]]) -> Comparison:
+def _pair(common: Sequence[tuple[list[Run], list[Run]]]) -> dict[str, Any]:
+    """The cells of two heuristics, from their runs on the instances that both ran on."""
     better, differences = Counter[int](), []
     for ours, theirs in common:
         values = [_mean([run.objective if run.status == "done" else None for run in runs]) for runs in (ours, theirs)]
@@ -438,11 +389,19 @@ def _comparison(first: str, second: str, common: Sequence[tuple[list[Run], list[
         better[(difference > 0) - (difference < 0)] += 1
         if gaps[0] is not None and gaps[1] is not None:
             differences.append(round(gaps[0] - gaps[1], _DIGITS))
-    pairs, tested = better.total(), sum(difference != 0 for difference in differences)
-    median = statistics.median(differences) if differences else None
     p, effect, by = signed_rank(differences)
-    counts = pairs, len(common) - pairs, better[-1], better[0], better[1], tested
-    return Comparison(first, second, *counts, median, p, None, effect, by)
+    return {
+        "pairs": better.total(),
+        "first better": better[-1],
+        "equal": better[0],
+        "second better": better[1],
+        "left out": len(common) - better.total(),
+        "median difference": share(statistics.median(differences) if differences else None),
+        "tested": sum(difference != 0 for difference in differences),
+        "p": _p(p, by),
+        "p (Holm)": _p(None),
+        "effect": Cell("-" if effect is None else f"{effect + 0.0:.2f}", effect),
+    }
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -14,7 +14,7 @@ from optsched.measuring.records import WITHOUT
 from optsched.measuring.studies.tables import summaries
 from optsched.showing import tables
 from optsched.showing.sources import read
-from optsched.showing.tables import compared, holm, signed_rank
+from optsched.showing.tables import holm, signed_rank
 
 
 def of_problem(records: list[dict[str, Any]]) -> Any:
@@ -192,31 +192,38 @@ def test_signed_rank_by_hand() -> None:
     assert signed_rank([]) == (None, None, None)
 
 
+def compared(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of the table of pairs by column, with numbers in full."""
+    table = tables.comparisons(entries(rows))
+    return [] if table is None else list(table.numbered())
+
+
 def test_a_comparison_by_hand() -> None:
     """Tests the counts: an instance where one is infeasible is left out, and one beside an optimum of 0 is no test."""
     rows = pair([4, 2, 8, None, 2], [2, 2, 4, 2, 4])
     rows += [record(3, 0, "z", "dl"), record(1, 0, "z", "fair"), record(9, 2, "alone", "dl")]
-    (found,) = compared(entries(rows))
-    assert (found.first, found.second) == ("dl", "fair")
-    assert (found.pairs, found.left_out, found.tested) == (5, 1, 3)
-    assert (found.first_better, found.equal, found.second_better) == (1, 1, 3)
-    assert found.median == 0.5, "of 1, 0, 2 and -1"
-    assert found.p == found.adjusted == pytest.approx(by_all_signs([1.0, 2.0, -1.0]))
-    assert compared(entries([record(instance="a"), record(instance="b", heuristic="fair")])) == []
+    (found,) = compared(rows)
+    assert list(found.values())[:2] == ["dl", "fair"]
+    assert (found["pairs"], found["left out"], found["tested"]) == (5, 1, 3)
+    assert (found["first better"], found["equal"], found["second better"]) == (1, 1, 3)
+    assert found["median difference"] == 0.5, "of 1, 0, 2 and -1"
+    assert found["p"] == found["p (Holm)"] == pytest.approx(by_all_signs([1.0, 2.0, -1.0]))
+    assert compared([record(instance="a"), record(instance="b", heuristic="fair")]) == []
 
 
 def test_seeds_and_maxima() -> None:
     """Tests that an instance is one pair whatever the seeds, an infeasible one leaves it out, and maxima."""
     rows = [record(value, seed=seed, heuristic=name) for name in ("dl", "fair") for seed, value in enumerate((2, 6))]
-    (found,) = compared(entries(rows))
-    assert (found.pairs, found.equal, found.p) == (1, 1, None)
-    (found,) = compared(entries([*rows, record(None, seed=2)]))
-    assert (found.pairs, found.left_out, found.median) == (0, 1, None)
+    (found,) = compared(rows)
+    assert (found["pairs"], found["equal"], found["p"]) == (1, 1, "-")
+    (found,) = compared([*rows, record(None, seed=2)])
+    assert (found["pairs"], found["left out"], found["median difference"]) == (0, 1, "-")
     most = {"sense": "max", "best": 10}
     rows = [record(9, **most, absolute_gap=1, relative_gap=0.1)]
     rows += [record(5, **most, heuristic="fair", absolute_gap=5, relative_gap=0.5)]
-    (found,) = compared(entries(rows))
-    assert (found.first_better, found.second_better, found.median) == (1, 0, pytest.approx(-0.4))
+    (found,) = compared(rows)
+    assert (found["first better"], found["second better"]) == (1, 0)
+    assert found["median difference"] == pytest.approx(-0.4)
 
 
 def test_holm_by_hand() -> None:
@@ -230,7 +237,7 @@ def test_every_pair_is_corrected_together() -> None:
     """Tests that three heuristics are three comparisons, and that those without a test do not count."""
     values = {"dl": range(3, 9), "fair": range(4, 10), "rand": range(3, 9)}
     rows = [record(value, 2, str(number), name) for name, known in values.items() for number, value in enumerate(known)]
-    found = {(entry.first, entry.second): entry for entry in compared(entries(rows))}
+    found = {(row["first"], row["second"]): row for row in compared(rows)}
     equal, first = found["dl", "rand"], found["dl", "fair"]
-    assert (equal.p, equal.adjusted) == (None, None)
-    assert (first.adjusted, first.effect) == (pytest.approx(2 * first.p), -1)
+    assert (equal["p"], equal["p (Holm)"]) == ("-", "-")
+    assert (first["p (Holm)"], first["effect"]) == (pytest.approx(2 * first["p"]), -1)
