@@ -101,10 +101,19 @@ def solve(
 
 
 def _show(problem: AnyProblem, solution: Solution, form: str, notes: list[str]) -> None:
-    if form == "json":
-        arguments.emit_json({**_record(problem, solution), "notes": notes})
-    else:
+    """Put out a table, or the fields of the solution file with doubles for rationals: one number for one component."""
+    from optsched.instances.claim_files import claim_document
+
+    if form != "json":
         arguments.emit_table(_solution_table(problem, solution))
+        return
+    document = claim_document(solution, problem.instance)
+    single = len(problem.components) == 1
+    for name, values in (("objective", solution.objective), ("bound", solution.bound)):
+        document[name] = None if values is None else values[0] if single else list(values)
+    for entry, certificate in zip(document["certificates"], solution.certificates, strict=True):
+        entry["claim"] = certificate.claim
+    arguments.emit_json({**document, "notes": notes})
 
 
 def _show_routes(problem: AnyProblem, route: str | None, form: str) -> None:
@@ -124,19 +133,6 @@ def _show_routes(problem: AnyProblem, route: str | None, form: str) -> None:
     cells = [(name, *("-" if count is None else f"{count:,}" for count in counts)) for name, *counts in rows]
     arguments.emit_table(Table(("route", *columns), cells, frozenset(columns)))
     arguments.note(f"there are {available_mb():,} megabytes of memory; routes shown with - build no model beforehand")
-
-
-def _record(problem: AnyProblem, solution: Solution) -> dict[str, Any]:
-    """The fields of the solution file, but doubles for rationals, and plain numbers where there is one component."""
-    from optsched.instances.claim_files import claim_document
-
-    document = claim_document(solution, problem.instance)
-    single = len(problem.components) == 1
-    for name, values in (("objective", solution.objective), ("bound", solution.bound)):
-        document[name] = None if values is None else values[0] if single else list(values)
-    for entry, certificate in zip(document["certificates"], solution.certificates, strict=True):
-        entry["claim"] = certificate.claim
-    return document
 
 
 def _solution_table(problem: AnyProblem, solution: Solution) -> Any:

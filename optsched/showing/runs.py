@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.patches import PathPatch
 
 __all__ = ["gantt_picture", "locality_picture", "reductions_picture", "running_picture", "times_picture"]
 
@@ -366,9 +365,7 @@ def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Fig
         merged = False
         for number, one in enumerate(held):
             for place, (row, axes, height) in enumerate(zip(rows, grid[number], heights, strict=True)):
-                merged |= _panel(axes, one, row, looks[number])
-                if number == 0 and len(framed):
-                    _frame(axes, one, row, framed)
+                merged |= _panel(axes, one, row, looks[number], () if number else framed)
                 axes.set_ylabel(f"{KINDS[row.kind]} slots")
                 row.label(axes, int(height / _NAME))
                 if place == 0:
@@ -462,34 +459,37 @@ class _Rows:
         axes.tick_params(axis="y", length=0)
 
 
-def _panel(axes: Axes, one: Timeline, rows: _Rows, looks: Ints) -> bool:
-    """The bars of a kind; whether some were merged."""
+def _panel(axes: Axes, one: Timeline, rows: _Rows, looks: Ints, framed: Sequence[int]) -> bool:
+    """The bars of a kind, those of `framed` tasks with thick frames; whether some were merged."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    def draw(bars: Ints, **look: Any) -> None:
+        """Bars as one shape, which takes less room in a file than each by itself."""
+        row, _, start, end = bars.T
+        sides = np.stack([start / MICRO, row + 0.08, (end - start) / MICRO, np.full(len(row), 0.84)], axis=1)
+        corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1)])
+        polygons = sides[:, None, :2] + corners * sides[:, None, 2:]
+        axes.add_patch(PathPatch(Path.make_compound_path_from_polys(polygons), **look))
+
     own = np.flatnonzero((one.kinds == rows.kind) & (rows.first[one.nodes] >= 0))
     y = rows.first[one.nodes[own]] + one.lanes[own]
     bars = np.stack([y, looks[own], one.starts[own], one.ends[own]], axis=1)
     merged = _merged(bars, (one.last - one.begin) * _UNSEEN) if len(one.rows) > _BARS else bars
     edge = 0.5 if len(merged) <= _BARS else 0.0
     for own_look in np.unique(merged[:, 1]).tolist():
-        row, _, start, end = merged[merged[:, 1] == own_look].T
-        sides = np.stack([start / MICRO, row + 0.08, (end - start) / MICRO, np.full(len(row), 0.84)], axis=1)
+        alike = merged[merged[:, 1] == own_look]
         grey, hatch, ink = _LOOKS[own_look]
-        rim = {"edgecolor": ink, "linewidth": edge}
-        axes.add_patch(_together(sides, facecolor=grey, hatch=hatch, **rim))
+        draw(alike, facecolor=grey, hatch=hatch, edgecolor=ink, linewidth=edge)
         if ink != "black" or not edge:
-            axes.add_patch(_together(sides, facecolor="none", edgecolor="black", linewidth=max(edge, 0.15)))
+            draw(alike, facecolor="none", edgecolor="black", linewidth=max(edge, 0.15))
     if len(one.rows) <= _MOST_ROWS:
         _names(axes, one, own, y)
+    if len(framed):
+        chosen = bars[np.isin(one.rows[own], list(framed))]
+        draw(chosen, facecolor="none", edgecolor="white", linewidth=3.2, zorder=3)
+        draw(chosen, facecolor="none", edgecolor="black", linewidth=1.8, zorder=3, label="framed")
     return len(merged) < len(bars)
-
-
-def _frame(axes: Axes, one: Timeline, rows: _Rows, framed: Sequence[int]) -> None:
-    """Thick frames around tasks."""
-    own = np.flatnonzero((one.kinds == rows.kind) & (rows.first[one.nodes] >= 0) & np.isin(one.rows, list(framed)))
-    y = rows.first[one.nodes[own]] + one.lanes[own]
-    start, end = one.starts[own] / MICRO, one.ends[own] / MICRO
-    sides = np.stack([start, y + 0.08, end - start, np.full(len(own), 0.84)], axis=1)
-    axes.add_patch(_together(sides, facecolor="none", edgecolor="white", linewidth=3.2, zorder=3))
-    axes.add_patch(_together(sides, facecolor="none", edgecolor="black", linewidth=1.8, zorder=3, label="framed"))
 
 
 def _merged(bars: Ints, unseen: float) -> Ints:
@@ -526,12 +526,3 @@ def _legend(figure: Figure, looks: Sequence[tuple[int, str]]) -> None:
     if handles:
         columns = max(1, min(len(handles), int(figure.get_figwidth() / 1.5)))
         keyed(figure, handles, names, SMALL, loc="outside lower left", ncols=columns, handlelength=2.2)
-
-
-def _together(sides: np.ndarray, **look: Any) -> PathPatch:
-    """Rectangles (x, y, width, height) as one shape, which takes less room in a file than each by itself."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
-    corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1)])
-    return PathPatch(Path.make_compound_path_from_polys(sides[:, None, :2] + corners * sides[:, None, 2:]), **look)

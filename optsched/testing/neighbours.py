@@ -107,22 +107,18 @@ def check_no_room(record: Record, seeds: Sequence[int]) -> None:
         message = "nothing is feasible, though `always_feasible` is True"
         expect(best is not None or not problem.always_feasible, case.name, message)
         infeasible |= best is None
-        if problem.always_plain:
-            _plainly(case)
+        for less in tightened(case.problem) if problem.always_plain else ():
+            found, plain = Case(less, case.name).best, less.plainly_infeasible
+            why = (
+                "nothing is feasible, for no plain reason"
+                if plain is None
+                else f"is feasible, and said not to be: {plain}"
+            )
+            expect((found is None) == (plain is not None), f"{case.name}, with less room", why)
         for route in routes_of(problem):
             right(problem, solve(problem, route=route), best, f"{case.name}, without room, route {route}")
     message = "no instance without room is infeasible; name a variant that has some"
     expect(infeasible or record.problem_class.always_feasible, record.problem, message)
-
-
-def _plainly(case: Case) -> None:
-    """With less and less room nothing is feasible just where a reason is plain."""
-    for problem in tightened(case.problem):
-        best, plain = Case(problem, case.name).best, problem.plainly_infeasible
-        message = (
-            "nothing is feasible, for no plain reason" if plain is None else f"is feasible, and said not to be: {plain}"
-        )
-        expect((best is None) == (plain is not None), f"{case.name}, with less room", message)
 
 
 @check(lambda record: not (record.problem_class.always_feasible or record.problem_class.always_plain))
