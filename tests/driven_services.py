@@ -2,9 +2,18 @@
 
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
+from typing import Any
+
+import pytest
 
 from optsched.core.instance import Instance
 from optsched.heuristics.running.course import WAKE, Service
+
+
+def seeds(few: int, many: int) -> list[Any]:
+    """The first few of many seeds, and the others in the thorough suite."""
+    return [*range(few), *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(few, many))]
+
 
 _END, _WOKEN, _START = range(3)
 

@@ -1,7 +1,7 @@
 """What a policy sees and answers at first, and cases of Shen et al. 2016 near its threshold."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -102,7 +102,16 @@ def order(policy: Any, view: View, offers: int, node: int = 0) -> list[int]:
     return started
 
 
+def first(offer: Offer, view: View) -> Sequence[int]:
+    """The first task of the kind that waits."""
+    return view.pending_of(offer.kind)[:1].tolist()
+
+
 def answering(answer: Callable[[Offer, View], Any], **attributes: Any) -> Policy:
     """A policy that answers an offer with `answer(offer, view)`."""
     kind: type[Policy] = type("Answering", (Policy,), {"offer": staticmethod(answer), **attributes})
     return kind()
+
+
+#: Starts whatever waits, one task an offer.
+FIRST = answering(first)

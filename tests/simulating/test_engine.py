@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from over_time import arriving
-from policy_cases import answering
+from policy_cases import FIRST, answering, first
 
 from optsched.core.errors import HeuristicFailed, MissingField, UsageError
 from optsched.core.instance import (
@@ -39,19 +39,6 @@ from optsched.simulating.engine import RELEASED, Beats, Engine, Rules, Stage
 from optsched.simulating.services import Levels, Recorded
 from optsched.testing.policies import drawn_snapshot
 
-
-def first(offer: Offer, view: View) -> Sequence[int]:
-    """The first task that waits."""
-    return view.pending_of(offer.kind)[:1].tolist()
-
-
-class First(Policy):
-    """A user's own policy of a few lines."""
-
-    def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        return first(offer, view)
-
-
 #: Starts nothing.
 IDLE = answering(lambda offer, view: ())
 
@@ -78,10 +65,10 @@ def run(instance: Instance, policy: Any, service: Service | None = None, seed: i
 def test_heartbeats_fill_all_slots_or_start_one_task() -> None:
     """Tests when tasks start on one node with two slots, by how many a heartbeat may start, and without heartbeats."""
     instance = on(lasting(4, 4, 4, 4), slots=[2])
-    assert run(instance, First()).start == [0, 0, 6 * MICRO, 6 * MICRO]
-    assert run(instance, First(), one=True).start == [0, 3 * MICRO, 6 * MICRO, 9 * MICRO]
-    assert run(instance, First(), heartbeat=0).start == [0, 0, 4 * MICRO, 4 * MICRO]
-    assert run(instance, First(), heartbeat=2 * MICRO).start == [0, 0, 4 * MICRO, 4 * MICRO]
+    assert run(instance, FIRST).start == [0, 0, 6 * MICRO, 6 * MICRO]
+    assert run(instance, FIRST, one=True).start == [0, 3 * MICRO, 6 * MICRO, 9 * MICRO]
+    assert run(instance, FIRST, heartbeat=0).start == [0, 0, 4 * MICRO, 4 * MICRO]
+    assert run(instance, FIRST, heartbeat=2 * MICRO).start == [0, 0, 4 * MICRO, 4 * MICRO]
 
 
 def test_a_policy_is_told_all_that_happens() -> None:
@@ -114,10 +101,10 @@ def test_reduces_end_with_the_last_map() -> None:
     workload = lasting(9, 4, 1, 5, kind=[0, 0, 1, 1], job=[0, 0, 0, 0], job_ids=["a"])
     instance = on(workload, slots=[1], reduce_slots=[1])
     rules: dict[str, Any] = {"heartbeat": 0, "slowstart": Fraction(1, 2)}
-    engine = run(instance, First(), **rules)
+    engine = run(instance, FIRST, **rules)
     assert engine.start == [0, 9 * MICRO, 9 * MICRO, 13 * MICRO]
     assert engine.end == [9 * MICRO, 13 * MICRO, 13 * MICRO, 18 * MICRO]
-    assert run(instance, First(), Recorded(), **rules).end == [9 * MICRO, 13 * MICRO, 10 * MICRO, 15 * MICRO]
+    assert run(instance, FIRST, Recorded(), **rules).end == [9 * MICRO, 13 * MICRO, 10 * MICRO, 15 * MICRO]
 
 
 def test_what_runs_at_the_beginning_goes_on() -> None:
@@ -132,7 +119,7 @@ def test_what_runs_at_the_beginning_goes_on() -> None:
         start=np.array([1, 2, 9, *[np.nan] * 2]),
     )
     instance = Instance(cluster, workload, state)
-    engine = run(instance, First(), heartbeat=0)
+    engine = run(instance, FIRST, heartbeat=0)
     assert engine.end == [21 * MICRO, 10 * MICRO, 21 * MICRO, 12 * MICRO, 14 * MICRO]
     problem = Makespan(instance)
     schedule = problem.schedule(np.array(engine.node)[problem.tasks], np.array(engine.start)[problem.tasks])
@@ -140,7 +127,7 @@ def test_what_runs_at_the_beginning_goes_on() -> None:
     assert problem.ends(schedule).tolist() == engine.end
     unknown = Instance(cluster, workload, replace(state, start=np.full(5, np.nan)))
     with pytest.raises(MissingField, match=r"tasks\[0\]\.start: it runs: a simulation needs when it started"):
-        Engine(Stage(unknown), First(), Levels(), Rules()).run()
+        Engine(Stage(unknown), FIRST, Levels(), Rules()).run()
 
 
 class Slowing(Service):
@@ -170,7 +157,7 @@ class Slowing(Service):
 def test_a_service_changes_its_mind() -> None:
     """Tests ends that later answers move in both directions, and a service that is woken when it last asked for it."""
     service = Slowing()
-    engine = run(on(lasting(0, 0, 0), slots=[3]), First(), service, one=True)
+    engine = run(on(lasting(0, 0, 0), slots=[3]), FIRST, service, one=True)
     assert engine.start == [0, 3 * MICRO, 6 * MICRO]
     assert service.heard == [("woken", 2), ("woken", 5), ("woken", 8), ("ended", 0), ("ended", 1), ("ended", 2)]
     assert engine.end == [12 * MICRO, 14 * MICRO, 16 * MICRO]
@@ -192,8 +179,8 @@ def test_an_answer_of_a_service_that_is_no_time(end: Any) -> None:
     """Tests that ends in the past, and what is no whole number, are reported; numpy's integers are times."""
     instance = on(lasting(1), slots=[1])
     with pytest.raises(HeuristicFailed, match=r'the service Ends answers .* for "t0" at 0; give whole microseconds'):
-        Engine(Stage(instance), First(), Ends(end), Rules()).run()
-    assert run(instance, First(), Ends(np.int64(5))).end == [5]
+        Engine(Stage(instance), FIRST, Ends(end), Rules()).run()
+    assert run(instance, FIRST, Ends(np.int64(5))).end == [5]
 
 
 def test_progress_is_seen_at_heartbeats() -> None:
@@ -248,15 +235,15 @@ def test_slots_that_there_are_none_of() -> None:
     """Tests tasks of a kind without slots, slots that never become free, and reduces whose maps cannot run."""
     reduces = lasting(1, 1, kind=[0, 1])
     assert (
-        said(on(reduces, slots=[1], reduce_slots=[0]), First())
+        said(on(reduces, slots=[1], reduce_slots=[0]), FIRST)
         == '1 reduce waits ("t1"), and no node has a slot for reduces; give one slots'
     )
     of_one_job = lasting(1, 1, kind=[0, 1], job=[0, 0], job_ids=["a"])
     text = '1 map waits ("t0"), and no node has a slot for maps; give one slots'
-    assert said(on(of_one_job, slots=[0], reduce_slots=[1]), First()) == text
+    assert said(on(of_one_job, slots=[0], reduce_slots=[1]), FIRST) == text
     cluster = Cluster(["n"], slots=[1])
     full = Instance(cluster, lasting(1, 1), State.initial(cluster, lasting(1, 1), idle_slots=[0]))
-    assert said(full, First()) == (
+    assert said(full, FIRST) == (
         '2 maps wait ("t0", "t1"), and no slot for maps ever becomes free; tasks that are not listed hold them all: '
         "list these, or give idle slots"
     )
@@ -265,15 +252,15 @@ def test_slots_that_there_are_none_of() -> None:
 def test_a_service_that_never_ends_a_task() -> None:
     """Tests the words where a running task has no end."""
     blamed = ": the service Ends gives no end; a service must answer one for each task (a rate of 0 gives none)"
-    assert said(on(lasting(1), slots=[1]), First(), Ends()) == f'1 task runs for ever ("t0"){blamed}'
-    shown = said(on(lasting(*[1] * 9), slots=[5]), First(), Ends())
+    assert said(on(lasting(1), slots=[1]), FIRST, Ends()) == f'1 task runs for ever ("t0"){blamed}'
+    shown = said(on(lasting(*[1] * 9), slots=[5]), FIRST, Ends())
     assert shown == (
         f'5 tasks run for ever ("t0", "t1", "t2" and 2 more){blamed}; '
         '4 maps wait ("t5", "t6", "t7" and 1 more), and no slot for maps ever becomes free'
     )
     # The reduce runs on for the map, which is the service's.
     late = lasting(1, 1, kind=[0, 1], job=[0, 0], job_ids=["a"])
-    assert said(on(late, slots=[1]), First(), Ends(), slowstart=Fraction(0)) == f'1 task runs for ever ("t0"){blamed}'
+    assert said(on(late, slots=[1]), FIRST, Ends(), slowstart=Fraction(0)) == f'1 task runs for ever ("t0"){blamed}'
 
 
 @pytest.mark.parametrize("service", ["levels", "transfer", "rates"])
@@ -343,14 +330,14 @@ def test_delays_that_take_many_rounds(name: str, heartbeat: float) -> None:
 def test_arrivals_between_microseconds() -> None:
     """Tests that a job that arrives between two microseconds arrives, and does so once."""
     workload = lasting(1, 1, job=[0, 1], job_ids=["a", "b"], arrival=[1 / 3, 2e-7])
-    assert run(on(workload, slots=[1]), First(), heartbeat=0).start == [1_000_000, 0]
+    assert run(on(workload, slots=[1]), FIRST, heartbeat=0).start == [1_000_000, 0]
 
 
 def test_until() -> None:
     """Tests that nothing happens after the time that was asked for, and that the clock stands there."""
     instance = on(lasting(5, 5, 5), slots=[1])
     for until, ended in ((0, 0), (5, 1), (11, 2), (100, 3)):
-        engine = Engine(Stage(instance), First(), Levels(), Rules(until=until * MICRO))
+        engine = Engine(Stage(instance), FIRST, Levels(), Rules(until=until * MICRO))
         shown = engine.run()
         assert sum(end < NEVER for end in engine.end) == ended
         assert shown == ("" if ended == 3 else f"stopped at {until} s, as asked")
@@ -416,7 +403,7 @@ def test_answers_of_observers() -> None:
         idle = [int(problem.instance.state.idle_slots.sum()) for problem in (decision.before, decision.after)]
         seen.append((time, len(decision.tasks), idle, decision.before.instance.time))
 
-    engine = Engine(Stage(on(lasting(4, 4), slots=[1])), First(), Levels(), Rules(), 0, [observe])
+    engine = Engine(Stage(on(lasting(4, 4), slots=[1])), FIRST, Levels(), Rules(), 0, [observe])
     assert engine.run() == ""
     assert seen == [(0, 1, [1, 0], 0), (6, 1, [1, 0], 6)]
 

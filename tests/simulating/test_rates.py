@@ -6,12 +6,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, sqrt
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from driven_services import driven
-from policy_cases import answering
+from driven_services import driven, seeds
+from policy_cases import FIRST
 
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import FINISHED, MAP, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Workload
@@ -136,11 +135,6 @@ def in_fractions(instance: Instance, starts: Starts) -> dict[int, int]:
     return ends
 
 
-def seeds(few: int, many: int) -> list[Any]:
-    """The first few of many seeds, and the others in the thorough suite."""
-    return [*range(few), *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(few, many))]
-
-
 def drawn(seed: int, reduces: int = 0) -> tuple[Instance, Starts]:
     """Up to 5 nodes of 2 racks and 14 maps, some without replicas, and reduces; they start when they are told to."""
     rng = random.Random(seed)
@@ -258,21 +252,17 @@ def test_tasks_that_are_taken_off_their_nodes() -> None:
 # Snapshots, progress -------------------------------------------------------------------------------------------------
 
 
-#: Starts whatever waits.
-EVERYWHERE = answering(lambda offer, view: view.pending_of(offer.kind)[:1].tolist())
-
-
 def test_snapshots_in_which_tasks_run() -> None:
     """Tests that two tasks that run since 0 and 2 s have shared since then, unless they say how much they have read."""
     instance = two_nodes(task_ids=["t", "u", "v"], size=[40, 40, 40], replicas=Ragged.from_rows([[]] * 3))
     wide = replace(instance, cluster=replace(instance.cluster, slots=[3, 3]))
     given = {"status": [RUNNING, RUNNING, 0], "node": [0, 0, -1], "start": [0, 2, np.nan], "idle_slots": [0, 1]}
     state = State.initial(wide.cluster, wide.workload, **given, time=4.0)
-    run = simulate(replace(wide, state=state), EVERYWHERE, "rates", heartbeat=0)
+    run = simulate(replace(wide, state=state), FIRST, "rates", heartbeat=0)
     # t has read 20 + 10 by 4 s, u 10; v runs on the other node.
     assert (run.end / MICRO).tolist() == [6, 8, 8]
     state = replace(state, bytes_read=np.array([0, 38.0, np.nan]))
-    run = simulate(replace(wide, state=state), EVERYWHERE, Rates(), heartbeat=0)
+    run = simulate(replace(wide, state=state), FIRST, Rates(), heartbeat=0)
     assert (run.end / MICRO).tolist() == [8.2, 4.4, 8]
 
 
@@ -316,7 +306,7 @@ def test_nodes_that_give_nothing_out() -> None:
     """Tests that a task that reads from such a node runs for ever, and that the run says so."""
     instance = two_nodes(task_ids=["t"], size=[40], replicas=Ragged.from_rows([[1]]))
     dry = Instance(replace(instance.cluster, rate_out=[0, 0], slots=[1, 0]), instance.workload)
-    run = simulate(dry, EVERYWHERE, "rates")
+    run = simulate(dry, FIRST, "rates")
     assert "for ever" in run.unfinished
 
 
@@ -364,7 +354,7 @@ def test_no_run_beats_a_bound(seed: int) -> None:
     sized = np.nan_to_num(instance.workload.size)
     instance = Instance(cluster, replace(instance.workload, size=sized))
     for local in ("free", "shared"):
-        run = simulate(instance, EVERYWHERE, Rates(local), seed=seed)
+        run = simulate(instance, FIRST, Rates(local), seed=seed)
         assert not run.unfinished
         ends = {Makespan: run.end.max() / MICRO, JobTimes: run.jobs["turnaround_time"].sum()}
         for kind, value in ends.items():

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from driven_services import driven
+from driven_services import driven, seeds
 
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import RUNNING, Cluster, Instance, State, Workload
@@ -88,10 +88,7 @@ def drawn(seed: int) -> tuple[Instance, Starts]:
     return Instance(cluster, workload), starts
 
 
-SEEDS = [*range(30), *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(30, 200))]
-
-
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", seeds(30, 200))
 def test_tasks_end_as_by_the_definition(seed: int) -> None:
     """Tests drawn tasks against all rates anew at every instant, to the microsecond."""
     instance, starts = drawn(seed)

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
-from driven_services import driven
+from driven_services import driven, seeds
 from over_time import FORMS, arriving, fetching
-from policy_cases import answering
+from policy_cases import FIRST, answering
 
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import (
@@ -172,10 +171,6 @@ FIGURE_2 = [(0, 0, 2), (0, 1, 1), (0, 2, 0), (0, 3, 2)]
 LATE = [*FIGURE_2[:2], (300 * MICRO, 2, 0), (300 * MICRO, 3, 2)]
 
 
-#: Starts whatever waits.
-EVERYWHERE = answering(lambda offer, view: view.pending_of(offer.kind)[:1].tolist())
-
-
 def seconds(ends: dict[int, int]) -> list[float]:
     """When each task ended."""
     return [ends[task] / MICRO for task in sorted(ends)]
@@ -228,11 +223,6 @@ def test_maps_fetch_from_the_nearest_replica(form: str) -> None:
         for node in range(nodes):
             takes = 2 + (workload.size[task] * away[holders, node].min() if len(holders) else 0)
             assert service.started(task, node, 5) == ((task, 5 + round(takes * MICRO)),)
-
-
-def seeds(few: int, many: int) -> list[Any]:
-    """The first few of many seeds, and the others in the thorough suite."""
-    return [*range(few), *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(few, many))]
 
 
 def in_turn(begin: int, ends: list[int], copies: list[int]) -> int:
@@ -288,12 +278,12 @@ def test_snapshots_in_which_tasks_run_and_have_ended() -> None:
     state = State.initial(
         instance.cluster, instance.workload, status=status, node=node, start=[0, 0, 0, np.nan], time=100.0
     )
-    run = simulate(replace(instance, state=state), EVERYWHERE, "transfer", heartbeat=0)
+    run = simulate(replace(instance, state=state), FIRST, "transfer", heartbeat=0)
     assert (run.end[[0, 2]] / MICRO).tolist() == [266, 291]
     lost = replace(instance, state=replace(state, node=np.array([2, -1, 0, -1])))
     with pytest.raises(MissingField, match="on which node it ran"):
-        simulate(lost, EVERYWHERE, "transfer", heartbeat=0)
-    run = simulate(lost, EVERYWHERE, Transfer(shuffle="none"), heartbeat=0)  # nobody copies
+        simulate(lost, FIRST, "transfer", heartbeat=0)
+    run = simulate(lost, FIRST, Transfer(shuffle="none"), heartbeat=0)  # nobody copies
     assert (run.end[[0, 2]] / MICRO).tolist() == [266, 266]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from over_time import arriving
-from policy_cases import answering
+from policy_cases import FIRST
 
 from optsched.core.errors import UsageError
 from optsched.core.instance import FINISHED, PENDING, RUNNING, Cluster, Instance, Ragged, State, Workload
@@ -167,9 +167,8 @@ def test_frames_of_a_small_run() -> None:
         replicas=Ragged.from_rows([[0], [1], [], [0]]),
         times=[[2, 4, 4], [2, 4, 4], [1, 1, 1], [50, 50, 50]],
     )
-    first = answering(lambda offer, view: view.pending_of(offer.kind)[:1].tolist())
     cluster = Cluster(["x", "y"], rack=[0, 0], rack_ids=["k"], slots=[1, 0], reduce_slots=[1, 0])
-    run = simulate(Instance(cluster, workload), first, heartbeat=0, slowstart=1, until=10)
+    run = simulate(Instance(cluster, workload), FIRST, heartbeat=0, slowstart=1, until=10)
     jobs = run.jobs.set_index("job_id")
     assert set(BATSIM.split()) <= set(run.jobs.columns)
     counts = jobs.loc["a", ["group", "maps", "reduces", "node_local", "rack_local", "off_rack"]]

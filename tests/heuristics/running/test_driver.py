@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from policy_cases import answering
+from policy_cases import answering, first
 
 from optsched.core.errors import HeuristicFailed, UsageError
 from optsched.core.instance import (
@@ -44,11 +44,6 @@ from optsched.routes import solve
 def fill(offer: Offer, view: View) -> Sequence[int]:
     """The first tasks that wait, as many as there are slots."""
     return view.pending[: offer.free].tolist()
-
-
-def first(offer: Offer, view: View) -> Sequence[int]:
-    """The first task of the kind that waits."""
-    return view.pending_of(offer.kind)[:1].tolist()
 
 
 class Recorder(LocalityPolicy):

@@ -15,6 +15,7 @@ from typing import Any
 import hostile_heuristics
 import numpy as np
 import pytest
+from policy_cases import answering
 
 import optsched
 import optsched.core.deadline
@@ -157,13 +158,6 @@ def _raise(error: BaseException) -> Callable[..., Any]:
     return faulty
 
 
-def answers(answer: Any) -> Policy:
-    """A policy that always gives the same answer."""
-    policy = FirstWaiting()
-    policy.offer = lambda offer, view: answer
-    return policy
-
-
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
@@ -171,10 +165,10 @@ def answers(answer: Any) -> Policy:
         (_raise(ValueError("bad luck")), "raised ValueError: bad luck"),
         (_raise(MemoryError()), "raised MemoryError"),
         (_raise(UsageError("not yours")), "raised optsched.core.errors.UsageError: not yours"),
-        (answers(None), "answered None; give a sequence of tasks"),
-        (answers([1, 1]), 'answered task "t2" twice'),
-        (answers([9]), "answered 9, no task of the view, which is no map that waits"),
-        (answers([0]), 'answered task "t1", which is no map that waits'),
+        (answering(lambda offer, view: None), "answered None; give a sequence of tasks"),
+        (answering(lambda offer, view: [1, 1]), 'answered task "t2" twice'),
+        (answering(lambda offer, view: [9]), "answered 9, no task of the view, which is no map that waits"),
+        (answering(lambda offer, view: [0]), 'answered task "t1", which is no map that waits'),
     ],
 )
 def test_faulty_heuristic_is_reported(posed: Lsap, given: Any, complaint: str) -> None:
