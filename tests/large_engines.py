@@ -8,6 +8,7 @@ from functools import cache
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from optsched.solvers import compiled, matching
@@ -24,6 +25,12 @@ THRESHOLDS = {
 
 #: The module of loops that engines import once they take them.
 KERNELS = "optsched.solvers.kernels"
+
+
+def ints(values: Any) -> np.ndarray:
+    """An array of int64."""
+    return np.array(values, dtype=np.int64)
+
 
 #: The loop of `matching`, compiled once for all.
 _grow = cache(lambda: compiled.compiled(matching.grow))

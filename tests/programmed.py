@@ -9,8 +9,14 @@ from optsched.core.errors import Fault
 from optsched.core.instance import Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
+from optsched.instances.generate import generate
 from optsched.problems.base import Problem
 from optsched.problems.programs import Builder, Program, Programmed
+
+
+def posed(seed: int, **sizes: float) -> "Gathering":
+    """The problem below, drawn with few tasks and nodes."""
+    return Gathering(generate("lsap", seed, **{"nodes": 3, "tasks": 4, "slots": 2, "idle_ratio": 1.0, **sizes}))
 
 
 class Gathering(Problem, Programmed):

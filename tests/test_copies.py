@@ -166,15 +166,18 @@ def test_a_copy_is_the_same(kind: type, way: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_problem_solved_elsewhere(name: str) -> None:
-    """Tests that a copy of each problem of the registry judges and is solved as the problem is."""
+    """Tests that a copy of each problem of the registry judges, is solved, and has parameters as the problem does."""
     problem = small_problem(name, 3)
     solution = optsched.solve(problem)
-    optsched.bounds(problem)
+    bounds = optsched.bounds(problem)
     if isinstance(problem, TaskProblem):
         str(optsched.explain(problem, solution.decision))
     for way, copied in WAYS.items():
         again = copied(problem)
         assert content(again) == content(problem), way
+        assert (again.given, optsched.bounds(again)) == (problem.given, bounds), way
+        with pytest.raises(TypeError):
+            again.parameters["new"] = 1
         assert optsched.solve(again).objective == solution.objective, way
         if solution.decision is not None:
             assert again.evaluate(copied(solution.decision)) == solution.objective, way

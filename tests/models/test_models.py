@@ -13,7 +13,6 @@ from optsched import UsageError, generate, models, solve
 from optsched.core.registry import records
 from optsched.models.base import ModelSize
 from optsched.problems.base import stated
-from optsched.solvers.algebraic import solve_pyomo
 
 
 def test_module_of_unknown_problem() -> None:
@@ -96,18 +95,4 @@ def test_bug_values_outside_the_bounds_were_decoded(name: str) -> None:
                 else:
                     entry.fix(value, skip_validation=True)
             with pytest.raises(UsageError, match=rf"{re.escape(wrong.name)} is -?[0-9.]+, and must be"):
-                module.decode(model, problem)
-
-
-def test_bug_fixed_outside_its_bounds() -> None:
-    """Tests that a variable that is fixed at -1 and then solved with is refused, also one of several resources."""
-    for name, word in (("transmission", "run"), ("utility", "place")):
-        record, module = records()[name], models.module(name)
-        problem = optsched.problem(name, generate(record.family, seed=1, **record.sizes))
-        for per_pair in (False, True):
-            model = module.build_pyomo(problem, per_pair=per_pair)
-            entry = next(iter(model.component(word).values()))
-            entry.fix(-1, skip_validation=True)
-            solve_pyomo(model, "exact")
-            with pytest.raises(UsageError, match=r"is -1, and must be 0 to|has no value"):
                 module.decode(model, problem)

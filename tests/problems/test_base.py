@@ -1,6 +1,5 @@
 """What all problems share: parameters and their layers, missing fields, known nodes and tasks, and exact numbers."""
 
-import pickle
 from fractions import Fraction
 from typing import Any
 
@@ -11,11 +10,8 @@ from optsched import problems
 from optsched.core.errors import InputError, MissingField, UsageError
 from optsched.core.instance import FINISHED, MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, Workload
 from optsched.core.placement import Placement
-from optsched.core.registry import records
-from optsched.instances.generate import generate
 from optsched.problems import FairLsap, Flow, Latency, Lsap, problem, problem_class
 from optsched.problems.base import GRID, choice, exact, exact_product, expect_problem, number, on_grid, sequence, switch
-from optsched.routes import solve
 
 
 def simple(parameters: dict[str, Any] | None = None, tasks: int = 2) -> Instance:
@@ -206,18 +202,3 @@ def test_products_of_columns_are_exact() -> None:
     assert exact_product(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)) == 0
     assert exact_product(np.array([[1, 2], [3, 4]]), np.array([[5, 6], [7, 8]])) == 70
     assert exact_product(np.array([-(2**63)]), np.array([1])) == -(2**63)
-
-
-@pytest.mark.parametrize("name", list(records()))
-def test_problems_pickle(name: str) -> None:
-    """Tests that each problem comes back from plain `pickle` with its parameters, read-only, and judges as before."""
-    entry = records()[name]
-    posed = entry.problem_class(generate(entry.family, seed=0, **entry.sizes))
-    posed.cheap_bounds()
-    again = pickle.loads(pickle.dumps(posed))
-    assert (type(again), again.parameters, again.given) == (type(posed), posed.parameters, posed.given)
-    with pytest.raises(TypeError):
-        again.parameters["new"] = 1
-    decision = solve(posed).decision
-    assert (again.evaluate(decision), again.violations(decision)) == (posed.evaluate(decision), [])
-    assert again.cheap_bounds() == posed.cheap_bounds()

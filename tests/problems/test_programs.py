@@ -8,9 +8,8 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programmed import Gathering
+from programmed import Gathering, posed
 
-import optsched
 from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Ints, Ragged, Workload
 from optsched.core.placement import Placement
@@ -18,13 +17,6 @@ from optsched.core.results import Number
 from optsched.problems import PROBLEMS, Problem
 from optsched.problems.programs import Builder, Group, Limited, Program, Programmed, fault_of, limit_unit, samples
 from optsched.problems.relaxations import UNBOUNDED
-
-
-def posed(seed: int, **sizes: float) -> Gathering:
-    """A drawn problem of few tasks and nodes."""
-    instance = optsched.generate("lsap", seed, **{"nodes": 3, "tasks": 4, "slots": 2, "idle_ratio": 1.0, **sizes})
-    assert isinstance(instance, Instance)
-    return Gathering(instance)
 
 
 def test_what_is_collected() -> None:

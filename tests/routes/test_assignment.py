@@ -24,15 +24,6 @@ def test_dense_route_refuses_costs_of_groups() -> None:
         solve(posed, route="dense")
 
 
-def test_start_is_never_lost() -> None:
-    """Tests that a stopped engine answers the start where that is better than its own fallback."""
-    posed = Lsap(generate("lsap", seed=1, nodes=400, tasks=300, racks=20), levels=(0, 1, 2))
-    best = solve(posed)
-    again = solve(posed, time_limit=0, start=best.decision)
-    assert again.objective == best.objective
-    assert again.limit is Limit.TIME
-
-
 def test_interrupt_of_an_engine_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C while a network is built leaves the fallback and its bound."""
     monkeypatch.setattr("optsched.routes.assignment.solve_assignment", interrupted)

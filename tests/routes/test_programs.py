@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from programmed import Gathering
+from programmed import Gathering, posed
 
 import optsched
 from optsched.certificates import certify
@@ -19,12 +19,6 @@ from optsched.problems import FlowCongestion
 from optsched.problems.programs import Program
 from optsched.routes import programs, routes_of, solve
 from optsched.solvers.profiles import Profile
-
-
-def posed(seed: int, **sizes: float) -> Gathering:
-    """A drawn problem of few tasks and nodes."""
-    instance = optsched.generate("lsap", seed, **{"nodes": 3, "tasks": 4, "slots": 2, "idle_ratio": 1.0, **sizes})
-    return Gathering(instance)
 
 
 @pytest.mark.parametrize("seed", range(4))

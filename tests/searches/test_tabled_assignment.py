@@ -23,27 +23,19 @@ from optsched.searches.tabled_assignment import assign_table, is_tabled, is_tran
 from optsched.solvers.transport import assign_dense
 
 
-@given(posed=st.one_of(problems("flow"), small_maps("transmission-maps")), data=st.data())
-def test_prices_of_a_table(posed: AssignmentProblem, data: st.DataObject) -> None:
+@given(posed=st.one_of(problems("flow"), small_maps("transmission-maps")), seed=st.integers(0, 10**6))
+def test_prices_of_a_table(posed: AssignmentProblem, seed: int) -> None:
     """Tests that a placement has prices that close it if it is optimal, and none if it is not, whatever it is."""
-    nodes = np.full(len(posed.tasks), NONE)
-    slots = data.draw(st.permutations(np.repeat(np.arange(len(posed.capacity)), posed.capacity).tolist()))
-    nodes[data.draw(st.permutations(range(len(posed.tasks))))[: posed.count]] = slots[: posed.count]
-    placement = posed.placement(nodes)
-    prices = prices_of(posed, placement)
-    best = best_placement(posed)
-    assert (prices is not None) == (posed.evaluate(placement) == best[0])
-    if prices is not None:
-        assert posed.price_bound(*prices) == posed.units(placement)
-
-
-@given(posed=st.one_of(problems("flow"), small_maps("transmission-maps")))
-def test_table_is_solved_and_proved(posed: AssignmentProblem) -> None:
-    """Tests the default route on tables against enumeration: the same optimum, and a certificate that is accepted."""
-    solution = solve(posed)
-    assert solution.objective == solve(posed, route="brute-force").objective
-    assert (solution.optimal, solution.certificate) == (True, Proof.DUAL)
-    assert certify(posed, solution).proved
+    rng, (best, _) = np.random.default_rng(seed), best_placement(posed)
+    slots = np.repeat(np.arange(len(posed.capacity)), posed.capacity)
+    for _ in range(6):
+        nodes = np.full(len(posed.tasks), NONE)
+        nodes[rng.permutation(len(posed.tasks))[: posed.count]] = rng.permutation(slots)[: posed.count]
+        placement = posed.placement(nodes)
+        prices = prices_of(posed, placement)
+        assert (prices is not None) == (posed.evaluate(placement) == best)
+        if prices is not None:
+            assert posed.price_bound(*prices) == posed.units(placement)
 
 
 def test_table_is_taken_where_it_is_quicker() -> None:

@@ -81,7 +81,7 @@ def test_duals_prove_the_optimum(profile: str) -> None:
 
 
 def test_the_same_rows_within_other_bounds() -> None:
-    """Tests a program that is solved again within other bounds, feasible or not, against programs solved once."""
+    """Tests a program solved again within other bounds, feasible or not, and with other costs, against single ones."""
     posed = program([1.0, 2.0], [[1.0, 1.0]], [3.0])
     warm = WarmProgram(posed)
     for lower, upper in (([0, 0], [10, 10]), ([0, 0], [2, 10]), ([0, 0], [1, 1]), ([0, 3], [2, 4]), ([0, 0], [10, 10])):
@@ -90,12 +90,6 @@ def test_the_same_rows_within_other_bounds() -> None:
         once = solve_arrays(dataclasses.replace(posed, col_lower=bounds[0], col_upper=bounds[1]), EXACT)
         assert (found.outcome.status, found.outcome.objective) == (once.outcome.status, once.outcome.objective)
         assert (found.row_duals is None) == (once.row_duals is None)
-
-
-def test_other_costs_are_of_one_run() -> None:
-    """Tests that a program that is solved again with other costs is that program, and has its own again."""
-    posed = program([1.0, 2.0], [[1.0, 1.0]], [3.0])
-    warm = WarmProgram(posed)
     for costs, expected in ((None, [3.0, 0.0]), (np.array([3.0, 1.0]), [0.0, 3.0]), (None, [3.0, 0.0])):
         assert warm.solve(posed.col_lower, posed.col_upper, EXACT, costs).x.tolist() == expected
 

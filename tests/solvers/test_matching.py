@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from large_engines import ints
 
 from optsched.core.arrays import Ragged
 from optsched.core.deadline import deadline
@@ -16,11 +17,6 @@ from optsched.instances.generate import generate
 from optsched.problems import Latency
 from optsched.solvers import matching
 from optsched.solvers.matching import GrowingMatching, grow, maximum_b_matching
-
-
-def ints(values: object) -> np.ndarray:
-    """An int64 array."""
-    return np.array(values, dtype=np.int64)
 
 
 @st.composite

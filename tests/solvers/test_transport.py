@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from large_engines import plain
+from large_engines import KERNELS, ints, plain
 
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime, TooLarge, UsageError
 from optsched.processes import limits
 from optsched.solvers.transport import Transport, assign_dense, transport
-
-KERNELS = "optsched.solvers.kernels"
 
 Table = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -109,11 +107,6 @@ def test_what_transport_refuses() -> None:
 
 
 # By SciPy -------------------------------------------------------------------------------------------------------------
-
-
-def ints(values: object) -> np.ndarray:
-    """An int64 array."""
-    return np.array(values, dtype=np.int64)
 
 
 @given(data=st.data())
