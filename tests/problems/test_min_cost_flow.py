@@ -77,5 +77,3 @@ def test_bounds() -> None:
     assert [bound.value for bound in bounds(SMALL)] == [7 - 12]
     assert bounds(posed([(0, 0, 0, UNBOUNDED, -1)], [0])) == ()
     assert bounds(posed([(0, 0, 0, UNBOUNDED, 1)], [0]))[0].value == 0
-
-
