@@ -34,21 +34,11 @@ def double(number: int) -> int:
     return 2 * number
 
 
-def sleep(seconds: float) -> None:
-    """Sleeps."""
-    time.sleep(seconds)
-
-
 def ignore_signals(_job: Any = None) -> None:
     """A busy loop in C that ignores what can be ignored, and holds Python's lock."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGALRM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     ctypes.PyDLL(None).sleep(600)
-
-
-def count_for_ever(_job: Any = None) -> int:
-    """A busy loop within one call of C code."""
-    return sum(iter(int, 1))
 
 
 def take_memory(step_mb: int = 16) -> None:
@@ -58,20 +48,10 @@ def take_memory(step_mb: int = 16) -> None:
         held.append(bytearray(b"1" * (step_mb << 20)))
 
 
-def ask_for_too_much(_job: Any = None) -> None:
-    """Asks for more than there can be."""
-    bytearray(1 << 50)
-
-
-def hide_memory_error(_job: Any = None) -> None:
-    """Tells of refused memory as solvers in C++ do."""
-    raise RuntimeError("std::bad_alloc")
-
-
 def wrap_memory_error(_job: Any = None) -> None:
     """Raises something else where memory was refused."""
     try:
-        ask_for_too_much()
+        bytearray(1 << 50)
     except MemoryError as error:
         raise ValueError("no solution") from error
 
@@ -85,16 +65,6 @@ def child_takes_memory(_job: Any = None) -> int:
 def peak_and_forget(megabytes: int) -> str:
     """Takes memory for a moment, and gives it back."""
     return str(len(bytes(bytearray(b"1" * (megabytes << 20)))))
-
-
-def leave(code: int = 0) -> None:
-    """Ends its process at once."""
-    os._exit(code)
-
-
-def kill_self(number: int = 9) -> None:
-    """Kills its process."""
-    os.kill(os.getpid(), number)
 
 
 def kill_parent(_job: Any = None) -> None:
@@ -116,11 +86,6 @@ def slow_double(number: int) -> int:
     """A good job that takes its time."""
     time.sleep(0.05)
     return 2 * number
-
-
-def segfault(_job: Any = None) -> None:
-    """Reads where nothing is."""
-    ctypes.string_at(0)
 
 
 def close_everything(_job: Any = None) -> None:
@@ -145,11 +110,6 @@ def refuse(_job: Any = None) -> None:
 def raise_it(error: BaseException) -> None:
     """Raises what it is given."""
     raise error
-
-
-def answer_unpicklable(_job: Any = None) -> Any:
-    """Answers what cannot be sent."""
-    return threading.Lock()
 
 
 def answer_unreadable(_job: Any = None) -> Any:
