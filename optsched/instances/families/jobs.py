@@ -61,7 +61,16 @@ def _mixed(
     }
     load = rng.integers(0, 3, size=nodes)
     state = State.initial(cluster, workload, load=load, out_in_use=in_use, group_running_tasks=running)
-    return Drawn(cluster, _timed(rng, workload), state, labels)
+    job, is_reduce = workload.job, workload.kind == REDUCE
+    more = np.cumsum(rng.integers(1, 15, size=(jobs, 2), endpoint=True), axis=1)
+    times = np.column_stack((np.zeros(jobs), more)) + workload.map_time[:, None]  # of maps; alike in a job
+    takes = rng.integers(10, 60, size=jobs, endpoint=True).astype(np.float64)
+    workload = replace(
+        workload,
+        times=np.where(is_reduce[:, None], np.nan, times[job]),
+        duration=np.where(is_reduce, takes[job], np.nan),
+    )
+    return Drawn(cluster, workload, state, labels)
 
 
 def _cluster(rng: np.random.Generator, nodes: int, racks: int, datacenters: int, slots: int) -> Cluster:
@@ -115,19 +124,6 @@ def _workload(
         map_time=map_time,
         group_ids=numbered("g", groups),
         group_weight=rng.integers(1, 4, size=groups, endpoint=True).astype(np.float64),
-    )
-
-
-def _timed(rng: np.random.Generator, workload: Workload) -> Workload:
-    """The same with times of maps, `map_time` on a node with their block, and durations of reduces; alike in a job."""
-    jobs, job, reduces = len(workload.job_ids), workload.job, workload.kind == REDUCE
-    more = np.cumsum(rng.integers(1, 15, size=(jobs, 2), endpoint=True), axis=1)
-    times = np.column_stack((np.zeros(jobs), more)) + workload.map_time[:, None]
-    duration = rng.integers(10, 60, size=jobs, endpoint=True).astype(np.float64)
-    return replace(
-        workload,
-        times=np.where(reduces[:, None], np.nan, times[job]),
-        duration=np.where(reduces, duration[job], np.nan),
     )
 
 
