@@ -17,11 +17,6 @@ def complain(_job: object) -> None:
     raise InputError([Fault("tasks[1]", "is no task"), Fault("", "and more")], "file.json")
 
 
-def look(_job: object) -> tuple[Limits | None, int]:
-    """What a job finds in force, and which process it is in."""
-    return in_force(), os.getpid()
-
-
 def wait_for_deadline(_job: object) -> None:
     """Runs until the deadline of who asked, which holds here as well."""
     from optsched.core.deadline import check
@@ -40,7 +35,7 @@ def test_limits_hold_within_the_block() -> None:
         with contained(Limits(memory_mb=900)):
             assert in_force() == Limits(memory_mb=900)
         assert in_force() == Limits(5)
-        found = [call(look, None).value for _ in range(2)]
+        found = [call(lambda _: (in_force(), os.getpid()), None).value for _ in range(2)]
         assert found[0] == found[1], "the process serves again"
         assert found[0][0] is None
     with pytest.raises(ZeroDivisionError), contained(Limits(5)):
@@ -59,16 +54,11 @@ def test_errors_of_the_package_are_raised_here() -> None:
 def test_other_errors_are_reported() -> None:
     """Tests that what is no error of the package is shown with its traceback, and nothing where the job was killed."""
     with pytest.raises(RunFailed, match="raised ZeroDivisionError") as caught:
-        value_of(call(divmod_by_zero, None))
+        value_of(call(lambda _: 1 // 0, None))
     assert isinstance(caught.value.__cause__, TracedElsewhere)
     assert "in another process:\nTraceback" in str(caught.value.__cause__)
     assert value_of(call(os._exit, 3)) is None
     assert value_of(call(hostile_jobs.double, 3)) == 6
-
-
-def divmod_by_zero(_job: object) -> object:
-    """Raises ZeroDivisionError."""
-    return divmod(1, 0)
 
 
 def test_deadlines_hold_in_the_other_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,14 +50,9 @@ def test_container_has_less(
     limits.allowed_mb.reset(token)
 
 
-def see_memory(_job: object) -> int:
-    """What a job may take."""
-    return limits.available_mb()
-
-
 def test_job_knows_its_limit() -> None:
     """Tests that what runs contained may take no more than its limit leaves."""
-    assert call(see_memory, None, Limits(60, 700)).value < 700
+    assert call(lambda _: limits.available_mb(), None, Limits(60, 700)).value < 700
 
 
 def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
