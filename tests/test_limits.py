@@ -236,11 +236,6 @@ def test_what_is_handed_over_only_gets_better(name: str, monkeypatch: pytest.Mon
         assert values[-1:] >= [whole.minimised(best)] or not values, route
 
 
-def most_use(posed: Any) -> None:
-    """The program of the most use, which the relaxation does not solve."""
-    utility_patterns.solve_packing(posed.posing, posed.lowest_units, Profile("exact"), True)
-
-
 @pytest.mark.parametrize("name", ["flow-congestion", "worst-group", *PROGRAMS])
 def test_programs_tell_what_they_find(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that what HiGHS finds on its way by arrays is decoded, where somebody waits: each is feasible here."""
@@ -248,6 +243,9 @@ def test_programs_tell_what_they_find(name: str, monkeypatch: pytest.MonkeyPatch
     found = []
     monkeypatch.setattr(Call, "improve", lambda _, decision: found.append(decision))
     with handing.handing(), handing.taking(found.append):
-        most_use(case) if "utility" in name else solve(case, route="arrays")
+        if "utility" in name:  # the program of the most use, which the relaxation does not solve
+            utility_patterns.solve_packing(case.posing, case.lowest_units, Profile("exact"), True)
+        else:
+            solve(case, route="arrays")
     assert found
     assert not any(case.violations(decision) for decision in found)
