@@ -218,7 +218,7 @@ def import_dimacs(path: str | os.PathLike[str], name: str | None = None) -> Impo
     if reader.nodes is None:
         if not faults:
             faults.append(Fault("", f'there is no line "{_FORMS["p"]}"'))
-    elif not reader.misread:
+    elif not faults:
         if len(reader.arcs) != reader.arcs_due:
             faults.append(Fault(reader.header, f"says {reader.arcs_due} arcs, but there are {len(reader.arcs)}"))
         total = sum(supply for _, supply in reader.supply.values())
@@ -240,23 +240,21 @@ def import_dimacs(path: str | os.PathLike[str], name: str | None = None) -> Impo
 
 
 class _Reader:
-    """What the lines said so far. `misread` is set once a line was not understood; counts then mean nothing."""
+    """What the lines said so far; once one was not understood, which is a fault, counts mean nothing."""
 
     def __init__(self) -> None:
         self.faults: list[Fault] = []
         self.nodes: int | None = None
         self.arcs_due = 0
         self.header = ""
-        self.misread = False
         self.supply: dict[int, tuple[int, int]] = {}  # the number of its line, and the units
         self.arcs: list[dict[str, Any]] = []
 
     def read(self, line: Line) -> None:
         """Read one line; add its faults to the others."""
-        kind = line.words[0]
+        kind, before = line.words[0], len(self.faults)
         if kind == "c":
             return
-        before = len(self.faults)
         if kind not in _FORMS:
             self._fault(line, f"begins with {shown(kind)}; a line is a comment (c), {', '.join(_FORMS.values())}")
         elif len(line.words) != len(_FORMS[kind].split()):
@@ -264,13 +262,23 @@ class _Reader:
         elif kind == "p":
             self._problem(line)
         elif self.nodes is None:
-            if not self.misread:
+            if not self.faults:
                 self._fault(line, f'stands before the line "{_FORMS["p"]}"')
         elif kind == "n":
-            self._node(line)
+            node, supply = self._end(line, 1, "the node"), line.integer(2, "the supply", self.faults)
+            if len(self.faults) == before and node in self.supply:
+                self._fault(line, f"node {node} has a supply on line {self.supply[node][0]} already")
+            elif len(self.faults) == before:
+                self.supply[node] = line.number, supply
         else:
-            self._arc(line)
-        self.misread |= len(self.faults) > before
+            tail, head = self._end(line, 1, "the tail"), self._end(line, 2, "the head")
+            lower = line.integer(3, "the lower limit", self.faults, 0)
+            capacity = line.integer(4, "the capacity", self.faults, 0)
+            cost = line.integer(5, "the cost", self.faults)
+            if len(self.faults) == before and lower > capacity:
+                self._fault(line, f"the lower limit {lower} is more than the capacity {capacity}")
+            arc = {"tail": str(tail), "head": str(head), "lower": lower, "capacity": capacity, "cost": cost}
+            self.arcs.append(arc)
 
     def _fault(self, line: Line, message: str) -> None:
         self.faults.append(Fault(line.place, message))
@@ -296,23 +304,3 @@ class _Reader:
         if len(self.faults) == before and not 1 <= node <= (self.nodes or 0):
             self._fault(line, f"{noun} is {node}; nodes are numbered from 1 to {self.nodes}")
         return node
-
-    def _node(self, line: Line) -> None:
-        before = len(self.faults)
-        node = self._end(line, 1, "the node")
-        supply = line.integer(2, "the supply", self.faults)
-        if len(self.faults) == before and node in self.supply:
-            self._fault(line, f"node {node} has a supply on line {self.supply[node][0]} already")
-        elif len(self.faults) == before:
-            self.supply[node] = line.number, supply
-
-    def _arc(self, line: Line) -> None:
-        before = len(self.faults)
-        tail, head = self._end(line, 1, "the tail"), self._end(line, 2, "the head")
-        lower = line.integer(3, "the lower limit", self.faults, 0)
-        capacity = line.integer(4, "the capacity", self.faults, 0)
-        cost = line.integer(5, "the cost", self.faults)
-        if len(self.faults) == before and lower > capacity:
-            self._fault(line, f"the lower limit {lower} is more than the capacity {capacity}")
-        arc = {"tail": str(tail), "head": str(head), "lower": lower, "capacity": capacity, "cost": cost}
-        self.arcs.append(arc)
