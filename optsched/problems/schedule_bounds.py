@@ -177,18 +177,13 @@ def demand(problem: ScheduleProblem, window: Window) -> tuple[int | None, int]:
     there = whole * exact_product(prices, room) - exact_product(prices[nodes], held)
     tasks = np.flatnonzero(counted(problem, window))
     taken = problem.times.cheapest(prices, room > 0, lambda times: lengths(times, long, window.function))[tasks]
-    if window.tail:
-        taken = taken[first_maps(problem, tasks, taken)]
+    if window.tail:  # those that their job's reduces wait for, if these are the quickest
+        job = problem.jobs.of_task[problem.tasks[tasks]]
+        started = np.bincount(problem.running_of(MAP)[2], minlength=len(problem.jobs))
+        order = np.lexsort((taken, job))
+        place = np.arange(len(order)) - np.searchsorted(job[order], job[order])
+        taken = taken[order[place < (problem.maps_before_reduces - started)[job[order]]]]
     return None if (taken >= NEVER).any() else exact_sum(taken), there
-
-
-def first_maps(problem: ScheduleProblem, tasks: Ints, taken: Ints) -> Ints:
-    """Those of pending maps (`tasks`) that their job's reduces wait for, if these are the quickest."""
-    job = problem.jobs.of_task[problem.tasks[tasks]]
-    started = np.bincount(problem.running_of(MAP)[2], minlength=len(problem.jobs))
-    order = np.lexsort((taken, job))
-    place = np.arange(len(order)) - np.searchsorted(job[order], job[order])
-    return np.asarray(order[place < (problem.maps_before_reduces - started)[job[order]]])
 
 
 def ruled_out(problem: ScheduleProblem, window: Window) -> bool:

@@ -68,7 +68,11 @@ def _by_search(call: Call[TimedProblem], profile: Profile) -> Solution:
                 most = _NODES if profile.node_limit is None else min(_NODES, profile.node_limit)
                 small = replace(profile, node_limit=most)
                 with suppress(TooLarge):  # times that are too fine: what is held is the answer
-                    found, proof = _by_small_program(call, small, search.best, search.proof)
+                    settled = _tree(call, small, search.value, 1)  # at once if the relaxation is a proof
+                    if settled is not None:
+                        return call.answered(search.best, (settled,), Found())
+                    found = _by_arrays(call, small, search.best).checked(problem)
+                    proof = _proof(call, small, search.proof, found)
                     return call.answered(found.decision or search.best, (proof,), found)
             reason += "; each search ended by its own counts, so that more time changes nothing"
     if search.closed:
@@ -106,18 +110,6 @@ def _by_program(call: Call[TimedProblem], profile: Profile) -> Solution:
         found = _by_arrays(call, profile, held) if call.route == "arrays" else call.by_model(profile, start=held)
         proved = _proof(call, profile, proved, found.checked(problem))
     return call.answered(found.decision or held, (proved,), found)
-
-
-def _by_small_program(
-    call: Call[TimedProblem], profile: Profile, schedule: Schedule, proved: Certificate
-) -> tuple[Found, Certificate]:
-    """The answer of the compact program, from a schedule on; and the best proof, at once if its relaxation is one."""
-    value = call.problem.evaluate(schedule)[0]
-    settled = _tree(call, profile, value, 1)
-    if settled is not None:
-        return Found(decision=schedule), settled
-    found = _by_arrays(call, profile, schedule).checked(call.problem)
-    return found, _proof(call, profile, proved, found)
 
 
 def _proof(call: Call[TimedProblem], profile: Profile, proved: Certificate, outcome: Found) -> Certificate:

@@ -303,8 +303,17 @@ class EndTree:
         return found
 
     def _parted(self, case: _Case) -> _Case | None:
-        """The part of a case that costs less, while the other one waits; None where there is none, or it is whole."""
-        branch = self._branch(case)
+        """The part of a case that costs less, while the other one waits; None where there is none, or it is whole.
+
+        It is parted by the job with the largest part late, at about when that ends.
+        """
+        largest, branch = _WHOLE, None
+        for job, late in enumerate(case.late):
+            lower, upper = int(case.box.lower[job]), int(case.box.upper[job])
+            size = float(np.minimum(late, 1 - late).sum()) * self._ends.weights[job]
+            if size > largest and lower < upper:
+                at = min(upper - 1, max(lower, round(lower + float(late.sum()) - 0.5)))
+                largest, branch = size, Branch(job, at)
         if branch is None:
             self._attain(case)
             return None
@@ -316,17 +325,6 @@ class EndTree:
         for part in left[1:]:
             self._push(part)
         return left[0] if left else None
-
-    def _branch(self, case: _Case) -> Branch | None:
-        """The job with the largest part late, and about when it ends; None where all is whole."""
-        best, found = _WHOLE, None
-        for job, late in enumerate(case.late):
-            lower, upper = int(case.box.lower[job]), int(case.box.upper[job])
-            size = float(np.minimum(late, 1 - late).sum()) * self._ends.weights[job]
-            if size > best and lower < upper:
-                at = min(upper - 1, max(lower, round(lower + float(late.sum()) - 0.5)))
-                best, found = size, Branch(job, at)
-        return found
 
     def _attain(self, case: _Case) -> None:
         """Look for a schedule where each job ends as the program of a case says, if it says anything."""

@@ -379,27 +379,21 @@ class ScheduleSearch:
 
     def _by_exchanges(self) -> None:
         """Move jobs within the best order, and let them take slots the other way, at random; the seed is fixed."""
-        jobs, idle = len(self.problem.jobs), 0
+        chance, jobs, idle = self._chance, len(self.problem.jobs), 0
         number = min(_EXCHANGES * jobs, _PLACEMENTS // (10 * jobs + len(self.problem.tasks) + 1))
         for _ in range(number):
-            before = self._placed
-            self._place(*self._exchanged())
+            order, packed, before = list(self._order[0]), self._order[1].copy(), self._placed
+            for _ in range(chance.choice([1, 1, 2])):
+                place = chance.randrange(jobs)
+                other = place + chance.choice([-1, 1]) * min(chance.randrange(1, 1 + jobs), chance.randrange(1, 6))
+                order.insert(max(0, min(jobs - 1, other)), order.pop(place))
+            if chance.random() < 0.3:
+                job = chance.randrange(jobs)
+                packed[job] = not packed[job]
+            self._place(order, packed)
             idle = idle + 1 if self._placed == before else 0
             if self.closed or idle > _PATIENCE * jobs:
                 return
-
-    def _exchanged(self) -> tuple[list[int], Bools]:
-        """The best order, changed in a place or two."""
-        chance, (order, packed) = self._chance, self._order
-        order, packed = list(order), packed.copy()
-        for _ in range(chance.choice([1, 1, 2])):
-            place = chance.randrange(len(order))
-            other = place + chance.choice([-1, 1]) * min(chance.randrange(1, 1 + len(order)), chance.randrange(1, 6))
-            order.insert(max(0, min(len(order) - 1, other)), order.pop(place))
-        if chance.random() < 0.3:
-            job = chance.randrange(len(order))
-            packed[job] = not packed[job]
-        return order, packed
 
     # Proofs -------------------------------------------------------------------------------------------------------
 

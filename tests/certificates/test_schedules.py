@@ -184,8 +184,9 @@ def test_cases_prove_what_they_claim() -> None:
     problem = JobTimes(batch(5, tasks=48))
     search = ScheduleSearch(problem)
     search.run()
+    assert search.closed
     certificate = as_written(search.proof)
-    assert proved_bound(problem, certificate) == certificate.claim == search.proof.claim
+    assert proved_bound(problem, certificate) == certificate.claim == search.value
     data = certificate.data
     assert sum("branch" in step for step in data["steps"]) >= 1
     for forged in (
@@ -226,9 +227,12 @@ def alone_certificate(problem: Makespan | JobTimes, entries: Any) -> Certificate
 
 
 def test_jobs_alone_prove_what_they_claim() -> None:
-    """Tests on drawn instances that covers and prices of jobs alone are proved again, and no more than the optimum."""
-    forms = set()
-    for seed in range(30):
+    """Tests on drawn instances that covers and prices of jobs alone are proved again, and no more than the optimum.
+
+    A job alone ends no later than with its maps on all slots, far from their data.
+    """
+    forms, late = set(), 0
+    for seed in range(60):
         for kind in (Makespan, JobTimes):
             problem = kind(crowded(seed), slowstart=(0.05, 1, 0.5)[seed % 3])
             if problem.plainly_infeasible is not None:
@@ -236,6 +240,8 @@ def test_jobs_alone_prove_what_they_claim() -> None:
             search, found = searched(problem), best_decision(problem)
             certificate = counting_certificate(problem, search.proofs)
             assert search.bound.value <= certificate.claim <= found[0][0]
+            assert (search.ends <= np.maximum(JobsAlone(problem).latest, problem.earliest_completions)).all()
+            late += len(search.entries)
             assert proved_bound(problem, as_written(certificate)) == certificate.claim
             forms |= {frozenset(entry) for entry in search.proofs}
     for seed in (1, 3, 11, 16):
@@ -245,6 +251,7 @@ def test_jobs_alone_prove_what_they_claim() -> None:
         least = latency_search(alone).first_feasible().limit
         assert proved_bound(search.problem, as_written(certificate)) == certificate.claim == Fraction(least, 10)
         forms |= {frozenset(entry) for entry in search.proofs}
+    assert late > 20
     assert forms == {
         frozenset({"job", "to", "cover"}),
         frozenset({"job", "to", "weight", "task_prices", "remote_price"}),

@@ -52,8 +52,6 @@ WAITING: dict[str, Any] = {
 @pytest.mark.parametrize("build", [makespan.build_pulp, makespan.build_pyomo])
 def test_running_reduce_holds_its_slot_until_its_maps_have_ended(build: Any) -> None:
     """Tests that the only slot is free for another job's reduce after the map of 10 s, not after 3 s."""
-    from optsched.solvers.algebraic import solve_pyomo
-
     problem = Makespan(from_document(WAITING))
     solver = solve_pulp if build is makespan.build_pulp else solve_pyomo
     assert solver(build(problem), Profile("exact")).objective == pytest.approx(14)

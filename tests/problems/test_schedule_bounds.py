@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from over_time import crowded, one_job, proved
+from over_time import one_job, proved
 
 from optsched import bounds, solve
 from optsched.core.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, Topology, Workload
@@ -26,7 +26,6 @@ from optsched.problems.schedule_bounds import (
     work_by_job,
 )
 from optsched.routes.latency import latency_search
-from optsched.searches.enumeration import best_decision
 
 SECOND = 10**6
 
@@ -194,27 +193,6 @@ def test_twin_slots_count_once() -> None:
         assert optimum(found.posed) * ratio == optimum(alone)
         gone += len(alone.initial_load) - len(found.node)
     assert gone > 100
-
-
-def test_no_schedule_is_sooner() -> None:
-    """Tests on drawn instances, with held slots, arrivals, reduces and thirds, that each job alone is a relaxation."""
-    late = 0
-    for seed in range(100):
-        problem = Makespan(crowded(seed), slowstart=(0.05, 1, 0.5)[seed % 3])
-        if problem.plainly_infeasible is not None:
-            continue
-        found = best_decision(problem)
-        last = problem.now + int(found[0][0] * SECOND)
-        jobs = JobsAlone(problem)
-        for job in range(len(problem.jobs)):
-            alone = jobs.posed(job)
-            if alone is None:
-                assert jobs.latest[job] == problem.now
-                continue
-            end = alone.release + optimum(alone.posed) * alone.unit + alone.tail
-            assert end <= min(last, jobs.latest[job])
-            late += end > problem.earliest_completions[job]
-    assert late > 20
 
 
 def test_maps_without_time_or_slots() -> None:

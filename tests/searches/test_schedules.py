@@ -54,16 +54,6 @@ def test_larger_ones(kind: type[Makespan | JobTimes]) -> None:
     assert begun.value == first.value
 
 
-def test_cases_close_what_prices_leave() -> None:
-    """Tests that a tree of cases by jobs' ends closes an instance that prices and orders leave open."""
-    problem = JobTimes(batch(5, tasks=48))
-    search, step = before(problem, "cases of ends")
-    assert not search.closed
-    step()
-    assert search.closed
-    assert proved_bound(problem, search.proof) == search.value
-
-
 def test_schedules_of_large_problems_are_looked_for_by_orders(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that without programs over nodes orders by when jobs end in a case give schedules, and cases prove more."""
     monkeypatch.setattr(schedules, "_SMALL", 10)
