@@ -14,8 +14,7 @@ nearer to its data than it is counted only ends sooner. Nodes that the same grou
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,8 +33,7 @@ MOST_STARTS = 2_000_000
 MOST_INSTANTS = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Tasks of a job (row of `problem.jobs`) and kind that take the same time, in ticks, on the open nodes of a place.
 
     `level` is what areas of the level are called, `place` the index of the area, which at "node" is the node's; -1 for
@@ -51,8 +49,7 @@ class Group:
     first: int
 
 
-@dataclass(frozen=True, slots=True)
-class TaskClass:
+class TaskClass(NamedTuple):
     """Tasks of a job that nothing tells apart, by their positions, and the groups in which each may be counted."""
 
     members: tuple[int, ...]
@@ -61,8 +58,7 @@ class TaskClass:
     groups: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(NamedTuple):
     """Nodes whose slots of a kind the same groups may use.
 
     `idle` slots are free from the snapshot on. `busy` has of each other slot the tick at which its task ends, and the
@@ -83,15 +79,6 @@ class Pool:
     def free(self, tick: int) -> int:
         """Slots that are free at a tick, if no task waits for maps."""
         return self.idle + sum(until <= tick for until, _ in self.busy)
-
-
-class _Place(NamedTuple):
-    """Nodes on which a task takes this many microseconds, or fewer."""
-
-    level: str
-    place: int
-    time: int
-    nodes: tuple[int, ...]
 
 
 class Maps(NamedTuple):
@@ -198,19 +185,20 @@ class Timetable:
 
     # Classes of equals -------------------------------------------------------------------------------------------
 
-    def _places(self, kind: int, position: int) -> list[_Place]:
-        """The places of a task: as few as say for every open node how long it takes there, or at most takes."""
+    def _places(self, job: int, kind: int, position: int) -> list[Group]:
+        """The groups of a task: as few as say for every open node how long it takes there, or at most takes."""
         nodes, near = self.open[kind], self.problem.times.near
         held = [dict(level.of(position)) for level in near]
         areas = [level.area[nodes].tolist() for level in near]
         first = [next(n for n, row in enumerate(areas) if row[at] in held[n]) for at in range(len(nodes))]
-        time = [held[number][areas[number][at]] for at, number in enumerate(first)]
+        time = [held[number][areas[number][at]] // self.step for at, number in enumerate(first)]
+        apart = [Group(job, kind, "node", node, (node,), time[at], position) for at, node in enumerate(nodes)]
         if self.per_pair:
-            return [_Place("node", node, time[at], (node,)) for at, node in enumerate(nodes)]
-        every: list[_Place] = []
+            return apart
+        every: list[Group] = []
         there = [time[at] for at in sorted(range(len(nodes)), key=lambda at: (first[at], time[at]))]
         if there != sorted(there):
-            every = [_Place("node", node, time[at], (node,)) for at, node in enumerate(nodes)]
+            every = apart
         else:
             least = [NEVER] * len(nodes)  # by the places that each node is in
             for number in range(len(near) - 1, -1, -1):
@@ -218,10 +206,11 @@ class Timetable:
                 for at, area in enumerate(areas[number]):
                     inside.setdefault(area, []).append(at)
                 for area, takes in sorted(held[number].items()):
-                    within = inside.get(area, [])
+                    within, takes = inside.get(area, []), takes // self.step
                     if any(first[at] == number for at in within) and takes < least[within[0]]:
                         name, place = near[number].name, area if number < len(near) - 1 else -1
-                        every.append(_Place(name, place, takes, tuple(nodes[at] for at in within)))
+                        around = tuple(nodes[at] for at in within)
+                        every.append(Group(job, kind, name, place, around, takes, position))
                         for at in within:
                             least[at] = takes
         if self.by is not None:
@@ -235,16 +224,15 @@ class Timetable:
         for position, job in enumerate(self.job):
             key = (job, kinds[position], *([position] if self.per_pair else times.alike(position)))
             members.setdefault(key, []).append(position)
-        numbers: dict[tuple[Any, ...], int] = {}
-        for key, held in members.items():
-            job, kind = key[:2]
-            owner, own = key if self.per_pair else (job, kind), []
-            for place in self._places(kind, held[0]):
-                if (owner, place) not in numbers:
-                    numbers[owner, place] = len(numbers)
-                    time = place.time // self.step
-                    self.groups.append(Group(job, kind, place.level, place.place, place.nodes, time, held[0]))
-                own.append(numbers[owner, place])
+        numbers: dict[Group, int] = {}
+        for (job, kind, *_), held in members.items():
+            own = []
+            for group in self._places(job, kind, held[0]):
+                known = group if self.per_pair else group._replace(first=-1)
+                if known not in numbers:
+                    numbers[known] = len(self.groups)
+                    self.groups.append(group)
+                own.append(numbers[known])
             self.classes.append(TaskClass(tuple(held), job, kind, tuple(own)))
 
     def _maps(self) -> list[Maps]:
