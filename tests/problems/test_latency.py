@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from replica_instances import small
 from small_problems import pareto_front
 
 from optsched.core.errors import InputError, MissingField, UsageError
-from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.core.results import Bound
 from optsched.instances.generate import generate
 from optsched.problems import Latency
@@ -18,11 +18,7 @@ from optsched.problems.latency import LatencyPrices
 
 def posed(loads: list[float], rows: list[list[int]], **parameters: Any) -> Latency:
     """Tasks with the given replicas on servers with the given loads."""
-    cluster = Cluster([f"s{server}" for server in range(len(loads))])
-    workload = Workload([f"t{task}" for task in range(len(rows))], replicas=Ragged.from_rows(rows))
-    return Latency(
-        Instance(cluster, workload, State.initial(cluster, workload, load=loads), name="posed"), **parameters
-    )
+    return Latency(small(rows, [1] * len(loads), loads, name="posed"), **parameters)
 
 
 def bound(problem: Latency, name: str) -> Bound:

@@ -18,7 +18,6 @@ from optsched.problems.utility_program import (
     UtilityProgram,
     columns_at,
     listed_patterns,
-    maximal_patterns,
 )
 from optsched.searches.enumeration import judged
 
@@ -119,15 +118,6 @@ def test_no_better_placement_is_lost(problem: Utility, scale: int, prices: list[
         for others, _, counts in every:
             if others[0] >= utilities[0]:
                 assert is_among(problem, columns, counts, maximal=True)
-
-
-def test_maximal_patterns() -> None:
-    """Tests that without prices, and without a utilisation, the columns are the maximal patterns of each type."""
-    columns = columns_at(SWAPS, -(2**20), TaskPrices.none(SWAPS), None)
-    for kind in range(len(SWAPS.type_size)):
-        every = maximal_patterns(SWAPS, kind, 1000)
-        assert as_set(columns.counts[columns.kind == kind]) == as_set(every)
-    assert not columns.program.objective.any()
 
 
 def as_set(rows: Ints) -> set[tuple[int, ...]]:

@@ -24,16 +24,18 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capacity_tree, "_OTHERS", 2)
 
 
-def drawn(seed: int, tasks: int, nodes: int, resources: int = 1, size: int = 1) -> GeneralizedAssignment:
-    """Costs against demands, tight capacities, in either sense."""
+def contended(
+    seed: int, tasks: int = 7, nodes: int = 3, resources: int = 1, barred: float = 0.0, size: int = 1, unit: int = 1
+) -> GeneralizedAssignment:
+    """Costs against demands, as of type D, in either sense; capacities that are scarce, and pairs that are barred."""
     rng = np.random.default_rng(seed)
-    demand = {f"r{which}": rng.integers(1, 20, (tasks, nodes)) * size for which in range(resources)}
-    cost = 21 - demand["r0"] // size + rng.integers(-3, 4, (tasks, nodes))
-    capacity = {
-        name: ((0.7 + resources / 8) * taken.sum(axis=0) / nodes).round().tolist() for name, taken in demand.items()
-    }
-    sense = ("min", "max")[seed % 2]
-    return posed(cost.tolist(), {name: taken.tolist() for name, taken in demand.items()}, capacity, sense=sense)
+    demand = {f"r{which}": rng.integers(1, 100, (tasks, nodes)) for which in range(resources)}
+    cost = (111 - demand["r0"] + rng.integers(-10, 11, (tasks, nodes))) * size
+    part = (0.8 + resources / 8) / nodes
+    taken = {name: (some * unit).tolist() for name, some in demand.items()}
+    capacity = {name: ((part * some.sum(axis=0)).round() * unit).tolist() for name, some in demand.items()}
+    allowed = (rng.random((tasks, nodes)) >= barred).tolist()
+    return posed(cost.tolist(), taken, capacity, allowed, sense=("min", "max")[seed % 2])
 
 
 def tree_of(problem: GeneralizedAssignment) -> CapacityTree:
@@ -42,12 +44,12 @@ def tree_of(problem: GeneralizedAssignment) -> CapacityTree:
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize(("resources", "size"), [(1, 1), (2, 1), (1, 10**11)])
-def test_what_is_found_is_the_optimum(resources: int, size: int) -> None:
+@pytest.mark.parametrize(("resources", "unit"), [(1, 1), (2, 1), (1, 10**11)])
+def test_what_is_found_is_the_optimum(resources: int, unit: int) -> None:
     """Tests that the tree closes at the enumerated optimum, that its proof holds, and that nothing is found in vain."""
     proved = 0
     for seed in range(10):
-        problem = drawn(seed, 6, 3, resources, size)
+        problem = contended(seed, 6, 3, resources, unit=unit)
         best = enumerated(problem)
         search = tree_of(problem)
         assert search.tree is None
@@ -84,7 +86,7 @@ def test_compiled_loops_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = getattr(kernels.fill_one, "py_func", kernels.fill_one)
     monkeypatch.setattr(kernels, "fill_one", plain)
     monkeypatch.setattr(capacity_tree, "_FIRST", 30)
-    problem = drawn(1, 8, 3)
+    problem = contended(1, 8, 3)
     one = tree_of(problem)
     monkeypatch.setattr(capacity_tree, "_COMPILED_FROM", 0)
     monkeypatch.setattr(capacity_tree, "compiles", lambda: True)
@@ -101,7 +103,7 @@ def test_compiled_loops_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small")
 def test_what_is_held_when_it_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a search that stops proves less than the optimum, and goes on to it; a deadline loses nothing."""
-    problem = drawn(6, 6, 3)
+    problem = contended(6, 6, 3)
     best = enumerated(problem)
     search = tree_of(problem)
     with deadline(0), pytest.raises(OutOfTime):
@@ -117,24 +119,12 @@ def test_what_is_held_when_it_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(search.tree.steps) > 3
 
 
-def test_placements_of_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that without repaired placements the optimum is found where a leaf leaves one placement."""
-    monkeypatch.setattr(capacity_tree, "repaired", lambda *_: None)
-    for seed in range(1, 4):
-        problem = drawn(seed, 5, 3)
-        search = tree_of(problem)
-        assert search.search()
-        assert search.tree.bound(CapacityKnapsacks(problem), search.limit) == search.limit
-        best = enumerated(problem)
-        assert search.limit == problem.sign * best[0]
-
-
 def test_within_some_places_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a tree within some places ends at the best placement of these, as if the others were barred."""
     monkeypatch.setattr(capacity_tree, "repaired", lambda *_: None)  # it looks everywhere
     found = 0
     for seed in range(6):
-        problem = drawn(seed, 6, 3)
+        problem = contended(seed, 6, 3)
         within = np.random.default_rng(seed).random((6, 3)) < 0.7
         demand, capacity = {"r0": problem.demand[0].tolist()}, {"r0": problem.capacity[0].tolist()}
         sense = problem.parameters["sense"]
@@ -148,20 +138,6 @@ def test_within_some_places_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # Limit after limit ----------------------------------------------------------------------------------------------------
-
-
-def contended(
-    seed: int, tasks: int = 7, nodes: int = 3, resources: int = 1, barred: float = 0.0, size: int = 1
-) -> GeneralizedAssignment:
-    """Costs against demands, as of type D, in either sense; capacities that are scarce, and pairs that are barred."""
-    rng = np.random.default_rng(seed)
-    demand = {f"r{which}": rng.integers(1, 100, (tasks, nodes)) for which in range(resources)}
-    cost = (111 - demand["r0"] + rng.integers(-10, 11, (tasks, nodes))) * size
-    part = (0.8 + resources / 8) / nodes
-    capacity = {name: (part * some.sum(axis=0)).round().tolist() for name, some in demand.items()}
-    allowed = (rng.random((tasks, nodes)) >= barred).tolist()
-    taken = {name: some.tolist() for name, some in demand.items()}
-    return posed(cost.tolist(), taken, capacity, allowed, sense=("min", "max")[seed % 2])
 
 
 def worst(problem: GeneralizedAssignment) -> Ints | None:

@@ -1,6 +1,7 @@
 """The search over limits: packing, bounds, programs, and the whole frontier against enumeration."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,6 +31,22 @@ from optsched.solvers.profiles import Profile
 EXACT = Profile("exact")
 
 
+def hard(seed: int = 3, **weights: int) -> Latency:
+    """A problem that has limits which bound and packing leave open."""
+    return Latency(generate("latency", seed=seed, nodes=20, tasks=50, replicas=2), **weights)
+
+
+def searched(problem: Latency, profile: Profile = EXACT, **options: Any) -> LatencySearch:
+    """The search that settles open limits by the compact program."""
+    return LatencySearch(problem, profile, compact_program, **options)
+
+
+@pytest.fixture
+def late() -> LatencySearch:
+    """The search of a hard problem, without time for a program."""
+    return searched(hard(), Profile("none", time_limit=0))
+
+
 @pytest.mark.parametrize("weights", [(1, 3), (2, 5), (1, 1)])
 def test_what_is_packed_keeps_its_promise(weights: tuple[int, int]) -> None:
     """Tests every limit around the optimum: a packing fits, is as good as the matching, and never beats the front."""
@@ -39,7 +56,7 @@ def test_what_is_packed_keeps_its_promise(weights: tuple[int, int]) -> None:
             generate("latency", seed=seed, nodes=4, tasks=6, replicas=2), w_loc=weights[0], w_rem=weights[1]
         )
         front = pareto_front(problem)
-        search, matchings = LatencySearch(problem, EXACT, compact_program), GrowingMatchings.shared(problem)
+        search, matchings = searched(problem), GrowingMatchings.shared(problem)
         for limit in range(int(front[0][0]) - 1, int(front[-1][0]) + 2):
             nodes = search.packed(limit)
             least = [work for makespan, work in front if makespan <= limit]
@@ -81,7 +98,7 @@ def test_papers_scale_needs_no_program(seed: int) -> None:
     """Tests that limits which the first matching does not pack are packed: 1600 servers, 3450 tasks, latency 5."""
     problem = Latency(generate("latency", seed=seed, nodes=1600, tasks=3450))
     assert with_remote(problem, 5, GrowingMatchings.shared(problem).at(5).node) is None
-    assert LatencySearch(problem, EXACT, compact_program).packed(5) is not None
+    assert searched(problem).packed(5) is not None
 
 
 def test_matchings_are_the_same_however_they_are_asked_for() -> None:
@@ -114,7 +131,7 @@ def test_frontier_equals_enumeration(shortcuts: bool) -> None:
     named = set()
     for seed in range(30):
         posed = drawn("latency", seed, {})
-        search = LatencySearch(posed, EXACT, compact_program, shortcuts=shortcuts)
+        search = searched(posed, shortcuts=shortcuts)
         points, limit = search.frontier()
         assert [point.objective for point in points] == pareto_front(posed)
         assert limit is None
@@ -145,28 +162,24 @@ def check_points(posed: Latency, points: Sequence[FrontierPoint]) -> None:
 def test_papers_scale_is_proved_whole(seed: int) -> None:
     """Tests that at 2000 servers and 3450 tasks every point of the frontier has a certificate that holds."""
     posed = Latency(generate("labl", seed=seed, nodes=2000, tasks=3450))
-    points, limit = LatencySearch(posed, EXACT, compact_program).frontier()
+    points, limit = searched(posed).frontier()
     assert limit is None
     assert points[-1].objective[1] == posed.least_work
     check_points(posed, points)
 
 
-def test_time_limit_holds_for_the_whole_search() -> None:
+def test_time_limit_holds_for_the_whole_search(late: LatencySearch) -> None:
     """Tests that an open limit stays open once time is up, and what the search then tells."""
-    posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))
-    search = LatencySearch(posed, Profile("none", time_limit=0), compact_program)
-    known = search.first_feasible()
+    known = late.first_feasible()
     assert (known.closed, known.nodes, known.stopped) == (False, None, Limit.TIME)
-    assert search.open_limit() is known
-    points, limit = search.frontier()
-    assert (points, limit) == ([], Limit.TIME)
-    fallback = posed.placement(search.fallback(known.limit))
-    assert not posed.violations(fallback)
+    assert late.open_limit() is known
+    assert late.frontier() == ([], Limit.TIME)
+    assert not late.problem.violations(late.problem.placement(late.fallback(known.limit)))
 
 
 def test_what_a_search_holds() -> None:
     """Tests the least limit that is not ruled out, and that the fallback is the held placement that ends first."""
-    search = LatencySearch(Latency(generate("latency", seed=5, nodes=20, tasks=50, replicas=2)), EXACT, compact_program)
+    search = searched(hard(5))
     assert search.problem.counting_bound() < search.flow_bound() == search.open_limit().limit
     best = search.first_feasible()
     assert search.open_limit().limit == best.limit
@@ -174,35 +187,27 @@ def test_what_a_search_holds() -> None:
     assert search.fallback(best.limit + 9).tolist() == best.nodes.tolist()
 
 
-def test_claims_of_a_solver_only_strengthen() -> None:
-    """Tests that a weaker or missing claim keeps the cover's bound, and a stronger one is called the solver's."""
-    posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))
-    search = LatencySearch(posed, Profile("none", time_limit=0), compact_program)
-    known = search.at(search.flow_bound())
+def test_claims_of_a_solver(late: LatencySearch) -> None:
+    """Tests that a weaker or missing claim keeps the cover's bound, that a stronger one is called the solver's, and
+    that a placement beyond the limit is a disagreement.
+    """
+    known = late.at(late.flow_bound())
     assert with_claimed_bound(known, None) is known
     assert with_claimed_bound(known, 0.0) is known
     stronger = with_claimed_bound(known, (known.remote_bound or 0) + 0.5)
     assert (stronger.remote_bound, stronger.proof) == ((known.remote_bound or 0) + 1, Proof.SOLVER)
-
-
-def test_placement_beyond_the_limit_is_a_disagreement() -> None:
-    """Tests that what a program returns is checked against the limit."""
-    posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))
-    search = LatencySearch(posed, Profile("none", time_limit=0), compact_program)
     with pytest.raises(SolverDisagreement, match="does not keep the limit"):
-        settled(search, search.at(search.flow_bound()), np.zeros(50, dtype=np.int64), None)
+        settled(late, known, np.zeros(50, dtype=np.int64), None)
 
 
 @pytest.mark.parametrize("weights", [(1, 3), (2, 5)])
 def test_start_is_handed_to_the_program(weights: tuple[int, int]) -> None:
     """Tests that a program stopped before it branches holds the start, and that a start beyond the limit is no hint."""
-    posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2), w_loc=weights[0], w_rem=weights[1])
-    points, _ = LatencySearch(posed, EXACT, compact_program).frontier()
+    posed = hard(w_loc=weights[0], w_rem=weights[1])
+    points, _ = searched(posed).frontier()
     best = points[0]
     limit = int(best.objective[0])
-    search = LatencySearch(
-        posed, Profile("stopped", node_limit=0), compact_program, start=best.placement, shortcuts=False
-    )
+    search = searched(posed, Profile("stopped", node_limit=0), start=best.placement, shortcuts=False)
     known = search.at(limit)
     assert search.work(known.remote) == best.objective[1]
     assert search.hint(limit - 1) is None
@@ -218,7 +223,7 @@ def test_hard_band_is_proved_by_name(weights: tuple[int, int]) -> None:
         tasks, replicas = int(servers * rng.uniform(1.5, 2.2)), int(rng.integers(2, 5))
         made = generate("latency", seed=seed, nodes=servers, tasks=tasks, replicas=replicas)
         posed = Latency(made, w_loc=weights[0], w_rem=weights[1])
-        points, limit = LatencySearch(posed, EXACT, compact_program).frontier()
+        points, limit = searched(posed).frontier()
         assert limit is None
         check_points(posed, points)
         if seed % 15 == 0:
@@ -230,7 +235,7 @@ def test_the_relaxation_alone_gives_no_word() -> None:
     ruled_out = 0
     for seed in range(40):
         posed = Latency(generate("latency", seed=seed, nodes=6, tasks=11, replicas=2), w_loc=2, w_rem=3)
-        best = LatencySearch(posed, EXACT, compact_program).first_feasible()
+        best = searched(posed).first_feasible()
         search = LatencySearch(posed, EXACT, relaxation)
         known = search.first_feasible()
         assert known.limit <= best.limit

@@ -54,12 +54,6 @@ def test_divided_rooms_give_patterns_that_fit(monkeypatch: pytest.MonkeyPatch) -
     assert solve(problem).optimal
 
 
-def test_too_many_patterns() -> None:
-    """Tests that a list of patterns past its limit is none, and the nodes are counted one by one."""
-    problem = posed({"cpu": [9, 9]}, [{"maps": 9, "map": {"cpu": 1}}, {"maps": 9, "map": {"cpu": 2}}])
-    assert maximal_patterns(problem, 0, 1) is None
-
-
 EXACT = load_profile("exact")
 
 

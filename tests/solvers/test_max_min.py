@@ -104,9 +104,3 @@ def test_only_what_is_joined_by_scarce_resources_is_filled_anew(monkeypatch: pyt
     monkeypatch.setattr(Shares, "_filled", seen)
     shares.remove("b")
     assert (shares.settle(), filled) == ({"a": 9}, [["a"]])
-
-
-def test_what_nobody_can_have() -> None:
-    """Tests a resource without room, a flow that asks for nothing, one without resources, and no flow at all."""
-    assert max_min([0, 5], [[0, 1], [1], [], [1]], [3, 9, 7, 0]) == [0, 5, 7, 0]
-    assert max_min([3], [], []) == []
