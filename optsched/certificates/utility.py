@@ -13,12 +13,7 @@ from typing import Any
 import numpy as np
 
 from optsched.certificates.programs import program_proof
-from optsched.certificates.reading import (
-    denominator,
-    integer,
-    priced,
-    prices_of,
-)
+from optsched.certificates.reading import denominator, integer, priced, prices_of
 from optsched.certificates.trees import Tree, over_rows, rows_bound
 from optsched.core.errors import CertificateInvalid
 from optsched.core.instance import Ints
@@ -58,8 +53,7 @@ def utility_proof(problem: Utility, certificate: Certificate, objective: Value |
     data = certificate.data
     if "before" in data:
         return program_proof(problem, certificate, objective)
-    jobs = _jobs(problem)
-    of_maps, of_reduces = (prices_of(data, key, jobs, _JOB) for key in ("map_prices", "reduce_prices"))
+    of_maps, of_reduces = _prices(problem, data)
     if certificate.component == "lowest-utility":
         return exact(problem.utility_bound(of_maps, of_reduces), GRID)
     scale = denominator(data)
@@ -77,14 +71,10 @@ def _first_value(objective: Value | None) -> int:
     return min(int(objective[0] * GRID), _BEYOND)
 
 
-#: The noun in messages for a job that prices may name.
-_JOB = "pending job"
-
-
-def _jobs(problem: Utility) -> list[str]:
-    """Ids of the jobs with pending tasks."""
-    ids: list[str] = problem.instance.workload.job_ids[problem.jobs].tolist()
-    return ids
+def _prices(problem: Utility, data: Mapping[str, Any]) -> list[Ints]:
+    """The certificate's prices of maps, and of reduces, shape (jobs,) each."""
+    jobs = problem.instance.workload.job_ids[problem.jobs].tolist()
+    return [prices_of(data, key, jobs, "pending job") for key in ("map_prices", "reduce_prices")]
 
 
 # Trees ------------------------------------------------------------------------------------------------------------
@@ -118,9 +108,8 @@ def utility_tree_proof(problem: Utility, certificate: Certificate, objective: Va
 
 def _columns(problem: Utility, data: Mapping[str, Any], units: int, limit: int | None) -> Columns:
     """The columns that are left at the certificate's prices."""
-    jobs = _jobs(problem)
-    parts = [prices_of(data, key, jobs, _JOB) for key in ("map_prices", "reduce_prices")]
-    columns = columns_at(problem, units, TaskPrices(np.concatenate(parts), denominator(data)), limit)
+    prices = TaskPrices(np.concatenate(_prices(problem, data)), denominator(data))
+    columns = columns_at(problem, units, prices, limit)
     if columns is None:
         raise CertificateInvalid("map_prices: too many patterns are left at these prices")
     return columns

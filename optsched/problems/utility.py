@@ -143,14 +143,6 @@ class Utility(UtilityDefinition, Limited):
 
     # Bounds ----------------------------------------------------------------------------------------------------------
 
-    def _pattern_values(self, maps: Ints, reduces: Ints) -> list[int]:
-        """For each type the most that tasks on one node of it are worth together, or more.
-
-        `maps` and `reduces` say what a task is worth, shape (jobs, types) or, where it is the same on all nodes,
-        (jobs, 1).
-        """
-        return knapsacks(self.type_room, self.items.demand, self.items.limit, np.concatenate([maps, reduces]))
-
     def _least_cost(self, units: int, map_prices: list[int], reduce_prices: list[int]) -> int | None:
         """The least that counts cost with which each job has a utility of at least `units`; None without any."""
         total = 0
@@ -181,8 +173,8 @@ class Utility(UtilityDefinition, Limited):
         prices = [np.maximum(price, 0) for price in (map_prices, reduce_prices)]
         if self.fixed is not None:
             prices[1] = np.zeros_like(reduce_prices)
-        values = self._pattern_values(prices[0][:, None], prices[1][:, None])
-        most = exact_product(self.type_size, values)
+        demand, limit, _ = self.items
+        most = exact_product(self.type_size, knapsacks(self.type_room, demand, limit, np.concatenate(prices)[:, None]))
 
         def ruled_out(units: int) -> bool:
             cost = self._least_cost(units, prices[0].tolist(), prices[1].tolist())
@@ -212,11 +204,9 @@ class Utility(UtilityDefinition, Limited):
         if self.fixed is not None:
             reduce_prices = np.zeros_like(reduce_prices)
         kind: Any = np.int64 if scale < 2**20 else object
-        worth = [
-            share.astype(kind) * scale + price.astype(kind)[:, None]
-            for share, price in ((self.map_share, map_prices), (self.reduce_share, reduce_prices))
-        ]
-        total = exact_product(self.type_size, self._pattern_values(*worth))
+        demand, limit, share = self.items
+        worth = share.astype(kind) * scale + np.concatenate([map_prices, reduce_prices]).astype(kind)[:, None]
+        total = exact_product(self.type_size, knapsacks(self.type_room, demand, limit, worth))
         # Nothing gives all jobs more than the highest value: higher thresholds get a bound too.
         units = min(units, self.saturated_units + 1)
         least = self._least_cost(units, map_prices.tolist(), reduce_prices.tolist())
@@ -224,13 +214,8 @@ class Utility(UtilityDefinition, Limited):
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
         """Every task allocated, and what each resource alone leaves room for."""
-        most = sum(
-            int(pending @ share.max(axis=1, initial=0))
-            for pending, share in (
-                (self.pending_maps, self.map_share),
-                (self.pending_reduces, self.reduce_share),
-            )
-        )
+        pending = np.concatenate([self.pending_maps, self.pending_reduces])
+        most = int(pending @ self.items.share.max(axis=1, initial=0))
         saturated = self.saturated_units if len(self.jobs) else 0
         found = [Bound("all-placed", "lowest-utility", exact(saturated, GRID), "lowest utility with every task placed")]
         for position, resource in enumerate(self.resources):

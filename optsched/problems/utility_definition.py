@@ -525,26 +525,23 @@ class Rooms:
     """
 
     def __init__(self, problem: UtilityDefinition, counts: Allocation | None = None) -> None:
-        self._shape = len(problem.jobs), len(problem.free)
-        given = counts or Allocation(*(np.zeros(self._shape, dtype=np.int64) for _ in range(2)))
         self._problem = problem
-        self.placed: tuple[list[int], list[int]] = given.maps.sum(axis=1).tolist(), given.reduces.sum(axis=1).tolist()
+        self.placed: tuple[list[int], list[int]] = [0] * len(problem.jobs), [0] * len(problem.jobs)
         #: For maps and for reduces: of each tracker how many it has of each job, without those that it has none of.
         self._on: tuple[dict[int, dict[int, int]], dict[int, dict[int, int]]] = {}, {}
         self._demands = problem.demand_map, problem.demand_reduce
         self._rows = [list(map(tuple, demands.tolist())) for demands in self._demands]
         self.free: Ints = problem.free.copy()
-        for kind, part in enumerate(given):
+        for kind, part in enumerate(counts or ()):
             jobs, nodes = np.nonzero(part)
-            taken = part[jobs, nodes]
-            np.subtract.at(self.free, nodes, taken[:, None] * self._demands[kind][jobs])
-            for job, node, count in zip(jobs.tolist(), nodes.tolist(), taken.tolist(), strict=True):
-                self._count(kind, job, node, count)
+            for job, node, count in zip(jobs.tolist(), nodes.tolist(), part[jobs, nodes].tolist(), strict=True):
+                self.put(kind, job, node, count)
 
     @property
     def counts(self) -> Allocation:
         """Maps and reduces of each job on each tracker, in arrays that are made again."""
-        counts = Allocation(*(np.zeros(self._shape, dtype=np.int64) for _ in range(2)))
+        shape = len(self._problem.jobs), len(self.free)
+        counts = Allocation(*(np.zeros(shape, dtype=np.int64) for _ in range(2)))
         for kind, part in enumerate(counts):
             jobs, nodes, amounts = self._entries(kind)
             part[jobs, nodes] = amounts
@@ -596,15 +593,11 @@ class Rooms:
         return next((entry[-1] for entry in islice(order, _TRIED, None) if able[entry[-1]]), None)
 
     def put(self, kind: int, job: int, node: int, count: int = 1) -> None:
-        """Place one task of a job on a tracker; with `count` -1 take one away."""
+        """Place `count` tasks of a job on a tracker; with -1 take one away."""
         self.free[node] -= count * self._demands[kind][job]
         self.placed[kind][job] += count
-        self._count(kind, job, node, count)
-
-    def _count(self, kind: int, job: int, node: int, more: int) -> None:
-        """A tracker has `more` tasks of a job more, or fewer if `more` is below 0."""
         counts = self._on[kind].setdefault(node, {})
-        counts[job] = counts.get(job, 0) + more
+        counts[job] = counts.get(job, 0) + count
         if not counts[job]:
             del counts[job]
 

@@ -282,31 +282,21 @@ def most_utilisation(problem: Utility, units: int, prices: TaskPrices, used: int
         return None
     counts = None
     if found.x is not None:
-        counts = _dealt(problem, columns, whole_numbers(found.x))
-        better = int((columns.program.objective * whole_numbers(found.x)).sum())
-        if better < -used:
-            used = -better
-            columns = columns_at(problem, units, prices, -used)
-        else:
-            counts = None
-    tree = _tree(columns, -used, profile)
+        values = whole_numbers(found.x)
+        better = -int((columns.program.objective * values).sum())
+        if better > used:
+            counts = np.zeros((columns.counts.shape[1], len(problem.node_type)), dtype=np.int64)
+            for kind in range(len(problem.type_size)):
+                own = np.flatnonzero(columns.kind == kind)
+                counts[:, problem.node_type == kind] = np.repeat(columns.counts[own], values[own], axis=0).T
+            used, columns = better, columns_at(problem, units, prices, -better)
+    tree = None if columns is None else _tree(columns, -used, profile)
     proof = None if tree is None else utilisation_tree_certificate(problem, used + problem.fixed_use, prices, tree)
     return Best(counts, proof)
 
 
-def _dealt(problem: Utility, columns: Columns, values: Ints) -> Ints:
-    """Counts of items by node, of patterns that are taken `values` times each, shape (items, nodes)."""
-    counts = np.zeros((columns.counts.shape[1], len(problem.node_type)), dtype=np.int64)
-    for kind in range(len(problem.type_size)):
-        own = np.flatnonzero(columns.kind == kind)
-        counts[:, problem.node_type == kind] = np.repeat(columns.counts[own], values[own], axis=0).T
-    return counts
-
-
-def _tree(columns: Columns | None, limit: int, profile: Profile) -> Tree | None:
+def _tree(columns: Columns, limit: int, profile: Profile) -> Tree | None:
     """The tree over columns, with no more effort than it is worth."""
-    if columns is None:
-        return None
     most = min(_MOST_PROGRAMS, _MOST_SOLVED // max(1, len(columns.program.objective)))
     try:
         return settling_tree(columns.program, limit, profile, most) if most else None
