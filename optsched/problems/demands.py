@@ -23,14 +23,7 @@ TOO_FINE = "must have a common denominator of at most 2^20, as decimals of up to
 def demand_fault(problem: str, demand: Floats, many: int) -> tuple[int, str | None]:
     """The unit of demands, and why they cannot be taken; None where they can.
 
-    Parameters
-    ----------
-    problem
-        The problem that takes them.
-    demand
-        Finite, 0 or more.
-    many
-        How many of them may come together on one node.
+    Demands are finite, 0 or more; so `many` of them may come together on one node of the `problem`.
 
     Examples
     --------

@@ -35,14 +35,9 @@ _LARGE_WEIGHT = 10_000
 class LatencyPrices(NamedTuple):
     """Prices that bound the number of remote tasks within a limit on the makespan (see `Latency.price_bound`).
 
-    Parameters
-    ----------
-    weight
-        What a remote task costs, at least 0. With 0 the prices are of room alone.
-    tasks
-        int64, shape (tasks,): what each task pays for being placed; nobody pays a negative price.
-    remote
-        What room for a remote task costs, at least 0.
+    `weight`: what a remote task costs, at least 0; with 0 the prices are of room alone. `tasks`: int64, shape (tasks,):
+    what each task pays for being placed; nobody pays a negative price. `remote`: what room for a remote task costs, at
+    least 0.
     """
 
     weight: int

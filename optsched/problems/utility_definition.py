@@ -125,14 +125,8 @@ class Allocation(NamedTuple):
 class Items(NamedTuple):
     """What is placed: the maps of each job, then the reduces of each job.
 
-    Attributes
-    ----------
-    demand
-        int64, shape (items, resources).
-    limit
-        int64, shape (items,): how many may be placed; none of fixed reduces.
-    share
-        int64, shape (items, types): what one adds to the utilisation.
+    All int64: what one takes, shape (items, resources); how many may be placed, none of fixed reduces, shape (items,);
+    and what one adds to the utilisation, shape (items, types).
     """
 
     demand: Ints

@@ -16,7 +16,6 @@ maximal patterns count, since tasks may be left out.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -398,18 +397,12 @@ class TaskPrices(NamedTuple):
         return cls(np.zeros(2 * len(problem.jobs), dtype=np.int64), 1)
 
 
-@dataclass(frozen=True, eq=False)
-class Columns:
+class Columns(NamedTuple):
     """The program over what is left: patterns, then tasks of each item in all, then counts that are enough for a job.
 
-    Attributes
-    ----------
-    kind, counts
-        Type of nodes of each pattern, and tasks of each item in it: int64, shapes (patterns,), (patterns, items).
-    owner, pair
-        Job of each pair of counts, and the counts, int64, shape (items, pairs).
-    program
-        The negated utilisation in units, or 0, at least.
+    `kind`, `counts`: type of nodes of each pattern, and tasks of each item in it: int64, shapes (patterns,), (patterns,
+    items). `owner`, `pair`: job of each pair of counts, and the counts, int64, shape (items, pairs). `program`: the
+    negated utilisation in units, or 0, at least.
     """
 
     kind: Ints

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from optsched.certificates import capacity_tree_certificate, generalized_assignment_certificate, proved_bound
 from optsched.certificates.trees import Branch, Step, Tree
 from optsched.core.errors import CertificateInvalid
-from optsched.core.results import Certificate, Proof
+from optsched.core.results import Proof
 from optsched.problems import GeneralizedAssignment
 
 
@@ -25,21 +25,6 @@ def test_prices_prove_no_more_than_is_true() -> None:
     assert ODD.price_bound(np.array([[-3, 0]]), 2) == 0
     huge = posed([[2.0**50, 2.0**51]], {"weight": [[1, 1]]}, {"weight": [1, 1]})
     assert huge.price_bound(np.array([[2**52, 0]]), 2**20) == 2**50
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        ({"prices": {}, "scale": 0}, "scale: must be above 0, not 0"),
-        ({"prices": {"disk": {}}, "scale": 1}, 'there is no resource "disk"'),
-        ({"prices": {"weight": []}, "scale": 1}, "weight: must be an object"),
-        ({"prices": {"weight": {"n7": 1}}, "scale": 1}, 'prices.weight: there is no node "n7"'),
-    ],
-)
-def test_malformed_certificates(data: dict[str, Any], message: str) -> None:
-    """Tests that certificates of a wrong form are reported, each with its place."""
-    with pytest.raises(CertificateInvalid, match=re.escape(message)):
-        proved_bound(SMALL, Certificate("cost", Proof.DUAL, 6, data))
 
 
 @given(problems(), st.data())
@@ -79,19 +64,40 @@ def test_a_tree_is_written_and_proved() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("kind", "changed", "message"),
     [
-        ({"steps": [{"by": [0], "branch": ["t9", "n0"], "at": 0}]}, "there is no task 't9' with a node 'n0'"),
-        ({"steps": [{"by": [0], "branch": ["t0", "n9"], "at": 0}]}, "there is no task 't0' with a node 'n9'"),
-        ({"steps": [{"by": [0], "branch": [0, 0], "at": 0}]}, "must be a task and a node"),
-        ({"steps": [{"by": [0], "branch": "t0", "at": 0}]}, "must be a task and a node"),
-        ({"multipliers": [{"scale": 1, "prices": {}}] * 2}, "task_prices: must be an object"),
-        ({"multipliers": [{"scale": 1, "task_prices": {"t9": 1}, "prices": {}}] * 2}, 'there is no task "t9"'),
-        ({"multipliers": [{"scale": 1, "task_prices": {}, "prices": {"d": {}}}] * 2}, 'there is no resource "d"'),
+        ("dual", {"prices": {}, "scale": 0}, "scale: must be above 0, not 0"),
+        ("dual", {"prices": {"disk": {}}, "scale": 1}, 'there is no resource "disk"'),
+        ("dual", {"prices": {"weight": []}, "scale": 1}, "weight: must be an object"),
+        ("dual", {"prices": {"weight": {"n7": 1}}, "scale": 1}, 'prices.weight: there is no node "n7"'),
+        (
+            "combinatorial",
+            {"steps": [{"by": [0], "branch": ["t9", "n0"], "at": 0}]},
+            "there is no task 't9' with a node 'n0'",
+        ),
+        (
+            "combinatorial",
+            {"steps": [{"by": [0], "branch": ["t0", "n9"], "at": 0}]},
+            "there is no task 't0' with a node 'n9'",
+        ),
+        ("combinatorial", {"steps": [{"by": [0], "branch": [0, 0], "at": 0}]}, "must be a task and a node"),
+        ("combinatorial", {"steps": [{"by": [0], "branch": "t0", "at": 0}]}, "must be a task and a node"),
+        ("combinatorial", {"multipliers": [{"scale": 1, "prices": {}}] * 2}, "task_prices: must be an object"),
+        (
+            "combinatorial",
+            {"multipliers": [{"scale": 1, "task_prices": {"t9": 1}, "prices": {}}] * 2},
+            'there is no task "t9"',
+        ),
+        (
+            "combinatorial",
+            {"multipliers": [{"scale": 1, "task_prices": {}, "prices": {"d": {}}}] * 2},
+            'there is no resource "d"',
+        ),
     ],
 )
-def test_malformed_trees(changed: dict[str, Any], message: str) -> None:
-    """Tests that each part of a tree that is not as it must be is reported with its place."""
+def test_malformed_certificates(kind: str, changed: dict[str, Any], message: str) -> None:
+    """Tests that each part of prices, or of a tree, that is not as it must be is reported with its place."""
     certificate = capacity_tree_certificate(ODD, GROWN, 6)
+    data = {**certificate.data, **changed} if kind == "combinatorial" else changed
     with pytest.raises(CertificateInvalid, match=re.escape(message)):
-        proved_bound(ODD, replace(certificate, data={**certificate.data, **changed}))
+        proved_bound(ODD, replace(certificate, kind=Proof(kind), data=data))
