@@ -70,19 +70,8 @@ def test_ctrl_c_does_not_replace_an_older_file(folder: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals there")
 def test_ctrl_c_ends_a_process_that_ignores_it(folder: Path) -> None:
     """Tests that a run in a process of its own, which would not hear Ctrl-C, ends with the command, at once."""
-    args = [
-        *LSAP,
-        "dl",
-        "--heuristic",
-        "hostile_heuristics:deaf",
-        "--run-limit",
-        "600",
-        "--seed",
-        "0",
-        "--format",
-        "json",
-    ]
-    code, out, shown = interrupted(folder, "gap", *args)
+    limits = ("--run-limit", "600", "--seed", "0", "--format", "json")
+    code, out, shown = interrupted(folder, "gap", *LSAP, "dl", "--heuristic", "hostile_heuristics:deaf", *limits)
     assert (code, [record["heuristic"] for record in json.loads(out)]) == (130, ["dl"])
     assert "warning: interrupted after 1 of 2 runs" in shown
     assert not psutil.pid_exists(int((folder / "pid").read_text()))
