@@ -129,12 +129,7 @@ def maps_in_order(problem: Problem) -> Ints:
 def nodes_in_turn(replicas: Ragged, offered: Ints, racks: Ints) -> list[int]:
     """A free node for each map in turn: the first with its block, else the first in a rack of one, else the first.
 
-    Parameters
-    ----------
-    replicas
-        A row for each map (no more maps than slots): the nodes that hold its block.
-    offered, racks
-        Free slots of each node, and its rack or -1.
+    `replicas` has a row for each map, of no more maps than slots; `offered` the free slots of each node.
     """
     free, rack = offered.tolist(), racks.tolist()
     anywhere = np.flatnonzero(offered)[::-1].tolist()  # stacks, the first free node on top
@@ -204,11 +199,6 @@ def hadoop_delay(nodes: int) -> int:
     Where `mapred.fairscheduler.locality.delay` is not set, the delay is 1.5 times the interval between two heartbeats
     of a node. A job that is skipped on a heartbeat is credited with the time to the next heartbeat of any node. With N
     nodes, busy ones too, that is an N-th of the interval.
-
-    Parameters
-    ----------
-    nodes
-        Nodes of the cluster.
 
     References
     ----------

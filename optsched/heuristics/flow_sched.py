@@ -131,12 +131,7 @@ def _one_by_one(
 ) -> Placement:
     """Task after task where it costs least among the idle nodes with a free slot for it, the first of equal ones.
 
-    Parameters
-    ----------
-    order
-        Tasks as `given`, or by `largest` or `smallest` input rate first: the highest over the idle nodes.
-    costs, take
-        What a task (by position) costs on some of the idle nodes; and what is to be noted once it takes one of them.
+    `costs` says what a task (by position) costs on some of the idle nodes, and `take` is called when it takes one.
     """
     rate = problem.idle_rates.max(axis=1, initial=0.0)
     keys = {"given": np.zeros(len(rate)), "largest": -rate, "smallest": rate}

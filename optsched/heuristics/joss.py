@@ -247,10 +247,7 @@ class JossPolicy(Policy):
 class _Queue:
     """Tasks in the order of arrival, each with the nodes of its block, and for each node those with their block on it.
 
-    Parameters
-    ----------
-    job
-        The large job that it is for; None: for all small ones.
+    It is for the large `job`; None: for all small ones.
     """
 
     def __init__(self, job: int | None = None) -> None:

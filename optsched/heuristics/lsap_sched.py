@@ -86,25 +86,19 @@ class LocalityPolicy(Policy):
             task = self._waiting.draw(ANYWHERE, node, view, self._rng, REDUCE)
             return () if task is None else (task,)
         waits_once = self.reading == "sweep" and self._passed[node] < offer.free
-        task = None
+        levels = [NODE] if waits_once else [NODE, RACK, ANYWHERE]
         if self.randomness and (waits_once or self.reading == "heartbeat") and self._rng.random() < self.randomness:
-            task = self._draw(ANYWHERE, offer, view)
-        if task is None:
-            task = self._draw(NODE, offer, view)
-        if task is None and waits_once:
-            self._passed[node] += 1
-            return ()
-        if task is None:
-            task = self._draw(RACK, offer, view)
-        if task is None:
-            task = self._draw(ANYWHERE, offer, view)
-        if not waits_once and self._passed[node]:
+            levels.insert(0, ANYWHERE)
+        task = None
+        for level in levels:
+            if task is None:
+                first = self.ties == "first" and level != ANYWHERE
+                task = self._waiting.draw(level, node, view, self._rng, first=first)
+        if waits_once:
+            self._passed[node] += task is None
+        elif self._passed[node]:
             self._passed[node] -= 1
         return () if task is None else (task,)
-
-    def _draw(self, level: int, offer: Offer, view: View) -> int | None:
-        first = self.ties == "first" and level != ANYWHERE
-        return self._waiting.draw(level, offer.node, view, self._rng, first=first)
 
 
 _READING = Parameter(

@@ -37,12 +37,7 @@ from optsched.problems.transmission_costs import SIZES, estimated_sizes, map_cos
 class AreaCosts:
     """Costs of maps on a node, and their means over the free nodes, which are counted by area as they fill up.
 
-    Parameters
-    ----------
-    nested
-        How far nodes are apart.
-    sizes, replicas
-        MB of each map's block, and the nodes that hold it; without any it is farthest from all.
+    A block (MB) that no node holds is farthest from all.
 
     Examples
     --------
@@ -148,12 +143,8 @@ class SeenCosts:
 
     Of maps no table is kept where distances are nested areas, and they and sizes are whole (`AreaCosts`). Else there is
     an entry for each map and node, for doubles sum in one order only. What a reduce costs is found when it is asked
-    for, from what maps send to it, and again only once a map has started, ended, returned or read on.
-
-    Parameters
-    ----------
-    sizes
-        As for `optsched.problems.transmission_costs.estimated_sizes`.
+    for, from what maps send to it, and again only once a map has started, ended, returned or read on. `sizes` are as
+    for `optsched.problems.transmission_costs.estimated_sizes`.
     """
 
     def __init__(self, sizes: str = "extrapolated") -> None:

@@ -33,13 +33,8 @@ from optsched.problems.base import pending_of
 class Stage:
     """The pending tasks of an instance and its idle slots; it has what drivers and policies ask of a problem.
 
-    Parameters
-    ----------
-    instance
-        What it is on.
-    **parameters
-        What policies look for in the parameters of a problem: with `distinct=True` no two reduces of a job run on one
-        node at once.
+    Its parameters are what policies look for in those of a problem: with `distinct=True` no two reduces of a job run on
+    one node at once.
 
     Examples
     --------

@@ -175,7 +175,7 @@ def service_named(name: str) -> type[Service]:
 
 
 class Shuffling:
-    """The shuffle of an instance, and the maps that have ended, each of which has a node.
+    """The shuffle of an instance, and the maps that have ended; each of these has a node.
 
     Attributes
     ----------

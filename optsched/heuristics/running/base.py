@@ -1,7 +1,7 @@
 """Interfaces of heuristics: a batch callable that sees the whole snapshot, or an online policy that answers offers.
 
-The driver of the policies is in `driver`, what a heuristic may answer is in `answers`, and `run` runs one by name. The
-heuristics themselves are one module a family; `optsched.heuristics` has the list of all.
+What a heuristic may answer, and the driver of the policies, are in `driver`; `run` runs one by name. The heuristics
+themselves are one module a family; `optsched.heuristics` has the list of all.
 """
 
 from __future__ import annotations

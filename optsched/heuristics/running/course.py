@@ -150,14 +150,7 @@ END, WOKEN = range(2)
 class Course:
     """Tasks that run, and what is to happen, in order of (time in whole microseconds, kind of event, index).
 
-    Parameters
-    ----------
-    tasks
-        How many there are.
-    service
-        Says how long they take; it is prepared already.
-    now
-        When it begins.
+    The service is prepared already.
 
     Attributes
     ----------

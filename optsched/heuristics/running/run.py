@@ -211,7 +211,12 @@ def run_heuristic(
     try:
         with watched_streams() as drawn, deadline(time_limit), nullcontext() if heuristic.shipped else alarm():
             if problem.decided is Schedule and (heuristic.online or problem.name in heuristic.in_rounds):
-                ran = _over_time(given, heuristic, values, seed, observers, timing)
+                runner = record_of(type(problem)).runner
+                if runner is None:
+                    reason = f"no record names what runs policies over time in {type(problem).__name__}"
+                    mend = "name a runner in its record (optsched.core.registry)"
+                    raise UsageError(f"{problem.name}: {reason}; {mend}")
+                ran = registered(runner)(given, heuristic, values, seed, observers, **timing)
                 shown |= {name: value for name, value in ran.timing.items() if name in of_run(heuristic)}
                 # What a policy leaves waiting over time it would never have started.
                 unserved = bool((ran.schedule.nodes[problem.tasks] == NONE).any())
@@ -246,22 +251,6 @@ def run_heuristic(
         drawn=drawn(),
         **found,
     )
-
-
-def _over_time(
-    problem: TaskProblem[Any],
-    heuristic: Heuristic,
-    values: Mapping[str, Any],
-    seed: int | Sequence[int],
-    observers: Sequence[Observer],
-    timing: Mapping[str, Any],
-) -> Any:
-    """The run of a policy over time (`optsched.Simulation`), by the runner that the problem's record names."""
-    runner = record_of(type(problem)).runner
-    if runner is None:
-        reason = f"no record names what runs policies over time in {type(problem).__name__}"
-        raise UsageError(f"{problem.name}: {reason}; name a runner in its record (optsched.core.registry)")
-    return registered(runner)(problem, heuristic, values, seed, observers, **timing)
 
 
 def of_run(heuristic: Heuristic) -> set[str]:
@@ -504,8 +493,6 @@ IN_WORDS = {
     Status.CRASHED: "crashed: ",
 }
 
-_Asked = tuple[TaskProblem[Any], Heuristic, int | Sequence[int], Any, float | None, Mapping[str, Any]]
-
 
 def run_contained(
     problem: TaskProblem[Any],
@@ -548,7 +535,7 @@ def ended_run(name: str, parameters: Mapping[str, Any], outcome: Outcome) -> Heu
     )
 
 
-def _run(asked: _Asked) -> HeuristicRun:
+def _run(asked: tuple[Any, ...]) -> HeuristicRun:
     """The run; an exception, which may not be picklable, becomes its error. Refused memory ends the process."""
     problem, heuristic, seed, max_idle_rounds, time_limit, parameters = asked
     run = run_heuristic(problem, heuristic, seed, max_idle_rounds=max_idle_rounds, time_limit=time_limit, **parameters)
