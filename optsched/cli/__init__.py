@@ -148,12 +148,12 @@ class _CommandLine(arguments.Commands):
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode shows names all the same
-        told: set[str] = set()
+        shown: set[str] = set()
 
         def tell(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
             """This package's own warnings once, in one line each; those of libraries are not the user's to mend."""
-            if category.__module__.startswith("optsched.") and str(message) not in told:
-                told.add(str(message))
+            if category.__module__.startswith("optsched.") and str(message) not in shown:
+                shown.add(str(message))
                 _tell(0, f"warning: {message}")
 
         with warnings.catch_warnings(), ended_like_interrupts() as ended:

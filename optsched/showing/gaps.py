@@ -156,11 +156,11 @@ def _boxes(axes: Axes, rows: Mapping[str, Runs], factor: float) -> None:
     _spread(axes, [value for row in values for value in row])
     right = axes.secondary_yaxis("right")
     right.tick_params(length=0, labelsize=SMALL)
-    beside = []
+    remarks = []
     for runs in rows.values():
         lacking = f"; not in the box: {runs.lacking()}" if runs.without else ""
-        beside.append(f"{counted(runs.count, 'run')}, {sum(value == 0 for value in runs.values)} at 0{lacking}")
-    named(right.yaxis, positions, beside)
+        remarks.append(f"{counted(runs.count, 'run')}, {sum(value == 0 for value in runs.values)} at 0{lacking}")
+    named(right.yaxis, positions, remarks)
     axes.grid(axis="x", alpha=0.3)
 
 
