@@ -8,7 +8,7 @@ import numpy as np
 
 from optsched.core.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.heuristics.running.base import Event, Offer, Policy, View
-from optsched.heuristics.running.driver import drive
+from optsched.heuristics.running.known import Known
 from optsched.problems import Lsap, Problem
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
@@ -38,23 +38,9 @@ def equal_costs(idle: int = 3) -> TransmissionMaps:
     return TransmissionMaps(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[0] + [1] * idle)))
 
 
-class Peek:
-    """Takes nothing and keeps what it sees."""
-
-    view: View
-
-    def start(self, view: View, rng: np.random.Generator) -> None:
-        self.view = view
-
-    def offer(self, offer: Offer, view: View) -> tuple[int, ...]:
-        return ()
-
-
 def first_view(problem: Problem) -> View:
     """What a policy sees when it starts."""
-    peek = Peek()
-    drive(problem, peek, max_idle_rounds=1)
-    return peek.view
+    return Known(problem).view
 
 
 def first_answers(problem: Problem, policy: Any, node: int, kind: str, times: int = 400) -> Counter[tuple[int, ...]]:
