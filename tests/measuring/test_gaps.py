@@ -58,18 +58,14 @@ def test_gap_against_the_optimum_is_exact() -> None:
     assert report.record()["relative_gap"] == pytest.approx(2 / 3)
 
 
-def test_infeasible_placement_has_violations_and_no_gap() -> None:
-    """Tests that an overfull node gives no objective, no gap, and a reason in the instance's ids."""
+def test_no_gap_without_a_feasible_placement() -> None:
+    """Tests that an overfull node, and no answer, give a report with the reason and no gap, and raise if asserted."""
     report = gap(Lsap(FIGURE_2), answer([0, 0, 1]))
     assert (report.objective, report.absolute_gap, report.feasible) == (None, None, False)
     assert [str(violation) for violation in report.violations] == ["slots(n0) by 1"]
     assert report.record()["violations"] == [{"constraint": "slots", "ids": ["n0"], "amount": 1}]
     with pytest.raises(HeuristicFailed, match="infeasible: slots"):
         report.raise_unless_within(0.0)
-
-
-def test_heuristic_that_fails_is_a_report_with_its_error() -> None:
-    """Tests that a heuristic that answers None gives a report, and raises only where a limit is asserted."""
     report = gap(Lsap(FIGURE_2), lambda problem, rng: None)
     assert report.placement is None
     assert not report.within("100%")

@@ -133,8 +133,8 @@ def test_what_cannot_be_posed_is_reported() -> None:
         gap_matrix([Lsap(INSTANCE)], {"labl": ("labl", {})})
 
 
-def test_frame() -> None:
-    """Tests a row for each cell: numbers where there is a gap, infinite beside 0, and else the reason."""
+def test_frame_and_page() -> None:
+    """Tests a row for each cell, numbers or the reason, and a page with the cells of the command line."""
     instance, answers = small([[0]], [1, 1]), {"right": [0], "wrong": [1], "none": [None]}
     rows = {name: (lambda problem, rng, nodes=nodes: nodes, {}) for name, nodes in answers.items()}
     frame = gap_matrix([Lsap(instance), Latency(instance)], rows).frame().set_index(["heuristic", "problem"])
@@ -143,10 +143,6 @@ def test_frame() -> None:
     assert frame["reason"].tolist() == [None, None, None, None, "cardinality", "every-task-placed"]
     assert frame["gap"].dtype == frame["absolute_gap"].dtype == float
     assert frame["ran_in"].tolist() == ["lsap", "latency"] * 3
-
-
-def test_page() -> None:
-    """Tests that a notebook shows a table whose cells are those of the command line, and that names do no harm."""
     page = gap_matrix(posable(INSTANCE, ["lsap", "latency"]), {"<b>": ("labl", {})})._repr_html_()
     assert "&lt;b&gt;" in page
     assert "<b>" not in page

@@ -31,17 +31,13 @@ def check(posed: Problem, here: Placement, there: Placement) -> Difference:
 FOUR = small([[0], [1], [2], [3]])
 
 
-def test_moves_that_gain_nothing_are_left_out() -> None:
-    """Tests that an off-rack task which the optimum has elsewhere, for nothing, stays where it is."""
+def test_largest_gain_first() -> None:
+    """Tests that what gains nothing is left out, and that independent chains come by their gains."""
     posed = Lsap(small([[0], [], []]))
     found = check(posed, posed.placement([1, 0, 2]), posed.placement([0, 2, 1]))
     assert [(chain.positions, chain.gain) for chain in found.chains] == [((0, 1), (1,))]
     found = check(posed, posed.placement([0, 1, 2]), posed.placement([0, 2, 1]))
     assert (found.chains, found.there.tolist()) == ((), [0, 1, 2])
-
-
-def test_largest_gain_first() -> None:
-    """Tests the order of chains that are independent."""
     posed = Lsap(FOUR, levels=(0, 1, 1))
     found = check(posed, posed.placement([1, 0, 2, 3]), posed.placement([0, 1, 2, 3]))
     assert [chain.gain for chain in found.chains] == [(2,)]

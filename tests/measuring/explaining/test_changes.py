@@ -223,7 +223,7 @@ def test_slots_without_a_price() -> None:
 
 
 def test_bounds_of_worth() -> None:
-    """Tests that no more is solved than was asked for, none without a proved optimum, and that nonsense is refused."""
+    """Tests that no more is solved than was asked for, that nonsense is refused, and why nothing is tried."""
     assert explain(CONTENDED, [1, 2, 0]).worths == ()
     assert len(explain(CONTENDED, [1, 2, 0], worth=2).worths) == 2
     held = replace(solve(CONTENDED), termination=Termination.FEASIBLE, limit=Limit.TIME)
@@ -233,6 +233,11 @@ def test_bounds_of_worth() -> None:
     for wrong in (-1, 1.5, True):
         with pytest.raises(UsageError, match="give how many changed instances to solve"):
             explain(CONTENDED, [1, 2, 0], worth=wrong)
+    found = explain(problem("latency", small([[0]])), [0], worth=3)
+    assert found.worths == ()
+    text = "no full node would offer one more slot, and no replica or room betters the optimum as it is placed"
+    assert found.to_dict()["no_worth"] == text
+    assert str(found).endswith(f"No change of the cluster was tried: {text}.")
 
 
 def test_unproved_worth_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,15 +249,6 @@ def test_unproved_worth_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     (worth,) = found.worths
     assert (worth.gain, worth.objective) == (None, None)
     assert str(found).endswith("not proved within the limit")
-
-
-def test_nothing_to_try_is_told() -> None:
-    """Tests that where no change could help it is said why none was tried, in words and in JSON."""
-    found = explain(problem("latency", small([[0]])), [0], worth=3)
-    assert found.worths == ()
-    text = "no full node would offer one more slot, and no replica or room betters the optimum as it is placed"
-    assert found.to_dict()["no_worth"] == text
-    assert str(found).endswith(f"No change of the cluster was tried: {text}.")
 
 
 def packed(cost: list[list[float]], capacity: list[float], allowed: list[list[bool]] | None = None) -> Problem:

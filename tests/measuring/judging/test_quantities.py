@@ -39,7 +39,7 @@ def test_of_figure_2(source: str, values: dict[str, int]) -> None:
 
 
 def test_of_the_problem() -> None:
-    """Tests what needs no decision, the least load of 0 and 100, and that maps and reduces are counted apart."""
+    """Tests what needs no decision, maps and reduces apart, and what the jobs of Table II read and shuffle."""
     posed = problem("latency", load("papers/labl-theorem2-a"))
     expected = {"l*": 51, "l**": 1, "tasks": 1, "servers": 2, "loads": 100, "highest load": 100, "l_flow": 1}
     assert {name: OF_SNAPSHOTS[name](Answer(posed, None)) for name in expected} == expected
@@ -48,10 +48,6 @@ def test_of_the_problem() -> None:
     assert (OF_SNAPSHOTS["local maps"](both), OF_SNAPSHOTS["local reduces"](both)) == (2, 2)
     replicas = Answer(problem("lsap", load("papers/guo-fig2")), None)
     assert [OF_SNAPSHOTS[f"{which} replicas"](replicas) for which in ("least", "most")] == [1, 3]
-
-
-def test_of_jobs() -> None:
-    """Tests what the jobs of Table II read and shuffle: 10 to 100 GB, and Wordcount twice as much."""
     answer = Answer(problem("transmission", generate("shen-table2", batch=1)), None)
     read, sent = (OF_SNAPSHOTS[f"job {what} GB"](answer) for what in ("input", "shuffle"))
     assert read == pytest.approx([10 * job for job in range(1, 11)], rel=1e-3)
@@ -124,8 +120,8 @@ def test_reduces_near_their_data(slots: list[int], near: int) -> None:
     )
 
 
-def test_slowdown() -> None:
-    """Tests that it is 1 without overload, and 2 for three maps that each take 2/3 of a node. Reduces do not count."""
+def test_what_is_used_of_trackers() -> None:
+    """Tests slowdowns of maps without and with overload, the share of the scarcest resource, and the most at once."""
     cluster = Cluster(["a"], slots=[3], reduce_slots=[1], capacity={"cpu": [3.0]})
     workload = Workload(
         ["m", "n", "o", "r"], kind=[0, 0, 0, 1], duration=[6.0, 6.0, 3.0, 1.0], demand={"cpu": [2.0] * 3 + [0]}
@@ -133,10 +129,6 @@ def test_slowdown() -> None:
     instance = Instance(cluster, workload)
     assert quantities.slowdown(simulate(instance, "fifo", "levels")) == 1
     assert quantities.slowdown(simulate(instance, "fifo", "overload")) == 2
-
-
-def test_what_is_used_of_trackers() -> None:
-    """Tests the share of the scarcest resource over the run, and the most at once, by hand."""
     cluster = Cluster(["a"], slots=[2], capacity={"cpu": [4.0], "disk": [10.0]})
     workload = Workload(["m", "n", "o"], duration=[2.0, 1.0, 1.0], demand={"cpu": [1.0, 2.0, 3.0], "disk": [1.0] * 3})
     done = simulate(Instance(cluster, workload), "fifo", "levels", heartbeat=0)

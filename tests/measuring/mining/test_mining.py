@@ -446,21 +446,12 @@ def test_margin(text: str, expected: Any) -> None:
     assert (found is not False and found >= 0) == bool(evaluated(text, measured))
 
 
-def test_a_check_that_is_false_comes_first() -> None:
-    """Tests the check of a claim with several, and that a heuristic chooses among them, however it is written."""
+def test_statements() -> None:
+    """Tests which check is taken, that it is measured on the problem of the report, and holds where it cannot be."""
     assert not statement("guo-2012/4.1-one-replica").check.holds
     assert statement("agosta/3.4-corollary-1").heuristic == "labl,lbar=inf"
     assert statement("agosta/3.4-corollary-1", "labl,variant=strict,lbar=inf").check.says == "labl <= optimum + 3"
     assert statement("fischer-2010/5-flow-bound").parameters == {"w_rem": "2"}
-
-
-def report_of(heuristic: str, posed: Any) -> GapReport:
-    """What a heuristic comes to."""
-    return gap_of(posed, run(posed, heuristic, 0), 0, Reference.solved(posed, load_profile("exact")))
-
-
-def test_a_statement_is_about_the_report() -> None:
-    """Tests that a statement is measured on the problem of the report, and holds where it cannot be measured."""
     stated = statement("agosta/3.4-theorem-3-bounds")
     posed = problem("latency", generate("latency", 1, nodes=2, tasks=3, max_load=0, replicas=2), w_rem=7)
     report = report_of("labl", posed)
@@ -468,3 +459,8 @@ def test_a_statement_is_about_the_report() -> None:
     stated = statement("guo-2012/3.4-fixed-selection")
     posed = problem("lsap", generate("lsap", 0, nodes=4, tasks=3))
     assert stated(report_of("dl", posed)) is True
+
+
+def report_of(heuristic: str, posed: Any) -> GapReport:
+    """What a heuristic comes to."""
+    return gap_of(posed, run(posed, heuristic, 0), 0, Reference.solved(posed, load_profile("exact")))

@@ -184,8 +184,8 @@ def test_the_optimum_of_each_round() -> None:
     assert report.objective == problem.evaluate(run.schedule)
 
 
-def test_what_is_no_toml(tmp_path: Path) -> None:
-    """Tests that a file that is not there, is no TOML or nested too deep is reported with its name."""
+def test_files(tmp_path: Path) -> None:
+    """Tests that a file that is no TOML, and each wrong value or key of a table, is reported with its place."""
     file = tmp_path / "a.toml"
     for text, message in ((None, "cannot be read"), ("a = ", "is not TOML"), (f"a = {'[' * 9999}", "nested too deep")):
         if text is not None:
@@ -195,10 +195,6 @@ def test_what_is_no_toml(tmp_path: Path) -> None:
         assert str(caught.value).startswith(str(file))
     file.write_text("seeds = 3\n")
     assert choices.read_toml(file, SWEEP) == ("seeds = 3\n", {"seeds": 3})
-
-
-def test_forms() -> None:
-    """Tests that wrong values and unknown keys are faults with their places, and the others are kept."""
     faults: list[Fault] = []
     given = {"seeds": True, "heuristic": ["dl", ""], "instances": "a", "family": [{"nodes": 3}], "problme": "lsap"}
     assert choices.formed(given, choices.MEASURED, "part[0].", faults) == {"instances": "a", "heuristic": ["dl", None]}

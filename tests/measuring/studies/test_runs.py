@@ -12,12 +12,16 @@ from optsched.instances.library import NETWORK, SCALE, library
 from optsched.measuring.studies.runs import measure, plan
 
 
-def test_plan_names_all_that_fits() -> None:
-    """Tests that without names every problem that can be posed is planned, with every heuristic that serves it."""
+def test_plan() -> None:
+    """Tests that all that fits is planned where nothing is named, and who gets the parameters of one and of all."""
     work = plan("papers/guo-fig2")
     assert [part.problem.name for part in work] == ["lsap", "latency"]
     assert {choice.label for choice in work[0].choices} >= {"dl", "lsap-sched"}
     assert all(part.group == "papers/guo-fig2" for part in work)
+    work = plan(
+        "papers/guo-table2", ["lsap", "worst-group"], (), {"levels": (0, 1, 2), "worst-group": {"levels": (0, 2, 3)}}
+    )
+    assert [part.problem.parameters["levels"] for part in work] == [(0, 1, 2), (0, 2, 3)]
 
 
 def test_measured_as_gap_does() -> None:
@@ -31,14 +35,6 @@ def test_measured_as_gap_does() -> None:
     for entry in found:
         assert entry.report.objective == gap(posed, entry.heuristic, entry.report.seed).objective
     assert len({id(entry.report.reference) for entry in found}) == 1
-
-
-def test_parameters_of_one_and_of_all() -> None:
-    """Tests that parameters go to the problem that is named, else to every one that has them, which come second."""
-    work = plan(
-        "papers/guo-table2", ["lsap", "worst-group"], (), {"levels": (0, 1, 2), "worst-group": {"levels": (0, 2, 3)}}
-    )
-    assert [part.problem.parameters["levels"] for part in work] == [(0, 1, 2), (0, 2, 3)]
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_a_sequence() -> None:
 
 
 def test_summary() -> None:
-    """Tests the counts and gaps of a row by hand: over an optimum of 0 no share counts."""
+    """Tests counts and gaps of a row by hand, over an optimum of 0 too, and the heading and table that are printed."""
     summary = study(ROWS, "lsap", [turned, straight]).summary().set_index("heuristic")
     worse, best = (summary.loc[f"{__name__}:{name}"] for name in ("turned", "straight"))
     assert (worse["instances"], worse["runs"], worse["optimal"], worse["over_zero"]) == (4, 4, 0, 1)
@@ -122,10 +122,6 @@ def test_summary() -> None:
     # Student's t with two degrees of freedom at 97.5 %.
     assert worse["half_width"] == pytest.approx(4.302653 * gaps.std(ddof=1) / math.sqrt(3))
     assert (best["optimal"], best["worst"]) == (4, 0)
-
-
-def test_summary_as_text() -> None:
-    """Tests the tables that are printed: a heading with what is the same, then a row a heuristic in 80 columns."""
     (part,) = summaries(study(ROWS, "lsap", ["dl", "lsap-sched", turned]).measured)
     assert part.heading() == "lsap: 4 instances; optima by proof: 4 dual; gaps in locality-cost"
     assert part.proofs == {str(Proof.DUAL): 4}
@@ -164,7 +160,7 @@ def kept(heuristic: str, instance: str, outcome: str, gap: float | None = None, 
 
 
 def test_denominators() -> None:
-    """Tests that a mean says over how many instances it is, and that every other run is counted with its reason."""
+    """Tests over how many instances a mean is, what is counted with a reason, and that a seed over 0 keeps its out."""
     reasons = ("infeasible", "starved", "failed", "out_of_time", "out_of_memory", "crashed", "over_zero", "unknown")
     runs = [kept("dl", name, name) for name in reasons]
     runs += [kept("dl", "a", "optimal", 0.0), kept("dl", "a", "above", 0.5), kept("dl", "b", "above", 0.75)]
@@ -176,10 +172,6 @@ def test_denominators() -> None:
     assert [getattr(row, name) for name in reasons] == [1] * len(reasons)
     (cells,) = part.table().rows
     assert "1 out of memory, 1 crashed, 1 over 0" in cells[-1]
-
-
-def test_seeds_above_an_optimum_of_0_keep_the_instance_out() -> None:
-    """Tests that of an instance with optimum 0 the seeds that meet it are no mean of 0 % where others do not."""
     runs = [kept("dl", "zero", "optimal", 0.0), kept("dl", "zero", "over_zero"), kept("dl", "a", "above", 0.5)]
     (part,) = summaries(runs)
     (row,) = part.rows
