@@ -211,24 +211,6 @@ class Waits:
 # The explanation of a schedule in sentences ---------------------------------------------------------------------------
 
 
-def _compared(explanation: ScheduleExplanation) -> Iterator[str]:
-    """The problem's details on a schedule and on the best one; a sum is shown as a mean."""
-    assert explanation.schedule is not None
-    best = {} if explanation.best is None else dict(explanation.problem.details(explanation.best))
-    for name, text in explanation.problem.details(explanation.schedule):
-        there = f". In {explanation.best_called}: {best[name]}" if name in best else ""
-        yield f"{name.capitalize()}: {text}{there}."
-
-
-def _waits(explanation: ScheduleExplanation) -> str:
-    """A sentence on what all tasks waited for together."""
-    tasks = explanation.tasks
-    idle = sum(not task.waited for task in tasks)
-    maps, slots, passed = (sum(getattr(task, cause) for task in tasks) for cause in ("maps", "slots", "passed"))
-    causes = _causes(maps, slots, passed, "together they ")
-    return f"{counted(len(tasks), 'task')}: {idle} did not wait" + (f"; {causes}." if causes else ".")
-
-
 def _causes(maps: float, slots: float, passed: float, who: str = "") -> str:
     """How long for what, without what is 0."""
     parts = [
@@ -456,8 +438,17 @@ class ScheduleExplanation(ExplainedGap):
         assumed = self.report.run.assumed
         who = f"{self.who} ({assumed})" if assumed else self.who
         yield f"{where}: {who} has a {problem.value_in_words} of {number(held[0])} {unit}; {compared}."
-        yield from _compared(self)
-        yield _waits(self)
+        assert self.schedule is not None
+        details = {} if self.best is None else dict(problem.details(self.best))
+        for name, text in problem.details(self.schedule):
+            there = f". In {self.best_called}: {details[name]}" if name in details else ""
+            yield f"{name.capitalize()}: {text}{there}."
+        idle = sum(not task.waited for task in self.tasks)
+        maps, slots, passed = (
+            sum(getattr(task, cause) for task in self.tasks) for cause in ("maps", "slots", "passed")
+        )
+        causes = _causes(maps, slots, passed, "together they ")
+        yield f"{counted(len(self.tasks), 'task')}: {idle} did not wait" + (f"; {causes}." if causes else ".")
         jobs = self.jobs
         if jobs:
             place = "alone on all slots" if self.best is None else f"in {self.best_called}"
