@@ -44,7 +44,8 @@ def test_all_tasks_end_within_all_steps() -> None:
     for problem, _ in proved(Makespan, range(20)):
         priced = PricedTime(problem, 10**6)
         given = TimePrices(10**6, 1, (chance.integers(0, 9, 7), chance.integers(0, 9, 7)))
-        assert not priced.rules_out(given, priced.steps(given.prices))
+        for some in (given, TimePrices(10**6, 1, (NONE, NONE))):
+            assert not priced.rules_out(some, priced.steps(given.prices))
 
 
 def test_prices_that_are_too_large() -> None:
