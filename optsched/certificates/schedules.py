@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import ceil
 from typing import Any
 
 import numpy as np
 
 from optsched.certificates.latency import latency_proof
-from optsched.certificates.programs import program_proof
 from optsched.certificates.reading import as_mapping, denominator, integer, items, mapping, prices_of, shown
-from optsched.certificates.trees import Tree
+from optsched.certificates.trees import Tree, rows_bound
 from optsched.core.arrays import Chosen, plain
 from optsched.core.deadline import check
 from optsched.core.errors import CertificateInvalid, TooLarge
 from optsched.core.instance import KINDS, MAP, Ints
 from optsched.core.placement import seconds
 from optsched.core.results import Certificate, Number, Proof, Value
+from optsched.problems.base import exact
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_bounds import JobAlone, JobsAlone, Window, ruled_out, too_short
@@ -90,9 +91,11 @@ def _by_program(problem: TimedProblem, certificate: Certificate) -> Number:
     if problem.plainly_infeasible is not None:
         raise CertificateInvalid(f"before: {problem.plainly_infeasible}")
     try:
-        return program_proof(problem.within(problem.value_below(certificate.claim)), certificate, None)
+        program = problem.within(problem.value_below(certificate.claim)).program()
     except TooLarge as error:
         raise CertificateInvalid(f"before: {error}") from error
+    limit = max(-_LIMIT, min(ceil(certificate.claim * program.unit), _LIMIT))
+    return exact(rows_bound(certificate.data, program.numbers, limit, program.names), program.unit)
 
 
 def _by_cases(problem: JobTimes, data: Mapping[str, Any]) -> Number:
