@@ -54,11 +54,11 @@ class Cases:
     def bound(
         self,
         problem: Traffic,
-        limit: int | None = None,
         look: Callable[[], None] | None = None,
         target: int | None = None,
+        box: Box | None = None,
     ) -> int:
-        """Units of traffic that every placement within a limit on the load causes at least, or `target` if more.
+        """Units of traffic that every placement causes at least, or `target` if more; within a limit if the problem is.
 
         Parameters
         ----------
@@ -67,19 +67,18 @@ class Cases:
         target
             The units to prove. A place of a bundle with which prices prove them is left out of the cases
             below, where prices then prove more. None: what the prices prove alone.
+        box
+            The part of the program that is bounded; None: all of it.
         """
-        posed = problem.within(limit)
-        return self._bound(posed, posed.program().numbers.box, target, look)
-
-    def _bound(self, problem: Traffic, box: Box, target: int | None, look: Callable[[], None] | None) -> int:
         if look is not None:
             look()
+        box = problem.program().numbers.box if box is None else box
         alone = problem.settle(box, self.prices, target)
         if self.bundle is None or alone == target or not problem.datacenters:
             return alone
         cases = [
-            self.inside.get(center, Cases(self.prices))._bound(
-                problem, problem.posing.with_host(box, self.bundle, center), target, look
+            self.inside.get(center, Cases(self.prices)).bound(
+                problem, look, target, problem.posing.with_host(box, self.bundle, center)
             )
             for center in np.flatnonzero(problem.posing.open_hosts(box)[self.bundle]).tolist()
         ]
@@ -113,7 +112,7 @@ def traffic_proof(problem: Traffic, certificate: Certificate, objective: Value |
     if objective is None:
         raise CertificateInvalid("limit: a proof of the load takes the traffic of a placement as given; there is none")
     due = min(max(math.floor(objective[0] * problem.grid) + 1, 0), problem.beyond)
-    proved = exact(cases.bound(problem, limit, look=check, target=due), problem.grid)
+    proved = exact(cases.bound(problem.within(limit), look=check, target=due), problem.grid)
     return limit + 1 if proved > objective[0] else problem.least_load
 
 

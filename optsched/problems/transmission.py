@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from optsched.core.errors import Fault, InputError
-from optsched.core.instance import LARGEST, MAP, REDUCE, Floats, Instance, Ints, Shuffle
+from optsched.core.instance import LARGEST, MAP, REDUCE, Floats, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.base import Problem, exact, exact_sum, overfull
@@ -122,19 +122,13 @@ class Transmission(Problem, Programmed):
         self.job, self.barred = self.slots.job, self.slots.barred
         self.usable, self.limited = self.slots.usable, self.slots.limited
         self.distance = distances(self.instance)
-        self._prepare_costs(shuffle)
-        self.form, self._alone = "flow" if self.grid == 1 else "pairs", False
-        for array in (self.map_capacity, self.map_units, self.reduce_units, self.amounts, *self.entries):
-            array.setflags(write=False)
 
-    def _prepare_costs(self, shuffle: Shuffle) -> None:
-        node = self.instance.state.node
-        row = np.full(len(self.instance.workload), NONE)
+        row = np.full(len(workload), NONE)
         for positions in (self.maps, self.reduces):
             row[self.tasks[positions]] = np.arange(len(positions))
         sender, receiver = row[shuffle.map], row[shuffle.reduce]
-        source, target = node[shuffle.map], node[shuffle.reduce]
-        sizes = self.instance.workload.size[self.tasks[self.maps]]
+        source, target = state.node[shuffle.map], state.node[shuffle.reduce]
+        sizes = workload.size[self.tasks[self.maps]]
         moved = ((sender != NONE) | (source != NONE)) & ((receiver != NONE) | (target != NONE)) & (shuffle.size > 0)
         self.scale = scale = Scale.of(self.instance, sizes, shuffle.size[moved])
         self.grid = scale.grid
@@ -155,6 +149,9 @@ class Transmission(Problem, Programmed):
         dearest = exact_sum(self.map_units.max(axis=1, initial=0)) + exact_sum(self.reduce_units.max(axis=1, initial=0))
         if dearest + self.most_between > LARGEST:
             raise InputError([too_much(self.grid)], self.place)
+        self.form, self._alone = "flow" if self.grid == 1 else "pairs", False
+        for array in (self.map_capacity, self.map_units, self.reduce_units, self.amounts, *self.entries):
+            array.setflags(write=False)
 
     @property
     def most_between(self) -> float:

@@ -54,7 +54,7 @@ def test_proof_by_cases() -> None:
     assert search.priced(5).proved == 30
     proof = search.proof(5, 31)
     assert proof.bundle == 0
-    assert proof.bound(EMPTY, 5) >= 31
+    assert proof.bound(EMPTY.within(5)) >= 31
     certificate = load_certificate(EMPTY, 5, proof)
     assert certificate.data["reduce"] == "j0r0"
     assert proved_bound(EMPTY, certificate, (30, 6)) == 6

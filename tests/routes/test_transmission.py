@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from agreement import check_routes
 from stopping import interrupted
-from transmission_instances import drawn, example, rich
+from transmission_instances import drawn, enlarged, example, rich
 
 from optsched import Limit, Proof, Termination, UsageError, certify
 from optsched.core.deadline import deadline
@@ -147,13 +147,8 @@ def test_bug_a_large_shuffle_was_saved_by_a_binary_that_is_not_whole(entry: tupl
 
 @pytest.mark.parametrize("route", ["pyomo", "pulp"])
 def test_bug_models_of_shuffles_too_large_for_binaries(route: str) -> None:
-    """Tests that a shuffle near 10^10 is refused by a model, which took wrong placements for optimal, and searched."""
-    cluster = Cluster(["a", "b"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
-    shuffle = Shuffle(map=[0], reduce=[1], size=[10.0**10])
-    workload = Workload(
-        ["m", "r"], kind=[MAP, REDUCE], size=[1.0, 0.0], replicas=Ragged.from_rows([[0], []]), shuffle=shuffle
-    )
-    problem = Transmission(Instance(cluster, workload))
+    """Tests that a shuffle past 10^10 is refused by a model, which took wrong placements for optimal, and searched."""
+    problem = enlarged(example(), 30)
     with pytest.raises(UsageError, match='take route "search"'):
         solve(problem, route=route)
     assert solve(problem).optimal

@@ -12,7 +12,7 @@ from optsched.core.placement import NONE
 from optsched.instances.generate import generate
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import ReduceBounds
-from optsched.problems.transmission_reduces import ReduceSlots, TransmissionReduces
+from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.searches import transmission_stages as module
 from optsched.searches.transmission_stages import (
     by_arrays,
@@ -113,14 +113,6 @@ def test_first_fit_bars_nodes_of_the_own_job() -> None:
     for distinct, nodes in ((True, [1, 2]), (False, [0, 0])):
         slots = posed([1.0] * 2, [2, 2, 2], running=[(0, 0)], distinct=distinct).slots
         assert first_fit(slots, np.arange(2), wishes).tolist() == nodes
-
-
-def test_no_reduce_and_no_slot() -> None:
-    """Tests that nothing to place is no node, and that without a slot every reduce has none."""
-    none = np.arange(0)
-    assert first_fit(ReduceSlots(posed([1.0], [1]).instance, none, True), none, np.zeros((0, 1))).tolist() == []
-    full = posed([1.0] * 2, [0], [0, 1]).slots
-    assert first_fit(full, np.arange(2), np.zeros((2, 1))).tolist() == [NONE, NONE]
 
 
 class TestFilled:
