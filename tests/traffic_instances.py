@@ -47,13 +47,12 @@ def posed(
     return Traffic(Instance(cluster, workload, name="small"), **parameters)
 
 
-def bound_at(problem: Traffic, hosts: Mapping[int, int], *prices: Any, limit: int | None = None) -> int:
+def bound_at(problem: Traffic, hosts: Mapping[int, int], *prices: Any) -> int:
     """What prices prove of the placements with some bundles in given datacenters."""
-    posed = problem.within(limit)
-    box = posed.program().numbers.box
+    box = problem.program().numbers.box
     for bundle, center in hosts.items():
-        box = posed.posing.with_host(box, bundle, center)
-    return posed.settle(box, prices, None)
+        box = problem.posing.with_host(box, bundle, center)
+    return problem.settle(box, prices, None)
 
 
 #: Sharmilarani et al., note 10: three blocks in each of two of three datacenters, FP = 1.2.

@@ -36,22 +36,30 @@ DISTANCES = [[0.0, 4.0, 2.0, 8.0], [4.0, 0.0, 10.0, 4.0], [2.0, 10.0, 0.0, 6.0],
 SENT = [[10.0, 5.0], [20.0, 10.0]]
 
 
-def example(placed: tuple[int, int] | None = None, reduce_slots: int = 2) -> Instance:
-    """Shen et al.'s worked example; with `placed`, M1 and M2 run on these nodes."""
+def example(
+    placed: tuple[int, int] | None = None,
+    reduce_slots: int = 2,
+    slots: int = 2,
+    distance: Any = DISTANCES,
+    sizes: tuple[float, float] = (128.0, 128.0),
+    sent: Any = SENT,
+) -> Instance:
+    """Shen et al.'s worked example, or one of other numbers; with `placed`, M1 and M2 run on these nodes."""
+    nodes = len(distance)
     cluster = Cluster(
-        ["D1", "D2", "D3", "D4"],
-        slots=[2] * 4,
-        reduce_slots=[reduce_slots] * 4,
-        topology=Topology("distance", DISTANCES),
+        [f"D{node}" for node in range(1, nodes + 1)],
+        slots=[slots] * nodes,
+        reduce_slots=[reduce_slots] * nodes,
+        topology=Topology("distance", distance),
     )
     workload = Workload(
         ["M1", "M2", "R1", "R2"],
         kind=[MAP, MAP, REDUCE, REDUCE],
         job=[0] * 4,
         job_ids=["J"],
-        size=[128.0, 128.0, np.nan, np.nan],
+        size=[*sizes, np.nan, np.nan],
         replicas=Ragged.from_rows([[0], [1], [], []]),
-        shuffle=Shuffle([0, 0, 1, 1], [2, 3, 2, 3], np.ravel(SENT)),
+        shuffle=Shuffle([0, 0, 1, 1], [2, 3, 2, 3], np.ravel(sent)),
     )
     if placed is None:
         return Instance(cluster, workload)

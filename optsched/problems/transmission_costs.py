@@ -58,14 +58,11 @@ class Scale:
     def of(cls, instance: Instance, *megabytes: Floats) -> Scale:
         """The scale of these sizes and the instance's distances."""
         nested, denominator = nested_areas(instance), common_denominator(*megabytes)
-        areas, unit = whole_areas(instance), None
-        if nested is not None:
-            unit = None if areas is None else areas[1]
-        elif (whole := whole_places(instance)) is not None:
-            unit = whole[1]
-        if unit is None or denominator is None or denominator * unit > GRID:
+        areas = whole_areas(instance)
+        whole = whole_places(instance) if nested is None else areas
+        if whole is None or denominator is None or denominator * whole[1] > GRID:
             return cls(GRID, None, nested, instance)
-        return cls(denominator * unit, denominator, None if areas is None else areas[0], instance)
+        return cls(denominator * whole[1], denominator, None if areas is None else areas[0], instance)
 
     @property
     def remark(self) -> str | None:

@@ -11,17 +11,10 @@ from transmission_instances import drawn, enlarged, example, rich
 from optsched import Limit, Proof, Termination, UsageError, certify
 from optsched.core.deadline import deadline
 from optsched.core.instance import (
-    MAP,
     PENDING,
-    REDUCE,
     RUNNING,
-    Cluster,
     Instance,
-    Ragged,
-    Shuffle,
     State,
-    Topology,
-    Workload,
 )
 from optsched.heuristics.sequential import sequential
 from optsched.problems.transmission import Transmission
@@ -129,20 +122,10 @@ def test_ties_are_where_joint_optimisation_pays() -> None:
 @pytest.mark.parametrize("entry", [(0, 0), (1, 1)])
 def test_bug_a_large_shuffle_was_saved_by_a_binary_that_is_not_whole(entry: tuple[int, int]) -> None:
     """Tests that models keep one entry of 12,345,678 MB: of a millionth of it they saved what ended as a bug."""
-    distance = np.array([[0, 2, 1], [2, 0, 1], [1, 1, 0]], dtype=np.float64)
-    cluster = Cluster(["a", "b", "c"], slots=[1] * 3, reduce_slots=[1] * 3, topology=Topology("distance", distance))
-    size = np.array([[0.0, 9.0], [6.0, 7.0]])
-    size[entry] = 12_345_678
-    workload = Workload(
-        ["m1", "m2", "r1", "r2"],
-        kind=[MAP, MAP, REDUCE, REDUCE],
-        job=[0] * 4,
-        job_ids=["j"],
-        size=[12, 13, np.nan, np.nan],
-        replicas=Ragged.from_rows([[1], [2], [], []]),
-        shuffle=Shuffle([0, 0, 1, 1], [2, 3, 2, 3], size.ravel()),
-    )
-    check_routes(Transmission(Instance(cluster, workload)), {})
+    distance = np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]], dtype=np.float64)
+    sent = np.array([[0.0, 9.0], [6.0, 7.0]])
+    sent[entry] = 12_345_678
+    check_routes(Transmission(example(None, 1, 1, distance, (12.0, 13.0), sent)), {})
 
 
 @pytest.mark.parametrize("route", ["pyomo", "pulp"])
