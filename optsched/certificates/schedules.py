@@ -15,7 +15,7 @@ from optsched.certificates.trees import Tree, rows_bound
 from optsched.core.arrays import Chosen, plain
 from optsched.core.deadline import check
 from optsched.core.errors import CertificateInvalid, TooLarge
-from optsched.core.instance import KINDS, MAP, Ints
+from optsched.core.instance import KINDS, Ints
 from optsched.core.placement import seconds
 from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems.base import exact
@@ -75,11 +75,11 @@ def schedule_proof(problem: TimedProblem, certificate: Certificate, objective: V
         return _by_program(problem, certificate)
     if "steps" in data and isinstance(problem, JobTimes):
         return _by_cases(problem, data)
-    if "slot_prices" in data:
+    if "slot_prices" in data and isinstance(problem, Makespan):
         return _by_prices(problem, data)
     entries = items(data, "windows")
     if entries and isinstance(problem, JobTimes):
-        raise CertificateInvalid("windows: job times are no longer proved by them; solve again for prices or cases")
+        raise CertificateInvalid("windows: they prove no job times; solve again for counting or cases")
     windows = [
         _read(problem, as_mapping(entry, "windows"), f"windows[{number}]") for number, entry in enumerate(entries)
     ]
@@ -117,14 +117,14 @@ def _by_cases(problem: JobTimes, data: Mapping[str, Any]) -> Number:
     return ends.value(tree.bound(ends, limit))
 
 
-def _by_prices(problem: TimedProblem, data: Mapping[str, Any]) -> Number:
-    """The bound that one set of prices of slots by time proves: of job times, or that tasks do not end `by` a step."""
-    by = integer(data, "by") if isinstance(problem, Makespan) else 0
+def _by_prices(problem: Makespan, data: Mapping[str, Any]) -> Number:
+    """The bound that prices of slots by time prove: tasks do not all end within `by` steps."""
+    by = integer(data, "by")
     if not 0 <= by <= _STEPS:
         raise CertificateInvalid(f"by: must be from 0 to {_STEPS}, not {by}")
     priced = PricedTime(problem, _step_read(problem, data), ends_alone(problem, data))
     prices = _prices_read(data, priced, denominator(data), "slot_prices")
-    return _after(problem, priced, prices, by) if isinstance(problem, Makespan) else priced.bound(prices)
+    return _after(problem, priced, prices, by)
 
 
 def _after(problem: Makespan, priced: PricedTime, prices: TimePrices, by: int) -> Number:
@@ -136,7 +136,7 @@ def _after(problem: Makespan, priced: PricedTime, prices: TimePrices, by: int) -
 
 
 def _counted(problem: ScheduleProblem, windows: Iterable[Window], alone: Ints) -> Number:
-    """What counting proves: of `makespan` the first value beyond the end of each window, with its tail, that it bars.
+    """What counting proves: of `makespan` the first value beyond the end of each window that it bars.
 
     `alone` is when each job ends at the earliest.
     """
@@ -146,7 +146,7 @@ def _counted(problem: ScheduleProblem, windows: Iterable[Window], alone: Ints) -
     for window in windows:
         check()
         if ruled_out(problem, window):
-            latest = max(latest, problem.next_end(window.end + window.tail + 1))
+            latest = max(latest, problem.next_end(window.end + 1))
     return seconds(latest - problem.now)
 
 
@@ -235,8 +235,6 @@ def _written(problem: ScheduleProblem, window: Window) -> dict[str, Any]:
         "to": window.end - problem.now,
         "function": window.function,
     }
-    if window.tail:
-        entry["tail"] = window.tail
     if window.prices is not None:
         names = problem.instance.cluster.node_ids.tolist()
         entry["node_prices"] = {name: price for name, price in zip(names, window.prices.tolist(), strict=True) if price}
@@ -250,17 +248,14 @@ def _read(problem: ScheduleProblem, entry: Mapping[str, Any], place: str) -> Win
         if slots not in KINDS:
             raise CertificateInvalid(f"slots: must be one of {', '.join(KINDS)}, not {shown(slots)}")
         begin, end, function = (integer(entry, key) for key in ("from", "to", "function"))
-        tail = integer(entry, "tail") if "tail" in entry else 0
         if begin < 0 or end <= begin:
             raise CertificateInvalid(f"to: must be after the beginning, and that 0 or more, not {begin} to {end}")
-        if not 0 <= function <= _FUNCTIONS or tail < 0:
-            raise CertificateInvalid(f"function: must be from 0 to {_FUNCTIONS}, and the tail 0 or more")
-        if tail and slots != KINDS[MAP]:
-            raise CertificateInvalid(f"tail: {slots}s have none, only maps that reduces wait for")
+        if not 0 <= function <= _FUNCTIONS:
+            raise CertificateInvalid(f"function: must be from 0 to {_FUNCTIONS}")
         prices = None
         if "node_prices" in entry:
             prices = np.maximum(prices_of(entry, "node_prices", problem.instance.node_index), 0)
-    window = Window(KINDS.index(slots), begin + problem.now, end + problem.now, tail, function, prices)
+    window = Window(KINDS.index(slots), begin + problem.now, end + problem.now, function, prices)
     wrong = too_short(window)
     if wrong is not None:
         raise CertificateInvalid(f"{place}: {wrong}")

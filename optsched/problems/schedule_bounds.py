@@ -94,16 +94,14 @@ def fluid_ends(work: Ints, release: Ints, slots: int) -> list[int]:
 class Window(NamedTuple):
     """A time in which tasks of a kind run, and how what they take is measured.
 
-    Tasks count that may not start before `begin`, and must end by `end`, which is later; microseconds. With a `tail`
-    only the maps that must end before reduces start count, those that take least, of the jobs whose reduces take as
-    long after these. With `function` 0 tasks count as long as they are, with k of 1 or more by `lengths`. `prices` are
-    what a node's time costs: int64, shape (nodes,), 0 or more; None: 1 everywhere.
+    Tasks count that may not start before `begin`, and must end by `end`, which is later; microseconds. With `function`
+    0 tasks count as long as they are, with k of 1 or more by `lengths`. `prices` are what a node's time costs: int64,
+    shape (nodes,), 0 or more; None: 1 everywhere.
     """
 
     kind: int
     begin: int
     end: int
-    tail: int = 0
     function: int = 0
     prices: Ints | None = None
 
@@ -155,19 +153,17 @@ def tails_after_all(problem: ScheduleProblem) -> Ints:
 
 
 def counted(problem: ScheduleProblem, window: Window) -> Bools:
-    """Which of `tasks` a window is about, but for its tail; shape (tasks,)."""
+    """Which of `tasks` a window is about; shape (tasks,)."""
     found: Bools = (problem.kind == window.kind) & (problem.earliest_starts >= window.begin)
-    if window.tail:
-        found &= (problem.kind == MAP) & (tails(problem)[problem.jobs.of_task[problem.tasks]] >= window.tail)
     return found
 
 
 def demand(problem: ScheduleProblem, window: Window) -> tuple[int | None, int]:
     """The demand of tasks in a window, None if one does not fit, and its supply; it is not `too_short` for its prices.
 
-    The tasks of jobs that all end by `end` (with a tail: whose reduces end a tail later) need no more than there is.
-    Proof: the tasks that count run side by side within the window, so that those on a slot of node n, with a running
-    task before them, have `lengths` of no more than a slot's. Each costs its node's price for that at least.
+    The tasks of jobs that all end by `end` need no more than there is. Proof: the tasks that count run side by side
+    within the window, so that those on a slot of node n, with a running task before them, have `lengths` of no more
+    than a slot's. Each costs its node's price for that at least.
     """
     long, room = window.end - window.begin, problem.room[KINDS[window.kind]]
     prices = np.ones(len(room), dtype=np.int64) if window.prices is None else window.prices
@@ -177,17 +173,11 @@ def demand(problem: ScheduleProblem, window: Window) -> tuple[int | None, int]:
     there = whole * exact_product(prices, room) - exact_product(prices[nodes], held)
     tasks = np.flatnonzero(counted(problem, window))
     taken = problem.times.cheapest(prices, room > 0, lambda times: lengths(times, long, window.function))[tasks]
-    if window.tail:  # those that their job's reduces wait for, if these are the quickest
-        job = problem.jobs.of_task[problem.tasks[tasks]]
-        started = np.bincount(problem.running_of(MAP)[2], minlength=len(problem.jobs))
-        order = np.lexsort((taken, job))
-        place = np.arange(len(order)) - np.searchsorted(job[order], job[order])
-        taken = taken[order[place < (problem.maps_before_reduces - started)[job[order]]]]
     return None if (taken >= NEVER).any() else exact_sum(taken), there
 
 
 def ruled_out(problem: ScheduleProblem, window: Window) -> bool:
-    """Whether no schedule ends by the end of a window and its tail: the tasks need more than there is."""
+    """Whether no schedule ends by the end of a window: the tasks need more than there is."""
     need, room = demand(problem, window)
     return need is None or need > room
 

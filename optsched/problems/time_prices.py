@@ -118,12 +118,6 @@ class PricedTime:
             return "prices, scale and weights are too large: their sums must be at most 2^57"
         return None
 
-    def bound(self, prices: TimePrices) -> Number:
-        """The least sum of job times, in seconds, by prices that are not `too_large`; of `job-times`."""
-        steps, jobs = self.steps(prices.prices), len(self.classes)
-        box = Box(np.zeros(jobs, dtype=np.int64), np.full(jobs, steps))
-        return self.value(self.least(prices, box, steps)[0], prices.scale)
-
     def rules_out(self, prices: TimePrices, by: int) -> bool:
         """Whether prices show that not all jobs end within `by` steps, whatever they cost: they pay too much for slots.
 
@@ -132,9 +126,9 @@ class PricedTime:
         box = Box(*np.full((2, len(self.classes)), by))
         return self.least(prices._replace(scale=0), box, by)[0] > 0
 
-    def value(self, units: int, scale: int = 1) -> Number:
+    def value(self, units: int) -> Number:
         """The sum of job times in seconds that a sum of payments proves; of `job-times`."""
-        late = Fraction(units * self.step, scale * self._below)
+        late = Fraction(units * self.step, self._below)
         whole = ceil(late / self._unit) * self._unit if self._unit else late
         return exact(Fraction(whole + self._waited()), MICRO)
 

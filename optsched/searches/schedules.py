@@ -91,7 +91,7 @@ def _windows(problem: Makespan, kind: int, end: int) -> Iterator[Window]:
 def node_prices(problem: ScheduleProblem, window: Window) -> Ints | None:
     """Prices of nodes by which the tasks of a window need most; None where there are none, or the program is too large.
 
-    Lengths count as they are: tail, function and prices of the window do not matter.
+    Lengths count as they are: function and prices of the window do not matter.
     """
     long, room = window.end - window.begin, problem.room[KINDS[window.kind]].astype(np.float64)
     nodes, until, _ = problem.running_of(window.kind)

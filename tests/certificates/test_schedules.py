@@ -2,7 +2,6 @@
 
 import json
 import random
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -16,13 +15,13 @@ from optsched.certificates import proved_bound
 from optsched.certificates.programs import program_certificate
 from optsched.certificates.schedules import counting_certificate, ends_alone
 from optsched.core.errors import CertificateInvalid
-from optsched.core.instance import KINDS, MAP, Cluster, Instance, Workload
+from optsched.core.instance import MAP, Cluster, Instance, Workload
 from optsched.core.results import Certificate, Number, Proof
 from optsched.problems import schedule_program
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_bounds import JobsAlone, Window, ruled_out
-from optsched.problems.time_prices import JobEnds, PricedTime, TimePrices
+from optsched.problems.time_prices import JobEnds, PricedTime
 from optsched.routes.latency import latency_search
 from optsched.searches.enumeration import best_decision
 from optsched.searches.program_tree import settling_tree
@@ -92,9 +91,8 @@ def test_windows_prove_the_next_instant() -> None:
     path = counting_certificate(problem)
     assert proved_bound(problem, certificate) == path.claim == proved_bound(problem, path)
     assert 0 < path.claim < max(ends) + 1
-    for unpriced in (window._replace(prices=None), Window(MAP, 0, 3 * SECOND, tail=SECOND)):
-        claimed = as_written(counting_certificate(problem, window=unpriced))
-        assert path.claim <= claimed.claim == proved_bound(problem, claimed) <= max(ends) + 1
+    claimed = as_written(counting_certificate(problem, window=window._replace(prices=None)))
+    assert path.claim <= claimed.claim == proved_bound(problem, claimed) <= max(ends) + 1
 
 
 @pytest.mark.parametrize(
@@ -109,8 +107,6 @@ def test_windows_prove_the_next_instant() -> None:
         {"function": -1},
         {"function": True},
         {"function": 10**7},
-        {"tail": -1},
-        {"slots": "reduce", "tail": SECOND},
         {"to": 2**20, "node_prices": {"n0": 2**40}},
         {"node_prices": {"nowhere": 1}},
         {"node_prices": [1]},
@@ -127,17 +123,7 @@ def test_hostile_windows(changes: dict[str, Any]) -> None:
 def test_what_holds_no_windows(windows: Any) -> None:
     """Tests that windows must be a list of objects, for `job-times` too, which reads them no longer."""
     refused(Makespan(batch(1)), {"windows": windows}, "windows")
-    refused(JobTimes(batch(1)), {"windows": windows}, "windows: must" if windows == 3 else "by them; solve again")
-
-
-def priced_certificate(problem: JobTimes, prices: TimePrices, alone: Sequence[Mapping[str, Any]] = ()) -> Certificate:
-    """The certificate of one set of prices, as versions up to 0.1 wrote it; it claims just what they prove."""
-    data = counting_certificate(problem, alone).data
-    columns = {name: column.tolist() for name, column in zip(KINDS, prices.prices, strict=True)}
-    bound = PricedTime(problem, prices.step, ends_alone(problem, data)).bound(prices)
-    held = {key: entry for key, entry in data.items() if key == "alone"}
-    given = {"step": prices.step, "scale": prices.scale, "slot_prices": columns} | held
-    return Certificate("job time", Proof.DUAL, bound, given)
+    refused(JobTimes(batch(1)), {"windows": windows}, "windows: must" if windows == 3 else "solve again")
 
 
 def slot_prices(**changes: Any) -> dict[str, Any]:
@@ -162,9 +148,7 @@ def slot_prices(**changes: Any) -> dict[str, Any]:
 def test_hostile_prices(changes: dict[str, Any], message: str) -> None:
     """Tests that data that is no prices of slots, or no number of steps, is refused with its place."""
     refused(Makespan(batch(1)), slot_prices(**{"by": 1, **changes}), message)
-    if "by" not in changes:
-        refused(JobTimes(batch(1)), slot_prices(**changes), message)
-    refused(NO_SLOT, slot_prices(), "slot_prices: no slot")
+    refused(Makespan(NO_SLOT.instance), slot_prices(by=1), "slot_prices: no slot")
 
 
 def test_ends_that_nothing_rules_out() -> None:
@@ -278,15 +262,12 @@ def test_changed_covers_prove_no_more_than_the_optimum() -> None:
     assert shown == {False, True}
 
 
-def test_jobs_alone_beside_prices_and_cases() -> None:
-    """Tests that prices of slots and cases count from when each job alone has ended, and prove more for that."""
+def test_jobs_alone_with_cases() -> None:
+    """Tests that cases count from when each job alone has ended, and prove more for that."""
     problem = JobTimes(one_job(3, slots=1, nodes=4, maps=12)[0])
     proofs = searched(problem).proofs
-    none = np.zeros(0, dtype=np.int64)
-    prices = TimePrices(problem.lattice, 1, (none, none))
-    free, later = priced_certificate(problem, prices), priced_certificate(problem, prices, proofs)
-    assert proved_bound(problem, as_written(later)) == later.claim > free.claim
-    assert later.claim == counting_certificate(problem, proofs).claim == searched(problem).bound.value
+    later = counting_certificate(problem, proofs)
+    assert later.claim == searched(problem).bound.value
     ends = JobEnds(problem, problem.lattice, 10**6, ends_alone(problem, later.data))
     assert ends.box.lower[0] * problem.lattice == later.claim * SECOND
     limit = PricedTime(problem, problem.lattice).limit_of(later.claim)
@@ -319,7 +300,7 @@ def test_hostile_jobs_alone(entries: Any, message: str) -> None:
     instance = one_job(1)[0]
     refused(Makespan(instance), {"windows": [], "alone": entries}, message)
     refused(JobTimes(instance), {"windows": [], "alone": entries}, message)
-    refused(JobTimes(instance), slot_prices(alone=entries), message)
+    refused(Makespan(instance), slot_prices(by=1, alone=entries), message)
 
 
 def test_jobs_alone_that_have_no_maps() -> None:

@@ -81,21 +81,20 @@ def test_what_fits_on_a_slot_counts_no_more_than_it(function: int) -> None:
 
 
 def test_windows_against_enumeration() -> None:
-    """Tests that no window rules out what a schedule attains, with any prices, functions, tails and beginnings."""
+    """Tests that no window rules out what a schedule attains, with any prices, functions and beginnings."""
     chance, out = random.Random(1), 0
     for problem, optimum in proved(Makespan, range(50)):
         latest = problem.now + int(optimum * 10**6)
         kinds = [kind for kind in (MAP, REDUCE) if (problem.kind == kind).any()]
         for kind in kinds:
-            for tail in {0, *(tails(problem).tolist() if kind == MAP else ())}:
-                prices = np.array([chance.randint(0, 3) for _ in problem.room["map"]])
-                begin = chance.choice([problem.now, *problem.earliest_starts.tolist()])
-                for end in (latest - tail, latest - tail - problem.lattice, latest - tail - 10**6):
-                    if end > begin:
-                        window = Window(kind, begin, end, tail, chance.randint(0, 4), chance.choice([None, prices]))
-                        found = ruled_out(problem, window)
-                        out += found
-                        assert not found or end + tail < latest
+            prices = np.array([chance.randint(0, 3) for _ in problem.room["map"]])
+            begin = chance.choice([problem.now, *problem.earliest_starts.tolist()])
+            for end in (latest, latest - problem.lattice, latest - 10**6):
+                if end > begin:
+                    window = Window(kind, begin, end, chance.randint(0, 4), chance.choice([None, prices]))
+                    found = ruled_out(problem, window)
+                    out += found
+                    assert not found or end < latest
     assert out > 8
 
 
@@ -108,8 +107,8 @@ def test_prices_tell_what_is_far_from_its_data() -> None:
     assert ruled_out(problem, Window(MAP, 0, 9 * SECOND, prices=np.array([9, 2])))
 
 
-def test_tails_count_the_least_maps_that_reduces_wait_for() -> None:
-    """Tests that with a tail just so many maps count as must end before reduces start, without those that run."""
+def test_demand_of_tasks_beside_one_that_runs() -> None:
+    """Tests what maps take within a window of a slot that is held at first, and how long their reduce runs after."""
     workload = Workload(
         ["m1", "m2", "m3", "m4", "r"], job=[0] * 5, kind=[0, 0, 0, 0, 1], job_ids=["j"], duration=[3, 5, 7, 4, 6]
     )
@@ -117,19 +116,9 @@ def test_tails_count_the_least_maps_that_reduces_wait_for() -> None:
     running = {"status": [0, 0, 0, 1, 0], "node": [-1, -1, -1, 0, -1], "start": [np.nan] * 3 + [0, np.nan]}
     problem = Makespan(Instance.initial(cluster, workload, idle_slots=[1], **running), slowstart=0.6)
     assert tails(problem).tolist() == [6 * SECOND]
-    assert demand(problem, Window(MAP, 0, 10 * SECOND, 6 * SECOND)) == (8 * SECOND, 16 * SECOND)
     assert demand(problem, Window(MAP, 0, 10 * SECOND)) == (15 * SECOND, 16 * SECOND)
     assert demand(problem, Window(MAP, 0, 6 * SECOND)) == (None, 8 * SECOND)
-    assert demand(problem, Window(MAP, 0, 10 * SECOND, 7 * SECOND))[0] == 0
     assert tails(Makespan(problem.instance, slowstart=0)).tolist() == [0]
-
-
-def test_reduces_have_no_tail() -> None:
-    """Tests that a window of reduces with a tail rules nothing out: they need not end before what comes after maps."""
-    workload = Workload(["m", "r"], job=[0, 0], kind=[0, 1], job_ids=["j"], duration=[1, 10])
-    problem = Makespan(Instance(Cluster(["a"], reduce_slots=[1]), workload))
-    assert not ruled_out(problem, Window(REDUCE, 0, 2 * SECOND, 10 * SECOND))
-    assert ruled_out(problem, Window(REDUCE, 0, 2 * SECOND))
 
 
 def test_what_fills_a_window_at_the_highest_price() -> None:
@@ -140,7 +129,7 @@ def test_what_fills_a_window_at_the_highest_price() -> None:
     dear = dearest._replace(prices=np.array([2**40 - 1]))
     assert too_short(dear) is None
     assert not ruled_out(problem, dear)
-    assert "2^60" in str(too_short(Window(MAP, 0, 2**53, 0, 1000)))
+    assert "2^60" in str(too_short(Window(MAP, 0, 2**53, 1000)))
 
 
 def test_reduces_that_wait_for_all_maps() -> None:
