@@ -75,11 +75,13 @@ def schedule_proof(problem: TimedProblem, certificate: Certificate, objective: V
         return _by_program(problem, certificate)
     if "steps" in data and isinstance(problem, JobTimes):
         return _by_cases(problem, data)
-    if "slot_prices" in data and isinstance(problem, Makespan):
-        return _by_prices(problem, data)
+    if "slot_prices" in data:
+        if isinstance(problem, Makespan):
+            return _by_prices(problem, data)
+        raise CertificateInvalid("slot_prices: they alone prove no job times; solve again for cases")
     entries = items(data, "windows")
     if entries and isinstance(problem, JobTimes):
-        raise CertificateInvalid("windows: they prove no job times; solve again for counting or cases")
+        raise CertificateInvalid("windows: they prove no job times; solve again for cases")
     windows = [
         _read(problem, as_mapping(entry, "windows"), f"windows[{number}]") for number, entry in enumerate(entries)
     ]
@@ -247,6 +249,8 @@ def _read(problem: ScheduleProblem, entry: Mapping[str, Any], place: str) -> Win
         slots = entry.get("slots")
         if slots not in KINDS:
             raise CertificateInvalid(f"slots: must be one of {', '.join(KINDS)}, not {shown(slots)}")
+        if "tail" in entry:
+            raise CertificateInvalid("tail: windows have none; solve again")
         begin, end, function = (integer(entry, key) for key in ("from", "to", "function"))
         if begin < 0 or end <= begin:
             raise CertificateInvalid(f"to: must be after the beginning, and that 0 or more, not {begin} to {end}")

@@ -107,6 +107,7 @@ def test_windows_prove_the_next_instant() -> None:
         {"function": -1},
         {"function": True},
         {"function": 10**7},
+        {"tail": SECOND},
         {"to": 2**20, "node_prices": {"n0": 2**40}},
         {"node_prices": {"nowhere": 1}},
         {"node_prices": [1]},
@@ -148,6 +149,7 @@ def slot_prices(**changes: Any) -> dict[str, Any]:
 def test_hostile_prices(changes: dict[str, Any], message: str) -> None:
     """Tests that data that is no prices of slots, or no number of steps, is refused with its place."""
     refused(Makespan(batch(1)), slot_prices(**{"by": 1, **changes}), message)
+    refused(JobTimes(batch(1)), slot_prices(), "slot_prices: they alone prove no job times; solve again")
     refused(Makespan(NO_SLOT.instance), slot_prices(by=1), "slot_prices: no slot")
 
 
