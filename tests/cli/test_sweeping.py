@@ -174,8 +174,10 @@ def test_check() -> None:
         connection.execute("UPDATE optima SET solution = ? WHERE key = ?", (json.dumps(solution), key))
     assert sweep("--check").stdout == shown.format(1, "1 on nothing, ")
     with closing(sqlite3.connect("a.sqlite")) as connection, connection:
-        connection.execute("UPDATE runs SET seed = 9")
+        connection.execute("UPDATE runs SET seed = 9, version = '0.0.1'")
     said = sweep("--check", code=3).stderr
+    others = "a.sqlite has 2 runs measured by other code (optsched 0.0.1): the same sweep computes them again"
+    assert others in " ".join(said.split())
     assert re.search(r"a.sqlite: run \w{12}: its key is not that of what it says it ran", said)
 
 

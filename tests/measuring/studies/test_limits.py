@@ -363,6 +363,10 @@ def test_other_instances_parameters_and_runs() -> None:
     assert Baseline.of(all_of_them).compare(all_of_them) == ([], 0)
     assert len(Baseline.of(all_of_them).entries) == 3, "instances of one name are recorded each"
     measured = answers([0, 1])
+    second = [replace(measured[0], made=replace(measured[0].report, seed=1))]
+    assert recorded.compare(second, every=False) == ([], 0), "another seed is recorded"
+    ((breach,), _) = recorded.compare(second)
+    assert "nothing is recorded of this run" in breach.message
     ((key, (_, gap)),) = Baseline.of(measured).entries.items()
     ((breach,), _) = Baseline({key: ((0, 0), gap)}).compare(measured)
     assert "what is recorded, 0, 0, is no value of lsap; if this is meant, record it again" in breach.message

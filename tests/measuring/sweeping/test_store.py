@@ -387,6 +387,21 @@ def test_each_change_is_found(copied: Path, command: str, message: str) -> None:
     assert any(message in fault for fault in faults), faults
 
 
+def test_an_index_that_lost_rows_is_found(copied: Path) -> None:
+    """Tests that what SQLite's own check finds is a fault."""
+    other = "UPDATE sqlite_master SET sql = replace(sql, '(optimum)', '(instance)') WHERE name = 'runs_by_optimum'"
+    change(copied, "PRAGMA writable_schema = ON", other)
+    assert any("missing from index runs_by_optimum" in fault for fault in check_store(copied).faults)
+
+
+def test_the_view_of_gaps_leaves_out_runs_without_one(copied: Path) -> None:
+    """Tests that a run whose gap is unknown is in the table of runs only."""
+    change(copied, "UPDATE runs SET gap = NULL WHERE seed = 1")
+    with closing(sqlite3.connect(copied)) as connection:
+        counts = [connection.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name in ("runs", "gaps")]
+    assert counts == [8, 4]
+
+
 def test_levels_of_locality_of_an_earlier_version(copied: Path) -> None:
     """Tests that `remote` in a stored record, as earlier versions wrote it, is read as `off_rack`."""
     today = load_sweep(copied)
