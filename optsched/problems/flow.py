@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -115,8 +115,11 @@ class Flow(TabledProblem, Programmed):
         self.running_rates: list[Floats] = running_rates(self.instance, self.idle_nodes, (MAP,))
         divisor = getattr(cluster, scale)[self.idle_nodes] if isinstance(scale, str) else np.float64(scale)
         self._divisor = np.broadcast_to(np.asarray(divisor, dtype=np.float64), self.idle_nodes.shape)
-        #: e_m/scale of each of `idle_nodes`.
-        self._frozen_loads = self.effective_loads() / self._divisor
+
+    @cached_property
+    def _frozen_loads(self) -> Floats:
+        """e_m/scale of each of `idle_nodes`."""
+        return self.effective_loads() / self._divisor
 
     @property
     def idle_rates(self) -> Floats:

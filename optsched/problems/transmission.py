@@ -83,7 +83,7 @@ class Transmission(Problem, Programmed):
 
     Examples
     --------
-    >>> from optsched.core.instance import Cluster, Ragged, Topology, Workload
+    >>> from optsched.core.instance import Cluster, Ragged, Shuffle, Topology, Workload
     >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
     >>> shuffle = Shuffle(map=[0], reduce=[1], size=[10.0])
     >>> workload = Workload(

@@ -15,7 +15,7 @@ REVERSED = "problem.placement(optimal_placement(problem).nodes[::-1].copy())"
 CHANGES: dict[str, list[tuple[str, str, str]]] = {
     "lsap_sched": [
         # dl-sched takes any task first.
-        ("self._draw(NODE, offer, view)", "self._draw(ANYWHERE, offer, view)", "guo-2012/4.1-one-replica"),
+        ("[NODE] if waits_once else [NODE, RACK, ANYWHERE]", "[ANYWHERE]", "guo-2012/4.1-one-replica"),
         # lsap-sched loses the local tasks of the first node.
         ("    local = matched != NONE\n", "    local = matched > 0\n", "guo-2012/3.3-dummy-tasks"),
         # lsap-fair-sched forgets locality.
