@@ -199,7 +199,8 @@ class ReduceBounds:
         width = max(1, _BLOCK // (len(self.room) * (self.nowhere + 1)))
         for begin in range(0, len(self.maps_of[reduce]), width):
             check()
-            yield (part := slice(begin, begin + width)), self._products(reduce, part)
+            part = slice(begin, begin + width)
+            yield part, self._products(reduce, part)
 
     def map_costs(self, fixed: Ints) -> Ints:
         """Scaled cost of each map (column) on each row, given the reduces that are placed; shape (rows, maps)."""

@@ -232,7 +232,8 @@ class EndTree:
         """All cases in preorder."""
         waiting = [self._root]
         while waiting:
-            yield (case := waiting.pop())
+            case = waiting.pop()
+            yield case
             waiting += reversed(case.parts)
 
     @property

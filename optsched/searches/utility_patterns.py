@@ -270,8 +270,8 @@ class Best(NamedTuple):
 def most_utilisation(problem: Utility, units: int, prices: TaskPrices, used: int, profile: Profile) -> Best | None:
     """The most utilisation where every job has a utility; None where too many columns are left to tell.
 
-    `units`: the utility. `given`: prices of tasks that nearly prove the utilisation that is held. `used`: what is held,
-    in units, without fixed reduces.
+    `units`: the utility. `prices` of tasks nearly prove the utilisation that is held. `used`: what is held, in units,
+    without fixed reduces.
     """
     columns = columns_at(problem, units, prices, -used)
     if columns is None or len(columns.kind) > _MOST_COLUMNS:
