@@ -57,14 +57,14 @@ def maximum_b_matching(
 ) -> BMatching:
     """Match as many tasks as possible to nodes that they accept, no node with more than its capacity.
 
+    UsageError if a capacity is negative, or a task accepts a node that has none. OutOfTime if a deadline passes.
+
     Parameters
     ----------
     indptr, indices
         Nodes that each task accepts in CSR form, shapes (tasks + 1,) and (pairs,); each pair once.
     capacity
         Shape (nodes,): tasks that a node takes, at least 0.
-
-    UsageError if a capacity is negative, or a task accepts a node that has none. OutOfTime if a deadline passes.
 
     Examples
     --------
