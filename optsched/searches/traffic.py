@@ -71,6 +71,9 @@ Decider = Callable[["TrafficSearch", int | None, Profile, Placement | None], tup
 class TrafficSearch:
     """Answers about one `traffic` problem, each computed once.
 
+    `solver`, `raw_status` and `stopped` are of the last engine that decided: names and options, its own words, and what
+    cut it short.
+
     Parameters
     ----------
     problem
@@ -83,9 +86,6 @@ class TrafficSearch:
         What settles what prices leave open; by default the program with HiGHS and arrays. Its figures are in MB.
     shortcuts
         Whether closed form and relaxation may give the placement; without them everything goes to `decide`.
-
-    `solver`, `raw_status`, `stopped`: of the last engine that decided: names and options, its own words, and what cut
-    it short.
     """
 
     def __init__(
