@@ -207,12 +207,13 @@ def _decided(
 def _records(form: str, write: Write, work: Sequence[Work], notes: Notes, placements: bool, explain: bool) -> Records:
     """Records of the gaps, each with what was said of its problem."""
     from optsched.cli.output import gap_records
-    from optsched.measuring.explaining import explained
 
     def record(entry: Run) -> dict[str, Any]:
         report, problem = entry.report, entry.report.problem
         fields = report.record(placements) | {"notes": notes.recorded(problem.instance.name, problem.name)}
         if explain:  # a placement by its moves, a schedule by what it waited for
+            from optsched.measuring.explaining import explained
+
             fields["explanation"] = None if report.objective is None else explained(report).to_dict(MOST)
         return fields
 

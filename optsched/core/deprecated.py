@@ -34,6 +34,7 @@ FORMER = {
     "optsched.heuristics.ras_enforcement": "optsched.heuristics.ras",
     "optsched.heuristics.running.answers": "optsched.heuristics.running.driver",
     "optsched.heuristics.tuning": "optsched.heuristics.probabilistic",
+    "optsched.instances.documents.text": "optsched.instances.files",
     "optsched.instances.distances": "optsched.instances.frames",
     "optsched.instances.frontier_files": "optsched.instances.claim_files",
     "optsched.instances.schedule_files": "optsched.instances.claim_files",
@@ -45,8 +46,10 @@ FORMER = {
     "optsched.problems.schedule_windows": "optsched.problems.schedule_bounds",
     "optsched.problems.shuffle_sizes": "optsched.problems.transmission_costs",
     "optsched.problems.traffic_program": "optsched.problems.traffic",
+    "optsched.problems.utility_rooms": "optsched.problems.utility_definition",
     "optsched.regrets": "optsched.measuring.timelines",
     "optsched.reporting": "optsched.showing",
+    "optsched.routes.contained": "optsched.routes",
     "optsched.running": "optsched.heuristics.running",
     "optsched.running.service": "optsched.heuristics.running.course",
     "optsched.showing.frontiers": "optsched.showing.trade_offs",
@@ -54,6 +57,7 @@ FORMER = {
     "optsched.simulating.following": "optsched.simulating.every_round",
     "optsched.simulating.overload": "optsched.simulating.rates",
     "optsched.simulating.transfer": "optsched.simulating.services",
+    "optsched.testing.frontiers": "optsched.testing.measured",
     "optsched.tuning": "optsched.heuristics.probabilistic",
 }
 

@@ -13,12 +13,9 @@ import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from optsched.core.errors import UsageError, described
-
-if TYPE_CHECKING:
-    pass
 
 
 class Named(Protocol):

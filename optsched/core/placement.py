@@ -7,7 +7,7 @@ units on each arc.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -53,13 +53,14 @@ def frozen_numbers(numbers: npt.ArrayLike, what: str) -> npt.NDArray[np.int64]:
 class _Rows:
     """Base of decisions: as long as their first column; equal to another one of the kind if all columns are."""
 
-    __slots__: tuple[str, ...] = ()
+    __slots__ = ()
 
     def _columns(self) -> list[npt.NDArray[np.int64]]:
-        return [getattr(self, name) for name in self.__slots__]
+        return [getattr(self, column.name) for column in fields(self)]  # type: ignore[arg-type]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, type(self)) and all(map(np.array_equal, self._columns(), other._columns()))
+        same = isinstance(other, type(self)) or isinstance(self, type(other))
+        return same and all(map(np.array_equal, self._columns(), other._columns()))  # type: ignore[attr-defined]
 
     def __hash__(self) -> int:
         return hash(tuple(column.tobytes() for column in self._columns()))

@@ -160,7 +160,7 @@ class _Trackers:
             self._weigh(job)
 
     def settle(self, rounds: int, improvement: str) -> Rounds:
-        """Hold the rounds; see `map_rounds`."""
+        """Run the rounds; see `map_rounds`."""
         strict = {"strict": True, "literal": False}[improvement]
         nodes = range(len(self.rooms.free))
         lowest: list[Number] = []

@@ -37,7 +37,7 @@ from optsched.problems.transmission_costs import SIZES, estimated_sizes, map_cos
 class AreaCosts:
     """Costs of maps on a node, and their means over the free nodes, which are counted by area as they fill up.
 
-    A block (MB) that no node holds is farthest from all.
+    `sizes` are the MB of each map's block. A block without replicas is farthest from all nodes.
 
     Examples
     --------

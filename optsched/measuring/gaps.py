@@ -378,8 +378,8 @@ class GapReport:
         if not self.feasible:
             raise HeuristicFailed(f"{who}: infeasible: {several(self.violations, 5)}")
         absolute, relative = self.deciding or (None, None)
-        over_zero = "unknown" if absolute is None else f"+{number(absolute)} (over 0)"
-        found = over_zero if relative is None else percent(relative)
+        unshared = "unknown" if absolute is None else f"+{number(absolute)} (over 0)"
+        found = unshared if relative is None else percent(relative)
         first = self.problem.components[0]
         side = "lower" if first.sense is Sense.MIN else "upper"
         kind = {"bound": f"the {side} bound", None: "a reference that is"}.get(self.reference.kind, "the optimum")

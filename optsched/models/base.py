@@ -312,7 +312,7 @@ def value_of(variable: Any) -> float:
 
 
 def int_of(variable: Any) -> int:
-    """The whole number that a Pyomo or PuLP variable holds; UsageError if it has no value, or is off the vertices."""
+    """The whole number that a Pyomo or PuLP variable holds; UsageError if it has no value, or none that is whole."""
     value = value_of(variable)
     if not is_whole(value):
         raise UsageError(

@@ -209,8 +209,14 @@ class AssignmentProblem(CountedPlaces):
     def price_bound(self, count_price: int, node_prices: Ints, pool_prices: Ints) -> int:
         """The lower bound, in units, that prices prove (weak duality). It is valid for any prices.
 
-        They are of placing one more task, of a slot on each node (negative ones count as 0), and what a task of each
-        pool is charged in place of its tier; in units.
+        Parameters
+        ----------
+        count_price
+            Price of placing one more task, in units.
+        node_prices
+            int64, shape (nodes,): price of a slot on each node; negative ones count as 0.
+        pool_prices
+            int64, shape (pools,): what a task of each pool is charged in place of its tier.
         """
         if not self.count:
             return 0
@@ -225,9 +231,9 @@ class AssignmentProblem(CountedPlaces):
         return count_price * self.count - (earned + slots + rent)
 
     def gains(self, worth: Ints, prices: Ints) -> int:
-        """The gain of all tasks that are worth more than their cheapest place (`cheapest_units`).
+        """The gain of all tasks that are worth more than their cheapest place at `prices` (`cheapest_units`).
 
-        `worth` is what a task of each pool is worth, in units.
+        `worth` is what a task of each pool is worth, in units: int64, shape (pools,).
         """
         gain = worth[self.pool] - self.cheapest_units(prices)
         return exact_sum(gain[gain > 0])
@@ -282,9 +288,9 @@ class TabledProblem(AssignmentProblem):
 
     @cached_property
     def class_units(self) -> Ints:
-        """Units of cost of each class on each of `idle_nodes`, shape (classes, idle nodes).
+        """Units of cost of each class on each of `idle_nodes`, int64, shape (classes, idle nodes).
 
-        TooLarge if there is no memory for them.
+        It raises TooLarge if there is no memory for them.
         """
         first = self._classes.first
         kinds = f"{len(first):,} kinds of tasks on {len(self.idle_nodes):,} nodes"

@@ -23,7 +23,7 @@ TOO_FINE = "must have a common denominator of at most 2^20, as decimals of up to
 def demand_fault(problem: str, demand: Floats, many: int) -> tuple[int, str | None]:
     """The unit of demands, and why they cannot be taken; None where they can.
 
-    Demands are finite, 0 or more; so `many` of them may come together on one node of the `problem`.
+    Demands are finite, 0 or more; at most `many` of them are on one node. `problem` is its name, for messages.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from optsched.core.errors import Fault, expect
+from optsched.core.errors import Fault, TooLarge, expect
 from optsched.core.instance import LARGEST, Ints
 from optsched.core.network import UNBOUNDED, FlowNetwork, negative_cycle
 from optsched.core.placement import NetworkFlow
@@ -96,8 +96,15 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
         """Least cost of what flows beyond the lower limits; these have their cost by a variable that is always 1.
 
         The matrix is that of a network, so that every vertex is whole.
+
+        It raises TooLarge if the lower limits cost 2^63 or more.
         """
         network, builder = self.instance, Builder()
+        fixed = exact_product(network.cost, network.lower)
+        if abs(fixed) >= 2**63:
+            raise TooLarge(
+                f"{self.place}: its lower limits cost {fixed:,}, too much for a program: take the route network-simplex"
+            )
         tail, head, capacity = (part[self.free] for part in (network.tail, network.head, network.capacity))
         extra = builder.variables(
             "extra",
@@ -108,7 +115,6 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
             doc="flow beyond the lower limit",
             cost_name="cost",
         )
-        fixed = exact_product(network.cost, network.lower)
         if fixed:
             builder.variables("fixed_cost", [()], lower=1, upper=1, cost=fixed, doc="1: the lower limits")
         rows = builder.rows(

@@ -133,7 +133,7 @@ class TimedProblem(ScheduleProblem, Programmed):
 class ScheduleProgram:
     """The program of a problem that is not plainly infeasible, in ticks after the snapshot, and its solutions.
 
-    It is TooLarge as `Timetable` says, with more than `MOST_COEFFICIENTS`, or with an objective of too many digits.
+    It raises TooLarge as `Timetable` says, with more than `MOST_COEFFICIENTS`, or with an objective of too many digits.
     """
 
     def __init__(self, problem: TimedProblem) -> None:

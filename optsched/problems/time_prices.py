@@ -74,7 +74,8 @@ class PricedTime:
     def __init__(self, problem: ScheduleProblem, step: int, ends: Ints | None = None) -> None:
         self.problem, self.step = problem, step
         self.slots = tuple(int(problem.room[name].sum()) for name in KINDS)
-        self._job_weights: Sequence[Number] = getattr(problem, "weights", [1] * len(problem.jobs))
+        equal = [1] * len(problem.jobs)
+        self._job_weights: Sequence[Number] = problem.weights if isinstance(problem, JobTimes) else equal
         self._below = lcm(*(Fraction(weight).denominator for weight in self._job_weights))
         self._unit = common_unit(self._job_weights) * problem.lattice
         self.weights = [int(weight * self._below) for weight in self._job_weights]

@@ -126,8 +126,8 @@ class Timetable:
     another. With `per_pair` each task is a class of its own, with a group for each open node. `by` is when each job
     ends at the latest, in microseconds; tasks have only places then on which they are quickest.
 
-    A tick has `step` microseconds (`tick_of`). Each job ends between its ticks in `earliest` and `latest`. More than
-    `MOST_INSTANTS` instants, or `MOST_STARTS` ways to start a task, are TooLarge.
+    A tick has `step` microseconds (`tick_of`). Each job ends between its ticks in `earliest` and `latest`. It raises
+    TooLarge beyond `MOST_INSTANTS` instants, or `MOST_STARTS` ways to start a task.
 
     Examples
     --------

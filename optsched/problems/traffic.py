@@ -264,7 +264,10 @@ class Traffic(Problem, Programmed):
         return bisect_left(range(len(self.maps)), True, key=self.holds)
 
     def placed_in(self, datacenter_of_map: Ints, datacenter_of_reduce: Ints) -> Placement:
-        """A placement with each map and reduce in a given datacenter, where there is room, over its slots in turn."""
+        """A placement with each map and reduce in a given datacenter, where there is room, over its slots in turn.
+
+        `datacenter_of_map` and `datacenter_of_reduce`: int64, shapes (maps,) and (reduces,).
+        """
         nodes = np.full(len(self.tasks), NONE, dtype=np.int64)
         for tasks, at, slots in (
             (self.maps, datacenter_of_map, self.map_slots),

@@ -43,8 +43,18 @@ class TransmissionReduces(CountedPlaces, Programmed):
     ----------
     units
         int64, shape (reduces, nodes): cost of each pair in units of 1/`grid`.
-    capacity, job, barred, usable, limited
-        As in `ReduceSlots`.
+    capacity
+        int64, shape (nodes,): idle reduce slots, no more than there are reduces.
+    job
+        int64, shape (reduces,): job of each, or -1.
+    barred
+        bool, shape (jobs + 1, nodes): where a reduce of the job runs already; the last row, which job -1 picks, is
+        for reduces without a job.
+    usable
+        bool, shape (reduces, nodes): nodes with an idle slot where the reduce is not barred.
+    limited
+        bool, shape (reduces,): which reduces may not share a node with another of their job; all with a job, if
+        `distinct`.
     count
         How many reduces are placed.
 

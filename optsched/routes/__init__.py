@@ -327,13 +327,13 @@ def _contained_frontier(problem: AnyProblem, profile: Profile, route: str) -> Fr
 
 
 def _solve(job: tuple[AnyProblem, Profile, Any, str]) -> Solution:
-    """What the process does for `solve`."""
+    """What a process of its own does for `solve`."""
     problem, profile, start, route = job
     return solve(problem, profile, start, route)
 
 
 def _frontier(job: tuple[AnyProblem, Profile, str]) -> Frontier:
-    """What the process does for `frontier`."""
+    """What a process of its own does for `frontier`."""
     problem, profile, route = job
     return frontier(problem, profile, route=route)
 

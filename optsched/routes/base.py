@@ -7,6 +7,7 @@ module of routes has only them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from optsched.core.errors import UsageError
@@ -116,7 +117,7 @@ def by_model(call: Call[Any], profile: Profile, grid: int = GRID) -> Solution:
     found, held, words = Found(), call.start, list[Certificate]()
     with call.until_stopped():
         for program in range(programs):
-            call.hold(lambda held=held, words=tuple(words): (held, words))  # type: ignore[misc]
+            call.hold(partial(lambda *what: what, held, tuple(words)))
             found = call.by_model(profile, call.problem.evaluate(held)[0] if program else None, held)
             if found.decision is None and found.outcome.status in (Termination.INFEASIBLE, Termination.ERROR):
                 engine = found.raw_status, found.solver, found.build_seconds, found.outcome.status

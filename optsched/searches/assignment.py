@@ -397,8 +397,8 @@ def nearest_optimum(problem: AssignmentProblem, here: Ints, there: Ints) -> Ints
     """An optimum that places as many tasks as can be as `here` does, up to swaps of tasks of a class.
 
     Where the problem has further components, it places as many tasks of each pool as `there` does, which keeps them.
-    All are the node or -1 of each of `problem.tasks`, of which some are placed. None where `there` is not optimal, and
-    where the network does not fit into memory.
+    `here`, `there` and the result: node or -1 of each of `problem.tasks`, int64; some are placed. None where `there` is
+    not optimal, and where the network does not fit into memory.
 
     Examples
     --------

@@ -130,7 +130,8 @@ class CapacityTree(_Best):
     """A search for the best placement, which grows its proof; it can be gone on with after it was stopped.
 
     `problem`: with at least one task, and a usable node for each. `prices`: of capacities to begin from, float64, shape
-    (resources, nodes), in units of cost; or all. `nodes`: node of each task of a feasible placement, or None.
+    (resources, nodes), in units of cost; or whole `NodePrices`, improved before. `nodes`: node of each task of a
+    feasible placement, or None.
 
     With `costless` the search is for any placement: it ends with the first one, and its tree proves that there is none.
     With a `limit`, in units to be least, only what costs less is looked for. Where it is known that every placement
@@ -483,8 +484,8 @@ class CapacityNeighbourhoods(_Best):
     def _place_anew(self) -> None:
         """Look for better places of some tasks, those the more likely that are where it costs more, next to the others.
 
-        Only places that are open are looked at; then it is more tasks, or fewer. What a tree finds before the deadline
-        is held.
+        Only places that are open are looked at. After that more tasks are drawn, or fewer. What a tree finds before the
+        deadline is held.
         """
         every = np.arange(len(self.nodes))
         dear = self._dearer[every, self.nodes]

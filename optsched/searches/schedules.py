@@ -271,9 +271,9 @@ class ScheduleSearch:
     """
 
     def __init__(self, problem: ScheduleProblem, start: Schedule | None = None) -> None:
-        self.problem: Any = problem
-        self.best: Any = None
-        self.value: Any = None
+        self.problem: Any = problem  # a makespan or job times: each stage is of one of them, or of both
+        self.best: Any = None  # a schedule
+        self.value: Any = None  # a number from the first schedule on
         self.proof: Certificate = counting_certificate(problem)
         self._chance = random.Random(0)
         self._order: tuple[list[int], Bools] = list(range(len(problem.jobs))), np.zeros(len(problem.jobs), dtype=bool)

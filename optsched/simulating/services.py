@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 
+#: Parameters of the service `levels`, as `resolve` reads them.
 _LEVELS = (
     Parameter("factors", None, sequence(3, number(lowest=0)), ""),
     Parameter("duration", None, number(lowest=0), ""),
@@ -273,6 +274,7 @@ _ROUNDED = 1e-3
 _LONG_AGO = -(2**53)
 
 
+#: Those of the service `transfer`.
 _TRANSFER = (
     Parameter("scale", 1, number(lowest=0), ""),
     Parameter("reads", "throughout", choice("throughout", "first"), ""),

@@ -39,6 +39,15 @@ def test_nouns(noun: type[Placement | NetworkFlow]) -> None:
         noun(np.zeros((2, 2), dtype=np.int64))
 
 
+@pytest.mark.parametrize("noun", [Placement, NetworkFlow])
+def test_a_subclass_is_equal_by_its_columns(noun: type[Any]) -> None:
+    """Tests that a subclass, with slots of its own or without, has the length and equality of its base."""
+    for slots in ({}, {"__slots__": ()}):
+        own = type("Own", (noun,), slots)
+        assert own([0, 1]) == noun([0, 1]) == own([0, 1]) != own([0, 2])
+        assert len(own([0, 1])) == 2
+
+
 def test_tasks_that_run_nowhere() -> None:
     """Tests that None and -1 are the same, that they are not counted as placed, and that there may be no task."""
     placement = Placement.of([0, None, 2])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from policy_cases import barred_case, first_view, order, posed
 
-from optsched.core.instance import RUNNING, Cluster, Instance, Ragged, Workload
+from optsched.core.instance import MAP, PENDING, RUNNING, Cluster, Instance, Ragged, Workload
 from optsched.heuristics.fair import CapacityPolicy, FairPolicy
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, WaitingMaps
 from optsched.heuristics.running.base import Offer, View
@@ -64,6 +64,9 @@ def test_a_reduce_bars_its_job_from_the_node() -> None:
     policy.start(view, np.random.default_rng(0))
     assert [list(policy.jobs(Offer(0.0, node, "reduce", 1))) for node in (0, 1)] == [[], [0]]
     assert (policy.reduce_nodes(0), policy.reduce_nodes(-1)) == ([0], [])
+    view.status.base[view.workload.kind == MAP] = PENDING
+    policy.start(view, np.random.default_rng(0))
+    assert [list(policy.jobs(Offer(0.0, 0, kind, 1))) for kind in ("map", "reduce")] == [[0], []]
 
 
 class TestPools:

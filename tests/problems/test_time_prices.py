@@ -39,6 +39,14 @@ def test_tasks_are_spread_as_is_best() -> None:
         assert priced.least(given, Box(*np.array([[0], [steps]])), steps)[0] == best
 
 
+def test_bug_a_makespan_with_weights_of_its_own_was_priced_by_them() -> None:
+    """Tests that what a subclass of another package calls `weights` says nothing of jobs."""
+    weighed = type("Weighed", (Makespan,), {"name": "weighed", "weights": "heavy"})
+    two = Workload(["t1", "t2"], duration=[2, 2])
+    priced = PricedTime(weighed(Instance(Cluster(["a"]), two)), 10**6)
+    assert priced.rules_out(TimePrices(10**6, 1, (np.ones(3, dtype=np.int64), NONE)), 3)
+
+
 def test_all_tasks_end_within_all_steps() -> None:
     """Tests that prices never tell that tasks cannot end within as many steps as are looked at, whatever they are."""
     chance = np.random.default_rng(3)

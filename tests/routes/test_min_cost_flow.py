@@ -9,8 +9,8 @@ from min_cost_flow_instances import SMALL, posed
 from stopping import interrupted
 
 from optsched import Limit, Proof, Termination, certify, generate, load
-from optsched.core.errors import SolverDisagreement, UsageError
-from optsched.core.network import UNBOUNDED
+from optsched.core.errors import SolverDisagreement, TooLarge, UsageError
+from optsched.core.network import UNBOUNDED, FlowNetwork
 from optsched.core.placement import NetworkFlow, Placement
 from optsched.problems import MinCostFlow
 from optsched.routes import min_cost_flow, routes_of, solve
@@ -105,6 +105,17 @@ def test_solver_that_says_unbounded_where_no_cycle_is(monkeypatch: pytest.Monkey
     monkeypatch.setattr("optsched.routes.min_cost_flow.by_arrays", lambda *_: (said, None, None))
     with pytest.raises(SolverDisagreement, match="every negative cycle has a limit"):
         solve(SMALL)
+
+
+def test_bug_lower_limits_that_cost_more_than_64_bits_hold() -> None:
+    """Tests that a program refuses them with the way out, and that the network simplex proves the optimum."""
+    large = 2**32
+    network = FlowNetwork(
+        ["s", "t"], tail=[0], head=[1], lower=[large], capacity=[large], cost=[large], supply=[large, -large]
+    )
+    with pytest.raises(TooLarge, match=r"cost 18,446,744,073,709,551,616, too much .*: take the route network-simplex"):
+        solve(MinCostFlow(network), route="arrays")
+    assert solve(MinCostFlow(network), route="network-simplex").bound == (2**64,)
 
 
 def test_start_must_be_a_flow() -> None:

@@ -12,7 +12,7 @@ from optsched.core.placement import NONE
 from optsched.instances.generate import generate
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import ReduceBounds
-from optsched.problems.transmission_reduces import TransmissionReduces
+from optsched.problems.transmission_reduces import ReduceSlots, TransmissionReduces
 from optsched.searches import transmission_stages as module
 from optsched.searches.transmission_stages import (
     by_arrays,
@@ -113,6 +113,13 @@ def test_first_fit_bars_nodes_of_the_own_job() -> None:
     for distinct, nodes in ((True, [1, 2]), (False, [0, 0])):
         slots = posed([1.0] * 2, [2, 2, 2], running=[(0, 0)], distinct=distinct).slots
         assert first_fit(slots, np.arange(2), wishes).tolist() == nodes
+
+
+def test_first_fit_of_no_reduce_and_on_no_slot() -> None:
+    """Tests that nothing to place is no node, and that without a slot every reduce has none."""
+    nothing = ReduceSlots(posed([1.0], [1]).instance, np.arange(0), distinct=True)
+    assert first_fit(nothing, np.arange(0), np.zeros((0, 1))).tolist() == []
+    assert first_fit(posed([1.0] * 2, [0]).slots, np.arange(2), np.zeros((2, 1))).tolist() == [NONE, NONE]
 
 
 class TestFilled:

@@ -221,9 +221,9 @@ def tasks_from(
             raise HeuristicFailed(f"answered {label(int(task))}, which is no {kind} that waits; {mend}")
     if len(tasks) > free:
         raise HeuristicFailed(f"answered {len(tasks)} tasks, more than the {counted(free, 'free slot')}")
-    for position, task in enumerate(tasks):
-        if task in tasks[:position]:
-            raise HeuristicFailed(f"answered {label(int(task))} twice; start each task once")
+    if len(set(tasks)) < len(tasks):
+        twice = next(task for position, task in enumerate(tasks) if task in tasks[:position])
+        raise HeuristicFailed(f"answered {label(int(twice))} twice; start each task once")
     return [int(task) for task in tasks]
 
 
