@@ -120,7 +120,7 @@ class JobPolicy(Policy):
     keeps_maps
         Of the class. Whether `maps` has the maps that wait, by job and by where their data is.
     only_first
-        Whether the slot stays idle if the first job starts nothing; else the next job is asked.
+        Whether the slot stays idle if the first job starts nothing; else the next job is asked. It may change by offer.
     remembers
         Of the class. Names of the mappings that hold what no view shows: how often offers were let pass, and the like.
     """

@@ -464,7 +464,7 @@ def _pattern_program(
     held_most = np.zeros(len(most), dtype=np.int64)
     np.maximum.at(held_most, item, counts[column, item] * size[kind[column]])
     several = most.max(initial=0) + held_most * max(len(size), 1)
-    builder = Builder()
+    builder = Builder()  # only its numbers are used, so that labels are empty
     take = builder.variables("take", [()] * len(kind), upper=size[kind], cost=-worths)
     upper = most if worths.any() else np.minimum(several, UNBOUNDED - 1)
     total = builder.variables("total", [()] * len(most), upper=upper)

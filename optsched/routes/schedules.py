@@ -59,25 +59,37 @@ def _by_search(call: Call[TimedProblem], profile: Profile) -> Solution:
     with call.until_stopped():
         search.run()
         if not search.closed:
-            with suppress(TooLarge):
-                _, (nodes, starts) = min(semi_active(problem, _ORDERS), key=lambda one: one[0])
-                held = problem.schedule(nodes, starts)
-                word = Certificate(problem.components[0].name, Proof.ENUMERATION, problem.evaluate(held)[0])
-                return call.solution(held, (word,), None, "all schedules tried", solver, built)
+            optimum = _enumerated(problem)
+            if optimum is not None:
+                return call.solution(*optimum, None, "all schedules tried", solver, built)
             if search.best is not None and len(problem.tasks) <= _PROGRAM:
                 most = _NODES if profile.node_limit is None else min(_NODES, profile.node_limit)
                 small = replace(profile, node_limit=most)
                 with suppress(TooLarge):  # times that are too fine: what is held is the answer
-                    settled = _tree(call, small, search.value, 1)  # at once if the relaxation is a proof
-                    if settled is not None:
-                        return call.answered(search.best, (settled,), Found())
-                    found = _by_arrays(call, small, search.best).checked(problem)
-                    proof = _proof(call, small, search.proof, found)
-                    return call.answered(found.decision or search.best, (proof,), found)
+                    return _by_small_program(call, small, search)
             reason += "; each search ended by its own counts, so that more time changes nothing"
     if search.closed:
         reason = "bound and schedule meet"
     return call.solution(search.best, (search.proof,), None, reason, solver, built)
+
+
+def _enumerated(problem: TimedProblem) -> tuple[Schedule, tuple[Certificate]] | None:
+    """The optimum and its word, by all orders of tasks on nodes; None where there are too many."""
+    try:
+        _, (nodes, starts) = min(semi_active(problem, _ORDERS), key=lambda one: one[0])
+    except TooLarge:
+        return None
+    schedule = problem.schedule(nodes, starts)
+    return schedule, (Certificate(problem.components[0].name, Proof.ENUMERATION, problem.evaluate(schedule)[0]),)
+
+
+def _by_small_program(call: Call[TimedProblem], profile: Profile, search: ScheduleSearch) -> Solution:
+    """The answer of the compact program, from the search's schedule on; at once if its relaxation is a proof."""
+    settled = _tree(call, profile, search.value, 1)
+    if settled is not None:
+        return call.answered(search.best, (settled,), Found())
+    found = _by_arrays(call, profile, search.best).checked(call.problem)
+    return call.answered(found.decision or search.best, (_proof(call, profile, search.proof, found),), found)
 
 
 def bounds(problem: TimedProblem) -> tuple[Bound, ...]:

@@ -58,7 +58,7 @@ class GrowingMatchings:
     """
 
     def __init__(self, problem: Latency) -> None:
-        # No problem, so that what is shared goes with it.
+        # No reference to the problem: what is shared by it is freed with it.
         self._load, self._replicas, self._weights = (
             problem.initial_load,
             problem.replicas,
@@ -149,7 +149,7 @@ def shifted(problem: Latency, limit: int, local: Ints) -> Ints:
     placed = np.flatnonzero(local != NONE)
     counts = np.bincount(local[placed], minlength=len(problem.initial_load))
     placed_on = Ragged.of_lengths(counts, placed[np.argsort(local[placed], kind="stable")])
-    # Rows as lists, each made when it is first asked for: of large instances few are.
+    # Rows as lists, each made when it is first asked for: of large instances few are. Those of tasks change on the way.
     tasks_on, replicas = (cache(lambda row, rows=rows: rows[row].tolist()) for rows in (placed_on, problem.replicas))
     nodes, room = local.tolist(), _spare(problem, limit, local)
     lacking = len(local) - len(placed) - int((room // w_rem).sum())
