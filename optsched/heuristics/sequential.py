@@ -89,7 +89,7 @@ def _flow(
     classes = TaskClasses.from_keys(list(zip(sizes.tolist(), replicas, strict=True)))
     hosts = np.flatnonzero(capacity > 0)
     racks = np.unique(rack[hosts][rack[hosts] >= 0])
-    # Vertices: source, classes, the cluster, racks, nodes with idle slots, sink.
+    # Vertices: the source is 0, class c is 1 + c; then the cluster, racks, nodes with idle slots, and the sink.
     class_at = 1 + np.arange(len(classes.first))
     cluster = 1 + len(class_at)
     rack_at = cluster + 1 + np.arange(len(racks))
