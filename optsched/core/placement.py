@@ -54,13 +54,15 @@ class _Rows:
     """Base of decisions: as long as their first column; equal to another one of the kind if all columns are."""
 
     __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def _columns(self) -> list[npt.NDArray[np.int64]]:
-        return [getattr(self, column.name) for column in fields(self)]  # type: ignore[arg-type]
+        return [getattr(self, column.name) for column in fields(self)]
 
     def __eq__(self, other: object) -> bool:
-        same = isinstance(other, type(self)) or isinstance(self, type(other))
-        return same and all(map(np.array_equal, self._columns(), other._columns()))  # type: ignore[attr-defined]
+        if not isinstance(other, _Rows) or not (isinstance(other, type(self)) or isinstance(self, type(other))):
+            return False
+        return all(map(np.array_equal, self._columns(), other._columns()))
 
     def __hash__(self) -> int:
         return hash(tuple(column.tobytes() for column in self._columns()))

@@ -160,7 +160,8 @@ class Diagnosis:
             if name is UNSET or "format" in value:
                 raise InputError(self.faults, source)
         kind: type[InstanceDocument] | type[NetworkDocument] = InstanceDocument if name == INSTANCE else NetworkDocument
-        return self.record(value, kind)  # type: ignore[no-any-return]
+        document: InstanceDocument | NetworkDocument = self.record(value, kind)
+        return document
 
     def record(self, value: Any, kind: type[Struct], place: str = "") -> Any:
         """An object of a `kind`, which says what it may hold, with every faulty field left out.
