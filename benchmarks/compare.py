@@ -35,9 +35,9 @@ from comparing.running import Comparison, Tools, compared, disagreements
 from comparing.tables import growth_table, shipped_table, standing_table, ways_table
 
 from optsched.core.errors import UsageError
+from optsched.core.processes import Limits
 from optsched.core.registry import SHIPPED
 from optsched.instances.claim_files import versions
-from optsched.processes import Limits
 
 FORMAT = "optsched-benchmark/1"
 

@@ -23,8 +23,8 @@ import numpy as np
 from optsched.core.instance import MAP, Cluster, Instance, Ragged, Topology, Workload
 from optsched.heuristics import heuristic
 from optsched.heuristics.running.base import Event, Offer, View
-from optsched.simulating.engine import ENDED, STARTED, Engine, Rules, Stage
-from optsched.simulating.services import Levels
+from optsched.heuristics.simulating.engine import ENDED, STARTED, Engine, Rules, Stage
+from optsched.heuristics.simulating.services import Levels
 
 NODES, SLOTS, JOBS = 60, 4, 30
 

@@ -38,13 +38,13 @@ from optsched.core.errors import HeuristicFailed, InputError, OutOfTime, UsageEr
 from optsched.core.instance import PENDING, RUNNING, Instance, State
 from optsched.core.placement import MICRO, NONE, microseconds
 from optsched.heuristics import HEURISTICS
+from optsched.heuristics.simulating import EveryRound, Simulation, simulate
+from optsched.heuristics.simulating.engine import ARRIVED, ENDED, NEVER, STARTED
+from optsched.heuristics.simulating.services import service_named
 from optsched.instances.generate import generate
 from optsched.problems import PROBLEMS, JobTimes, Makespan, Problem
 from optsched.problems.schedules import ScheduleProblem
-from optsched.searches.enumeration import best_decision
-from optsched.simulating import EveryRound, Simulation, simulate
-from optsched.simulating.engine import ARRIVED, ENDED, NEVER, STARTED
-from optsched.simulating.services import service_named
+from optsched.solvers.searches.enumeration import best_decision
 
 #: One in so many runs is tiny, and measured against an enumerated optimum; one in so many is run twice.
 TINY, AGAIN = 16, 16

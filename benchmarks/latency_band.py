@@ -47,8 +47,8 @@ from optsched.instances.claim_files import read_frontier, write_claim
 from optsched.instances.generate import generate
 from optsched.problems import Latency
 from optsched.routes import Frontier, frontier
-from optsched.searches.latency import FixedLimit, LatencySearch
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.latency import FixedLimit, LatencySearch
 
 #: The least servers, and tasks for each.
 LEAST, RATIO = 5, (1.5, 2.2)

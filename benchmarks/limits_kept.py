@@ -97,7 +97,7 @@ _LOOKS = 0.02
 _RUN = """
 import json, sys, time
 import optsched
-from optsched.processes import Limits, contained
+from optsched.core.processes import Limits, contained
 from optsched.routes import routes_of
 file, name, parameters, route, limit, unit = json.loads(sys.argv[1])
 problem = optsched.problem(name, optsched.load(file), **parameters)

@@ -31,11 +31,11 @@ import numpy as np
 
 from optsched.core.instance import MAP, REDUCE, Instance
 from optsched.core.placement import MICRO, microseconds
+from optsched.heuristics.simulating import Levels, observed_schedule, simulate
 from optsched.instances.files import from_document
 from optsched.instances.importers.rumen import import_rumen
 from optsched.problems.locality_counts import locality
 from optsched.problems.schedules import Jobs
-from optsched.simulating import Levels, observed_schedule, simulate
 
 #: How tasks get their times.
 KNOWN = ("as recorded", "of the job", "of all")

@@ -27,7 +27,7 @@ from optsched.instances.generate import generate
 from optsched.instances.library import library
 from optsched.problems import JobTimes, Makespan
 from optsched.problems.schedules import ScheduleProblem
-from optsched.searches.schedules import ScheduleSearch
+from optsched.solvers.searches.schedules import ScheduleSearch
 
 #: Nodes, slots of each, tasks, jobs.
 SIZES = ((20, 2, 240, 12), (60, 4, 1200, 40))

@@ -21,8 +21,8 @@ from optsched.core.instance import Ints
 from optsched.instances.generate import generate
 from optsched.problems import Transmission
 from optsched.problems import transmission_bounds as bounds
-from optsched.searches import transmission as search
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches import transmission as search
 
 #: Maps, reduces and nodes, and what differs from the family's defaults; each with each and with every seed.
 SIZES = ((12, 3, 10), (12, 4, 12), (8, 6, 8), (16, 4, 16))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from optsched.core.network import FlowNetwork
     from optsched.core.placement import Placement, Schedule
     from optsched.core.results import Certificate, Limit, Proof, Solution, Termination
+    from optsched.heuristics.simulating import Simulation, simulate
     from optsched.instances.files import load, save
     from optsched.instances.generate import generate
     from optsched.measuring.decomposing import Decomposition, decompose
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from optsched.problems import problem
     from optsched.routes import bounds, frontier, solve
     from optsched.showing import draw, write_report
-    from optsched.simulating import Simulation, simulate
 
 __all__ = [
     "Certificate",

@@ -6,7 +6,7 @@ from optsched.certificates import certify
 from optsched.core.results import Proof, Sense, Termination
 from optsched.problems import Problem
 from optsched.routes import bounds, routes_of, solve
-from optsched.searches.enumeration import best_placement
+from optsched.solvers.searches.enumeration import best_placement
 
 
 def check_routes(problem: Problem, kinds: Mapping[str, Proof]) -> None:

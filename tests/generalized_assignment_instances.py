@@ -9,7 +9,7 @@ import strategies
 from optsched.core.instance import Cluster, Instance, Pairs, Workload
 from optsched.core.results import Value
 from optsched.problems import GeneralizedAssignment
-from optsched.searches.enumeration import best_placement
+from optsched.solvers.searches.enumeration import best_placement
 
 
 def posed(

@@ -17,8 +17,8 @@ from optsched.solvers import compiled, matching
 THRESHOLDS = {
     "optsched.heuristics.labl": ("_MANY",),
     "optsched.routes.min_cost_flow": ("_SCALED",),
-    "optsched.searches.capacity_tree": ("_COMPILED_FROM",),
-    "optsched.searches.tabled_assignment": ("_FEW_ENTRIES", "_FEW_PAIRS"),
+    "optsched.solvers.searches.capacity_tree": ("_COMPILED_FROM",),
+    "optsched.solvers.searches.tabled_assignment": ("_FEW_ENTRIES", "_FEW_PAIRS"),
     "optsched.solvers.matching": ("COMPILED_PAIRS",),
     "optsched.solvers.networks": ("FEW_ARCS",),
 }

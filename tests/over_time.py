@@ -19,8 +19,8 @@ from optsched.instances.generate import generate
 from optsched.problems.job_times import JobTimes
 from optsched.problems.latency import Latency
 from optsched.problems.makespan import Makespan
-from optsched.searches.enumeration import best_decision
-from optsched.searches.schedules import AloneSearch, ScheduleSearch
+from optsched.solvers.searches.enumeration import best_decision
+from optsched.solvers.searches.schedules import AloneSearch, ScheduleSearch
 
 Text = dict[str, Any]
 

@@ -48,7 +48,7 @@ def scarcest_first(problem: Any, rng: np.random.Generator) -> Any:
 
 def pareto_front(problem: Problem) -> list[Value]:
     """Every Pareto-optimal value, of the placements that the record's enumeration has."""
-    enumeration = imported(record_of(type(problem)).enumeration or "optsched.searches.enumeration:judged")
+    enumeration = imported(record_of(type(problem)).enumeration or "optsched.solvers.searches.enumeration:judged")
     return undominated({value for value, _ in enumeration(problem)})
 
 

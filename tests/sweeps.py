@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
+from optsched.core.processes import Outcome, Status
 from optsched.measuring.studies.choices import Family
 from optsched.measuring.sweeping.plans import Plan, planned
 from optsched.measuring.sweeping.store import Store
-from optsched.processes import Outcome, Status
 
 #: What of records and rows says how long something took, when and where.
 TIMES = {

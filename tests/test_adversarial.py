@@ -14,8 +14,8 @@ from optsched.core.results import Certificate, Proof, Solution, Termination
 from optsched.measuring.gaps import Reference, gap
 from optsched.problems import FairLsap, Flow, Latency, Lsap, problem
 from optsched.routes import frontier, solve
-from optsched.searches.latency import FixedLimit, LatencySearch
 from optsched.solvers.profiles import Profile, load_profile
+from optsched.solvers.searches.latency import FixedLimit, LatencySearch
 
 
 def _latency() -> tuple[Latency, Solution]:

@@ -14,6 +14,8 @@ from optsched.certificates import certify
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime
 from optsched.core.placement import NONE
+from optsched.core.processes import handing
+from optsched.core.processes.handing import unpack
 from optsched.core.results import Limit, Proof, Sense, Termination
 from optsched.heuristics import applicable
 from optsched.instances.generate import generate
@@ -21,16 +23,14 @@ from optsched.measuring.explaining import explain
 from optsched.measuring.gaps import gap
 from optsched.measuring.matrix import gap_matrix
 from optsched.problems import Problem, problem
-from optsched.processes import handing
-from optsched.processes.handing import unpack
 from optsched.routes import frontier, has_frontier, routes_of, solve
 from optsched.routes.call import Call
-from optsched.searches import latency as packing
-from optsched.searches import utility_patterns
-from optsched.searches.assignment import optimal_placement, solve_assignment
-from optsched.searches.tabled_assignment import table_prices
 from optsched.solvers import highs as engine
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches import latency as packing
+from optsched.solvers.searches import utility_patterns
+from optsched.solvers.searches.assignment import optimal_placement, solve_assignment
+from optsched.solvers.searches.tabled_assignment import table_prices
 
 WORST = {"nodes": 10, "tasks": 40, "groups": 6, "racks": 4, "replicas": 2, "slots": 4, "idle_ratio": 1.0, "seed": 17}
 
@@ -169,7 +169,7 @@ def test_proof_of_a_model_that_is_cut_short_keeps_its_placement(
     def late() -> None:
         raise OutOfTime("out of time")
 
-    monkeypatch.setattr("optsched.searches.assignment.check", late)
+    monkeypatch.setattr("optsched.solvers.searches.assignment.check", late)
     solution = solve(case, route=route)
     assert (solution.objective, solution.limit) == (best, Limit.TIME if solution.bound != best else None)
     assert certify(case, solution).valid

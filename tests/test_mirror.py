@@ -1,7 +1,7 @@
 """The folders of tests mirror the package: each file belongs to a module, and each module has a file.
 
-The tests of `optsched/searches/latency.py` are `tests/searches/test_latency.py`, and those of a part of it
-`tests/searches/test_latency_....py`; `tests/models/test_models_....py` are of the whole folder. At the top of `tests`
+The tests of `optsched/solvers/searches/latency.py` are `tests/solvers/searches/test_latency.py`, and those of a part of it
+`tests/solvers/searches/test_latency_....py`; `tests/models/test_models_....py` are of the whole folder. At the top of `tests`
 are, beside the files of the modules at the top of the package, suites over all of it. `tests/contract` is both: the
 files of the modules of `optsched/testing`, and what these modules do to every problem.
 """

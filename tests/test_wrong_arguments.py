@@ -24,11 +24,11 @@ from optsched.models.export import about
 from optsched.problems import PROBLEMS, Latency, Lsap, MinCostFlow
 from optsched.routes import has_frontier, routes_of
 from optsched.routes.doubts import enumerated
-from optsched.searches.assignment import solve_assignment
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.answers import LinearProgram
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import load_profile
+from optsched.solvers.searches.assignment import solve_assignment
 
 INSTANCE, NETWORK = "papers/guo-fig2", "examples/negative-cycle"
 

@@ -18,7 +18,7 @@ from optsched.problems.assignment import LevelledProblem
 from optsched.problems.base import Parameter
 from optsched.routes import assignment
 from optsched.routes.assignment import OVERRUNS, ROUTES
-from optsched.searches.assignment import compact_network
+from optsched.solvers.searches.assignment import compact_network
 
 __all__ = ["BARE", "BORROWED", "OVERRUNS", "ROUTES", "compact_size", "decode", "literal_size", "start_values"]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from comparing.peers import PEERS
 from comparing.rows import Row
-from optsched.processes import Limits, run
+from optsched.core.processes import Limits, run
 
 #: A way that took so many times the default's processor time, and so many seconds, is left out at larger sizes.
 HOPELESS, SECONDS = 20, 5.0

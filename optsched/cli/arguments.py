@@ -299,7 +299,7 @@ def run_limit_options(command: Command) -> Command:
     def limited(*args: Any, run_limit: float | None, memory_limit: int | None, **values: Any) -> Any:
         if run_limit is None and memory_limit is None:
             return command(*args, **values)
-        from optsched.processes import Limits, contained
+        from optsched.core.processes import Limits, contained
 
         with contained(Limits(run_limit, memory_limit)):
             return command(*args, **values)

@@ -18,11 +18,11 @@ from optsched.core.resources import code_version
 
 if TYPE_CHECKING:
     from optsched.cli.output import Write
+    from optsched.core.processes.limits import Outcome
     from optsched.measuring.printing import Fitted
     from optsched.measuring.records import Run
     from optsched.measuring.studies.check_reports import Result
     from optsched.measuring.studies.checks import Planned
-    from optsched.processes.limits import Outcome
 
 #: The file that is taken where none is named.
 FILE = "optsched-check.toml"
@@ -109,9 +109,9 @@ def check(
 
 def _run(planned: Sequence[Planned], folder: Path, put: Callable[[Result], None]) -> None:
     """Run the checks one after another; where one is broken off, it and those after it are put out as not finished."""
+    from optsched.core.processes.containing import contained
     from optsched.measuring.printing import progress
     from optsched.measuring.studies.check_reports import Result
-    from optsched.processes.containing import contained
 
     left, began = list(planned), 0.0
     measured: list[Run] = []
@@ -138,10 +138,10 @@ def _run_at_once(
     planned: Sequence[Planned], folder: Path, options: tuple[str, bool], jobs: int, put: Callable[[Result], None]
 ) -> None:
     """Run several checks at once, each in a process of its own, and put them out in the order of the file."""
+    from optsched.core.processes.local import LocalExecutor
     from optsched.measuring.printing import progress
     from optsched.measuring.studies.check_reports import Result
     from optsched.measuring.studies.checks import runs_of
-    from optsched.processes.local import LocalExecutor
 
     left = list(planned)
     found: dict[str, Outcome] = {}

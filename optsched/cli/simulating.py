@@ -17,9 +17,9 @@ from optsched.core.resources import code_version
 if TYPE_CHECKING:
     from optsched.cli.output import Notes, Sink, Write
     from optsched.core.instance import Instance
+    from optsched.heuristics.simulating import Simulation
     from optsched.measuring.decomposing import Decomposition, Decompositions
     from optsched.measuring.printing import Progress, Table
-    from optsched.simulating import Simulation
 
     #: A run, and its policy as it was asked for.
     Named = tuple[str, Simulation]
@@ -154,9 +154,9 @@ def simulate(
     failed: dict[str, None] = {}
 
     def found(step: Progress) -> Iterator[Named]:
+        from optsched.heuristics.simulating import simulate as run_over_time
         from optsched.measuring.studies.choices import SEEDS
         from optsched.measuring.studies.runs import tell_unrepeatable
-        from optsched.simulating import simulate as run_over_time
 
         for instance in given:
             for text, (policy, values) in chosen.items():
@@ -225,8 +225,8 @@ def _loss(text: str) -> tuple[str, float, float | None]:
 
 def policy_named(text: str, option: str = "--policy") -> tuple[Any, dict[str, Any]]:
     """A policy over time and its parameters: also a batch heuristic or `solve`, with what rounds take."""
+    from optsched.heuristics.simulating import SOLVE
     from optsched.measuring.studies.choices import chosen, literal, parted
-    from optsched.simulating import SOLVE
 
     name, texts = parted(text, option)
     values = {key: literal(value) for key, value in texts.items()}
@@ -244,9 +244,9 @@ def _service(text: str | None) -> Any:
     from inspect import isabstract
 
     from optsched.heuristics.running.run import users_own
+    from optsched.heuristics.simulating import service_of
+    from optsched.heuristics.simulating.services import SERVICES, service_named
     from optsched.measuring.studies.choices import find_here, literal, parted
-    from optsched.simulating import service_of
-    from optsched.simulating.services import SERVICES, service_named
 
     if text is None:
         return None

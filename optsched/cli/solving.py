@@ -118,8 +118,8 @@ def _show(problem: AnyProblem, solution: Solution, form: str, notes: list[str]) 
 
 def _show_routes(problem: AnyProblem, route: str | None, form: str) -> None:
     """The routes of a problem, the default first, and what each would build."""
+    from optsched.core.processes.limits import available_mb
     from optsched.measuring.printing import Table
-    from optsched.processes.limits import available_mb
     from optsched.routes import chosen_route, routes_of
     from optsched.routes.listing import route_sizes
 
@@ -609,9 +609,9 @@ def _elsewhere(job: _Job, source: str, memory_mb: int) -> Verdict:
     """The same in a process of its own, with a limit on its memory."""
     from optsched.certificates import Verdict
     from optsched.certificates.checking import unchecked
-    from optsched.processes import Limits
-    from optsched.processes.containing import RunFailed, call, value_of
-    from optsched.processes.limits import Status
+    from optsched.core.processes import Limits
+    from optsched.core.processes.containing import RunFailed, call, value_of
+    from optsched.core.processes.limits import Status
 
     outcome = call(_examined, job, Limits(memory_mb=memory_mb))
     found: Verdict | None = value_of(outcome)

@@ -21,10 +21,10 @@ from optsched.core.errors import Fault, HeuristicFailed, InputError, UsageError
 
 if TYPE_CHECKING:
     from optsched.cli.output import Notes
+    from optsched.core.processes import Limits
     from optsched.measuring.studies.choices import Source
     from optsched.measuring.sweeping import Agenda
     from optsched.measuring.sweeping.plans import Plan, SweepFile
-    from optsched.processes import Limits
     from optsched.solvers.profiles import Profile
 
 #: Seconds between two lines on how far it is, where there is no terminal to draw on.
@@ -132,7 +132,7 @@ def sweep(
     if jobs and dask:
         raise UsageError("--jobs are processes of this machine, and --dask works on others: leave one out")
     where = jobs or options.get("jobs", 1), dask or (None if jobs else options.get("dask"))
-    from optsched.processes import Limits
+    from optsched.core.processes import Limits
 
     named = {key: value for key, value in ctx.params.items() if _said(ctx, key)}
     with chdir(folder):

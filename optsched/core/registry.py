@@ -220,8 +220,8 @@ def imported(path: str) -> Any:
 _ASSIGNMENT: dict[str, Any] = {
     "routes": "optsched.routes.assignment",
     "provers": {"dual": "optsched.certificates.assignment:assignment_proof"},
-    "enumeration": "optsched.searches.enumeration:assignments",
-    "network": "optsched.searches.assignment:compact_network",
+    "enumeration": "optsched.solvers.searches.enumeration:assignments",
+    "network": "optsched.solvers.searches.assignment:compact_network",
 }
 
 #: Hsu and Freeh's rates scale as a whole; each penalty is rounded.
@@ -288,7 +288,7 @@ SHIPPED = (
         models="optsched.models.lsap_fairness",
         routes="optsched.routes.lsap_fairness",
         provers={"dual": "optsched.certificates.assignment:lsap_fairness_proof"},
-        enumeration="optsched.searches.enumeration:assignments",
+        enumeration="optsched.solvers.searches.enumeration:assignments",
         limit=ProgramLimit("the locality cost"),
         frontier=True,
         frontier_gaps=("fairness_gap_at_locality", "locality_gap_at_fairness"),
@@ -340,7 +340,7 @@ SHIPPED = (
         models="optsched.models.flow_congestion",
         routes="optsched.routes.by_program",
         provers={"dual": "optsched.certificates.flows:flow_congestion_proof"},
-        enumeration="optsched.searches.enumeration:assignments",
+        enumeration="optsched.solvers.searches.enumeration:assignments",
         rivals=("flow-greedy", "balancing"),
         known=KnownOptimum("papers/hsu-frozen-load", ("arrays", "pulp")),
         family="flow",
@@ -354,7 +354,7 @@ SHIPPED = (
         models="optsched.models.latency",
         routes="optsched.routes.latency",
         provers={"combinatorial": "optsched.certificates.latency:latency_proof"},
-        enumeration="optsched.searches.enumeration:schedules",
+        enumeration="optsched.solvers.searches.enumeration:schedules",
         limit=ProgramLimit("the makespan"),
         frontier=True,
         frontier_gaps=("work_gap_at_makespan", "makespan_gap_at_work"),
@@ -422,7 +422,7 @@ SHIPPED = (
             "dual": "optsched.certificates.utility:utility_proof",
             "combinatorial": "optsched.certificates.utility:utility_tree_proof",
         },
-        enumeration="optsched.searches.enumeration:allocations",
+        enumeration="optsched.solvers.searches.enumeration:allocations",
         limit=ProgramLimit("a lowest utility that is asked for", 2**20),
         rivals=("ras", "fair-sharing"),
         known=KnownOptimum("papers/ras-endless-swap", ("thresholds", "pulp")),
@@ -467,9 +467,9 @@ SHIPPED = (
             "combinatorial": "optsched.certificates.generalized_assignment:capacity_tree_proof",
         },
         infeasible="optsched.certificates.generalized_assignment:no_packing_proof",
-        enumeration="optsched.searches.enumeration:packings",
-        slots="optsched.searches.generalized_assignment:slots_counted",
-        rivals=("optsched.searches.generalized_assignment:greedy_packing",),
+        enumeration="optsched.solvers.searches.enumeration:packings",
+        slots="optsched.solvers.searches.generalized_assignment:slots_counted",
+        rivals=("optsched.solvers.searches.generalized_assignment:greedy_packing",),
         known=KnownOptimum("examples/knapsacks", ("arrays", "brute-force")),
         family="generalized-assignment",
         sizes={"nodes": 3, "tasks": 4, "tightness": 1.5, "resources": 2, "barred": 0.25},
@@ -484,7 +484,7 @@ SHIPPED = (
         provers={"dual": "optsched.certificates.flows:min_cost_flow_proof"},
         infeasible="optsched.certificates.flows:no_flow_proof",
         unlimited="optsched.certificates.flows:limitless_cycle",
-        rivals=("optsched.searches.min_cost_flow:feasible_flow",),
+        rivals=("optsched.solvers.searches.min_cost_flow:feasible_flow",),
         known=KnownOptimum("examples/negative-cycle", ("arrays", "network-simplex")),
         family="min-cost-flow",
         sizes={"nodes": 4, "arcs": 6, "units": 2, "bounded_below": 0.5},
@@ -496,8 +496,8 @@ SHIPPED = (
         models="optsched.models.makespan",
         routes="optsched.routes.schedules",
         provers={"dual": "optsched.certificates.schedules:schedule_proof"},
-        enumeration="optsched.searches.enumeration:semi_active",
-        runner="optsched.simulating:run_posed",
+        enumeration="optsched.solvers.searches.enumeration:semi_active",
+        runner="optsched.heuristics.simulating:run_posed",
         rivals=("fair", "dl"),
         known=KnownOptimum("examples/order-of-jobs", ("search", "brute-force")),
         family="makespan",
@@ -511,8 +511,8 @@ SHIPPED = (
         models="optsched.models.job_times",
         routes="optsched.routes.schedules",
         provers={"dual": "optsched.certificates.schedules:schedule_proof"},
-        enumeration="optsched.searches.enumeration:semi_active",
-        runner="optsched.simulating:run_posed",
+        enumeration="optsched.solvers.searches.enumeration:semi_active",
+        runner="optsched.heuristics.simulating:run_posed",
         rivals=("fair", "dl"),
         known=KnownOptimum("examples/order-of-jobs", ("search", "brute-force")),
         family="job-times",
@@ -537,7 +537,7 @@ _BY_PROGRAM: dict[str, Any] = {
 }
 
 #: Shipped parts that serve every class: they ask its own `objective` and `violations`.
-_FOR_ALL = ("optsched.routes.base", "optsched.searches.enumeration:judged")
+_FOR_ALL = ("optsched.routes.base", "optsched.solvers.searches.enumeration:judged")
 
 #: Shipped parts that serve every class whose `program` is of its own objective and constraints.
 _FOR_PROGRAMS = (_BY_PROGRAM["models"], _BY_PROGRAM["routes"], *_BY_PROGRAM["provers"].values())

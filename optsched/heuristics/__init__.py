@@ -2,7 +2,7 @@
 
 One module a family, named after one of its heuristics, and imported when one of its heuristics is first asked for.
 `optsched.heuristics.running` says what a heuristic is and runs it. Some heuristics
-solve an exact problem of their own by a search of `optsched.searches`; none uses a model. A batch heuristic is called
+solve an exact problem of their own by a search of `optsched.solvers.searches`; none uses a model. A batch heuristic is called
 with the problem and a random generator, which is only spoken of where it is used.
 
 Packages outside bring heuristics as entry points of the group `optsched.heuristics`; these come after the shipped ones.
@@ -16,12 +16,12 @@ from typing import Any
 
 from optsched.core.errors import UsageError, nearest
 from optsched.core.outside import Listed
+from optsched.core.processes.containing import in_force
 from optsched.core.resources import HEURISTICS as SHIPPED
 from optsched.heuristics.running.base import BatchHeuristic, Event, Heuristic, Offer, Policy, View
 from optsched.heuristics.running.driver import Answer, Observer
 from optsched.heuristics.running.run import AnyHeuristic, HeuristicRun, custom, imported, run_heuristic
 from optsched.problems.base import TaskProblem, expect_problem
-from optsched.processes.containing import in_force
 
 __all__ = [
     "GROUP",
@@ -141,13 +141,13 @@ def run(
         The heuristic's own. A policy in a problem that decides when tasks run also has `heartbeat` (seconds, default 3)
         and `assign` (`all` or `one`), as in `optsched.simulate`, unless it has its own of that name. There a batch
         heuristic of the list decides in rounds, and takes `problem`, `period` and `on_free` of
-        `optsched.simulating.EveryRound`, too.
+        `optsched.heuristics.simulating.EveryRound`, too.
 
     Returns
     -------
     HeuristicRun
         With the placement, feasible or not, or with the error of a heuristic that raised or answered nonsense. Within
-        `optsched.processes.contained` it runs in a process of its own, and anything that ends that is an error, too.
+        `optsched.core.processes.contained` it runs in a process of its own, and anything that ends that is an error, too.
 
     Raises
     ------

@@ -23,7 +23,7 @@ from optsched.problems.base import Parameter, Problem, choice, either, number
 from optsched.problems.distances import cluster_places
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_reduces import ReduceSlots, TransmissionReduces
-from optsched.searches.transmission_stages import first_fit
+from optsched.solvers.searches.transmission_stages import first_fit
 
 # Jobs by arrival, each task where it is best off among the slots that are left then -----------------------------------
 

@@ -17,8 +17,8 @@ from optsched.heuristics.running.base import Heuristic
 from optsched.problems.base import Parameter, choice
 from optsched.problems.flow import Flow
 from optsched.problems.flow_congestion import FlowCongestion
-from optsched.searches.assignment import optimal_placement
-from optsched.searches.program_network import cheapest_flow
+from optsched.solvers.searches.assignment import optimal_placement
+from optsched.solvers.searches.program_network import cheapest_flow
 
 
 def flow_sched(problem: Flow | FlowCongestion, rng: np.random.Generator) -> Placement:

@@ -23,8 +23,8 @@ from optsched.heuristics.running.base import Event, Heuristic, Offer, Policy, Vi
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem
 from optsched.problems.base import Parameter, choice, number
 from optsched.problems.fair_lsap import FairLsap
-from optsched.searches.assignment import optimal_placement
 from optsched.solvers.matching import maximum_b_matching
+from optsched.solvers.searches.assignment import optimal_placement
 
 
 class LocalityPolicy(Policy):

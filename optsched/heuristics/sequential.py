@@ -31,10 +31,10 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_costs import estimated_sizes
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.searches.assignment import optimal_placement
-from optsched.searches.program_network import cheapest_flow
-from optsched.searches.transmission_stages import by_arrays
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.assignment import optimal_placement
+from optsched.solvers.searches.program_network import cheapest_flow
+from optsched.solvers.searches.transmission_stages import by_arrays
 
 # Quincy: a minimum-cost flow through nodes, racks and the whole cluster -----------------------------------------------
 

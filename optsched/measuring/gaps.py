@@ -21,6 +21,7 @@ from optsched.core.deadline import check, deadline
 from optsched.core.deprecated import Renamed, former_names
 from optsched.core.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError, expect
 from optsched.core.placement import Placement, Schedule
+from optsched.core.processes.containing import RunFailed, contained, in_force
 from optsched.core.registry import record_of
 from optsched.core.results import Bound, Frontier, Limit, Number, Proof, Sense, Solution, Termination, Value, Violation
 from optsched.heuristics import HeuristicRun, run
@@ -29,7 +30,6 @@ from optsched.measuring.printing import value as values
 from optsched.problems import AnyProblem
 from optsched.problems.base import TaskProblem, expect_problem, stated
 from optsched.problems.locality_counts import locality_counts
-from optsched.processes.containing import RunFailed, contained, in_force
 from optsched.routes import frontier, routes_of, solve
 from optsched.routes.call import Call
 from optsched.solvers.profiles import Profile, load_profile
@@ -290,7 +290,7 @@ class GapReport:
         `done`: there is a feasible placement. `infeasible`: there is one, and it violates something. `starved`: so does
         one of a policy that the driver gave up. `failed`: the heuristic raised or answered nonsense. `out-of-time`: it
         was cut short, or its process was killed at its limit. `out-of-memory`, `crashed`: so ended the process of its
-        own that it ran in (`optsched.processes`).
+        own that it ran in (`optsched.core.processes`).
         """
         if self.run.ended is not None:
             return self.run.ended

@@ -21,13 +21,13 @@ from optsched.core.errors import UsageError, described
 from optsched.core.instance import FINISHED, KINDS, MAP, RUNNING, Bools, Instance, Ints
 from optsched.core.placement import MICRO, NONE, Placement, Schedule
 from optsched.core.results import Solution
+from optsched.heuristics.simulating import Simulation
 from optsched.measuring.gaps import GapReport
 from optsched.problems import Problem, problem_class
 from optsched.problems.locality_counts import CLASSES, locality
 from optsched.problems.schedules import Jobs, ScheduleProblem
 from optsched.problems.service_times import NEVER
 from optsched.routes import solve
-from optsched.simulating import Simulation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -500,7 +500,7 @@ def regret(
     Examples
     --------
     >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
-    >>> from optsched.simulating import Following, simulate
+    >>> from optsched.heuristics.simulating import Following, simulate
     >>> from optsched.core.placement import Schedule
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]), times=[[10, 15, 15]] * 2)
     >>> instance = Instance(Cluster(["a", "b"]), workload)

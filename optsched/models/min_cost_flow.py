@@ -41,8 +41,8 @@ from optsched.models.base import (
 )
 from optsched.models.programs import decode_program, started_program, whole_pyomo
 from optsched.problems.min_cost_flow import MinCostFlow
-from optsched.searches.min_cost_flow import whole_flow
 from optsched.solvers.algebraic import injective_names
+from optsched.solvers.searches.min_cost_flow import whole_flow
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 

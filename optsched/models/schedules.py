@@ -77,8 +77,8 @@ from optsched.problems.schedule_program import TimedProblem, job_labels
 from optsched.problems.schedules import as_early
 from optsched.problems.service_times import NEVER
 from optsched.problems.timetable import Timetable, tick_of
-from optsched.searches.job_placing import best_placed
 from optsched.solvers.algebraic import injective_names
+from optsched.solvers.searches.job_placing import best_placed
 
 # Compact, in Pyomo ----------------------------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from optsched.core.arrays import contains
 from optsched.core.errors import Fault, InputError, UsageError
 from optsched.core.instance import KINDS, LARGEST, Ints, Ragged
 from optsched.core.placement import NONE, Placement
+from optsched.core.processes.limits import refuse_beyond
 from optsched.core.results import Bound, Number, Value, Violation
 from optsched.problems.base import OwnCosts, exact, exact_product, exact_sum, overfull
 from optsched.problems.counted_places import (
@@ -37,7 +38,6 @@ from optsched.problems.counted_places import (
 )
 from optsched.problems.distances import NearestAreas
 from optsched.problems.programs import Builder, Program
-from optsched.processes.limits import refuse_beyond
 
 #: Pairs of class and node computed at once, so that memory stays small.
 BLOCK = 2**22

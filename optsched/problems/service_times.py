@@ -5,7 +5,7 @@ these (racks, or what lies below a switch), and one beyond. Or tasks compute, an
 cluster (`transfer_times`; Shen et al. 2016, II-B): a map takes its computing, and for each MB the distance to the
 nearest replica of its block. Where nodes are unevenly far apart, it has a time of its own on each node that is nearer
 than the farthest. Who uses times need not know which it is. What a reduce copies depends on where the maps of its job
-ran: `optsched.simulating.services` computes that.
+ran: `optsched.heuristics.simulating.services` computes that.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from optsched.core.decimals import decimal, for_each
 from optsched.core.errors import Fault
 from optsched.core.instance import LARGEST, MAP, Instance
 from optsched.core.placement import MICRO, microseconds
+from optsched.core.processes.limits import refuse_beyond
 from optsched.problems.distances import NestedAreas, Places, cluster_places, nested_areas
-from optsched.processes.limits import refuse_beyond
 
 #: How near a task's data is: on the node, in its rack, beyond it.
 LEVELS = ("node", "rack", "off_rack")

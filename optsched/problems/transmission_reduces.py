@@ -16,13 +16,13 @@ import numpy as np
 from optsched.core.errors import Fault, InputError
 from optsched.core.instance import LARGEST, REDUCE, RUNNING, Bools, Instance, Ints
 from optsched.core.placement import NONE, Placement
+from optsched.core.processes.limits import refuse_beyond
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.assignment import BYTES_A_PAIR
 from optsched.problems.base import OwnCosts, Parameter, exact, exact_product, exact_sum, overfull, switch
 from optsched.problems.counted_places import CountedPlaces, Places, TaskClasses, enter_places
 from optsched.problems.programs import Builder, Program, Programmed
 from optsched.problems.transmission_costs import Scale, missing_of_shuffle, summed_units, too_much
-from optsched.processes.limits import refuse_beyond
 
 #: The parameter of both problems that place reduces.
 DISTINCT = Parameter("distinct", True, switch, "one reduce of a job on a node at most, running ones counted")

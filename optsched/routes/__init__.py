@@ -21,6 +21,10 @@ from optsched.core.deadline import deadline, remaining
 from optsched.core.errors import HeuristicFailed, OptschedError, ProblemFailed, UsageError
 from optsched.core.outside import blamed
 from optsched.core.placement import NetworkFlow
+from optsched.core.processes.containing import RunFailed, in_force, value_of, within_a_call
+from optsched.core.processes.containing import call as in_process
+from optsched.core.processes.handing import Latest, taking
+from optsched.core.processes.limits import Limits, Status, available_mb
 from optsched.core.registry import record_of, records
 from optsched.core.results import (
     Bound,
@@ -35,10 +39,6 @@ from optsched.core.results import (
 from optsched.heuristics.running.driver import placement_from
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import expect_problem, stated
-from optsched.processes.containing import RunFailed, in_force, value_of, within_a_call
-from optsched.processes.containing import call as in_process
-from optsched.processes.handing import Latest, taking
-from optsched.processes.limits import Limits, Status, available_mb
 from optsched.routes.base import cut_short
 from optsched.routes.call import Call, proved
 from optsched.routes.listing import OF_ALL, chosen_route, may_overrun, module_of, routes_of
@@ -350,7 +350,7 @@ def end_reason(solution: Solution) -> str | None:
     Examples
     --------
     >>> import optsched
-    >>> from optsched.processes import Limits, contained
+    >>> from optsched.core.processes import Limits, contained
     >>> with contained(Limits(seconds=0.001)):
     ...     print(end_reason(optsched.solve(optsched.problem("lsap", "papers/guo-fig2"))))
     timed-out: killed after 0.001 s

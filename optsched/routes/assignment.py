@@ -11,7 +11,8 @@ from optsched.core.results import Certificate, Solution
 from optsched.problems.assignment import AssignmentProblem
 from optsched.routes.call import Call, Ending, Found
 from optsched.routes.listing import MODELS, RouteSize
-from optsched.searches.assignment import (
+from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.assignment import (
     cheapest_from,
     fill_idle_slots,
     is_tiered,
@@ -19,9 +20,8 @@ from optsched.searches.assignment import (
     prices_of,
     solve_assignment,
 )
-from optsched.searches.assignment import sizes as engine_sizes
-from optsched.searches.tabled_assignment import Prices
-from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.assignment import sizes as engine_sizes
+from optsched.solvers.searches.tabled_assignment import Prices
 
 #: The default first.
 ROUTES = ("network", "arrays", "network-simplex", "dense", *MODELS, "brute-force")

@@ -79,7 +79,7 @@ def routes(problem: AnyProblem) -> tuple[str, ...]:
 
     UsageError if the problem decides no placement and its record names neither models nor routes.
     """
-    from optsched.searches.enumeration import is_small  # which few solves need
+    from optsched.solvers.searches.enumeration import is_small  # which few solves need
 
     if isinstance(problem, Problem):
         return ROUTES if record_of(type(problem)).models is None or is_small(problem) else (*MODELS, "brute-force")
@@ -93,7 +93,7 @@ def by_route(call: Call[Any], profile: Profile) -> Solution:
     """Solve by trying every placement, or order of tasks on nodes, or by a model, whose solver is taken at its word."""
     if call.route in MODELS and not (isinstance(call.problem, Problem) and not len(call.problem.tasks)):
         return by_model(call, profile)
-    from optsched.searches.enumeration import best_decision
+    from optsched.solvers.searches.enumeration import best_decision
 
     noun = call.problem.decided.noun
     found = best_decision(call.problem)

@@ -20,6 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from optsched.core.arrays import LARGEST
 from optsched.core.deadline import deadline, late, unhurried
 from optsched.core.errors import SolverDisagreement, TooLarge
+from optsched.core.processes.handing import hand_over, unheard
 from optsched.core.registry import imported, record_of
 from optsched.core.results import (
     FEASIBLE,
@@ -36,7 +37,6 @@ from optsched.core.results import (
 )
 from optsched.problems import AnyProblem
 from optsched.problems.base import exact, stated
-from optsched.processes.handing import hand_over, unheard
 from optsched.solvers.answers import INTERRUPTED, STOPPED, SolverOutcome, check_claim, decoding, stopped, whole_bound
 from optsched.solvers.profiles import Profile
 
@@ -163,7 +163,7 @@ class Call(Generic[Posed]):
     def improve(self, decision: Decision) -> None:
         """Keep an incumbent of an engine, with what is proved by then, if it is feasible and better.
 
-        It is called only where this process may be killed (`optsched.processes.handing.taking`).
+        It is called only where this process may be killed (`optsched.core.processes.handing.taking`).
         """
         before, certificates = self._handed
         if self.problem.violations(decision) or self.better(before, decision) is before:

@@ -86,7 +86,7 @@ def examine(
 
 def _tried(problem: AnyProblem, claimed: Solution | Frontier, most: int) -> Enumerated | None:
     """What trying every placement says of a claim; None where there are more than `most`."""
-    from optsched.searches.enumeration import pareto_values
+    from optsched.solvers.searches.enumeration import pareto_values
 
     if isinstance(claimed, Solution):
         return enumerated(problem, most)
@@ -98,7 +98,7 @@ def _tried(problem: AnyProblem, claimed: Solution | Frontier, most: int) -> Enum
 
 def enumerated(problem: AnyProblem, most: int = FEW) -> Enumerated | None:
     """The result of trying every placement or schedule; None where there are more than `most`, or flows to decide."""
-    from optsched.searches.enumeration import best_decision
+    from optsched.solvers.searches.enumeration import best_decision
 
     expect_problem(problem, "enumerated")
     if not isinstance(problem, TaskProblem):

@@ -19,8 +19,9 @@ from optsched.core.results import Certificate, Limit, Proof, Solution, Terminati
 from optsched.problems import GeneralizedAssignment
 from optsched.routes.call import Call, Found, Held, proof_of
 from optsched.routes.listing import MODELS
-from optsched.searches.capacity_tree import MOST_ENTRIES, CapacityClimb, CapacityNeighbourhoods, CapacityTree
-from optsched.searches.generalized_assignment import (
+from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.capacity_tree import MOST_ENTRIES, CapacityClimb, CapacityNeighbourhoods, CapacityTree
+from optsched.solvers.searches.generalized_assignment import (
     Assigned,
     CapacityPrices,
     capacity_prices,
@@ -28,7 +29,6 @@ from optsched.searches.generalized_assignment import (
     plain_assignment,
     solve_integer_program,
 )
-from optsched.solvers.profiles import Profile
 
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")

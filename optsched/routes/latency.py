@@ -13,9 +13,9 @@ from optsched.problems.base import expect_recorded
 from optsched.routes.base import by_model
 from optsched.routes.call import Call, Held, modelled
 from optsched.routes.listing import MODELS
-from optsched.searches.latency import FixedLimit, LatencySearch, settled, with_claimed_bound
 from optsched.solvers.answers import whole_bound
 from optsched.solvers.profiles import Profile, load_profile
+from optsched.solvers.searches.latency import FixedLimit, LatencySearch, settled, with_claimed_bound
 
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
@@ -38,7 +38,7 @@ def latency_search(
 
 def _compact_arrays(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:
     """Settle a limit by the compact program with HiGHS and arrays, which are loaded only then."""
-    from optsched.searches.latency_program import compact_program
+    from optsched.solvers.searches.latency_program import compact_program
 
     return compact_program(search, known, profile)
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from optsched.core.errors import UsageError, described, nearest
 from optsched.core.network import FlowNetwork
+from optsched.core.processes.limits import refuse_beyond
 from optsched.core.registry import imported, record_of
 from optsched.problems import AnyProblem
 from optsched.problems.base import expect_problem
-from optsched.processes.limits import refuse_beyond
 from optsched.solvers.networks import bytes_an_arc
 
 if TYPE_CHECKING:

@@ -11,18 +11,18 @@ import numpy as np
 
 from optsched.certificates import assignment_certificate, lsap_fairness_certificate
 from optsched.core.placement import Placement
+from optsched.core.processes.handing import hand_over
 from optsched.core.results import Certificate, Frontier, FrontierPoint, Limit, Solution
 from optsched.problems import LsapFairness
-from optsched.processes.handing import hand_over
 from optsched.routes import programs
 from optsched.routes.assignment import plain
 from optsched.routes.call import Call, Ending, Found, modelled
 from optsched.routes.listing import MODELS
-from optsched.searches.assignment import AssignmentSolution
-from optsched.searches.lsap_fairness import CappedNetwork, most_local
 from optsched.solvers.answers import STOPPED, stopped
 from optsched.solvers.matching import BMatching
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.assignment import AssignmentSolution
+from optsched.solvers.searches.lsap_fairness import CappedNetwork, most_local
 
 __all__ = ["OVERRUNS", "ROUTES", "by_route", "frontier", "plain"]
 

@@ -14,10 +14,10 @@ from optsched.core.results import Certificate, Solution, Termination
 from optsched.problems import MinCostFlow
 from optsched.routes.call import Call, Found, Held, modelled
 from optsched.routes.listing import MODELS
-from optsched.searches.min_cost_flow import by_arrays, cheapest_of, cut_potentials, in_integers, potentials_of
 from optsched.solvers.compiled import compiles
 from optsched.solvers.networks import simplex_compiled
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.min_cost_flow import by_arrays, cheapest_of, cut_potentials, in_integers, potentials_of
 
 #: The default first.
 ROUTES = ("arrays", "cost-scaling", "network-simplex", *MODELS)

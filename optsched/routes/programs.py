@@ -28,10 +28,10 @@ from optsched.problems.programs import Limited, Program, limit_unit
 from optsched.problems.relaxations import IntegerProgram
 from optsched.routes.call import Call, Found, Held, proof_of
 from optsched.routes.listing import MODELS
-from optsched.searches.program_tree import Root, as_arrays, root, settling_tree
 from optsched.solvers.answers import whole_numbers
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.program_tree import Root, as_arrays, root, settling_tree
 
 #: The default first.
 ROUTES = ("arrays", *MODELS, "brute-force")

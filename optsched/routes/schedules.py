@@ -18,13 +18,13 @@ from optsched.core.results import Bound, Certificate, Number, Proof, Solution
 from optsched.problems.schedule_program import TimedProblem
 from optsched.routes.call import Call, Found, Held, proof_of
 from optsched.routes.listing import MODELS
-from optsched.searches.enumeration import semi_active
-from optsched.searches.job_placing import JobPlacing, best_placed
-from optsched.searches.program_tree import as_arrays, settling_tree
-from optsched.searches.schedules import AloneSearch, ScheduleSearch
 from optsched.solvers.answers import whole_numbers
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.enumeration import semi_active
+from optsched.solvers.searches.job_placing import JobPlacing, best_placed
+from optsched.solvers.searches.program_tree import as_arrays, settling_tree
+from optsched.solvers.searches.schedules import AloneSearch, ScheduleSearch
 
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")

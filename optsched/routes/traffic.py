@@ -19,9 +19,9 @@ from optsched.core.results import Certificate, Frontier, FrontierPoint, Solution
 from optsched.problems.traffic import Traffic
 from optsched.routes.call import Call, Held, modelled
 from optsched.routes.listing import MODELS
-from optsched.searches.traffic import TrafficSearch, best_apart, scaled
 from optsched.solvers.answers import SolverOutcome
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.traffic import TrafficSearch, best_apart, scaled
 
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")

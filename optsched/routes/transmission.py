@@ -17,9 +17,9 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import Branching, ReduceBounds
 from optsched.routes.call import Call, Found, Held, proof_of
 from optsched.routes.listing import MODELS
-from optsched.searches.transmission import TransmissionSearch
-from optsched.searches.transmission_stages import first_fit
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.transmission import TransmissionSearch
+from optsched.solvers.searches.transmission_stages import first_fit
 
 #: The default first.
 ROUTES = ("search", *MODELS, "brute-force")

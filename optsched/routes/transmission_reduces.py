@@ -12,8 +12,8 @@ from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.routes import programs
 from optsched.routes.call import Call, Found, Held
 from optsched.routes.programs import ROUTES
-from optsched.searches.transmission_stages import by_arrays, first_fit
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.transmission_stages import by_arrays, first_fit
 
 __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
 

@@ -9,9 +9,9 @@ from optsched.core.results import Limit, Solution
 from optsched.problems.utility import Utility
 from optsched.routes import programs
 from optsched.routes.call import Call, Held
-from optsched.searches.utility import UtilitySearch
-from optsched.searches.utility_patterns import is_too_large
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.utility import UtilitySearch
+from optsched.solvers.searches.utility_patterns import is_too_large
 
 #: The default first.
 ROUTES = ("thresholds", *programs.ROUTES)

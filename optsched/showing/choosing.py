@@ -18,6 +18,7 @@ from optsched.core.instance import Instance
 from optsched.core.network import UNBOUNDED, FlowNetwork
 from optsched.core.placement import NetworkFlow, Placement, Schedule
 from optsched.core.results import Sense, Solution
+from optsched.heuristics.simulating import Simulation
 from optsched.measuring.decomposing import Decomposition, Decompositions
 from optsched.measuring.explaining import Explanation, ScheduleExplanation, decision_of
 from optsched.measuring.gaps import GapReport, Reference, gap
@@ -35,7 +36,6 @@ from optsched.showing.figures import SMALL, WIDEST, begun, plain, settings, shor
 from optsched.showing.gaps import box_plot
 from optsched.showing.runs import gantt_picture
 from optsched.showing.trade_offs import frontier_picture, matrix_picture
-from optsched.simulating import Simulation
 from optsched.solvers.profiles import Profile
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from pyomo.core.staleflag import StaleFlagManager
 from pyomo.version import version as pyomo_version
 
 from optsched.core.errors import UsageError, expect
+from optsched.core.processes.handing import taken
 from optsched.core.results import Termination
-from optsched.processes.handing import taken
 from optsched.solvers.answers import OUT_OF_MEMORY, SolverOutcome, negated
 from optsched.solvers.highs import program_of, read_solution, run
 from optsched.solvers.options import quieten
@@ -86,7 +86,7 @@ def solve_pyomo(
         `ComponentMap` from variables to values to start from; may be partial. HiGHS ignores an infeasible one.
     decode
         What the values in the model stand for. Better solutions that are found on the way are loaded and given to who
-        takes them, if anybody does (`optsched.processes.handing.taking`).
+        takes them, if anybody does (`optsched.core.processes.handing.taking`).
 
     Returns
     -------

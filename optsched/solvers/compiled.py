@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from optsched.core.deadline import check, remaining
-from optsched.processes.containing import within_a_call
+from optsched.core.processes.containing import within_a_call
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -102,7 +102,7 @@ def ready(kernel: Any, *arguments: Any) -> None:
     written = source.stat().st_mtime
     if any(index.stat().st_mtime >= written for index in Path(folder).glob(name)):
         return
-    from optsched.processes.local import run
+    from optsched.core.processes.local import run
 
     function = kernel.py_func
     run(_compile, (function.__module__, function.__qualname__, types), within=left)

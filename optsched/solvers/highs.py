@@ -36,9 +36,9 @@ import scipy.sparse as sp
 
 from optsched.core.deadline import remaining
 from optsched.core.errors import OutOfTime, SolverDisagreement, UsageError
+from optsched.core.processes.handing import taken
+from optsched.core.processes.limits import available_mb, has_room
 from optsched.core.results import Limit, Termination
-from optsched.processes.handing import taken
-from optsched.processes.limits import available_mb, has_room
 from optsched.solvers.answers import (
     OUT_OF_MEMORY,
     LinearProgram,
@@ -348,7 +348,7 @@ def solve_arrays(
 
     `start` is a solution to start from, shape (columns,). HiGHS ignores an infeasible one. `decode` gives what a
     solution stands for, or None. Better ones found on the way are given to who takes them, if anybody does
-    (`optsched.processes.handing.taking`); they need not be optimal, and it must not run HiGHS.
+    (`optsched.core.processes.handing.taking`); they need not be optimal, and it must not run HiGHS.
 
     UsageError if HiGHS does not know an option, or the start has the wrong length or numbers that are not finite.
 

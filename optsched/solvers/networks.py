@@ -16,7 +16,7 @@ import numpy.typing as npt
 from optsched.core.deadline import check
 from optsched.core.errors import SolverDisagreement, UsageError
 from optsched.core.network import negative_cycle
-from optsched.processes.limits import refuse_beyond
+from optsched.core.processes.limits import refuse_beyond
 from optsched.solvers.compiled import compiler, compiles, ready
 
 Ints = npt.NDArray[np.int64]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optsched.core.errors import UsageError
-from optsched.processes.limits import refuse_beyond
+from optsched.core.processes.limits import refuse_beyond
 from optsched.solvers.compiled import ready
 from optsched.solvers.networks import closer, first_tree, largest_of, until_done
 

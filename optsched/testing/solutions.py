@@ -27,7 +27,7 @@ from optsched.instances.library import library
 from optsched.problems import AnyProblem, Problem
 from optsched.problems import problem as posed_by_name
 from optsched.routes import bounds, routes_of, solve
-from optsched.searches import enumeration
+from optsched.solvers.searches import enumeration
 from optsched.testing.contract import (
     Case,
     ContractBroken,

@@ -2,8 +2,8 @@
 
 from types import ModuleType
 
+from optsched.heuristics.simulating import simulate
 from optsched.problems.makespan import Makespan
-from optsched.simulating import simulate
 
 
 def test_its_workload_runs_to_the_end(study: ModuleType) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from optsched.core.placement import MICRO, Schedule
-from optsched.simulating import Simulation
+from optsched.heuristics.simulating import Simulation
 
 
 def whole(study: ModuleType, service: str) -> tuple[Any, Simulation]:

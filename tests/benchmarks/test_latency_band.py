@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from optsched.searches import latency_program
+from optsched.solvers.searches import latency_program
 
 
 @pytest.mark.thorough

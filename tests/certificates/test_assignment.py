@@ -22,7 +22,7 @@ from optsched.instances.claim_files import read_solution, write_claim
 from optsched.problems import LsapFairness
 from optsched.problems.assignment import AssignmentProblem
 from optsched.routes import frontier, solve
-from optsched.searches.enumeration import best_placement
+from optsched.solvers.searches.enumeration import best_placement
 
 
 @pytest.mark.parametrize(

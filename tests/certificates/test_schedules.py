@@ -23,10 +23,10 @@ from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_bounds import JobsAlone, Window, ruled_out
 from optsched.problems.time_prices import JobEnds, PricedTime
 from optsched.routes.latency import latency_search
-from optsched.searches.enumeration import best_decision
-from optsched.searches.program_tree import settling_tree
-from optsched.searches.schedules import ScheduleSearch
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.enumeration import best_decision
+from optsched.solvers.searches.program_tree import settling_tree
+from optsched.solvers.searches.schedules import ScheduleSearch
 
 SECOND = 10**6
 

@@ -21,7 +21,7 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import Branching, ReduceBounds, ReduceCharges
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.routes import solve
-from optsched.searches.enumeration import best_placement
+from optsched.solvers.searches.enumeration import best_placement
 
 
 def tree(solution: Solution) -> Any:

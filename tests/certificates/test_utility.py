@@ -22,9 +22,9 @@ from optsched.problems import Utility, utility_program
 from optsched.problems.base import GRID
 from optsched.problems.utility_program import TaskPrices
 from optsched.routes import bounds, solve
-from optsched.searches.enumeration import best_placement
-from optsched.searches.program_tree import settling_tree
 from optsched.solvers.profiles import load_profile
+from optsched.solvers.searches.enumeration import best_placement
+from optsched.solvers.searches.program_tree import settling_tree
 from optsched.testing.solutions import tampered
 
 

@@ -15,13 +15,13 @@ from pages import shell
 
 import optsched
 from optsched.cli.simulating import PLOTS
+from optsched.heuristics.simulating import simulate
 from optsched.instances.claim_files import read_schedule
 from optsched.instances.files import load, save
 from optsched.measuring import decomposing
 from optsched.measuring.printing import interval
 from optsched.measuring.timelines import timelines_of
 from optsched.problems.locality_counts import NAMES
-from optsched.simulating import simulate
 
 pytestmark = pytest.mark.usefixtures("wide_page")
 
@@ -177,7 +177,7 @@ def test_runs_that_do_not_end(day: Path, own: str) -> None:
 OWN = """
 import time
 import numpy as np
-from optsched.simulating import Service
+from optsched.heuristics.simulating import Service
 
 class Plain(Service):
     def __init__(self, seconds=2):

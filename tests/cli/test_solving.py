@@ -17,12 +17,12 @@ from optsched import routes
 from optsched.certificates.checking import shown
 from optsched.core.errors import OutOfTime
 from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.processes import limits
+from optsched.core.processes.limits import Outcome, Status
 from optsched.core.registry import record, records
 from optsched.core.results import Limit, Solution, Termination
 from optsched.instances.files import save
 from optsched.instances.generate import generate
-from optsched.processes import limits
-from optsched.processes.limits import Outcome, Status
 
 pytestmark = pytest.mark.usefixtures("wide_page")
 
@@ -357,7 +357,7 @@ def test_memory_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "every claim is proved" in stdout(*asked, "4000")
     assert "the solution: not checked within the memory limit" in stdout(*asked, "1", code=4)
     crashed = Outcome(Status.CRASHED, message="killed by signal 9")
-    monkeypatch.setattr("optsched.processes.containing.call", lambda *_: crashed)
+    monkeypatch.setattr("optsched.core.processes.containing.call", lambda *_: crashed)
     assert "checking it crashed: killed by signal 9" in run(*asked, "4000").stderr
 
 

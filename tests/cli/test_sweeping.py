@@ -15,9 +15,9 @@ from command_line import ENVIRONMENT, PROGRAM, answer, interrupted, run, stderr,
 from stopping import interrupted as press
 from sweeps import InProcess, count
 
+from optsched.core.processes import Outcome, Status
 from optsched.measuring import sweeping as executing
 from optsched.measuring.sweeping.store import locked
-from optsched.processes import Outcome, Status
 
 SMALL = ["--family", "lsap", "--seeds", "0-1", "--set", "nodes=4", "--set", "tasks=5", "--problem", "lsap"]
 

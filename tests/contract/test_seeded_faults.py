@@ -25,7 +25,7 @@ from optsched.measuring import gaps
 from optsched.models.export import about
 from optsched.problems import Problem
 from optsched.routes import routes_of, solve
-from optsched.searches import enumeration
+from optsched.solvers.searches import enumeration
 from optsched.testing import CHECKS, SEEDS, ContractBroken, forget, measured
 from optsched.testing.contract import cases, every_decision, places
 from optsched.testing.programs import KINDS

@@ -30,8 +30,8 @@ from optsched.problems.assignment import LevelledProblem, Pool, TabledProblem
 from optsched.problems.base import Parameter, Problem, number
 from optsched.problems.counted_places import TaskClasses
 from optsched.routes import bounds, frontier, has_frontier, routes_of, solve
-from optsched.searches.assignment import network_of, solve_assignment
-from optsched.searches.enumeration import best_placement
+from optsched.solvers.searches.assignment import network_of, solve_assignment
+from optsched.solvers.searches.enumeration import best_placement
 
 
 def three_tasks() -> Instance:
@@ -375,7 +375,7 @@ def test_parts_of_another_problem_by_other_ways(
     nobody = replace(made(lsap, parts=()), slots="optsched.core.decimals:decimal")
     assert "in its slots: it knows no problem, and Mine is no subclass; name" in str(fault_of(nobody))
     judged = replace(made(lsap, Mixed, Lsap, parts=()), routes="optsched.routes.base")
-    assert fault_of(replace(judged, enumeration="optsched.searches.enumeration:judged")) is None
+    assert fault_of(replace(judged, enumeration="optsched.solvers.searches.enumeration:judged")) is None
 
 
 @pytest.mark.parametrize("name", [entry.name for entry in registry.SHIPPED])

@@ -10,7 +10,7 @@ from optsched.core.instance import MAP, Instance
 from optsched.core.placement import NONE
 from optsched.heuristics.flow_sched import balancing, flow_sched
 from optsched.problems import Flow, FlowCongestion
-from optsched.searches.assignment import solve_assignment
+from optsched.solvers.searches.assignment import solve_assignment
 
 RNG = np.random.default_rng(0)
 

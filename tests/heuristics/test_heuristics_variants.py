@@ -14,7 +14,7 @@ from optsched.heuristics.running.base import Heuristic
 from optsched.heuristics.running.run import run_heuristic
 from optsched.measuring.gaps import Reference, gap_of
 from optsched.problems import Problem
-from optsched.searches.enumeration import best_placement
+from optsched.solvers.searches.enumeration import best_placement
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 

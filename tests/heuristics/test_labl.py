@@ -22,8 +22,8 @@ from optsched.instances.files import load
 from optsched.instances.generate import generate
 from optsched.problems import Latency
 from optsched.routes import bounds, frontier, solve
-from optsched.searches.enumeration import best_placement
 from optsched.solvers.compiled import compiles
+from optsched.solvers.searches.enumeration import best_placement
 
 RNG = np.random.default_rng(0)
 

@@ -29,12 +29,12 @@ from optsched.heuristics.probabilistic import (
 )
 from optsched.heuristics.running.base import Offer, View
 from optsched.heuristics.running.driver import Answer, drive
+from optsched.heuristics.simulating import Levels, simulate
 from optsched.instances.files import load
 from optsched.instances.generate import generate
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.simulating import Levels, simulate
 
 #: Hops where there are racks and no links.
 HOPS_OF_RACKS = {"node": 0, "rack": 2, "off_rack": 4}

@@ -11,12 +11,12 @@ import optsched
 from optsched import UsageError, gap, problem, solve
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.core.placement import MICRO
+from optsched.heuristics.simulating import EveryRound, Simulation, simulate
 from optsched.instances.files import from_document
 from optsched.measuring import timelines
 from optsched.measuring.timelines import job_reductions, regret, running_tasks, time_distribution, timeline
 from optsched.problems.makespan import Makespan
-from optsched.searches.job_placing import placed_schedules
-from optsched.simulating import EveryRound, Simulation, simulate
+from optsched.solvers.searches.job_placing import placed_schedules
 
 
 @pytest.fixture(scope="module")

@@ -43,9 +43,9 @@ from optsched.problems import FairLsap, Flow, JobTimes, Latency, Lsap, Makespan,
 from optsched.problems.base import GRID
 from optsched.problems.transmission import Transmission
 from optsched.problems.utility import Allocation
-from optsched.searches.enumeration import best_placement
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.enumeration import best_placement
 
 EXACT = Profile("exact")
 

@@ -9,9 +9,9 @@ from optsched import models
 from optsched.instances.files import from_document
 from optsched.models import makespan
 from optsched.problems import JobTimes, Makespan
-from optsched.searches.enumeration import semi_active
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.enumeration import semi_active
 
 
 @pytest.mark.thorough

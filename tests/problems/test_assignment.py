@@ -6,11 +6,11 @@ from replica_instances import racked
 
 from optsched.core.errors import InputError
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.processes.handing import pack, unpack
 from optsched.instances.generate import generate
 from optsched.problems import Lsap, problem
 from optsched.problems.assignment import Pool, TabledProblem, minimum_by_row
 from optsched.problems.counted_places import TaskClasses
-from optsched.processes.handing import pack, unpack
 
 
 @pytest.mark.parametrize(

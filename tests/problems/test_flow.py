@@ -138,7 +138,7 @@ def test_costs_past_exact_arithmetic() -> None:
 
 def test_tables_past_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a table of costs for which there is no memory is refused before it is made, with its size."""
-    monkeypatch.setattr("optsched.processes.limits.has_room", lambda size: size < 6 * 24)
+    monkeypatch.setattr("optsched.core.processes.limits.has_room", lambda size: size < 6 * 24)
     text = "2 kinds of tasks on 3 nodes would have a table of 6 costs, and take about 0 MB where there are"
     with pytest.raises(TooLarge, match=text):
         posed([[0], [1]], [2.0, 2.0])

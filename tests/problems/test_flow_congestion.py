@@ -30,7 +30,7 @@ from optsched.core.placement import NONE
 from optsched.core.results import Violation
 from optsched.problems import Flow, FlowCongestion, flow_congestion
 from optsched.problems.base import GRID
-from optsched.searches.enumeration import best_placement
+from optsched.solvers.searches.enumeration import best_placement
 
 
 def two_nodes(slots: int | list[int] = 4, **columns: Any) -> Cluster:

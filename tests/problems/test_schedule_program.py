@@ -13,11 +13,11 @@ from optsched.core.results import Termination
 from optsched.problems import JobTimes, Makespan, schedule_program
 from optsched.problems.schedule_program import job_labels
 from optsched.routes import solve
-from optsched.searches.enumeration import semi_active
-from optsched.searches.job_placing import best_placed
-from optsched.searches.program_tree import as_arrays
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.enumeration import semi_active
+from optsched.solvers.searches.job_placing import best_placed
+from optsched.solvers.searches.program_tree import as_arrays
 
 
 def placed(problem: Any) -> Any:

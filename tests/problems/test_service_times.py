@@ -12,13 +12,13 @@ from over_time import FORMS, document, fetching
 from optsched.core.errors import InputError, MissingField, TooLarge, UsageError
 from optsched.core.instance import Cluster, Instance, Ragged, Shuffle, Topology, Workload
 from optsched.core.placement import MICRO
+from optsched.core.processes import limits
 from optsched.instances.files import parse
 from optsched.problems.distances import distances
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_bounds import lengths
 from optsched.problems.service_times import NEVER, moved, transfer_times
-from optsched.processes import limits
 
 
 def agree(times: Any, truth: list[list[int]]) -> None:

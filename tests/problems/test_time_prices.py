@@ -12,7 +12,7 @@ from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.relaxations import Box
 from optsched.problems.time_prices import JobEnds, PricedTime, TimePrices
-from optsched.searches.enumeration import best_decision
+from optsched.solvers.searches.enumeration import best_decision
 
 NONE = np.zeros(0, dtype=np.int64)
 

@@ -10,7 +10,7 @@ from optsched.core.instance import MAP, REDUCE
 from optsched.instances.files import from_document
 from optsched.problems import Makespan, timetable
 from optsched.problems.timetable import Timetable
-from optsched.searches.job_placing import best_placed
+from optsched.solvers.searches.job_placing import best_placed
 
 
 def posed(tasks: list[dict[str, Any]], nodes: list[dict[str, Any]], **more: Any) -> Any:

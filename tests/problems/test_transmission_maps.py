@@ -15,7 +15,7 @@ from optsched.core.results import Proof
 from optsched.problems.distances import MOST_NODES
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.routes import solve
-from optsched.searches.assignment import prices_of
+from optsched.solvers.searches.assignment import prices_of
 
 
 class ByTable(TransmissionMaps):

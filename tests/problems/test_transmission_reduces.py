@@ -20,7 +20,7 @@ def test_costs_that_are_not_exact(size: float) -> None:
 
 def test_tables_that_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a table of costs is refused before it is made, with its size."""
-    monkeypatch.setattr("optsched.processes.limits.has_room", lambda size: size < 8 * 24)
+    monkeypatch.setattr("optsched.core.processes.limits.has_room", lambda size: size < 8 * 24)
     text = "2 reduces of 1 jobs on 4 nodes would have a table of 8 costs, and take about 0 MB where there are"
     with pytest.raises(TooLarge, match=text):
         TransmissionReduces(example((2, 1)))

@@ -19,7 +19,7 @@ from optsched.problems.utility_program import (
     columns_at,
     listed_patterns,
 )
-from optsched.searches.enumeration import judged
+from optsched.solvers.searches.enumeration import judged
 
 
 def test_types_that_take_patterns() -> None:

@@ -15,9 +15,9 @@ from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import RUNNING, Cluster, Instance, Workload
 from optsched.problems import WorstGroup
 from optsched.routes import bounds
-from optsched.searches.enumeration import judged
-from optsched.searches.program_tree import root
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.enumeration import judged
+from optsched.solvers.searches.program_tree import root
 
 
 def test_missing_fields() -> None:

@@ -7,7 +7,7 @@ from stopping import interrupted
 from optsched import Limit, Termination, UsageError, certify, generate, solve
 from optsched.core.registry import record
 from optsched.problems import FairLsap, Lsap, problem
-from optsched.searches.assignment import AssignmentSolution
+from optsched.solvers.searches.assignment import AssignmentSolution
 from optsched.testing.contract import every_decision
 
 

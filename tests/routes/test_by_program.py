@@ -18,9 +18,9 @@ from optsched.instances.files import from_document
 from optsched.instances.importers.rumen import import_rumen
 from optsched.problems import FlowCongestion, Lsap, WorstGroup, flow_congestion
 from optsched.routes import call, programs, solve
-from optsched.searches.enumeration import best_placement
 from optsched.solvers.answers import SolverOutcome
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.enumeration import best_placement
 
 #: Two of three tasks want one slot on the third node; the linear program gives each of them a half of it.
 HALVES = posed([[2], [], [2]], [1, 1, 0], slots=[2, 0, 1], racks=[-1, 0, 0], levels=[0, 1, 2])

@@ -15,8 +15,8 @@ import optsched
 from optsched import Certificate, Limit, Proof, Solution, Termination, certify, generate
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime, SolverDisagreement, TooLarge
+from optsched.core.processes.handing import handing, to
 from optsched.problems import problem
-from optsched.processes.handing import handing, to
 from optsched.routes import call as call_module
 from optsched.routes import generalized_assignment, latency, solve
 from optsched.routes.call import Call, proved

@@ -13,10 +13,10 @@ from optsched.core.instance import Cluster, Instance, Pairs, Workload
 from optsched.problems import GeneralizedAssignment
 from optsched.routes import generalized_assignment, solve
 from optsched.routes.generalized_assignment import ROUTES as GENERALIZED_ASSIGNMENT_ROUTES
-from optsched.searches.capacity_tree import CapacityNeighbourhoods
-from optsched.searches.enumeration import best_placement
 from optsched.solvers.answers import SolverOutcome
 from optsched.solvers.profiles import load_profile
+from optsched.solvers.searches.capacity_tree import CapacityNeighbourhoods
+from optsched.solvers.searches.enumeration import best_placement
 
 
 @pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp"])
@@ -141,7 +141,7 @@ def test_neighbourhoods_and_tree_by_turns(monkeypatch: pytest.MonkeyPatch) -> No
     weight = rng.integers(5, 25, (15, 4))
     cost = 30 - weight + rng.integers(0, 4, (15, 4))
     problem = posed(cost.tolist(), {"weight": weight.tolist()}, {"weight": (0.8 * weight.sum(axis=0) // 4).tolist()})
-    monkeypatch.setattr("optsched.searches.capacity_tree.repaired", lambda *_: None)
+    monkeypatch.setattr("optsched.solvers.searches.capacity_tree.repaired", lambda *_: None)
     monkeypatch.setattr(f"{generalized_assignment.__name__}._PARTS", (0, 0))
     monkeypatch.setattr(f"{generalized_assignment.__name__}._FEW", 14)
     turns: list[tuple[int, int]] = []
@@ -185,10 +185,10 @@ def test_the_tree_proves_what_prices_leave_open(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(f"{module}._NEAR", 0)
     with monkeypatch.context() as patch:  # HiGHS finds the optimum, and the tree proves it
         patch.setattr(f"{module}.greedy_packing", lambda problem: None)
-        patch.setattr("optsched.searches.capacity_tree.repaired", lambda *_: None)
+        patch.setattr("optsched.solvers.searches.capacity_tree.repaired", lambda *_: None)
         again = solve(problem)
         assert (again.objective, str(again.certificate)) == (grown.objective, "combinatorial")
-    monkeypatch.setattr("optsched.searches.capacity_tree.MOST_STEPS", -1)
+    monkeypatch.setattr("optsched.solvers.searches.capacity_tree.MOST_STEPS", -1)
     monkeypatch.setattr(f"{module}._NODES", 0)
     word = solve(problem)  # the tree is too large, and HiGHS is asked without a limit at last
     assert (word.objective, str(word.certificate)) == (grown.objective, "solver")

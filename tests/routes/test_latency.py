@@ -19,8 +19,8 @@ from optsched import Limit, Proof, Solution, Termination, UsageError, bounds, ce
 from optsched.problems import Latency, Lsap
 from optsched.routes.call import Call
 from optsched.routes.latency import by_route, latency_search
-from optsched.searches.latency import GrowingMatchings, LatencySearch
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.latency import GrowingMatchings, LatencySearch
 
 #: Bound and packing do not meet at limit 5, and HiGHS needs branching there.
 OPEN_LIMIT = {"seed": 3, "nodes": 20, "tasks": 50, "replicas": 2}

@@ -7,16 +7,16 @@ from small_problems import NAMES, small_problem
 
 import optsched
 from optsched.core.errors import TooLarge
+from optsched.core.processes import Limits, contained, limits
 from optsched.core.registry import records
 from optsched.instances.generate import generate
 from optsched.models import lsap
 from optsched.problems import AnyProblem, Lsap
-from optsched.processes import Limits, contained, limits
 from optsched.routes import routes_of, solve
 from optsched.routes.listing import may_overrun, module_of, refuse_beyond_memory, route_sizes
-from optsched.searches import assignment as networks
 from optsched.solvers.answers import LinearProgram
 from optsched.solvers.highs import solve_arrays
+from optsched.solvers.searches import assignment as networks
 
 #: Guo et al. 2012, Figure 2.
 FIGURE: Any = optsched.problem("lsap", "papers/guo-fig2")

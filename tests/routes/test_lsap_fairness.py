@@ -13,7 +13,7 @@ from strategies import problems
 from optsched import Limit, Proof, certify, generate
 from optsched.problems import LsapFairness
 from optsched.routes import frontier, routes_of, solve
-from optsched.searches.lsap_fairness import CappedNetwork
+from optsched.solvers.searches.lsap_fairness import CappedNetwork
 
 
 @given(problems("lsap-fairness"))

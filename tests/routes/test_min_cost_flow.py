@@ -79,7 +79,7 @@ def test_bug_unbounded_network_that_never_ended(route: str) -> None:
 
 def test_cut_of_a_network_by_highs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that HiGHS finds the cut of a network that is large for networkx, and that without one there is a word."""
-    monkeypatch.setattr("optsched.searches.min_cost_flow._MOST_ARCS", 0)
+    monkeypatch.setattr("optsched.solvers.searches.min_cost_flow._MOST_ARCS", 0)
     problem = posed([(0, 1, 0, 3, 1), (0, 2, 0, 9, 1), (2, 1, 0, 1, 1)], [5, -5, 0])
     solution = solve(problem, route="arrays")
     assert str(solution.certificate) == "dual"

@@ -21,16 +21,16 @@ import optsched
 from optsched import Limit, Placement, Proof, Termination, UsageError, generate
 from optsched.certificates import Enumerated, certify
 from optsched.core.errors import OutOfTime
+from optsched.core.processes import Limits, contained, containing
+from optsched.core.processes.containing import RunFailed
 from optsched.core.registry import records
 from optsched.core.results import Sense
 from optsched.measuring.gaps import Reference, frontier_gap_fields
 from optsched.problems import AnyProblem, Lsap
-from optsched.processes import Limits, contained, containing
-from optsched.processes.containing import RunFailed
 from optsched.routes import end_reason, frontier, routes_of, solve
 from optsched.routes.call import Call
-from optsched.searches.generalized_assignment import greedy_packing
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.generalized_assignment import greedy_packing
 from optsched.testing.neighbours import emptied
 
 

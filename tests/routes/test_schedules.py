@@ -10,7 +10,7 @@ from optsched import Limit, Proof, Termination, certify
 from optsched.core.errors import TooLarge
 from optsched.problems import JobTimes, Makespan, timetable
 from optsched.routes import routes_of, schedules, solve
-from optsched.searches.schedules import ScheduleSearch
+from optsched.solvers.searches.schedules import ScheduleSearch
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_room_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert verdict.endswith("and there can be as much: up to 60")
     assert no_room_certificate(roomy, Cases(SlotPrices.none(roomy))) is None
     for result in (lambda *_: None, out_of_time):
-        monkeypatch.setattr("optsched.searches.traffic.TrafficSearch.proof", result)
+        monkeypatch.setattr("optsched.solvers.searches.traffic.TrafficSearch.proof", result)
         word = solve(full)
         assert (word.termination, word.certificates) == (Termination.INFEASIBLE, ())
 

@@ -51,7 +51,7 @@ def test_a_solver_that_gives_up(
 
 def test_an_interrupt_before_anything_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C in the first placement leaves tasks placed one by one, and the cheap bound."""
-    monkeypatch.setattr("optsched.searches.transmission.optimal_placement", interrupted)
+    monkeypatch.setattr("optsched.solvers.searches.transmission.optimal_placement", interrupted)
     problem = Transmission(drawn(0, 4, 3, 5, slots=1))
     solution = solve(problem)
     assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.INTERRUPTED)
@@ -86,7 +86,7 @@ def test_no_reduce_is_pending() -> None:
 
 def test_a_tree_that_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a tree with too many states leaves an optimum that is somebody's word."""
-    monkeypatch.setattr("optsched.searches.transmission.MOST_STATES", 0)
+    monkeypatch.setattr("optsched.solvers.searches.transmission.MOST_STATES", 0)
     problem = Transmission(drawn(0, 4, 3, 5, slots=1))
     solution = solve(problem)
     assert (solution.objective, solution.certificate) == ((263,), Proof.ENUMERATION)

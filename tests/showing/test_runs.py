@@ -14,6 +14,7 @@ from optsched.cli.simulating import PLOTS
 from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.placement import MICRO
+from optsched.heuristics.simulating import Simulation, simulate
 from optsched.measuring.timelines import (
     Timeline,
     job_reductions,
@@ -26,7 +27,6 @@ from optsched.problems.makespan import Makespan
 from optsched.showing import runs as drawing_runs
 from optsched.showing.figures import picture
 from optsched.showing.runs import gantt_picture, locality_picture, reductions_picture, running_picture, times_picture
-from optsched.simulating import Simulation, simulate
 
 DAY = optsched.load("examples/order-of-jobs")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from optsched.core.deadline import deadline
-from optsched.processes import local
+from optsched.core.processes import local
 from optsched.solvers.compiled import SWITCH, ready
 
 KERNEL = """
@@ -83,7 +83,7 @@ import sys
 import numpy as np
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime
-from optsched.processes import local
+from optsched.core.processes import local
 from optsched.solvers.compiled import ready
 from optsched.solvers.kernels import fill_one
 numbers = np.zeros(1, dtype=np.int64)

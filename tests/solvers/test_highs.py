@@ -20,9 +20,9 @@ import scipy.sparse as sp
 from optsched import Limit, Termination, generate, solve
 from optsched.core.deadline import deadline, remaining
 from optsched.core.errors import InputError, OutOfTime, SolverDisagreement, UsageError
+from optsched.core.processes.handing import handing, taking
 from optsched.instances.files import from_document
 from optsched.problems import FairLsap, WorstGroup
-from optsched.processes.handing import handing, taking
 from optsched.solvers import highs as engine
 from optsched.solvers.answers import LinearProgram
 from optsched.solvers.highs import SMALL_MODELS, Improving, WarmProgram, solve_arrays, wrong_answers

@@ -12,8 +12,8 @@ from large_engines import KERNELS, ints, plain
 
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime, SolverDisagreement, TooLarge, UsageError
+from optsched.core.processes import limits
 from optsched.problems.base import exact_product
-from optsched.processes import limits
 from optsched.solvers import networks
 from optsched.solvers.networks import (
     UNBOUNDED,

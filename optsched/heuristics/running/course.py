@@ -1,6 +1,6 @@
 """Runs tasks over time from event to event: they start, take the time that a service gives, and end.
 
-What decides which tasks start derives from `Course`: the engine of simulations (`optsched.simulating.engine`), and
+What decides which tasks start derives from `Course`: the engine of simulations (`optsched.heuristics.simulating.engine`), and
 the move from one placement to the next (`optsched.heuristics.ras`).
 """
 
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 # How long tasks take -------------------------------------------------------------------------------------------------
-# What says how long tasks take, over time; the services that there are live in `optsched.simulating`.
+# What says how long tasks take, over time; the services that there are live in `optsched.heuristics.simulating`.
 # All times are whole microseconds; tasks and nodes are indices of the instance.
 
 #: Stands for a task in an answer of a service that wants to be woken at a time.
@@ -164,7 +164,7 @@ class Course:
     Examples
     --------
     >>> from optsched.core.instance import Cluster, Instance, Workload
-    >>> from optsched.simulating import Recorded
+    >>> from optsched.heuristics.simulating import Recorded
     >>> service = Recorded()
     >>> service.prepare(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 3])))
     >>> course = Course(2, service)

@@ -1,7 +1,7 @@
 """Drives a policy over the slots of a snapshot, in rounds of offers until all is placed or the policy starves.
 
 It also reads what heuristics answer, and makes the messages for wrong answers and for exceptions. `known` makes what a
-policy sees. The code that offers slots, here or over time (`optsched.simulating`), does so by `Asked`.
+policy sees. The code that offers slots, here or over time (`optsched.heuristics.simulating`), does so by `Asked`.
 """
 
 from __future__ import annotations

@@ -37,6 +37,8 @@ from optsched.core.errors import (
 )
 from optsched.core.outside import own_traceback, raised
 from optsched.core.placement import NONE, Placement, Schedule
+from optsched.core.processes.containing import TracedElsewhere, call
+from optsched.core.processes.limits import Outcome, Status
 from optsched.core.registry import imported as registered
 from optsched.core.registry import record_of
 from optsched.core.results import Solution
@@ -54,8 +56,6 @@ from optsched.heuristics.running.driver import (
 from optsched.heuristics.running.known import posed_on
 from optsched.problems import PROBLEMS
 from optsched.problems.base import Parameter, TaskProblem, number, resolve
-from optsched.processes.containing import TracedElsewhere, call
-from optsched.processes.limits import Outcome, Status
 
 # An alarm for what runs too long -------------------------------------------------------------------------------------
 # An alarm for a user's own code, which does not know deadlines: it raises OutOfTime there once the deadline is past.
@@ -119,7 +119,7 @@ _DECIDED = (Placement, Schedule, Solution, Mapping)
 #: How slots are offered to a policy over time: parameters of its run, not of the policy (`optsched.simulate`).
 TIMING = ("heartbeat", "assign")
 
-#: The further parameters of a batch heuristic that decides in rounds (`optsched.simulating.EveryRound`).
+#: The further parameters of a batch heuristic that decides in rounds (`optsched.heuristics.simulating.EveryRound`).
 ROUNDS = ("problem", "period", "on_free", "problem_parameters")
 
 
@@ -150,7 +150,7 @@ class HeuristicRun:
     out_of_time
         The limit, in seconds, that cut it short; None if none did.
     ended
-        How the process of its own ended that it was run in, where there was no answer (`optsched.processes`):
+        How the process of its own ended that it was run in, where there was no answer (`optsched.core.processes`):
         `out-of-time`, `out-of-memory` or `crashed`; else None.
     drawn
         Whether random numbers were drawn, by the heuristic or for the order of offers: another seed may differ.
@@ -481,7 +481,7 @@ AnyHeuristic = (
 )
 
 
-# Run a heuristic in a process of its own, where limits are in force (`optsched.processes.contained`) ------------------
+# Run a heuristic in a process of its own, where limits are in force (`optsched.core.processes.contained`) ------------------
 
 #: The words of records for processes that ended before they answered.
 ENDED = {Status.TIMED_OUT: "out-of-time", Status.OUT_OF_MEMORY: "out-of-memory", Status.CRASHED: "crashed"}
@@ -541,7 +541,7 @@ def _run(asked: tuple[Any, ...]) -> HeuristicRun:
     run = run_heuristic(problem, heuristic, seed, max_idle_rounds=max_idle_rounds, time_limit=time_limit, **parameters)
     if run.cause is None:
         return run
-    from optsched.processes.limits import refused  # which loads what sends things
+    from optsched.core.processes.limits import refused  # which loads what sends things
 
     if refused(run.cause):
         raise run.cause

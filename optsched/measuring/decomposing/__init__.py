@@ -22,12 +22,12 @@ from optsched.core.placement import MICRO, NONE, Schedule
 from optsched.core.results import Number, Proof, Solution
 from optsched.heuristics import AnyHeuristic
 from optsched.heuristics.running.known import Known, posed_on
+from optsched.heuristics.simulating import on_the_clock, policy_of, problem_service, simulate
+from optsched.heuristics.simulating.engine import Stage
 from optsched.measuring.decomposing.together import ORDERS, InOrder, Together
 from optsched.measuring.gaps import Reference, reference_of
 from optsched.problems.base import expect_problem
 from optsched.problems.schedules import ScheduleProblem
-from optsched.simulating import on_the_clock, policy_of, problem_service, simulate
-from optsched.simulating.engine import Stage
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
 if TYPE_CHECKING:

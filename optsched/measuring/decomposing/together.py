@@ -18,10 +18,10 @@ from optsched.core.placement import NONE
 from optsched.heuristics.running.base import Event, Offer, Policy, View
 from optsched.heuristics.running.driver import Asked
 from optsched.heuristics.running.known import Known
+from optsched.heuristics.simulating import on_the_clock
+from optsched.heuristics.simulating.engine import Stage
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import NEVER
-from optsched.simulating import on_the_clock
-from optsched.simulating.engine import Stage
 from optsched.solvers.networks import min_cost_flow
 
 
@@ -113,7 +113,7 @@ class Together(Policy):
     >>> from optsched.measuring.decomposing.together import InOrder
     >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems.makespan import Makespan
-    >>> from optsched.simulating import simulate
+    >>> from optsched.heuristics.simulating import simulate
     >>> workload = Workload(["t1", "t2"], job=[0, 0], job_ids=["j"], replicas=Ragged.from_rows([[0, 1], [0]]),
     ...                     times=[[1, 5, 5]] * 2)
     >>> problem = Makespan(Instance(Cluster(["a", "b"]), workload))

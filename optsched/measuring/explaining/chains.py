@@ -25,7 +25,7 @@ from optsched.problems import Problem
 from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.base import OwnCosts, TaskProblem, exact, stated
 from optsched.problems.counted_places import TaskClasses
-from optsched.searches.assignment import nearest_optimum
+from optsched.solvers.searches.assignment import nearest_optimum
 
 #: The most placements that are evaluated; fewer if each takes long.
 MOST_VALUES, MOST_ENTRIES = 2000, 3_000_000

@@ -23,6 +23,8 @@ from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime, UsageError, nearest
 from optsched.core.instance import Floats, Instance
 from optsched.core.registry import imported
+from optsched.heuristics.simulating import service_of, simulate
+from optsched.heuristics.simulating.services import service_named
 from optsched.instances.files import load
 from optsched.instances.generate import generate
 from optsched.measuring.judging.expressions import evaluated
@@ -32,8 +34,6 @@ from optsched.measuring.printing import interval
 from optsched.measuring.studies.choices import parted
 from optsched.problems import problem, problem_class
 from optsched.problems.base import resolve
-from optsched.simulating import service_of, simulate
-from optsched.simulating.services import service_named
 
 Judge = Callable[[Check, int], Finding]
 Asked = Callable[[str], Any]

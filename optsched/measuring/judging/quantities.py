@@ -21,6 +21,8 @@ from optsched.core.placement import MICRO, NONE
 from optsched.core.results import Number, Proof
 from optsched.heuristics import run
 from optsched.heuristics.ras import enforce, map_rounds
+from optsched.heuristics.simulating import EveryRound, Levels, Simulation, simulate
+from optsched.heuristics.simulating.services import Transfer
 from optsched.instances.families.base import numbered
 from optsched.measuring.studies.choices import parted
 from optsched.problems import problem
@@ -28,8 +30,6 @@ from optsched.problems.base import GRID
 from optsched.problems.distances import distances
 from optsched.problems.locality_counts import locality, locality_counts
 from optsched.routes import bounds, frontier, solve
-from optsched.simulating import EveryRound, Levels, Simulation, simulate
-from optsched.simulating.services import Transfer
 
 __all__ = ["OF_RUNS", "OF_SNAPSHOTS", "Answer"]
 

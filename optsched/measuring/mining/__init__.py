@@ -27,6 +27,8 @@ from optsched.core.brief import brief, counted
 from optsched.core.deadline import deadline
 from optsched.core.errors import Fault, HeuristicFailed, InputError, OutOfTime, UsageError
 from optsched.core.instance import Instance
+from optsched.core.processes.containing import in_force
+from optsched.core.processes.limits import Limits
 from optsched.heuristics import AnyHeuristic
 from optsched.instances.documents.storing import write_whole
 from optsched.instances.families.base import optimum_label
@@ -52,8 +54,6 @@ from optsched.measuring.studies.limits import differing
 from optsched.measuring.studies.runs import check_served
 from optsched.problems import problem_class
 from optsched.problems.base import resolve
-from optsched.processes.containing import in_force
-from optsched.processes.limits import Limits
 from optsched.solvers.profiles import Profile, load_profile
 
 __all__ = ["Find", "Statement", "check_free", "default_name", "is_broken", "margin", "mine", "statement"]

@@ -20,6 +20,7 @@ from optsched.core.brief import several
 from optsched.core.deadline import check
 from optsched.core.errors import InputError, UsageError, described, nearest
 from optsched.core.instance import Instance
+from optsched.core.processes.containing import TracedElsewhere
 from optsched.core.registry import record
 from optsched.core.results import Limit, Number
 from optsched.heuristics import run
@@ -31,7 +32,6 @@ from optsched.measuring.studies.choices import Choice
 from optsched.measuring.studies.limits import GapLimit, frames_of, reason
 from optsched.problems import problem_class
 from optsched.problems.base import TaskProblem
-from optsched.processes.containing import TracedElsewhere
 from optsched.solvers.profiles import Profile
 
 #: Larger is worse for the heuristic: the sort of failure, and how bad it is within that sort.

@@ -17,13 +17,13 @@ import numpy as np
 from optsched.core.deadline import check as check_deadline
 from optsched.core.deadline import deadline
 from optsched.core.errors import Fault, InputError, OutOfTime, UsageError
+from optsched.core.processes import Limits, LocalExecutor
 from optsched.core.resources import code_version
 from optsched.measuring.judging.expressions import evaluated
 from optsched.measuring.judging.findings import Check
 from optsched.measuring.judging.judges import asked
 from optsched.measuring.reproducing.figure_definition import FigureDefinition
 from optsched.measuring.reproducing.results import QUANTILES, Entry, Reproduction, Values
-from optsched.processes import Limits, LocalExecutor
 
 #: After how many draws of each point the means are shown while more are measured.
 ROUNDS = tuple(digit * 10**power for power in range(5) for digit in (1, 2, 5))

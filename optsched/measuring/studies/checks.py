@@ -19,6 +19,8 @@ from optsched.core.brief import counted
 from optsched.core.deprecated import Renamed
 from optsched.core.errors import CertificateInvalid, Fault, InputError, OptschedError, UsageError, expect, nearest
 from optsched.core.kinds import CHECKS
+from optsched.core.processes.containing import contained
+from optsched.core.processes.limits import Limits
 from optsched.heuristics import AnyHeuristic
 from optsched.measuring.gaps import gap_limit
 from optsched.measuring.records import Run
@@ -43,8 +45,6 @@ from optsched.measuring.studies.limits import Baseline, Breach, GapLimit, breach
 from optsched.measuring.studies.runs import Work, measure, plan
 from optsched.measuring.studies.tables import GapReports
 from optsched.problems import problem_class
-from optsched.processes.containing import contained
-from optsched.processes.limits import Limits
 from optsched.solvers.profiles import AnyProfile
 
 __all__ = ["Check", "CheckArguments", "CheckFile", "Outcome", "Planned", "runs_of"]
@@ -166,7 +166,7 @@ class Check:
         Parameters
         ----------
         heuristic, instances, problem
-            As `optsched.pytest_plugin.GapCheck` takes them.
+            As `optsched.measuring.pytest_plugin.GapCheck` takes them.
         **arguments
             See `CheckArguments`.
 

@@ -79,7 +79,7 @@ def chosen(named: AnyHeuristic | Choice) -> Choice:
     if name == "solve":  # which policies over time know, and which is no heuristic
         raise UsageError(
             f'"{named}": solve decides in rounds of simulate and decompose; here derive a class from '
-            "optsched.simulating.EveryRound, and name it package.module:class"
+            "optsched.heuristics.simulating.EveryRound, and name it package.module:class"
         )
     if ":" in name:
         find_here()

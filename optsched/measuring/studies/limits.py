@@ -33,6 +33,8 @@ from optsched.core.decimals import spelled
 from optsched.core.errors import Fault, InputError, UsageError, nearest
 from optsched.core.outside import own_traceback
 from optsched.core.placement import NONE, Placement
+from optsched.core.processes import Limits
+from optsched.core.processes.containing import TracedElsewhere
 from optsched.core.results import Number, Value
 from optsched.instances.documents.diagnosis import read_number
 from optsched.instances.documents.storing import SUFFIXES, write_whole
@@ -42,8 +44,6 @@ from optsched.measuring.records import Run
 from optsched.measuring.studies.choices import Choice
 from optsched.problems import Problem
 from optsched.problems.base import TaskProblem
-from optsched.processes import Limits
-from optsched.processes.containing import TracedElsewhere
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile, profile_names
 
 #: Statistics of many runs, except quantiles.

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, overload
 from optsched.core.brief import brief, counted, several
 from optsched.core.deprecated import Renamed
 from optsched.core.errors import printable
+from optsched.core.processes.containing import contained
+from optsched.core.processes.limits import Limits
 from optsched.core.results import Limit, Number
 from optsched.heuristics import AnyHeuristic
 from optsched.measuring.gaps import GapReport, frontier_gap_fields
@@ -27,8 +29,6 @@ from optsched.measuring.records import WITHOUT, Run, frame_of
 from optsched.measuring.studies.choices import SEEDS, Choice, Source
 from optsched.measuring.studies.runs import measure, plan
 from optsched.problems.locality_counts import NAMES
-from optsched.processes.containing import contained
-from optsched.processes.limits import Limits
 from optsched.solvers.profiles import Profile
 
 if TYPE_CHECKING:

@@ -31,6 +31,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from optsched.core.errors import InputError, OptschedError, UsageError, nearest
+from optsched.core.processes import DaskExecutor, Executor, Limits, LocalExecutor, Outcome, Status
+from optsched.core.processes.limits import refused
 from optsched.core.resources import code_version
 from optsched.core.results import Limit, Solution
 from optsched.heuristics import AnyHeuristic, run
@@ -59,8 +61,6 @@ from optsched.measuring.sweeping.plans import (
 from optsched.measuring.sweeping.store import Store, Sweep, load_sweep, locked
 from optsched.problems import problem_class
 from optsched.problems.base import TaskProblem
-from optsched.processes import DaskExecutor, Executor, Limits, LocalExecutor, Outcome, Status
-from optsched.processes.limits import refused
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
 __all__ = [

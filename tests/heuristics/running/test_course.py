@@ -8,7 +8,7 @@ from over_time import arriving
 
 from optsched.core.errors import HeuristicFailed, UsageError
 from optsched.heuristics.running.course import NEVER, WAKE, WOKEN, Course, Ends, Service
-from optsched.simulating import simulate
+from optsched.heuristics.simulating import simulate
 
 
 class Lasting(Service):

@@ -9,9 +9,9 @@ from foreign_files import SWIM, faults, noun
 from hostile_files import cut
 
 from optsched.core.errors import UsageError
+from optsched.heuristics.simulating import simulate
 from optsched.instances.importers import IMPORTERS
 from optsched.instances.importers.swim import import_swim
-from optsched.simulating import simulate
 
 
 def test_swim(file: Callable[..., Path]) -> None:

@@ -17,12 +17,12 @@ import optsched
 from optsched.core.errors import HeuristicFailed, UsageError
 from optsched.core.instance import PENDING, RUNNING, Instance, State
 from optsched.heuristics.running.base import Policy
+from optsched.heuristics.simulating import problem_service, simulate
 from optsched.instances.files import parse
 from optsched.measuring.decomposing import PARTS, arrivals, decompose, decompose_all, known_at, planned_anew
 from optsched.measuring.gaps import Reference
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.simulating import problem_service, simulate
 
 #: One slot; a long job that comes first, and a short one.
 TWO_JOBS = small([[], [], []], [1], name="two-jobs", job=[0, 0, 1], job_ids=["a", "b"], duration=[8, 8, 1])

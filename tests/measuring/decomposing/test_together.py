@@ -13,11 +13,11 @@ from replica_instances import small
 from optsched.heuristics import HEURISTICS, heuristic
 from optsched.heuristics.running.base import Policy
 from optsched.heuristics.running.run import values_in_force
+from optsched.heuristics.simulating import simulate
+from optsched.heuristics.simulating.every_round import EveryRound
 from optsched.measuring.decomposing.together import ORDERS, InOrder, JobTasks, Together, placed_together
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.simulating import simulate
-from optsched.simulating.every_round import EveryRound
 
 POLICIES = [name for name, entry in HEURISTICS.items() if entry.online]
 

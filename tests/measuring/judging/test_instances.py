@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from optsched.heuristics.simulating import Levels, simulate
+from optsched.heuristics.simulating.services import service_named
 from optsched.measuring.judging import instances as made
 from optsched.measuring.judging.quantities import Answer, apart, job_time, reading_time
 from optsched.problems import FlowCongestion, Latency
 from optsched.problems.distances import distances
-from optsched.simulating import Levels, simulate
-from optsched.simulating.services import service_named
 
 
 @pytest.mark.parametrize("of", ["paths", "links"])

@@ -14,12 +14,12 @@ from optsched import UsageError, generate, load, problem, simulate
 from optsched.core.instance import FINISHED, MAP, PENDING, Cluster, Instance, Ints, Ragged, Shuffle, Workload
 from optsched.core.placement import NONE, Placement
 from optsched.heuristics.ras import Move, Rounds, Step
+from optsched.heuristics.simulating import Levels
 from optsched.measuring.judging import quantities
 from optsched.measuring.judging.instances import ROUNDS, equal_replicas, first_jobs, one_node, reading_round
 from optsched.measuring.judging.quantities import OF_RUNS, OF_SNAPSHOTS, Answer, local_in_waves, moved
 from optsched.problems import Flow, Lsap, TransmissionMaps, TransmissionReduces, Utility
 from optsched.problems.distances import distances
-from optsched.simulating import Levels
 
 
 @pytest.mark.parametrize(

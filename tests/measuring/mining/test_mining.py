@@ -16,6 +16,8 @@ from small_problems import scarcest_first
 from optsched import Find, Placement, certify, load, mine, solve
 from optsched.core.deadline import remaining
 from optsched.core.errors import InputError, OutOfTime, UsageError
+from optsched.core.processes.containing import contained
+from optsched.core.processes.limits import Limits
 from optsched.core.registry import records
 from optsched.heuristics import HEURISTICS, run
 from optsched.instances.files import from_document, to_json
@@ -27,8 +29,6 @@ from optsched.measuring.mining.documents import smaller
 from optsched.measuring.mining.walking import Aim, Judge
 from optsched.measuring.studies.choices import chosen
 from optsched.problems import problem, problem_class
-from optsched.processes.containing import contained
-from optsched.processes.limits import Limits
 from optsched.solvers.profiles import load_profile
 
 #: Problems that heuristics may serve, and that have a family to start from.
@@ -296,7 +296,7 @@ def found_for_dl() -> Find:
 def pytest_run(folder: Path) -> subprocess.CompletedProcess[str]:
     """What `pytest`, not `python -m pytest`, says in the folder above, which the modules are not in."""
     plugged = any(entry.name == "optsched" for entry in entry_points(group="pytest11"))
-    options = [] if plugged else ["-p", "optsched.pytest_plugin"]
+    options = [] if plugged else ["-p", "optsched.measuring.pytest_plugin"]
     start = [sys.executable, "-c", "import sys, pytest; del sys.path[0]; sys.exit(pytest.main())"]
     command = [*start, "-q", "-p", "no:cacheprovider", *options, "."]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from optsched import Placement, UsageError
+from optsched.core.processes.containing import contained
+from optsched.core.processes.limits import Limits
 from optsched.core.registry import records
 from optsched.heuristics import HEURISTICS
 from optsched.measuring.mining import walking
 from optsched.measuring.mining.documents import smaller
 from optsched.measuring.mining.walking import BROKEN, Judge, failure_of, starts_of
 from optsched.measuring.studies.choices import chosen
-from optsched.processes.containing import contained
-from optsched.processes.limits import Limits
 from optsched.solvers.profiles import load_profile
 
 MOST = {"tasks": 6, "nodes": 4}

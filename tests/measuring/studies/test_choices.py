@@ -12,11 +12,11 @@ import optsched
 from optsched.core.errors import Fault, InputError, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.kinds import SWEEP
+from optsched.heuristics.simulating import EveryRound
 from optsched.instances.library import NETWORK, library
 from optsched.measuring.studies import choices
 from optsched.measuring.studies.choices import Family, chosen, groups_of
 from optsched.measuring.studies.runs import plan
-from optsched.simulating import EveryRound
 
 
 def tiny(name: str = "tiny") -> Instance:

@@ -15,13 +15,13 @@ from replica_instances import small
 
 import optsched
 from optsched import Family, GapReports, InputError, Instance, UsageError
+from optsched.core.processes import Limits
 from optsched.measuring.printing import to_json
 from optsched.measuring.records import Run
 from optsched.measuring.studies import limits
 from optsched.measuring.studies.checks import Check
 from optsched.measuring.studies.limits import FORMAT, Baseline, Breach, GapLimit, again, breaches, lines, traceback_of
 from optsched.measuring.studies.runs import measure, plan
-from optsched.processes import Limits
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
 #: Four slots, and four tasks of which the first has its data on a node without one: at best one is off its data.

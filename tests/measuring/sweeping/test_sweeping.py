@@ -21,6 +21,7 @@ from sweeps import InProcess, contents, count, memory_folder, small_plan, stop, 
 
 import optsched
 from optsched import Family, InputError, Limit, UsageError
+from optsched.core.processes import Limits, LocalExecutor, Outcome, Status
 from optsched.core.resources import code_version
 from optsched.heuristics import HeuristicRun
 from optsched.measuring import sweeping as executing
@@ -28,7 +29,6 @@ from optsched.measuring.gaps import unanswered
 from optsched.measuring.sweeping import Agenda, Job, Steps, carry_out, execute, executor_of, to_do
 from optsched.measuring.sweeping.plans import Plan, planned
 from optsched.measuring.sweeping.store import Store, check_store, load_sweep
-from optsched.processes import Limits, LocalExecutor, Outcome, Status
 
 
 def run_job(source: str | None = None, **parameters: Any) -> Job:

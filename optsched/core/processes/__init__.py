@@ -1,0 +1,40 @@
+"""Functions run in processes of their own that can be killed: at a deadline, over a limit on memory, when they crash.
+
+What runs there is none of this room's business. `run` runs one job; an `Executor` runs many, in the order in which it
+draws them: `LocalExecutor` on this machine, `DaskExecutor` on a cluster. Each job has an `Outcome`, even after a crash.
+`contained` lets limits hold for all runs of heuristics and solvers within a block.
+
+Of the libraries looked at, `concurrent.futures`, `loky` and `joblib` give up all jobs where one process dies; `pebble`
+and `billiard` kill at a deadline, but neither limits memory, and what a job has started outlives it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from optsched.core.processes.cluster import DaskExecutor
+    from optsched.core.processes.containing import contained
+    from optsched.core.processes.limits import Limits, Outcome, Status
+    from optsched.core.processes.local import Executor, LocalExecutor, run
+
+__all__ = ["DaskExecutor", "Executor", "Limits", "LocalExecutor", "Outcome", "Status", "contained", "run"]
+
+#: Module of each name: who only asks for the limits in force loads nothing that starts processes.
+_MODULES = {
+    "DaskExecutor": "cluster",
+    "Executor": "local",
+    "Limits": "limits",
+    "LocalExecutor": "local",
+    "Outcome": "limits",
+    "Status": "limits",
+    "contained": "containing",
+    "run": "local",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

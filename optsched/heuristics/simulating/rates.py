@@ -1,0 +1,583 @@
+"""Tasks that slow one another down: they share what nodes process and the network carries, or overload a node.
+
+Hsu and Freeh, sections 3 and 4.2: a task is a flow of data from a storage node through the node that it runs on, and
+its rate changes with who else runs. `Overload` slows the tasks of a node down that runs more than it can bear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+from heapq import heappop, heappush
+from math import ceil, isnan
+
+import numpy as np
+
+from optsched.core.decimals import decimal
+from optsched.core.errors import Fault, MissingField, UsageError
+from optsched.core.instance import FINISHED, MAP, RUNNING, Cluster, Floats, Instance, Ints
+from optsched.core.placement import MICRO, microseconds
+from optsched.heuristics.running.course import WAKE, Ends, Progress, Service
+from optsched.heuristics.simulating.services import Levels, Shuffling, place_of, unplaced
+from optsched.problems.base import Parameter, choice, resolve
+from optsched.problems.demands import demands_of, task_rates
+from optsched.solvers.max_min import Shares
+
+__all__ = [
+    "Rates",
+    "least_times",
+    "Overload",
+]
+
+#: Rates are whole multiples of 1 MB/s over this, so that nothing drifts; what is left to do are whole products of
+#: such a rate and a microsecond.
+_UNIT = 10**12
+
+#: Stands for the node that data comes from where it comes from none.
+_NOWHERE = -1
+
+
+#: What a task asks for that asks for all there is: more than any rate.
+_ALL = _UNIT * 2**53
+
+
+class _Reading:
+    """A task that reads: what is left of what it reads now, at which rate it goes, and what waits for it.
+
+    Attributes
+    ----------
+    node
+        Where it runs.
+    source
+        The node that it reads from.
+    total, left
+        What it reads from there, and what of it was left at `since`: a rate times microseconds.
+    rate
+        At which it goes since then.
+    waits
+        What other nodes have for it.
+    turn
+        When it has read all from there and turns to another node.
+    marks
+        Of a map: when its rate changed, what was left, and the rate from then on.
+    """
+
+    __slots__ = ("left", "marks", "node", "rate", "since", "source", "total", "turn", "waits")
+
+    def __init__(self, node: int, now: int) -> None:
+        self.node, self.source, self.since = node, _NOWHERE, now
+        self.total = self.left = self.rate = 0
+        self.waits: dict[int, int] = {}
+        self.turn = -1
+        self.marks: list[tuple[int, int, int]] = []
+
+    def put(self, source: int, work: int) -> None:
+        """A node has more for it."""
+        if work:
+            self.waits[source] = self.waits.get(source, 0) + work
+
+    def read(self, source: int, work: int, now: int) -> None:
+        """Begin to read from a node."""
+        self.source, self.total, self.left, self.since, self.rate = source, work, work, now, 0
+
+    def left_at(self, now: int) -> int:
+        """The work that is left."""
+        return max(0, self.left - self.rate * (now - self.since))
+
+    def go(self, rate: int, now: int, marked: bool) -> None:
+        """Go on at another rate."""
+        self.left, self.since, self.rate = self.left_at(now), now, rate
+        if marked:
+            self.marks.append((now, self.left, rate))
+
+    def until(self) -> int | None:
+        """When all is read from there; None: never, as things are."""
+        if not self.left:
+            return self.since
+        return self.since - (-self.left // self.rate) if self.rate else None
+
+    def reported(self, beat: int) -> int:
+        """The work that was left at a time, no earlier than the one asked for before."""
+        while len(self.marks) > 1 and self.marks[1][0] <= beat:
+            del self.marks[0]
+        since, left, rate = self.marks[0]
+        return max(0, left - rate * max(0, beat - since))
+
+
+class Rates(Service):
+    """Each running task goes at the least of what it asks for and its shares, until its MB are through.
+
+    A task asks for its `rate_in`, by the type of its node. It shares its node's `rate_process` with all that run there,
+    its node's `rate_in` with all that read over the network there, and the `rate_out` of the node that it reads from
+    with all that read from there: max-min fair shares (`optsched.solvers.max_min`), anew whenever a task starts or
+    ends. What is not given does not limit.
+
+    A map reads its `size` from a node with its block: the one it runs on, else one in its rack, else any, of these the
+    one that the fewest tasks read from. A reduce reads what its maps send it, once they have ended, from one of their
+    nodes at a time: in the order of the nodes, beginning after its own. Without a `shuffle` it goes through its `size`.
+    It ends when all of its job's maps have ended and it has read all. What it writes costs nothing. A task that runs at
+    the snapshot has shared with those that do since it started, unless its `bytes_read` say how far it is.
+
+    Parameters
+    ----------
+    local
+        `free`: who reads from the node that it runs on needs no share of what this gives out and takes in; `shared`: it
+        needs its share of what the node gives out.
+
+    Examples
+    --------
+    Two maps read from `s`, which gives out 10 MB/s; one of them asks for no more than 2:
+
+    >>> from optsched.core.instance import Cluster, Ragged, Workload
+    >>> cluster = Cluster(["a", "b", "s"], rate_out=[10, 10, 10])
+    >>> blocks = Ragged.from_rows([[2], [2]])
+    >>> service = Rates()
+    >>> service.prepare(Instance(cluster, Workload(["t1", "t2"], size=[80, 80], rate_in=[20, 2], replicas=blocks)))
+    >>> service.started(0, 0, 0), service.started(1, 1, 0)
+    (((-1, 0),), ((-1, 0),))
+    >>> service.woken(0)
+    [(0, 10000000), (1, 40000000)]
+    """
+
+    waits_for_maps = False
+
+    def __init__(self, local: str = "free") -> None:
+        given = resolve("rates", (Parameter("local", "free", choice("free", "shared"), ""),), {"local": local})
+        self.local = given["local"]
+
+    def prepare(self, instance: Instance) -> None:
+        if faults := [*_faults(instance), *unplaced(instance)]:
+            raise MissingField(faults, place_of(instance, "rates"))
+        cluster, workload, state = instance.cluster, instance.workload, instance.state
+        capacities: list[int] = []
+        #: The resource that each node is for who processes there, takes in, and gives out; None: without a limit.
+        self._process, self._in, self._out = (
+            _resources(column, capacities) for column in (cluster.rate_process, cluster.rate_in, cluster.rate_out)
+        )
+        self._shares: Shares[int] = Shares(capacities)
+        self._instance, self._is_map = instance, (workload.kind == MAP).tolist()
+        self._shuffling = Shuffling(instance)
+        self._receives = self._shuffling.of_reduce.lengths > 0
+        #: Tasks that read from each node.
+        self._readers = [0] * len(cluster)
+        self._readings: dict[int, _Reading] = {}
+        self._on: list[dict[int, None]] = [{} for _ in cluster.node_ids]
+        self._heard: Ints = np.full(len(cluster), -(2**53))
+        #: Tasks whose end must be reported though their rate may be the same, and when reduces have read from a node.
+        self._to_report: dict[int, None] = {}
+        self._turns: list[tuple[int, int]] = []
+        #: Tasks that run at the snapshot and are still to begin.
+        self._at_first = int(np.count_nonzero(state.status == RUNNING))
+        self._time = int(microseconds(instance.time))
+
+    # What happens ---------------------------------------------------------------------------------------------------
+
+    def started(self, task: int, node: int, now: int) -> Ends:
+        self._begin(task, node, now)
+        if not self._at_first:
+            return ((WAKE, now),)
+        self._turn_all(now)
+        self._settle(now)
+        self._at_first -= 1
+        return () if self._at_first else self._replayed()
+
+    def ended(self, task: int, now: int) -> Ends:
+        node = self._leave(task).node
+        if self._is_map[task]:
+            self._shuffling.ended(task, node)
+            for entry in self._shuffling.of_map[task].tolist():
+                reading = self._readings.get(int(self._shuffling.reduce[entry]))
+                if reading is not None:
+                    reading.put(node, _work(self._shuffling.size[entry]))
+            for reduce in self._shuffling.waiting(task).tolist():
+                if reduce in self._readings:
+                    self._to_report[reduce] = None
+        return ((WAKE, now),)
+
+    def stopped(self, task: int, now: int) -> Ends:
+        self._leave(task)
+        return ((WAKE, now),)
+
+    def woken(self, now: int) -> Ends:
+        """Reduces that have read all from a node turn to the next; all share, and who is touched gets another end."""
+        while self._turns and self._turns[0][0] <= now:
+            turn, task = heappop(self._turns)
+            if task in self._readings and self._readings[task].turn == turn:
+                self._to_report[task] = None
+        self._turn_all(now)
+        touched = {*self._settle(now), *self._to_report}
+        self._to_report.clear()
+        ends = [end for task in sorted(touched) for end in self._end_of(task)]
+        if self._turns:
+            ends.append((WAKE, max(now, self._turns[0][0])))
+        return ends
+
+    def progress(self, beats: Ints, now: int) -> Progress | None:
+        heard = np.flatnonzero(beats > self._heard).tolist()
+        self._heard = beats
+        reporting, shares = [], []
+        for node in heard:
+            beat = int(beats[node])
+            for task in self._on[node]:
+                reading = self._readings[task]
+                if self._is_map[task] and reading.total > 0 and reading.marks:
+                    reporting.append(task)
+                    shares.append(1 - reading.reported(beat) / reading.total)
+        maps, share = np.array(reporting, dtype=np.int64), np.array(shares)
+        return self._shuffling.progress(maps, self._instance.workload.size[maps] * share, share)
+
+    # Tasks that read ------------------------------------------------------------------------------------------------
+
+    def _begin(self, task: int, node: int, now: int) -> None:
+        """A task starts to read."""
+        reading = self._readings[task] = _Reading(node, now)
+        self._on[node][task] = None
+        self._to_report[task] = None
+        size = self._instance.workload.size[task]
+        if self._is_map[task]:
+            self._read(task, reading, self._source(task, node), _work(size), now)
+        elif self._receives[task]:
+            for entry in self._shuffling.ready(task).tolist():
+                sender = self._shuffling.node[self._shuffling.map[entry]]
+                reading.put(int(sender), _work(self._shuffling.size[entry]))
+        else:
+            reading.put(_NOWHERE, _work(size))
+
+    def _leave(self, task: int) -> _Reading:
+        """A task is no more on its node."""
+        reading = self._readings.pop(task)
+        del self._on[reading.node][task]
+        self._to_report.pop(task, None)
+        self._let_go(task, reading)
+        return reading
+
+    def _read(self, task: int, reading: _Reading, source: int, work: int, now: int) -> None:
+        """A task reads from a node from now on."""
+        node = reading.node
+        limits = [self._process[node]]
+        if source not in (_NOWHERE, node):
+            limits.append(self._in[node])
+        if self._gives(source, node):
+            limits.append(self._out[source])
+            self._readers[source] += 1
+        reading.read(source, work, now)
+        asks = float(task_rates(self._instance, np.array([task]))[0, self._instance.cluster.type[node]])
+        demand = _ALL if isnan(asks) else _units(asks)
+        self._shares.add(task, [limit for limit in limits if limit is not None], demand)
+
+    def _let_go(self, task: int, reading: _Reading) -> None:
+        """A task reads no more from where it did."""
+        if task in self._shares:
+            self._shares.remove(task)
+            if self._gives(reading.source, reading.node):
+                self._readers[reading.source] -= 1
+
+    def _gives(self, source: int, node: int) -> bool:
+        """Whether who runs on a node and reads from a source needs a share of what this gives out."""
+        return source != _NOWHERE and (source != node or self.local == "shared")
+
+    def _turn_all(self, now: int) -> None:
+        """Every reduce that may have read all from a node, and has, turns to the next one that has something for it."""
+        for task in self._to_report:
+            reading = self._readings[task]
+            if self._is_map[task] or reading.left_at(now):
+                continue
+            self._let_go(task, reading)
+            reading.read(_NOWHERE, 0, now)
+            if reading.waits:
+                turns = {node: (node - reading.node - 1) % len(self._readers) for node in reading.waits}
+                source = min(turns, key=turns.__getitem__)
+                self._read(task, reading, source, reading.waits.pop(source), now)
+
+    def _settle(self, now: int) -> list[int]:
+        """Share anew; the tasks whose rates are others."""
+        changed = self._shares.settle()
+        for task, rate in changed.items():
+            self._readings[task].go(rate, now, marked=self._is_map[task])
+        return list(changed)
+
+    def _end_of(self, task: int) -> Ends:
+        """When a task ends, as things are; nothing yet where it is not known."""
+        reading = self._readings[task]
+        until = reading.until()
+        if until is None:
+            return ()
+        if self._is_map[task] or not (reading.waits or self._shuffling.left(task)):
+            return ((task, until),)
+        if task in self._shares:
+            reading.turn = until
+            heappush(self._turns, (until, task))
+        return ()
+
+    def _replayed(self) -> Ends:
+        """What runs at the snapshot has shared since it started: note what is left of it now."""
+        read = self._instance.state.bytes_read
+        for task, reading in self._readings.items():
+            left = reading.left_at(self._time)
+            if self._is_map[task] and not np.isnan(read[task]):
+                left = max(0, reading.total - _work(read[task]))
+            reading.left, reading.since = left, self._time
+            if self._is_map[task]:
+                reading.marks = [(self._time, left, reading.rate)]
+        return ((WAKE, self._time),)
+
+    def _source(self, task: int, node: int) -> int:
+        """The node that a map reads its block from."""
+        holders: list[int] = self._instance.replicas[task].tolist()
+        if not holders:
+            return _NOWHERE
+        if node in holders:
+            return node
+        rack = self._instance.cluster.rack
+        near = [holder for holder in holders if rack[holder] >= 0 and rack[holder] == rack[node]]
+        return min(near or holders, key=lambda holder: (self._readers[holder], holder))
+
+
+def least_times(instance: Instance, local: str = "free") -> Instance:
+    """The instance with times that no task undercuts under `Rates`, so that bounds of problems over time hold there.
+
+    Each task takes what it would at the best node with its data, and at the best one beyond, were it alone in the
+    cluster. With shared rates no schedule is proved best: what a bound of the instance leaves open may be sharing.
+
+    Parameters
+    ----------
+    instance
+        As `Rates` needs it.
+    local
+        As for `Rates`.
+
+    Returns
+    -------
+    Instance
+        With `times` of all tasks that have not ended, rounded up to whole microseconds, and a label that says so.
+
+    Raises
+    ------
+    UsageError
+        If `local` is unknown, or a task can read nowhere.
+    MissingField
+        If the instance lacks what `Rates` needs.
+
+    Examples
+    --------
+    A map of 80 MB reads 20 MB/s on `s`, and 10 from there, as one run on `a` does; two share, and take longer:
+
+    >>> from optsched.core.instance import Cluster, Ragged, Workload
+    >>> cluster = Cluster(["a", "s"], slots=[2, 0], rate_out=[10, 10])
+    >>> blocks = Ragged.from_rows([[1], [1]])
+    >>> instance = Instance(cluster, Workload(["t1", "t2"], size=[80, 80], rate_in=[20, 20], replicas=blocks))
+    >>> least_times(instance).workload.times.tolist()
+    [[4.0, 8.0, 8.0], [4.0, 8.0, 8.0]]
+    """
+    Rates(local).prepare(instance)
+    cluster, workload, state = instance.cluster, instance.workload, instance.state
+    left = np.flatnonzero(state.status != FINISHED)
+    process, takes_in, gives = (
+        np.where(np.isnan(rates), np.inf, rates) for rates in (cluster.rate_process, cluster.rate_in, cluster.rate_out)
+    )
+    asks = task_rates(instance, left)
+    # What nodes of each type process at best, and what they do of what comes over the network.
+    alone, over = np.zeros(asks.shape[1]), np.zeros(asks.shape[1])
+    np.maximum.at(alone, cluster.type, process)
+    np.maximum.at(over, cluster.type, np.minimum(process, takes_in))
+    by_process, by_network = np.fmin(asks, alone).max(axis=1), np.fmin(asks, over).max(axis=1)
+    times, amounts = workload.times.copy(), _amounts(instance)
+    for row, task in enumerate(left.tolist()):
+        near = far = float(by_process[row])
+        holders = instance.replicas[task]
+        if workload.kind[task] == MAP and len(holders):
+            own = np.fmin(asks[row, cluster.type[holders]], process[holders])
+            near = float((own if local == "free" else np.minimum(own, gives[holders])).max())
+            far = float(min(by_network[row], gives[holders].max()))
+        fastest = max(near, far)
+        if amounts[task] and not fastest:
+            message = f"tasks[{task}] can read nowhere, and would never end; give its nodes rates above 0"
+            raise UsageError(f"{place_of(instance, 'rates')}: {message}")
+        took = [_took(amounts[task], rate or fastest) for rate in (near, far, far)]
+        read, start = state.bytes_read[task], state.start[task]
+        if state.status[task] == RUNNING and workload.kind[task] == MAP and not isnan(read) and not isnan(start):
+            still = _took(max(0, amounts[task] - _work(float(read))), fastest)
+            took = [int(microseconds(instance.time) - microseconds(start)) + still] * 3
+        times[task] = [time / MICRO for time in took]
+    labels = {**instance.labels, "times": "inferred: the least time of each task alone, by the rates of nodes"}
+    return replace(instance, workload=replace(workload, times=times), labels=labels)
+
+
+def _amounts(instance: Instance) -> list[int]:
+    """The data that each task reads, as a rate times microseconds."""
+    found = [0 if isnan(size) else _work(size) for size in instance.workload.size.tolist()]
+    shuffling = Shuffling(instance)
+    for reduce in np.flatnonzero(shuffling.of_reduce.lengths).tolist():
+        sizes = shuffling.size[shuffling.of_reduce[reduce]].tolist()
+        found[reduce] = sum(map(_work, sizes))
+    return found
+
+
+def _took(amount: int, rate: float) -> int:
+    """The microseconds that it takes to read so much."""
+    return 0 if rate == float("inf") else -(-amount // max(1, _units(rate)))
+
+
+@lru_cache(maxsize=2**16)
+def _units(value: float) -> int:
+    """A rate, or an amount, in units of 1/`_UNIT`, rounded down."""
+    return int(decimal(value) * _UNIT)
+
+
+def _work(size: float) -> int:
+    """MB as a rate times microseconds."""
+    return _units(size) * MICRO
+
+
+def _resources(rates: Floats, capacities: list[int]) -> list[int | None]:
+    """Add what nodes have of something to all capacities: for each node the number of it, None where none is given."""
+    numbers: list[int | None] = []
+    for rate in rates.tolist():
+        numbers.append(None if isnan(rate) else len(capacities))
+        if not isnan(rate):
+            capacities.append(_units(rate))
+    return numbers
+
+
+def _faults(instance: Instance) -> Iterator[Fault]:
+    """The faults of tasks that lack something, or would run for ever; one each."""
+    workload, cluster = instance.workload, instance.cluster
+    left = np.flatnonzero(instance.state.status != FINISHED)
+    receives = np.zeros(len(workload), dtype=bool)
+    if workload.shuffle is not None:
+        receives[workload.shuffle.reduce] = True
+    for task in left[np.isnan(workload.size[left]) & ~receives[left]].tolist():
+        other = "" if workload.kind[task] == MAP else ", or what its maps send it (shuffle)"
+        yield Fault(f"tasks[{task}].size", f"say how many MB it reads{other}")
+    rates = task_rates(instance, left)[:, np.unique(cluster.type)]
+    for task in left[(rates == 0).any(axis=1)].tolist():
+        yield Fault(f"tasks[{task}].rate_in", "is 0: it would never end; give a rate above 0, or leave it out")
+    runs = (cluster.slots > 0) | (cluster.reduce_slots > 0)
+    if np.isnan(cluster.rate_process[runs]).any():
+        for task in left[np.isnan(rates).any(axis=1)].tolist():
+            yield Fault(f"tasks[{task}].rate_in", "say at which rate it reads, in MB/s, or give nodes a rate_process")
+
+
+# A node that runs more tasks than it can bear -------------------------------------------------------------------------
+
+
+class Overload(Levels):
+    """Times by locality, as long as the tasks of a node fit; beyond that all of them are slower.
+
+    While the tasks on a node ask for f > 1 times its `capacity` of some resource, each goes at 1/f of its rate; the
+    resource with the largest f counts. This is assumed: Sharmilarani et al. speak of stragglers and give no formula.
+    A task without `demand` takes nothing. A reduce takes its `demand_shuffle`, if it has one, until its job's last map
+    has ended. A task that runs at the snapshot has shared with those that do since it started.
+
+    No task ends sooner than under `levels`, so bounds of `makespan` and `job-times` hold for runs.
+
+    Parameters
+    ----------
+    factors, duration
+        As for `Levels`.
+
+    Examples
+    --------
+    Each of two tasks takes three of four cores: from 2 s on, both go at 4/6 of their rate.
+
+    >>> from optsched.core.instance import Cluster, Workload
+    >>> service = Overload()
+    >>> workload = Workload(["t1", "t2"], duration=[10.0, 10.0], demand={"cpu": [3.0, 3.0]})
+    >>> service.prepare(Instance(Cluster(["a"], slots=[2], capacity={"cpu": [4.0]}), workload))
+    >>> service.started(0, 0, 0), service.started(1, 0, 2_000_000)
+    ([(0, 10000000)], [(0, 14000000), (1, 17000000)])
+    >>> service.ended(0, 14_000_000)
+    [(1, 16000000)]
+    """
+
+    name = "overload"
+    stateless = False
+
+    def prepare(self, instance: Instance) -> None:
+        super().prepare(instance)
+        workload, cluster = instance.workload, instance.cluster
+        every = np.arange(len(workload))
+        takes = [demands_of(instance, every, phase) for phase in ("shuffle", "after")]
+        if faults := list(_overload_faults(instance, takes)):
+            raise MissingField(faults, place_of(instance, self.name))
+        #: What each task takes of each resource while its job's maps run, and then; what each node has of it.
+        self._takes = [list(zip(*(column.tolist() for column in table.values()), strict=True)) for table in takes]
+        self._has = list(zip(*(_capacity(cluster, name).tolist() for name in takes[0]), strict=True))
+        self._is_map = (workload.kind == MAP).tolist()
+        self._shuffling = Shuffling(instance)
+        #: Where each running task is, and what it would still take if nothing slowed it down, in microseconds.
+        self._at: dict[int, int] = {}
+        self._left: dict[int, Fraction] = {}
+        #: Of each node its tasks, how much slower they go, and since when `_left` holds.
+        self._on: list[dict[int, None]] = [{} for _ in cluster.node_ids]
+        self._slower = [Fraction(1)] * len(cluster)
+        self._since = [0] * len(cluster)
+
+    def started(self, task: int, node: int, now: int) -> Ends:
+        ((_, end),) = super().started(task, node, now)
+        self._pass(node, now)
+        self._at[task], self._left[task] = node, Fraction(end - now)
+        self._on[node][task] = None
+        ends = self._anew([node], now)
+        return ends if end > now else [*ends, (task, now)]
+
+    def ended(self, task: int, now: int) -> Ends:
+        node = self._leave(task)
+        if not self._is_map[task]:
+            return self._anew([node], now)
+        self._shuffling.ended(task, node)
+        complete = [one for one in self._shuffling.waiting(task).tolist() if not self._shuffling.left(one)]
+        return self._anew([node, *(self._at[reduce] for reduce in complete if reduce in self._at)], now)
+
+    def stopped(self, task: int, now: int) -> Ends:
+        return self._anew([self._leave(task)], now)
+
+    def _leave(self, task: int) -> int:
+        """A task runs no more; the node that it ran on."""
+        node = self._at.pop(task)
+        del self._on[node][task], self._left[task]
+        return node
+
+    def _pass(self, node: int, now: int) -> None:
+        """Let time pass on a node."""
+        went = (now - self._since[node]) / self._slower[node]
+        for task in self._on[node]:
+            self._left[task] -= went
+        self._since[node] = now
+
+    def _anew(self, nodes: Iterable[int], now: int) -> Sequence[tuple[int, int]]:
+        """The tasks of some nodes share anew; when each ends that has not yet done what it has to do."""
+        ends = []
+        for node in dict.fromkeys(nodes):
+            self._pass(node, now)
+            slower = self._slower[node] = max([Fraction(1), *self._loads(node)])
+            left = ((task, self._left[task]) for task in self._on[node])
+            ends += [(task, now + ceil(time * slower)) for task, time in left if time > 0]
+        return ends
+
+    def _loads(self, node: int) -> Iterator[Fraction]:
+        """How many times what a node has of each resource its tasks ask for."""
+        asked = [self._takes[not self._shuffling.left(task)][task] for task in self._on[node]]
+        for has, *amounts in zip(self._has[node], *asked, strict=True):
+            if any(amounts):
+                yield sum(map(decimal, amounts)) / decimal(has)
+
+
+def _overload_faults(instance: Instance, takes: Sequence[Mapping[str, Floats]]) -> Iterator[Fault]:
+    """The faults of tasks that lack something, or would run for ever; one each."""
+    cluster = instance.cluster
+    asked = [name for name in takes[0] if any(table[name].any() for table in takes)]
+    if not asked:
+        yield Fault("tasks[].demand", "say what tasks take of a resource, or take levels")
+    runs = (cluster.slots > 0) | (cluster.reduce_slots > 0)
+    runs[instance.state.node[instance.state.status == RUNNING]] = True
+    for name in asked:
+        for node in np.flatnonzero(runs & ~(_capacity(cluster, name) > 0)).tolist():
+            yield Fault(f"nodes[{node}].capacity.{name}", "say how much it has, more than 0: tasks demand it")
+
+
+def _capacity(cluster: Cluster, name: str) -> Floats:
+    """The capacity of each node in a resource, NaN where it is not given."""
+    return cluster.capacity.get(name, np.full(len(cluster), np.nan))

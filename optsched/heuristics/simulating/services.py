@@ -1,0 +1,443 @@
+"""How long tasks take: the services that the engine asks. It knows none of them, and anybody may write another.
+
+All times are whole microseconds on the clock of the instance; tasks and nodes are indices of the instance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from importlib import import_module
+
+import numpy as np
+
+from optsched.core.arrays import Ragged
+from optsched.core.errors import Fault, MissingField
+from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, Floats, Instance, Ints, Shuffle
+from optsched.core.placement import NONE, microseconds
+from optsched.heuristics.running.course import Ends, Progress, Service
+from optsched.problems.base import Parameter, choice, number, resolve, sequence
+from optsched.problems.service_times import Apart, computing, level_times, missing_times, moved, transfer_times, untimed
+
+__all__ = [
+    "Levels",
+    "Recorded",
+    "SERVICES",
+    "Shuffling",
+    "Transfer",
+    "place_of",
+    "service_named",
+]
+
+
+#: Parameters of the service `levels`, as `resolve` reads them.
+_LEVELS = (
+    Parameter("factors", None, sequence(3, number(lowest=0)), ""),
+    Parameter("duration", None, number(lowest=0), ""),
+)
+
+
+class Levels(Service):
+    """Times by locality: on a node with the task's data, in the rack of such a node, and beyond.
+
+    A task takes its `times`. One that gives none takes its `duration`, times a factor by locality.
+
+    Parameters
+    ----------
+    factors
+        What a `duration` is multiplied by on a node with the data, in its rack, and beyond it.
+    duration
+        Seconds: the `duration` of tasks that give neither; without it they are refused. With equal times for all
+        tasks and no heartbeats a run goes in waves: nothing starts before all that runs has ended.
+
+    Examples
+    --------
+    >>> from optsched.core.instance import Cluster, Ragged, Workload
+    >>> workload = Workload(["t"], replicas=Ragged.from_rows([[0]]), duration=[10.0])
+    >>> service = Levels(factors=(1, 1, 1.5))
+    >>> service.prepare(Instance(Cluster(["a", "b"]), workload))
+    >>> service.started(0, 0, 0), service.started(0, 1, 0)
+    (((0, 10000000),), ((0, 15000000),))
+    """
+
+    stateless = True
+    #: What messages and records call it.
+    name = "levels"
+
+    def __init__(self, factors: Sequence[float] | str = (1, 1, 1), duration: float | str | None = None) -> None:
+        values = resolve(self.name, _LEVELS, {"factors": factors}, {} if duration is None else {"duration": duration})
+        self.factors, self.duration = values["factors"], values["duration"]
+
+    @property
+    def label(self) -> str:
+        factors = "" if self.factors == (1, 1, 1) else f",factors={':'.join(map(str, self.factors))}"
+        return f"{self.name}{factors}{'' if self.duration is None else f',duration={self.duration}'}"
+
+    def prepare(self, instance: Instance) -> None:
+        left = np.flatnonzero(instance.state.status != FINISHED)
+        if self.duration is not None:
+            workload = instance.workload
+            duration = np.where(np.isnan(workload.duration), float(self.duration), workload.duration)
+            instance = replace(instance, workload=replace(workload, duration=duration))
+        if missing := list(untimed(instance, left)):
+            raise MissingField(missing, place_of(instance, self.name))
+        times = np.zeros((len(instance.workload), 3), dtype=np.int64)
+        times[left] = level_times(instance, left, self.factors).by_level
+        self._node, self._rack, self._off_rack = times.T.tolist()
+        self._alike = (times == times[:, :1]).all(axis=1).tolist()
+        self._starts, self._replicas = instance.replicas.starts.tolist(), instance.replicas.values.tolist()
+        self._racks = instance.cluster.rack.tolist()
+        self._away: set[int] = set()
+
+    def node_changed(self, node: int, there: bool, now: int) -> Ends:
+        self._away ^= {node}
+        return ()
+
+    def started(self, task: int, node: int, now: int) -> Ends:
+        if self._alike[task]:
+            return ((task, now + self._node[task]),)
+        holders = self._replicas[self._starts[task] : self._starts[task + 1]]
+        if self._away:
+            holders = [holder for holder in holders if holder not in self._away]
+        if node in holders:
+            return ((task, now + self._node[task]),)
+        rack = self._racks[node]
+        if rack >= 0:
+            for holder in holders:
+                if self._racks[holder] == rack:
+                    return ((task, now + self._rack[task]),)
+        return ((task, now + self._off_rack[task]),)
+
+
+class Recorded(Service):
+    """The durations that a trace recorded, wherever a task runs now.
+
+    A recorded duration of a reduce has in it that it waited for maps, so it ends when its time is up.
+
+    Examples
+    --------
+    >>> from optsched.core.instance import Cluster, Workload
+    >>> service = Recorded()
+    >>> service.prepare(Instance(Cluster(["a"]), Workload(["t"], duration=[2.5])))
+    >>> service.started(0, 0, 1)
+    ((0, 2500001),)
+    """
+
+    waits_for_maps = False
+    stateless = True
+
+    @property
+    def label(self) -> str:
+        return "recorded"
+
+    def prepare(self, instance: Instance) -> None:
+        duration = instance.workload.duration
+        missing = np.flatnonzero(np.isnan(duration) & (instance.state.status != FINISHED)).tolist()
+        if missing:
+            message = (
+                "the trace does not say how long it took; leave the task out (import rumen --unsuccessful leave-out), "
+                "or take another service"
+            )
+            faults = [Fault(f"tasks[{task}].duration", message) for task in missing]
+            raise MissingField(faults, place_of(instance, "recorded"))
+        self._takes = microseconds(np.nan_to_num(duration)).tolist()
+
+    def started(self, task: int, node: int, now: int) -> Ends:
+        return ((task, now + self._takes[task]),)
+
+
+def place_of(instance: Instance, name: str) -> str:
+    """How messages call a service on an instance."""
+    return f"{instance.name}: {name}" if instance.name else name
+
+
+#: The services by the names that the command line knows, each with the module and the class, imported when asked for.
+SERVICES = {
+    "levels": ("services", "Levels"),
+    "transfer": ("services", "Transfer"),
+    "rates": ("rates", "Rates"),
+    "recorded": ("services", "Recorded"),
+    "overload": ("rates", "Overload"),
+}
+
+
+def service_named(name: str) -> type[Service]:
+    """The class of the service of a name.
+
+    >>> service_named("levels")(factors="1,1,2")
+    <Service levels,factors=1:1:2>
+    """
+    module, made = SERVICES[name]
+    found: type[Service] = getattr(import_module(f"optsched.heuristics.simulating.{module}"), made)
+    return found
+
+
+# What maps send to reduces over time: by map, by reduce, and which maps are still to end ------------------------------
+
+
+class Shuffling:
+    """The shuffle of an instance, and the maps that have ended; each of these has a node.
+
+    Attributes
+    ----------
+    map, reduce, size
+        int64, int64 and float64, shape (entries,): tasks, and the MB that the one sends to the other.
+    of_map, of_reduce
+        For each task the entries that it sends, and those that it receives.
+    node
+        For each map that has ended, the node it ran on, else -1; shape (tasks,).
+
+    Examples
+    --------
+    >>> from optsched.core.instance import Cluster, Workload
+    >>> sent = Shuffle([0, 1], [2, 2], size=[5.0, 7.0])
+    >>> workload = Workload(["m1", "m2", "r"], job=[0, 0, 0], job_ids=["j"], kind=[0, 0, 1], shuffle=sent)
+    >>> shuffling = Shuffling(Instance(Cluster(["a"]), workload))
+    >>> shuffling.ended(1, 0), shuffling.left(2), shuffling.ready(2).tolist()
+    (None, 1, [1])
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        workload, tasks = instance.workload, len(instance.workload)
+        none = np.zeros(0, dtype=np.int64)
+        shuffle = workload.shuffle or Shuffle(none, none, np.zeros(0))
+        self.map: Ints = shuffle.map
+        self.reduce: Ints = shuffle.reduce
+        self.size: Floats = shuffle.size
+        self.of_map, self.of_reduce = _entries_of(self.map, tasks), _entries_of(self.reduce, tasks)
+        done = (workload.kind == MAP) & (instance.state.status == FINISHED)
+        self.node: Ints = np.where(done, instance.state.node, NONE)
+        self._job = workload.job
+        left = (workload.kind == MAP) & ~done & (workload.job >= 0)
+        #: Maps of each job that have not ended; the last entry is for tasks without a job.
+        self._left = np.append(np.bincount(workload.job[left], minlength=len(workload.job_ids)), 0)
+        #: Whether an entry comes from a map of another job, or of none, and how many of a reduce's are still to come.
+        self._apart = (self._job[self.map] != self._job[self.reduce]) | (self._job[self.reduce] < 0)
+        late = self._apart & ~done[self.map]
+        self._apart_left = np.bincount(self.reduce[late], minlength=tasks)
+        rows = np.flatnonzero((workload.kind == REDUCE) & (workload.job >= 0))
+        #: The reduces of jobs, and for each job the places in that list of its own.
+        self._rows, self._reduces = rows, _entries_of(workload.job[rows], len(workload.job_ids))
+
+    def left(self, reduce: int) -> int:
+        """How many maps must end until a reduce has all that it reads."""
+        return int(self._left[self._job[reduce]] + self._apart_left[reduce])
+
+    def ready(self, reduce: int) -> Ints:
+        """The entries that a reduce receives from maps that have ended, in order."""
+        entries = self.of_reduce[reduce]
+        ready: Ints = entries[self.node[self.map[entries]] != NONE]
+        return ready
+
+    def ended(self, task: int, node: int) -> None:
+        """A map has ended on a node."""
+        self.node[task] = node
+        if self._job[task] >= 0:
+            self._left[self._job[task]] -= 1
+        entries = self.of_map[task]
+        np.subtract.at(self._apart_left, self.reduce[entries[self._apart[entries]]], 1)
+
+    def progress(self, maps: Ints, read: Floats, emitted: Floats) -> Progress | None:
+        """What becomes known of maps, each with the MB that it has read and the share that it has emitted; or None."""
+        sent = self.of_map.take(maps)
+        known = Progress(maps, read, sent.values, self.size[sent.values] * emitted[sent.row_of])
+        return known if len(maps) else None
+
+    def waiting(self, task: int) -> Ints:
+        """The reduces that a map holds up: those of its job, and those that it sends to."""
+        job = self._job[task]
+        own = self._rows[self._reduces[job]] if job >= 0 else self._rows[:0]
+        return np.union1d(own, self.reduce[self.of_map[task]])
+
+
+def unplaced(instance: Instance) -> Iterator[Fault]:
+    """The maps that have ended nobody knows where, and that send to reduces that have not; one fault each."""
+    workload, state = instance.workload, instance.state
+    if workload.shuffle is not None:
+        sends = workload.shuffle.map[state.status[workload.shuffle.reduce] != FINISHED]
+        lost = sends[(state.status[sends] == FINISHED) & (state.node[sends] == NONE)]
+        for task in np.unique(lost).tolist():
+            yield Fault(f"tasks[{task}].node", "it has ended, and reduces read from it: say on which node it ran")
+
+
+def _entries_of(ends: Ints, count: int) -> Ragged:
+    """For each of `count` ends the places at which it stands."""
+    return Ragged.of_lengths(np.bincount(ends, minlength=count), np.argsort(ends, kind="stable"))
+
+
+# Tasks that compute and fetch data over the distances of a cluster (Shen et al. 2016, II-B) ---------------------------
+
+#: Sums of shares of whole microseconds are this near to what they are.
+_ROUNDED = 1e-3
+
+#: Long before any time of a run, in microseconds.
+_LONG_AGO = -(2**53)
+
+
+#: Those of the service `transfer`.
+_TRANSFER = (
+    Parameter("scale", 1, number(lowest=0), ""),
+    Parameter("reads", "throughout", choice("throughout", "first"), ""),
+    Parameter("shuffle", "ended", choice("ended", "emitted", "none"), ""),
+)
+
+
+class Transfer(Service):
+    """A map computes and fetches its block; a reduce copies from its maps while these run, and computes then.
+
+    A map takes its `duration` (or else its `times` on a node with its block: that is assumed to be computing alone) and
+    for each MB the distance to the nearest replica (`optsched.problems.service_times`, as the problems over time with
+    `service=transfer`). A map without replicas fetches nothing. A reduce copies what its
+    maps send it, one after another, each MB for the distance from where the map ran, and computes for its `duration`
+    once it has all. What is copied before the last map ends costs no time of its own.
+
+    Parameters
+    ----------
+    scale
+        Seconds that a MB takes over a distance of 1; 1 where distances are seconds a MB, as of rates and links.
+    reads
+        `throughout`: a map reads, computes and emits evenly for as long as it takes, as Shen et al. assume where they
+        infer the size of outputs; `first`: it reads, then it computes and emits.
+    shuffle
+        `ended`: a reduce copies from maps that have ended, in the order in which they did, as Hadoop does; `emitted`:
+        it copies what its maps have emitted by then; `none`: it copies nothing, computes at once, and ends no sooner
+        than its job's last map, as in the problems over time.
+
+    Examples
+    --------
+    >>> from optsched.core.instance import Cluster, Ragged, Topology, Workload
+    >>> cluster = Cluster(["a", "b"], topology=Topology("rate", [[1, 50], [50, 1]]))
+    >>> block = Ragged.from_rows([[0]])
+    >>> service = Transfer()
+    >>> service.prepare(Instance(cluster, Workload(["m"], size=[100], duration=[10], replicas=block)))
+    >>> service.started(0, 0, 0), service.started(0, 1, 0)
+    (((0, 10000000),), ((0, 12000000),))
+    """
+
+    def __init__(self, scale: float | str = 1, reads: str = "throughout", shuffle: str = "ended") -> None:
+        given = resolve("transfer", _TRANSFER, {"scale": scale, "reads": reads, "shuffle": shuffle})
+        self.scale, self.reads, self.shuffle = given["scale"], given["reads"], given["shuffle"]
+        self.waits_for_maps = self.shuffle == "none"
+
+    @property
+    def label(self) -> str:
+        usual = {parameter.name: parameter.default for parameter in _TRANSFER}
+        unusual = (f"{name}={getattr(self, name)}" for name in usual if getattr(self, name) != usual[name])
+        return ",".join(["transfer", *unusual])
+
+    def prepare(self, instance: Instance) -> None:
+        left = np.flatnonzero(instance.state.status != FINISHED)
+        lost = () if self.shuffle == "none" else unplaced(instance)
+        if faults := [*missing_times(instance, left), *lost]:
+            raise MissingField(faults, place_of(instance, "transfer"))
+        workload = instance.workload
+        tasks = len(workload)
+        self._apart, self._times = Apart(instance), transfer_times(instance, np.arange(tasks), self.scale)
+        self._computes = microseconds(np.nan_to_num(computing(instance)))
+        self._size = np.nan_to_num(workload.size)
+        self._is_map = (workload.kind == MAP).tolist()
+        self._shuffling = Shuffling(instance)
+        #: Of each task where it runs or ran, and from when on; of each map how long it takes, and reads.
+        self._node: Ints = np.where(instance.state.status == PENDING, -1, instance.state.node)
+        self._begin: Ints = np.full(tasks, _LONG_AGO)
+        self._takes: Ints = np.zeros(tasks, dtype=np.int64)
+        self._fetches: Ints = np.zeros(tasks, dtype=np.int64)
+        self._running: list[set[int]] = [set() for _ in instance.cluster.node_ids]
+        self._reported: Ints = np.full(len(instance.cluster), _LONG_AGO)
+
+    def started(self, task: int, node: int, now: int) -> Ends:
+        self._node[task], self._begin[task] = node, now
+        if not self._is_map[task]:
+            self._running[node].add(task)
+            if self.shuffle == "none":
+                return ((task, now + int(self._computes[task])),)
+            return () if self._shuffling.left(task) else ((task, self._end_of(task, now)),)
+        self._takes[task] = self._times.on(np.array([task]), np.array([node]))[0]
+        self._fetches[task] = self._takes[task] - self._computes[task]
+        self._running[node].add(task)
+        return ((task, now + int(self._takes[task])),)
+
+    def ended(self, task: int, now: int) -> Ends:
+        self._running[self._node[task]].discard(task)
+        if not self._is_map[task] or self.shuffle == "none":
+            return ()
+        self._shuffling.ended(task, int(self._node[task]))
+        reduces = [
+            reduce
+            for reduce in self._shuffling.waiting(task).tolist()
+            if reduce in self._running[self._node[reduce]] and not self._shuffling.left(reduce)
+        ]
+        return [(reduce, self._end_of(reduce, now)) for reduce in reduces]
+
+    def stopped(self, task: int, now: int) -> Ends:
+        self._running[self._node[task]].discard(task)
+        return ()
+
+    def _end_of(self, reduce: int, now: int) -> int:
+        """When a reduce ends whose maps have all ended by now."""
+        entries = self._shuffling.of_reduce[reduce]
+        maps, begin = self._shuffling.map[entries], int(self._begin[reduce])
+        away = self._apart.pairs(self._node[maps], np.full(len(maps), self._node[reduce]))
+        copies = moved(self._shuffling.size[entries], away, self.scale)
+        since, until = self._begin[maps], self._begin[maps] + self._takes[maps]
+        if self.shuffle == "emitted":
+            since = since + (self._fetches[maps] if self.reads == "first" else 0)
+            copied = _copied_as_emitted(begin, since, until, copies)
+        else:
+            copied = _copied_as_ended(begin, until, copies)
+        return max(copied, now) + int(self._computes[reduce])
+
+    def progress(self, beats: Ints, now: int) -> Progress | None:
+        heard = np.flatnonzero(beats > self._reported).tolist()
+        self._reported = beats
+        maps: Ints = np.array(
+            [task for node in heard for task in sorted(self._running[node]) if self._is_map[task]], dtype=np.int64
+        )
+        went = np.maximum(0, beats[self._node[maps]] - self._begin[maps])
+        takes, fetches = self._takes[maps], self._fetches[maps]
+        if self.reads == "throughout":
+            read = emitted = _share(went, takes)
+        else:
+            read, emitted = _share(went, fetches), _share(went - fetches, takes - fetches)
+        return self._shuffling.progress(maps, self._size[maps] * read, emitted)
+
+
+def _share(went: Ints, takes: Ints) -> Floats:
+    """Which share of a time has gone, from 0 to 1; all of a time of 0."""
+    share: Floats = np.clip(np.maximum(went, 0) / np.maximum(takes, 1), 0.0, 1.0)
+    return np.where(takes > 0, share, 1.0)
+
+
+def _copied_as_ended(begin: int, ends: Ints, copies: Ints) -> int:
+    """When a reduce that began at `begin` has copied from maps, one after another as they end.
+
+    >>> _copied_as_ended(5, np.array([0, 20, 10]), np.array([3, 4, 30]))
+    44
+    """
+    order = np.argsort(ends, kind="stable")
+    ends, copies = ends[order], copies[order]
+    to_come = np.cumsum(copies[::-1])[::-1]  # from each map on; the last one to wait for its map sets the end
+    return int(max(begin, (np.maximum(ends, begin) + to_come).max(initial=begin)))
+
+
+def _copied_as_emitted(begin: int, since: Ints, until: Ints, copies: Ints) -> int:
+    """When a reduce has copied from maps that emit evenly from `since` to `until`, as they do; the last has ended.
+
+    >>> _copied_as_emitted(0, np.array([0]), np.array([10]), np.array([4])), _copied_as_emitted(
+    ...     0, np.array([0]), np.array([10]), np.array([30])
+    ... )
+    (10, 30)
+    """
+    if not len(copies):
+        return begin
+    lasts = np.maximum(until - since, 1)
+    times = np.concatenate((until - lasts, until))
+    order = np.argsort(times, kind="stable")
+    times = times[order]
+    slopes = np.cumsum(np.concatenate((copies / lasts, -copies / lasts))[order])
+    emitted = np.concatenate(([0.0], np.cumsum(slopes[:-1] * np.diff(times))))
+    # A server that is idle only when there is nothing to copy: the beginning from which it is busiest sets the end.
+    at = np.concatenate(([begin], times[times > begin]))
+    before = np.interp(at, times, emitted)
+    before[0] = 0.0  # what was emitted before it began waits for it
+    return int(np.ceil((at + float(copies.sum()) - before).max() - _ROUNDED))

@@ -1,0 +1,353 @@
+"""Prices of slots by time, from a linear program over starts; and a tree of cases by when jobs end, for `job-times`.
+
+In the program jobs end within a box, slots are alike, and tasks are in parts. A job ends at the least step of its box,
+and later by the share of its tasks that end later: so starts are the only variables, and cost what they are late. The
+duals are prices of slots, at which whole jobs are priced exactly (`problems.time_prices`).
+
+Cases are parted best first, and from each one on down to one in which the program has every job whole. For that a
+schedule is looked for. A limit below the best schedule closes most of the tree at once, so that limits are tried from
+what is proved on (destructive bounds, Klein and Scholl 1999).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from optsched.certificates.programs import without_costs
+from optsched.certificates.trees import Branch, Step, Tree
+from optsched.core.deadline import check
+from optsched.core.instance import KINDS, Floats, Ints
+from optsched.core.placement import Schedule
+from optsched.problems.job_times import JobTimes
+from optsched.problems.makespan import Makespan
+from optsched.problems.relaxations import Box
+from optsched.problems.schedules import ScheduleProblem
+from optsched.problems.service_times import NEVER
+from optsched.problems.time_prices import MOST_WORK, JobEnds, PricedTime, TimePrices
+from optsched.solvers.answers import LinearProgram, whole_numbers
+from optsched.solvers.highs import WarmProgram, solve_uninterrupted
+from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.program_tree import as_arrays
+
+#: Units of price in a job's waiting for a step.
+_SCALE = 2**14
+
+#: Less of a task is nothing.
+_PART = 1e-6
+
+#: Time has at most this many steps, or 1. Steps are longer where the program would have more coefficients, or prices
+#: would take more comparisons.
+_STEPS, _COEFFICIENTS, _COMPARED = 600, 500_000, 5_000_000
+
+
+class Late(NamedTuple):
+    """What the program says of a box.
+
+    `prices` are of slots; with the scale 0 a ray. `late` has of each job the parts of it that end after the least step
+    of its box, after the next one, and so on. `outside` is whether parts of tasks end after the box, or never.
+    """
+
+    prices: TimePrices
+    late: list[Floats]
+    outside: bool
+
+
+def fine_enough(problem: ScheduleProblem, schedule: Schedule, ends: Ints) -> PricedTime:
+    """A problem, not plainly infeasible, in the shortest steps of time in which its program is not too large.
+
+    A good schedule is given, and when each job ends at the earliest, as of `PricedTime`.
+    """
+    until = int(problem.completions(schedule).max())
+    latest = problem.latest_completions(problem.evaluate(schedule)[0])
+    after = (np.where(latest < NEVER, latest, until) - problem.now).tolist()
+    step = problem.lattice * max(1, -(-max(after) // (problem.lattice * _STEPS)))
+    while True:
+        check()
+        priced, steps = PricedTime(problem, step, ends), max(after) // step
+        covered = sum(
+            each.length * max(0, last // step - each.tail - each.length + 1 - each.release)
+            for classes, last in zip(priced.classes, after, strict=True)
+            for each in classes
+        )
+        compared = (priced.waves + len(priced.classes)) * steps
+        if steps <= 1 or (covered <= _COEFFICIENTS and compared <= _COMPARED):
+            return priced
+        step *= 2
+
+
+class StartProgram:
+    """The program for boxes within one; `penalty` is what a task costs that is left out."""
+
+    def __init__(self, priced: PricedTime, box: Box, penalty: float = 1.0) -> None:
+        self._step, self._last, self._penalty = priced.step, int(box.upper.max(initial=0)), penalty
+        self._weight = np.array(priced.weights, dtype=np.float64)
+        self._profile = Profile("prices of slots")
+        nothing = np.zeros(0, dtype=np.int64)
+        columns: list[tuple[Ints, Ints, Floats]] = [(nothing, nothing, np.zeros(0))]
+        entries: list[tuple[Ints, Ints]] = [(nothing, nothing)]
+        due: list[float] = []
+        rows, count = len(KINDS) * self._last, 0
+        for job, classes in enumerate(priced.classes):
+            check()
+            work = sum(each.length * each.count for each in classes)
+            for each in classes if self._weight[job] else ():
+                begins = np.arange(each.release, int(box.upper[job]) - each.tail - each.length + 1)
+                if each.length:
+                    own = count + np.arange(len(begins))
+                    shares = np.full(len(begins), each.length / work)
+                    columns.append((np.full(len(begins), job), begins + each.length + each.tail, shares))
+                    covered = (begins[:, None] + np.arange(each.length)).ravel() + each.kind * self._last
+                    entries += [(covered, np.repeat(own, each.length)), (np.full(len(own), rows + len(due)), own)]
+                    due.append(float(each.count))
+                    count += len(begins)
+        #: Of each start the job, the earliest end of the job by it, and what part of the job's work the task is.
+        self._job, self._end, self._share = (np.concatenate(parts) for parts in zip(*columns, strict=True))
+        entries.append((rows + np.arange(len(due)), count + np.arange(len(due))))  # what is left out
+        self._due = len(due)
+        row, column = (np.concatenate(parts) for parts in zip(*entries, strict=True))
+        room = [
+            slots - (busy[None, :] > np.arange(self._last)[:, None]).sum(axis=1).astype(np.float64)
+            for slots, busy in zip(priced.slots, priced.busy, strict=True)
+        ]
+        upper, count = np.concatenate([*room, due]), count + len(due)
+        linear = LinearProgram(  # rows are slots of each kind in each step, and the tasks of each class
+            objective=np.zeros(count),  # a box gives costs and bounds
+            col_lower=np.zeros(count),
+            col_upper=np.full(count, np.inf),
+            integer=np.zeros(count, dtype=bool),
+            row_lower=np.concatenate([np.full(rows, -np.inf), due]),
+            row_upper=upper,
+            matrix=sp.csr_array((np.ones(len(row)), (row, column)), shape=(len(upper), count)),
+        )
+        self._warm = WarmProgram(linear)
+
+    @property
+    def size(self) -> int:
+        """How many starts there are."""
+        return len(self._job)
+
+    def solve(self, box: Box, ray: bool = False) -> Late | None:
+        """What the program says of a box that is not empty; None where HiGHS was stopped.
+
+        For a `ray` nothing but what is left out costs anything, so that prices show that nothing is in the box.
+        """
+        late = np.maximum(self._end - box.lower[self._job], 0)
+        cost = 0.0 * late if ray else self._weight[self._job] * self._share * late
+        objective = np.append(cost, np.full(self._due, 1.0 if ray else self._penalty))
+        upper = np.append(np.where(self._end <= box.upper[self._job], np.inf, 0.0), np.full(self._due, np.inf))
+        found = self._warm.solve(np.zeros(len(upper)), upper, self._profile, objective)
+        if found.row_duals is None or found.x is None:
+            return None
+        slots = found.row_duals[: len(KINDS) * self._last]
+        priced = np.rint(np.maximum(-slots, 0.0) * _SCALE).astype(np.int64)
+        prices = TimePrices(self._step, 0 if ray else _SCALE, (priced[: self._last], priced[self._last :]))
+        starts, parts = found.x[: self.size], []
+        for job, (lower, upper_end) in enumerate(zip(box.lower.tolist(), box.upper.tolist(), strict=True)):
+            own = (self._job == job) & (starts > 0)
+            after = np.clip(self._end[own] - lower, 0, upper_end - lower)
+            ended = np.bincount(after, weights=starts[own] * self._share[own], minlength=upper_end - lower + 1)
+            parts.append(np.clip(ended[::-1].cumsum()[::-1][1:], 0, 1))
+        return Late(prices, parts, bool(found.x[self.size :].sum() > _PART))
+
+
+def latest_priced(problem: Makespan, low: int, schedule: Schedule) -> tuple[TimePrices, int] | None:
+    """Prices by which not all tasks end within some number of steps, by halves the most; None: there were none.
+
+    `low` is the first end that is not ruled out, in microseconds; a good schedule is given, too.
+    """
+    priced = fine_enough(problem, schedule, problem.earliest_completions)
+    alone, best = np.array(priced.alone, dtype=np.int64), None
+    first = max((low - problem.now) // priced.step, int(alone.max(initial=0)))
+    last = max((int(problem.completions(schedule).max()) - problem.now) // priced.step, first)
+    program = StartProgram(priced, Box(alone, np.full(len(alone), last)))
+    while first < last:
+        by = (first + last) // 2
+        found = program.solve(Box(alone, np.full(len(alone), by)), ray=True)
+        prices = None if found is None else found.prices._replace(scale=1)
+        if prices is None or priced.too_large(prices) is not None:
+            break
+        if priced.rules_out(prices, by):
+            best, first = (prices, by), by + 1
+        else:
+            last = by
+    return best
+
+
+# The tree -------------------------------------------------------------------------------------------------------------
+
+
+#: How often a case is settled at most, each time with less in its box; and the steps that it must lose each time.
+_ROUNDS, _LOST = 3, 3
+
+#: What is late by less is not late.
+_WHOLE = 1e-6
+
+
+@dataclass(eq=False)
+class _Case:
+    """A box, the positions of the multipliers that settle it, what is proved of it, and its parts."""
+
+    box: Box
+    bound: int
+    by: list[int] = field(default_factory=list)
+    late: list[Floats] = field(default_factory=list)
+    branch: Branch | None = None
+    parts: tuple[_Case, ...] = ()
+
+
+class EndTree:
+    """The tree over `ends`, as far as it is.
+
+    `realised` looks for a schedule whose jobs end by given steps, or about then, and returns what the best one costs
+    that is known. `limit` is that of `ends`, or that cost if it is less. `programs` are the linear programs that were
+    solved, `work` how long it takes to check the tree (`JobEnds.work`), at most `MOST_WORK`.
+    """
+
+    def __init__(self, ends: JobEnds, realised: Callable[[list[int]], int]) -> None:
+        self._ends, self.limit, self._realised = ends, ends.limit, realised
+        self._multipliers: list[TimePrices] = []
+        self._open: list[tuple[int, int, _Case]] = []
+        self._cases = self.programs = self.work = 0
+        self._root, nothing = _Case(ends.box, 0), np.zeros(0, dtype=np.int64)
+        self._settle(self._root, TimePrices(ends.step, 1, (nothing, nothing)))
+        self._program = StartProgram(ends, ends.box, float(ends.limit + 1))
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing costs less than the limit."""
+        return self.proved >= self.limit
+
+    @property
+    def size(self) -> int:
+        """How many starts its programs have, 1 or more."""
+        return max(1, self._program.size)
+
+    def _walk(self) -> Iterator[_Case]:
+        """All cases in preorder."""
+        waiting = [self._root]
+        while waiting:
+            case = waiting.pop()
+            yield case
+            waiting += reversed(case.parts)
+
+    @property
+    def proved(self) -> int:
+        """The lower bound of every schedule's cost, in units; the limit if that is less."""
+        leaves = (case.bound for case in self._walk() if not case.parts and not case.box.empty)
+        return min([self.limit, *leaves])
+
+    def tree(self) -> Tree:
+        """The tree that proves as much."""
+        return Tree(self._multipliers, [Step(tuple(case.by), case.branch) for case in self._walk()])
+
+    def run(self, most: int) -> None:
+        """Part cases until none is open, or `most` programs were solved."""
+        if self._closed(self._root):
+            return
+        self._solve(self._root)
+        self._attain(self._root)
+        self._push(self._root)
+        while self._open and self.programs < most:
+            case: _Case | None = heapq.heappop(self._open)[-1]
+            while case is not None and not self._closed(case):
+                case = self._parted(case)
+
+    # Cases ----------------------------------------------------------------------------------------------------------
+
+    def _closed(self, case: _Case) -> bool:
+        return case.box.empty or case.bound >= self.limit
+
+    def _push(self, case: _Case) -> None:
+        self._cases += 1
+        heapq.heappush(self._open, (case.bound, self._cases, case))
+
+    def _settle(self, case: _Case, prices: TimePrices) -> None:
+        """Bound a case and narrow its box by prices, if they can be used."""
+        work = self._ends.work(prices)
+        if self._ends.too_large(prices) is None and self.work + work <= MOST_WORK:
+            self.work += work
+            case.by.append(len(self._multipliers))
+            self._multipliers.append(prices)
+            case.bound = max(case.bound, self._ends.settle(case.box, prices, self.limit) or case.bound)
+
+    def _solve(self, case: _Case) -> None:
+        """Settle a case by prices of its program, again while that narrows it; by a ray where nothing is in it."""
+        found = None
+        for _ in range(_ROUNDS):
+            before = (case.box.upper - case.box.lower).sum()
+            found = self._solved(case)
+            if found is None or self._closed(case) or before - (case.box.upper - case.box.lower).sum() < _LOST:
+                break
+        if found is not None and found.outside and not self._closed(case):
+            self._solved(case, ray=True)
+
+    def _solved(self, case: _Case, ray: bool = False) -> Late | None:
+        """What the program of a case says, by which it is settled; None where nothing."""
+        check()
+        self.programs += 1
+        found = self._program.solve(case.box, ray)
+        if found is not None:
+            before = case.box.lower.copy()
+            self._settle(case, found.prices)
+            parts = case.late if ray else found.late
+            width, lost = case.box.upper - case.box.lower, case.box.lower - before
+            case.late = [
+                late[first : first + more]
+                for late, first, more in zip(parts, lost.tolist(), np.maximum(width, 0).tolist(), strict=True)
+            ]
+        return found
+
+    def _parted(self, case: _Case) -> _Case | None:
+        """The part of a case that costs less, while the other one waits; None where there is none, or it is whole.
+
+        It is parted by the job with the largest part late, at about when that ends.
+        """
+        largest, branch = _WHOLE, None
+        for job, late in enumerate(case.late):
+            lower, upper = int(case.box.lower[job]), int(case.box.upper[job])
+            size = float(np.minimum(late, 1 - late).sum()) * self._ends.weights[job]
+            if size > largest and lower < upper:
+                at = min(upper - 1, max(lower, round(lower + float(late.sum()) - 0.5)))
+                largest, branch = size, Branch(job, at)
+        if branch is None:
+            self._attain(case)
+            return None
+        parts = tuple(_Case(box, case.bound) for box in case.box.split(*branch))
+        for part in parts:
+            self._solve(part)
+        case.branch, case.parts = branch, parts
+        left = sorted((part for part in parts if not self._closed(part)), key=lambda part: part.bound)
+        for part in left[1:]:
+            self._push(part)
+        return left[0] if left else None
+
+    def _attain(self, case: _Case) -> None:
+        """Look for a schedule where each job ends as the program of a case says, if it says anything."""
+        if self._closed(case) or not case.late:
+            return
+        ends = [int(lower) + round(float(late.sum())) for lower, late in zip(case.box.lower, case.late, strict=True)]
+        self.limit = min(self.limit, self._realised(ends))
+
+
+def ended_by(problem: JobTimes, ends: Ints, most: int, nodes: int = 20) -> Schedule | None:
+    """A schedule in which jobs end by given times (microseconds) and each task runs where it is quickest.
+
+    None where the problem's program of these has more than `most` starts, or HiGHS finds nothing within its nodes.
+    """
+    if (ends < problem.earliest_completions).any():
+        return None
+    posed = problem.ending(ends)
+    table = posed.timetable
+    if sum(len(starts) * len(pools) for starts, pools in zip(table.starts, table.pools_of, strict=True)) > most:
+        return None
+    program = posed.program()
+    arrays = as_arrays(without_costs(program.numbers))
+    arrays.integer[program.family("ended")] = False  # sums of starts
+    found = solve_uninterrupted(arrays, Profile("schedules by ends", node_limit=nodes))
+    return None if found.x is None else posed.decision_of(whole_numbers(found.x), program)
