@@ -1,7 +1,7 @@
 """The folders of tests mirror the package: each file belongs to a module, and each module has a file.
 
-The tests of `optsched/solvers/searches/latency.py` are `tests/solvers/searches/test_latency.py`, and those of a part of it
-`tests/solvers/searches/test_latency_....py`; `tests/models/test_models_....py` are of the whole folder. At the top of `tests`
+The tests of `optsched/problems/latency.py` are `tests/problems/test_latency.py`, and those of a part of it
+`tests/problems/test_latency_....py`; `tests/models/test_models_....py` are of the whole folder. At the top of `tests`
 are, beside the files of the modules at the top of the package, suites over all of it. `tests/contract` is both: the
 files of the modules of `optsched/testing`, and what these modules do to every problem.
 """
@@ -92,12 +92,12 @@ def test_names_tell_the_module() -> None:
     assert module_of("test_package.py") == "__init__"
     assert module_of("cli/test_cli.py") == "cli/__init__"
     assert module_of("test_main.py") == "__main__"
-    assert module_of("searches/test_latency_program.py") == "searches/latency_program"
-    assert module_of("searches/test_latency_at_length.py") == "searches/latency"
+    assert module_of("solvers/searches/test_latency_program.py") == "solvers/searches/latency_program"
+    assert module_of("solvers/searches/test_latency_at_length.py") == "solvers/searches/latency"
     assert module_of("models/test_models_golden.py") == "models/__init__"
     assert module_of("measuring/test_gaps.py") == "measuring/gaps"
     assert module_of("contract/test_policies.py") == "testing/policies"
-    assert module_of("searches/test_late.py") is None
+    assert module_of("solvers/searches/test_late.py") is None
     assert module_of("models/test_searches.py") is None
 
 

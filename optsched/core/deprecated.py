@@ -13,7 +13,7 @@ from typing import Any
 _CORE = ["deadline", "errors", "instance", "network", "placement", "registry", "resources", "results"]
 _JOINED = {"by_id": "arrays", "fronts": "results", "schedule": "placement"}
 _MEASURING = ["decomposing", "explaining", "gaps", "matrix", "mining", "printing", "studies"]
-_MEASURING += ["sweeping", "timelines"]
+_MEASURING += ["pytest_plugin", "sweeping", "timelines"]
 
 #: Modules that there are no more, and where their names are now. What was inside a package is inside the present one.
 FORMER = {
@@ -43,6 +43,7 @@ FORMER = {
     "optsched.measuring.mining.statements": "optsched.measuring.mining",
     "optsched.measuring.regrets": "optsched.measuring.timelines",
     "optsched.models.starts": "optsched.models.base",
+    "optsched.processes": "optsched.core.processes",
     "optsched.problems.schedule_windows": "optsched.problems.schedule_bounds",
     "optsched.problems.shuffle_sizes": "optsched.problems.transmission_costs",
     "optsched.problems.traffic_program": "optsched.problems.traffic",
@@ -52,11 +53,13 @@ FORMER = {
     "optsched.routes.contained": "optsched.routes",
     "optsched.running": "optsched.heuristics.running",
     "optsched.running.service": "optsched.heuristics.running.course",
+    "optsched.searches": "optsched.solvers.searches",
     "optsched.showing.frontiers": "optsched.showing.trade_offs",
     "optsched.showing.matrices": "optsched.showing.trade_offs",
-    "optsched.simulating.following": "optsched.simulating.every_round",
-    "optsched.simulating.overload": "optsched.simulating.rates",
-    "optsched.simulating.transfer": "optsched.simulating.services",
+    "optsched.simulating": "optsched.heuristics.simulating",
+    "optsched.simulating.following": "optsched.heuristics.simulating.every_round",
+    "optsched.simulating.overload": "optsched.heuristics.simulating.rates",
+    "optsched.simulating.transfer": "optsched.heuristics.simulating.services",
     "optsched.testing.frontiers": "optsched.testing.measured",
     "optsched.tuning": "optsched.heuristics.probabilistic",
 }

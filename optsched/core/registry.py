@@ -26,6 +26,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import msgspec
 from msgspec import Meta
 
+from optsched.core.deprecated import present_module
 from optsched.core.errors import UsageError, described, nearest
 from optsched.core.outside import Listed, raised
 
@@ -701,6 +702,8 @@ def _knowing() -> Mapping[str, Mapping[str, tuple[str, ...] | None]]:
 def _origins(value: str) -> set[str]:
     """What a part is, and the shipped parts that it hands on under another name."""
     found = imported(value)
+    module = value.partition(":")[0]
+    value = value.replace(module, present_module(module) or module)  # records of packages may name a former path
     if ":" in value:
         given = {f"{getattr(found, '__module__', None)}:{getattr(found, '__qualname__', None)}"}
     else:

@@ -1,9 +1,9 @@
 """The heuristics: what a scheduler could run, batch or online, all on the problems' own instances.
 
 One module a family, named after one of its heuristics, and imported when one of its heuristics is first asked for.
-`optsched.heuristics.running` says what a heuristic is and runs it. Some heuristics
-solve an exact problem of their own by a search of `optsched.solvers.searches`; none uses a model. A batch heuristic is called
-with the problem and a random generator, which is only spoken of where it is used.
+`running` says what a heuristic is and runs it; `simulating` runs policies over time. Some heuristics solve an exact
+problem of their own by a search of `optsched.solvers.searches`; none uses a model. A batch heuristic is called with the
+problem and a random generator, which is only spoken of where it is used.
 
 Packages outside bring heuristics as entry points of the group `optsched.heuristics`; these come after the shipped ones.
 """
@@ -147,7 +147,8 @@ def run(
     -------
     HeuristicRun
         With the placement, feasible or not, or with the error of a heuristic that raised or answered nonsense. Within
-        `optsched.core.processes.contained` it runs in a process of its own, and anything that ends that is an error, too.
+        `optsched.core.processes.contained` it runs in a process of its own, and anything that ends that is an error,
+        too.
 
     Raises
     ------

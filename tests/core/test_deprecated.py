@@ -28,7 +28,7 @@ def test_former_paths_still_work(former: str) -> None:
     own = {name for name, value in vars(now).items() if getattr(value, "__module__", "") == now.__name__}
     public = {name for name in own if not name.startswith("_")} | set(getattr(now, "__all__", ()))
     names = {name: name for name in public} | RENAMED.get(former, {})
-    assert names or present.endswith((".sweeping", ".studies", ".running"))
+    assert names or present.endswith((".sweeping", ".studies", ".running", ".searches"))
     for name, called in names.items():
         message = f"{former}.{name} is deprecated and will go in a later release: use {present}.{called}"
         with pytest.warns(DeprecationWarning, match=re.escape(message)) as told:

@@ -376,6 +376,8 @@ def test_parts_of_another_problem_by_other_ways(
     assert "in its slots: it knows no problem, and Mine is no subclass; name" in str(fault_of(nobody))
     judged = replace(made(lsap, Mixed, Lsap, parts=()), routes="optsched.routes.base")
     assert fault_of(replace(judged, enumeration="optsched.solvers.searches.enumeration:judged")) is None
+    with pytest.warns(DeprecationWarning, match="use optsched.solvers.searches.enumeration.judged"):
+        assert fault_of(replace(judged, enumeration="optsched.searches.enumeration:judged")) is None
 
 
 @pytest.mark.parametrize("name", [entry.name for entry in registry.SHIPPED])

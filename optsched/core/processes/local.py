@@ -54,8 +54,8 @@ def run(
     The function is found again by its name, or, where it is of `__main__`, sent with its code; the job can be pickled.
     Without limits, what crashes or raises is contained all the same. `preload` are modules that the job needs and that
     take long to import; they are loaded once, and are trusted. `within` so many seconds from now it is killed, whenever
-    it began. `latest` keeps what the job hands over (`optsched.core.processes.handing`); on Ctrl-C such a job has a second
-    to answer.
+    it began. `latest` keeps what the job hands over (`optsched.core.processes.handing`); on Ctrl-C such a job has
+    a second to answer.
 
     UsageError if function or job cannot be sent to another process.
 

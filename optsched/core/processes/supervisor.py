@@ -258,7 +258,7 @@ class Answer(Outcome):
 
 @dataclass(frozen=True)
 class Held:
-    """What a job holds so far (`optsched.core.processes.handing`), as bytes: sent before its answer, should it be killed."""
+    """What a job holds so far (`core.processes.handing`), as bytes: sent before its answer, should it be killed."""
 
     value: bytes
     more: bool

@@ -1,6 +1,6 @@
 """Runs tasks over time from event to event: they start, take the time that a service gives, and end.
 
-What decides which tasks start derives from `Course`: the engine of simulations (`optsched.heuristics.simulating.engine`), and
+What decides which tasks start derives from `Course`: the engine of simulations (`heuristics.simulating.engine`), and
 the move from one placement to the next (`optsched.heuristics.ras`).
 """
 

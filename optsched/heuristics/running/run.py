@@ -481,7 +481,7 @@ AnyHeuristic = (
 )
 
 
-# Run a heuristic in a process of its own, where limits are in force (`optsched.core.processes.contained`) ------------------
+# Run a heuristic in a process of its own, where limits are in force (`core.processes.contained`) ----------------------
 
 #: The words of records for processes that ended before they answered.
 ENDED = {Status.TIMED_OUT: "out-of-time", Status.OUT_OF_MEMORY: "out-of-memory", Status.CRASHED: "crashed"}

@@ -1,4 +1,4 @@
-"""Tests of `optsched.core.processes.supervisor`: what is told of a worker that ended, and workers that are not forked."""
+"""Tests of `core.processes.supervisor`: what is told of a worker that ended, and workers that are not forked."""
 
 import os
 import signal

@@ -20,7 +20,7 @@ from optsched.heuristics.simulating.rates import Rates, least_times
 from optsched.problems import JobTimes, Makespan
 from optsched.routes import bounds, solve
 
-SIMGRID = Path(__file__).parent.parent / "data" / "simgrid"
+SIMGRID = Path(__file__).parents[2] / "data" / "simgrid"
 
 Starts = list[tuple[int, int, int]]
 
