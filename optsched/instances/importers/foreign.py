@@ -1,4 +1,4 @@
-"""Helpers of the importers: text of a file, JSON objects in it, records and their faults, lines of numbers.
+"""What the importers share: a file with its faults, read as JSON objects or as lines of numbers, and what is in it.
 
 Importers read what an import needs and ignore the rest of a file. Each importer (`rumen`, `sls`,
 `swim`, `dimacs`, `orlib`) decides what is made of it.
@@ -42,33 +42,57 @@ class Location:
     rack: str | None = None
 
 
-def read_text(path: str | os.PathLike[str]) -> tuple[str, list[str]]:
-    """The text of a plain or gzipped file (recognised by content), and a note where its compressed data are cut."""
-    notes = []
-    chunks = io.BytesIO()
-    try:
-        with open(path, "rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-            file.seek(0)
-            stream = gzip.GzipFile(fileobj=file) if packed else file
-            while chunk := stream.read1(1 << 20):
-                chunks.write(chunk)
-                if chunks.tell() > LARGEST_TEXT:
-                    limit = f"unpacks to more than {LARGEST_TEXT >> 20} MiB; split it into smaller files"
-                    raise InputError([Fault("", limit)], str(path))
-    except EOFError:
-        notes.append("the compressed data were cut before their end; what comes before is read")
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise InputError([Fault("", f"the compressed data are damaged ({error})")], str(path)) from None
-    except OSError as error:
-        raise InputError([Fault("", f"cannot be read ({error.strerror or error})")], str(path)) from None
-    data = chunks.getvalue()
-    try:
-        return data.decode("utf-8-sig"), notes
-    except UnicodeDecodeError as error:
-        if error.reason == "unexpected end of data":
-            return data[: error.start].decode("utf-8-sig"), notes
-        raise InputError([Fault(f"byte {error.start}", f"is no UTF-8 text ({error.reason})")], str(path)) from None
+#: A name in a file; the path of a host; and a time or a number of bytes, where -1 is unknown.
+Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_ID)]
+Host = Annotated[
+    str, Meta(min_length=1, max_length=LONGEST_ID, pattern=r"[^/\\]", description="the name of a host or rack")
+]
+Amount = Annotated[int, Meta(ge=-1, le=LARGEST)]
+
+
+class Foreign(Struct):
+    """Base of JSON objects; other fields than its own are ignored. Null is as if not given; -1 becomes None."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            if getattr(self, name) == -1:
+                setattr(self, name, None)
+
+
+Read = TypeVar("Read", bound=Foreign)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a text format: its place (`line 3`), its words, and the faults of the file."""
+
+    place: str
+    words: tuple[str, ...]
+    faults: list[Fault]
+
+    def fault(self, message: str) -> None:
+        """Add what is wrong with the line."""
+        self.faults.append(Fault(self.place, message))
+
+    def integer(self, at: int, noun: str, least: int = -LARGEST) -> int:
+        """The whole number that a word is; if it is none, or below `least`, a fault and 0."""
+        word = self.words[at]
+        digits = word.lstrip("+-0") or "0"  # of thousands of zeros before a number Python would complain
+        if not _INTEGER.fullmatch(word):
+            self.fault(f"{noun} must be a whole number, not {shown(word)}")
+        elif len(digits) > _DIGITS or int(digits) > LARGEST:
+            self.fault(f"{noun} {shown(word)} is past 2^53")
+        elif (number := -int(digits) if word.startswith("-") else int(digits)) < least:
+            self.fault(f"{noun} is {number}; it must be {least} or more")
+        else:
+            return number
+        return 0
+
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+
+#: Digits of 2^53; Python refuses to read numbers of thousands of them.
+_DIGITS = 16
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=json_object)
@@ -77,28 +101,111 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _CUT_WORD = re.compile(r"|t|tr|tru|f|fa|fal|fals|n|nu|nul|-|\.|[eE][+-]?")
 
 
-def json_objects(text: str, noun: str, faults: list[Fault], notes: list[str]) -> Iterator[Any]:
-    """The JSON values of a text, one after the other, up to its end, to where it was cut, or to a syntax fault."""
-    position, number = _SPACE.match(text).end(), 0  # type: ignore[union-attr]
-    while position < len(text):
-        number += 1
+class Reading:
+    """A file of another tool on its way in: its text, `notes` on where it was cut, and the `faults` found so far.
+
+    InputError if it cannot be read, is no text, or is damaged.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.source = os.fspath(path)
+        self.notes: list[str] = []
+        self._diagnosis = Diagnosis()
+        self.faults = self._diagnosis.faults
+        data = self._bytes()
         try:
-            value, position = _DECODER.raw_decode(text, position)
-        except json.JSONDecodeError as error:
-            if _is_cut(error, text):
-                notes.append(f"the file ends within {noun} {number}; the complete ones before it are kept")
-            else:
-                where = f"line {error.lineno}, column {error.colno}"
-                faults.append(Fault(f"{noun} {number}", f"malformed JSON at {where}: {error.msg}"))
-            return
+            self.text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            if error.reason != "unexpected end of data":
+                raise self.refused(f"is no UTF-8 text ({error.reason})", f"byte {error.start}") from None
+            self.text = data[: error.start].decode("utf-8-sig")
+
+    def _bytes(self) -> bytes:
+        """The content of a plain or gzipped file (recognised by content), with a note if compressed data are cut."""
+        chunks = io.BytesIO()
+        try:
+            with open(self.source, "rb") as file:
+                packed = file.read(2) == b"\x1f\x8b"
+                file.seek(0)
+                stream = gzip.GzipFile(fileobj=file) if packed else file
+                while chunk := stream.read1(1 << 20):
+                    chunks.write(chunk)
+                    if chunks.tell() > LARGEST_TEXT:
+                        limit = f"{LARGEST_TEXT >> 20} MiB"
+                        raise self.refused(f"unpacks to more than {limit}; split it into smaller files")
+        except EOFError:
+            self.notes.append("the compressed data were cut before their end; what comes before is read")
+        except (gzip.BadGzipFile, zlib.error) as error:
+            raise self.refused(f"the compressed data are damaged ({error})") from None
+        except OSError as error:
+            raise self.refused(f"cannot be read ({error.strerror or error})") from None
+        return chunks.getvalue()
+
+    def fault(self, place: str, message: str) -> None:
+        """Add what is wrong at a place."""
+        self.faults.append(Fault(place, message))
+
+    def refused(self, message: str, place: str = "") -> InputError:
+        """The error about a fault after which nothing more can be read."""
+        self.fault(place, message)
+        return InputError(self.faults, self.source)
+
+    def whole(self) -> None:
+        """A file that was cut is wrong."""
+        self.faults += [Fault("", note) for note in self.notes]
+
+    def end(self, found: object = True, missing: str = "") -> None:
+        """Raise InputError if anything is wrong; if nothing was `found`, that is what is wrong."""
+        if not found and not self.faults:
+            self.fault("", missing)
+        if self.faults:
+            raise InputError(self.faults, self.source)
+
+    def objects(self, noun: str) -> Iterator[Any]:
+        """The JSON values of the text, one after the other, to its end, to where it was cut, or to a syntax fault."""
+        text, number = self.text, 0
+        position = _SPACE.match(text).end()  # type: ignore[union-attr]
+        while position < len(text):
+            number += 1
+            try:
+                value, position = _DECODER.raw_decode(text, position)
+            except json.JSONDecodeError as error:
+                if _is_cut(error, text):
+                    self.notes.append(f"the file ends within {noun} {number}; the complete ones before it are kept")
+                else:
+                    where = f"line {error.lineno}, column {error.colno}"
+                    self.fault(f"{noun} {number}", f"malformed JSON at {where}: {error.msg}")
+                return
+            except RecursionError:
+                self.fault(f"{noun} {number}", "is nested too deeply for a Rumen file")
+                return
+            except ValueError as error:
+                self.fault(f"{noun} {number}", f"holds a number that cannot be read ({error})")
+                return
+            yield value
+            position = _SPACE.match(text, position).end()  # type: ignore[union-attr]
+
+    def record(self, value: Any, kind: type[Read], place: str) -> Read:
+        """The object that a JSON value is, without the fields that are faulty."""
+        try:
+            return cast("Read", self._diagnosis.record(value, kind, place))
         except RecursionError:
-            faults.append(Fault(f"{noun} {number}", "is nested too deeply for a Rumen file"))
-            return
-        except ValueError as error:
-            faults.append(Fault(f"{noun} {number}", f"holds a number that cannot be read ({error})"))
-            return
-        yield value
-        position = _SPACE.match(text, position).end()  # type: ignore[union-attr]
+            self.fault(place, "is nested too deeply")
+            return cast("Read", None)
+
+    def records(self, noun: str, kind: type[Read]) -> Iterator[tuple[str, Read]]:
+        """The objects of the text, each with its place (`job 3`)."""
+        for number, value in enumerate(self.objects(noun), start=1):
+            place = f"{noun} {number}"
+            yield place, self.record(value, kind, place)
+
+    def lines(self) -> list[Line]:
+        """The lines that hold words; InputError if the file was cut."""
+        if self.notes:
+            raise self.refused("the compressed data were cut before their end")
+        numbered = enumerate(self.text.split("\n"), start=1)
+        found = (Line(f"line {number}", tuple(line.split()), self.faults) for number, line in numbered)
+        return [line for line in found if line.words]
 
 
 def _is_cut(error: json.JSONDecodeError, text: str) -> bool:
@@ -167,45 +274,6 @@ def unescaped(name: str) -> str:
     return name.strip("/")
 
 
-#: A name in a file; the path of a host; and a time or a number of bytes, where -1 is unknown.
-Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_ID)]
-Host = Annotated[
-    str, Meta(min_length=1, max_length=LONGEST_ID, pattern=r"[^/\\]", description="the name of a host or rack")
-]
-Amount = Annotated[int, Meta(ge=-1, le=LARGEST)]
-
-
-class Foreign(Struct):
-    """Base of JSON objects; other fields than its own are ignored. Null is as if not given; -1 becomes None."""
-
-    def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
-            if getattr(self, name) == -1:
-                setattr(self, name, None)
-
-
-Read = TypeVar("Read", bound=Foreign)
-
-
-def read_record(value: Any, kind: type[Read], place: str, faults: list[Fault]) -> Read:
-    """The object that a JSON value is, without the fields that are faulty; these are added to `faults`.
-
-    >>> class Job(Foreign):
-    ...     id: Name
-    ...     submit: Amount | None = None
-    >>> faults = []
-    >>> read_record({"id": "j", "submit": -2, "more": 1}, Job, "job 1", faults), faults[0].message
-    (Job(id='j', submit=None), 'expected an integer, 0 or more, or -1 where it is unknown, got -2')
-    """
-    diagnosis, found = Diagnosis(), cast("Read", None)
-    try:
-        found = diagnosis.record(value, kind, place)
-    except RecursionError:
-        faults.append(Fault(place, "is nested too deeply"))
-    faults += diagnosis.faults
-    return found
-
-
 def located(path: Sequence[str]) -> Location:
     """A host by its racks, if any, and its name."""
     *racks, host = map(unescaped, path)
@@ -219,48 +287,6 @@ def located_at(path: str) -> Location:
     (Location(host='h1', rack='r1'), None)
     """
     return located(path.strip("/").split("/"))
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of a text format: its number from 1, and its words."""
-
-    number: int
-    words: tuple[str, ...]
-
-    @property
-    def place(self) -> str:
-        """The place for faults."""
-        return f"line {self.number}"
-
-    def integer(self, at: int, noun: str, faults: list[Fault], least: int = -LARGEST) -> int:
-        """The whole number that a word is; if it is none, or below `least`, a fault and 0."""
-        word = self.words[at]
-        digits = word.lstrip("+-0") or "0"  # of thousands of zeros before a number Python would complain
-        if not _INTEGER.fullmatch(word):
-            faults.append(Fault(self.place, f"{noun} must be a whole number, not {shown(word)}"))
-        elif len(digits) > _DIGITS or int(digits) > LARGEST:
-            faults.append(Fault(self.place, f"{noun} {shown(word)} is past 2^53"))
-        elif (number := -int(digits) if word.startswith("-") else int(digits)) < least:
-            faults.append(Fault(self.place, f"{noun} is {number}; it must be {least} or more"))
-        else:
-            return number
-        return 0
-
-
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-
-#: Digits of 2^53; Python refuses to read numbers of thousands of them.
-_DIGITS = 16
-
-
-def lines_of(path: str | os.PathLike[str]) -> list[Line]:
-    """The lines of a plain or gzipped text file that hold words; InputError if it is no text, damaged or cut."""
-    text, notes = read_text(path)
-    if notes:
-        raise InputError([Fault("", "the compressed data were cut before their end")], os.fspath(path))
-    numbered = (Line(number, tuple(line.split())) for number, line in enumerate(text.split("\n"), start=1))
-    return [line for line in numbered if line.words]
 
 
 def stem(path: str | os.PathLike[str], suffixes: str, otherwise: str) -> str:

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from optsched.core.errors import Fault, InputError, UsageError
+from optsched.core.errors import UsageError
 from optsched.instances.documents.diagnosis import shown
 from optsched.instances.importers import IMPORTERS, Imported
-from optsched.instances.importers.foreign import LARGEST, Line, lines_of, stem
+from optsched.instances.importers.foreign import LARGEST, Line, Reading, stem
 
 #: The one resource of generalized assignment, and of assignment, where every node takes one task.
 WEIGHT, PLACE = "weight", "place"
@@ -61,7 +61,7 @@ def import_orlib_gap(
     cost = numbers.matrix(start + 2, agents, jobs)
     weight = numbers.matrix(start + 2 + cells, agents, jobs, least=0)
     capacity = numbers.values(start + 2 + 2 * cells, agents, least=0)
-    numbers.raise_faults()
+    numbers.end()
     title = stem(path, "txt|dat|gz", "gap") if name is None else name
     document = {
         "format": "optsched/1",
@@ -84,13 +84,13 @@ def import_orlib_assign(path: str | os.PathLike[str], sense: str = "min", name: 
     IMPORTERS["orlib-assign"].check(locals())
     numbers = _Numbers(path)
     items = numbers.count(0)
-    numbers.raise_faults()
+    numbers.end()
     due = 1 + items * items
     if len(numbers.words) != due:
         message = f"{items} items need {items * items} costs, but {len(numbers.words) - 1} numbers follow"
-        raise InputError([Fault(numbers.place(min(due, len(numbers.words) - 1)), message)], os.fspath(path))
+        raise numbers.refused(message, numbers.place(min(due, len(numbers.words) - 1)))
     cost = numbers.matrix(1, items, items)
-    numbers.raise_faults()
+    numbers.end()
     ids = range(1, items + 1)
     document = {
         "format": "optsched/1",
@@ -108,33 +108,26 @@ def _transposed(rows: Sequence[Sequence[Any]], columns: int) -> list[list[Any]]:
     return [[row[column] for row in rows] for column in range(columns)]
 
 
-class _Numbers:
-    """The words of a file with their lines, read as numbers where they are needed; what is wrong becomes a fault."""
+class _Numbers(Reading):
+    """The words of a file with their lines, read as numbers where they are needed."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.source = os.fspath(path)
-        lines = lines_of(path)
+        super().__init__(path)
+        lines = self.lines()
         self.words = [word for line in lines for word in line.words]
-        self._lines = [line.number for line in lines for _ in line.words]
-        self.faults: list[Fault] = []
-        if not self.words:
-            raise InputError([Fault("", "holds no number")], self.source)
-
-    def raise_faults(self) -> None:
-        """Raise InputError if there are any faults."""
-        if self.faults:
-            raise InputError(self.faults, self.source)
+        self._places = [line.place for line in lines for _ in line.words]
+        self.end(self.words, "holds no number")
 
     def place(self, at: int) -> str:
         """The line of a word."""
-        return f"line {self._lines[at]}"
+        return self._places[at]
 
     def count(self, at: int) -> int:
         """A whole number that says how many; 0 and a fault where it is none."""
         word = self.words[at]
         if word.isdecimal() and word.isascii() and len(word) < 10:
             return int(word)
-        self.faults.append(Fault(self.place(at), f"expected how many there are, got {shown(word)}"))
+        self.fault(self.place(at), f"expected how many there are, got {shown(word)}")
         return 0
 
     def gap_sets(self) -> list[int]:
@@ -142,11 +135,9 @@ class _Numbers:
         one set nor as many as it says.
         """
         if len(self.words) < 2:
-            raise InputError(
-                [Fault(self.place(0), "is too short: expected agents, jobs and their numbers")], self.source
-            )
+            raise self.refused("is too short: expected agents, jobs and their numbers", self.place(0))
         agents, jobs = self.count(0), self.count(1)
-        self.raise_faults()
+        self.end()
         if self._size(agents, jobs) == len(self.words):
             return [0]
         starts: list[int] = []
@@ -163,7 +154,7 @@ class _Numbers:
             f"{agents} agents and {jobs} jobs need {self._size(agents, jobs) - 2} more numbers, but "
             f"{len(self.words) - 2} follow; they are not {agents} sets one after the other"
         )
-        raise InputError([Fault(self.place(0), message)], self.source)
+        raise self.refused(message, self.place(0))
 
     def _size(self, agents: int, jobs: int) -> int:
         """Numbers of a set, with the two that begin it."""
@@ -180,13 +171,13 @@ class _Numbers:
     def _value(self, at: int, least: float) -> int | float:
         word = self.words[at]
         if not _NUMBER.fullmatch(word):
-            self.faults.append(Fault(self.place(at), f"expected a number, got {shown(word)}"))
+            self.fault(self.place(at), f"expected a number, got {shown(word)}")
             return 0
         value = float(word)
         if value < least:
-            self.faults.append(Fault(self.place(at), f"{shown(word)} is negative"))
+            self.fault(self.place(at), f"{shown(word)} is negative")
         elif abs(value) > LARGEST:
-            self.faults.append(Fault(self.place(at), f"{shown(word)} is past 2^53"))
+            self.fault(self.place(at), f"{shown(word)} is past 2^53")
         return int(value) if value.is_integer() else value
 
 
@@ -211,22 +202,7 @@ def import_dimacs(path: str | os.PathLike[str], name: str | None = None) -> Impo
     ([{'id': '1', 'supply': 3}, {'id': '2', 'supply': -3}],
      [{'tail': '1', 'head': '2', 'lower': 0, 'capacity': 5, 'cost': 7}])
     """
-    reader = _Reader()
-    for line in lines_of(path):
-        reader.read(line)
-    faults = reader.faults
-    if reader.nodes is None:
-        if not faults:
-            faults.append(Fault("", f'there is no line "{_FORMS["p"]}"'))
-    elif not faults:
-        if len(reader.arcs) != reader.arcs_due:
-            faults.append(Fault(reader.header, f"says {reader.arcs_due} arcs, but there are {len(reader.arcs)}"))
-        total = sum(supply for _, supply in reader.supply.values())
-        if total and not faults:
-            message = f"the supplies of its nodes add up to {total}, not 0: what enters must leave somewhere"
-            faults.append(Fault(reader.header, message))
-    if faults:
-        raise InputError(faults, os.fspath(path))
+    reader = _Network(path)
     supplied = {str(node): supply for node, (_, supply) in reader.supply.items() if supply}
     ids = map(str, range(1, (reader.nodes or 0) + 1))
     document = {
@@ -239,68 +215,70 @@ def import_dimacs(path: str | os.PathLike[str], name: str | None = None) -> Impo
     return Imported((document,))
 
 
-class _Reader:
-    """What the lines said so far; once one was not understood, which is a fault, counts mean nothing."""
+class _Network(Reading):
+    """The contents of the lines; once one was not understood, which is a fault, counts mean nothing."""
 
-    def __init__(self) -> None:
-        self.faults: list[Fault] = []
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        super().__init__(path)
         self.nodes: int | None = None
         self.arcs_due = 0
         self.header = ""
-        self.supply: dict[int, tuple[int, int]] = {}  # the number of its line, and the units
+        self.supply: dict[int, tuple[str, int]] = {}  # the line, and the units
         self.arcs: list[dict[str, Any]] = []
+        for line in self.lines():
+            self._read(line)
+        self.end(self.nodes is not None, f'there is no line "{_FORMS["p"]}"')
+        if len(self.arcs) != self.arcs_due:
+            raise self.refused(f"says {self.arcs_due} arcs, but there are {len(self.arcs)}", self.header)
+        if total := sum(supply for _, supply in self.supply.values()):
+            message = f"the supplies of its nodes add up to {total}, not 0: what enters must leave somewhere"
+            raise self.refused(message, self.header)
 
-    def read(self, line: Line) -> None:
+    def _read(self, line: Line) -> None:
         """Read one line; add its faults to the others."""
         kind, before = line.words[0], len(self.faults)
         if kind == "c":
             return
         if kind not in _FORMS:
-            self._fault(line, f"begins with {shown(kind)}; a line is a comment (c), {', '.join(_FORMS.values())}")
+            line.fault(f"begins with {shown(kind)}; a line is a comment (c), {', '.join(_FORMS.values())}")
         elif len(line.words) != len(_FORMS[kind].split()):
-            self._fault(line, f"has {len(line.words)} words; it must be {_FORMS[kind]}")
+            line.fault(f"has {len(line.words)} words; it must be {_FORMS[kind]}")
         elif kind == "p":
             self._problem(line)
         elif self.nodes is None:
             if not self.faults:
-                self._fault(line, f'stands before the line "{_FORMS["p"]}"')
+                line.fault(f'stands before the line "{_FORMS["p"]}"')
         elif kind == "n":
-            node, supply = self._end(line, 1, "the node"), line.integer(2, "the supply", self.faults)
+            node, supply = self._node(line, 1, "the node"), line.integer(2, "the supply")
             if len(self.faults) == before and node in self.supply:
-                self._fault(line, f"node {node} has a supply on line {self.supply[node][0]} already")
+                line.fault(f"node {node} has a supply on {self.supply[node][0]} already")
             elif len(self.faults) == before:
-                self.supply[node] = line.number, supply
+                self.supply[node] = line.place, supply
         else:
-            tail, head = self._end(line, 1, "the tail"), self._end(line, 2, "the head")
-            lower = line.integer(3, "the lower limit", self.faults, 0)
-            capacity = line.integer(4, "the capacity", self.faults, 0)
-            cost = line.integer(5, "the cost", self.faults)
+            tail, head = self._node(line, 1, "the tail"), self._node(line, 2, "the head")
+            lower, capacity = line.integer(3, "the lower limit", 0), line.integer(4, "the capacity", 0)
+            cost = line.integer(5, "the cost")
             if len(self.faults) == before and lower > capacity:
-                self._fault(line, f"the lower limit {lower} is more than the capacity {capacity}")
+                line.fault(f"the lower limit {lower} is more than the capacity {capacity}")
             arc = {"tail": str(tail), "head": str(head), "lower": lower, "capacity": capacity, "cost": cost}
             self.arcs.append(arc)
 
-    def _fault(self, line: Line, message: str) -> None:
-        self.faults.append(Fault(line.place, message))
-
     def _problem(self, line: Line) -> None:
         if line.words[1] != "min":
-            self._fault(line, f"is a problem of kind {shown(line.words[1])}; only min (minimum-cost flow) is read")
-            return
-        if self.header:
-            self._fault(line, f"is a second problem; the first is on {self.header}")
-            return
-        nodes = line.integer(2, "the number of nodes", self.faults, 0)
-        self.arcs_due = line.integer(3, "the number of arcs", self.faults, 0)
-        if nodes > MOST_NODES:
-            self._fault(line, f"{nodes} nodes are more than the {MOST_NODES} that are read")
-            return
-        self.nodes, self.header = nodes, line.place
+            line.fault(f"is a problem of kind {shown(line.words[1])}; only min (minimum-cost flow) is read")
+        elif self.header:
+            line.fault(f"is a second problem; the first is on {self.header}")
+        else:
+            nodes, self.arcs_due = line.integer(2, "the number of nodes", 0), line.integer(3, "the number of arcs", 0)
+            if nodes > MOST_NODES:
+                line.fault(f"{nodes} nodes are more than the {MOST_NODES} that are read")
+            else:
+                self.nodes, self.header = nodes, line.place
 
-    def _end(self, line: Line, at: int, noun: str) -> int:
+    def _node(self, line: Line, at: int, noun: str) -> int:
         """The number of a node that exists; else a fault."""
         before = len(self.faults)
-        node = line.integer(at, noun, self.faults)
+        node = line.integer(at, noun)
         if len(self.faults) == before and not 1 <= node <= (self.nodes or 0):
-            self._fault(line, f"{noun} is {node}; nodes are numbered from 1 to {self.nodes}")
+            line.fault(f"{noun} is {node}; nodes are numbered from 1 to {self.nodes}")
         return node

@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -40,13 +40,11 @@ from optsched.instances.importers.foreign import (
     Host,
     Location,
     Name,
-    json_objects,
+    Reading,
     located,
     located_at,
     most_at_once,
     parse_slots,
-    read_record,
-    read_text,
     stem,
     timed,
     unescaped,
@@ -534,32 +532,33 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
     its end gives its complete jobs and a note; a job that is recorded again alike is kept once, with a note. InputError
     lists all faults, each with its place (`job 3 (job_7).mapTasks[7].attempts[0].startTime`).
     """
-    source = Path(path).name
-    text, notes = read_text(path)
-    faults: list[Fault] = []
-    jobs: dict[str, tuple[int, Job]] = {}
-    for number, value in enumerate(json_objects(text, "job", faults, notes), start=1):
+    reading = Reading(path)
+    faults, jobs = reading.faults, dict[str, tuple[int, Job]]()
+    for number, value in enumerate(reading.objects("job"), start=1):
         before = len(faults)
         if isinstance(value, list):
-            faults.append(Fault(f"job {number}", "is a list; a Rumen trace is JSON objects, one after the other"))
+            reading.fault(f"job {number}", "is a list; a Rumen trace is JSON objects, one after the other")
             continue
-        job = read_record(value, Job, _place(number, value.get("jobID") if isinstance(value, dict) else None), faults)
+        job = reading.record(value, Job, _place(number, value.get("jobID") if isinstance(value, dict) else None))
         if len(faults) > before:
             continue
         first, same = jobs.setdefault(job.id, (number, job))
         if first == number:
             continue
         if job == same:
-            notes.append(f"{job.id}: recorded again as job {number}, the same in all that is read; kept once")
+            again = f"{job.id}: recorded again as job {number}, the same in all that is read; kept once"
+            reading.notes.append(again)
         else:
-            faults.append(Fault(_place(number, job.id), f"has the id of job {first} but not its content"))
-    faults.extend(_repeated_tasks(jobs.values()))
-    if not jobs and not faults:
-        why = "the file was cut before its end" if notes else "a Rumen trace is JSON objects, one after the other"
-        faults.append(Fault("", f"there is no complete job in it; {why}"))
-    if faults:
-        raise InputError(faults, str(path))
-    return Trace(source, tuple(job for _, job in jobs.values()), tuple(notes))
+            reading.fault(_place(number, job.id), f"has the id of job {first} but not its content")
+    owner: dict[str, str] = {}
+    for number, job in jobs.values():
+        for task in (*job.maps, *job.reduces):
+            if task.id in owner:  # which an instance cannot hold
+                reading.fault(_place(number, job.id), f'task "{task.id}" is recorded in {owner[task.id]} already')
+            owner.setdefault(task.id, job.id)
+    why = "the file was cut before its end" if reading.notes else "a Rumen trace is JSON objects, one after the other"
+    reading.end(jobs, f"there is no complete job in it; {why}")
+    return Trace(Path(path).name, tuple(job for _, job in jobs.values()), tuple(reading.notes))
 
 
 class _Named(Foreign):
@@ -582,17 +581,18 @@ def read_topology(path: str | os.PathLike[str]) -> dict[str, str | None]:
     may be no rack (the host's is None) or several levels, whose names are joined by `/`. InputError if it is no
     topology, is without hosts, or names a host twice.
     """
-    text, notes = read_text(path)
-    faults: list[Fault] = []
-    roots = list(json_objects(text, "object", faults, notes))
-    if notes:
-        faults.append(Fault("", "the file was cut before its end"))
-    elif not faults and len(roots) != 1:
-        faults.append(Fault("", f"a topology is one JSON object, not {len(roots)}"))
-    root = None if faults else read_record(roots[0], _Root, "", faults)
+    reading = Reading(path)
+    roots = list(reading.objects("object"))
+    if reading.notes:
+        reading.fault("", "the file was cut before its end")
+    elif not reading.faults and len(roots) != 1:
+        reading.fault("", f"a topology is one JSON object, not {len(roots)}")
+    root = None if reading.faults else reading.record(roots[0], _Root, "")
     racks: dict[str, str | None] = {}
     places: dict[str, str] = {}
-    pending: list[tuple[_Named | _Root, str, tuple[str, ...]]] = [] if root is None or faults else [(root, "", ())]
+    pending: list[tuple[_Named | _Root, str, tuple[str, ...]]] = (
+        [] if root is None or reading.faults else [(root, "", ())]
+    )
     while pending:
         record, place, above = pending.pop()
         host = unescaped(record.name) if isinstance(record, _Named) else ""
@@ -601,30 +601,14 @@ def read_topology(path: str | os.PathLike[str]) -> dict[str, str | None]:
             below = [(child, f"{before}children[{row}]", inside) for row, child in enumerate(record.children)]
             pending.extend(reversed(below))
         elif host in racks:
-            message = f'host "{host}" stands at {places[host]} already, and a host has one rack'
-            faults.append(Fault(f"{place}.name", message))
+            reading.fault(f"{place}.name", f'host "{host}" stands at {places[host]} already, and a host has one rack')
         elif place:
             racks[host] = "/".join(filter(None, above)) or None
             places[host] = place
-    if not racks and not faults:
-        faults.append(Fault("", "a topology without hosts; it is nested {name, children}: root, rack, host"))
-    if faults:
-        raise InputError(faults, str(path))
+    reading.end(racks, "a topology without hosts; it is nested {name, children}: root, rack, host")
     return racks
 
 
 def _place(number: int, job: Any) -> str:
     usable = isinstance(job, str) and len(job) <= 100 and job.isprintable()
     return f"job {number} ({job})" if usable else f"job {number}"
-
-
-def _repeated_tasks(jobs: Iterable[tuple[int, Job]]) -> Iterator[Fault]:
-    """Ids that two tasks share, which an instance cannot hold."""
-    owner: dict[str, str] = {}
-    for number, job in jobs:
-        for task in job.tasks:
-            if task.kind == "other":
-                continue
-            if task.id in owner:
-                yield Fault(_place(number, job.id), f'task "{task.id}" is recorded in {owner[task.id]} already')
-            owner.setdefault(task.id, job.id)

@@ -16,7 +16,6 @@ from xml.etree import ElementTree
 
 from msgspec import Meta, field
 
-from optsched.core.errors import Fault, InputError
 from optsched.instances.documents.diagnosis import shown
 from optsched.instances.importers import Imported
 from optsched.instances.importers.foreign import (
@@ -26,12 +25,10 @@ from optsched.instances.importers.foreign import (
     Host,
     Location,
     Name,
-    json_objects,
+    Reading,
     located_at,
     most_at_once,
     parse_slots,
-    read_record,
-    read_text,
     stem,
     timed,
 )
@@ -101,10 +98,10 @@ def import_sls(
         Name of the instance, by default that of the job file.
     """
     slots = parse_slots(slots, "inferred")
-    notes: list[str] = []
-    log = _read_jobs(jobs, notes)
+    reading = Reading(jobs)
+    log, notes = _read_jobs(reading), reading.notes
     weights = None if queues is None else _read_weights(queues)
-    hosts = _hosts(log, jobs) if nodes is None else _read_nodes(nodes)
+    hosts = _hosts(log, reading) if nodes is None else _read_nodes(nodes)
     runs = ((one.type, one.location, one.start, one.end) for job in log for one in job.containers)
     per_node = slots if isinstance(slots, int) else max([1, *most_at_once(runs).values()])
     queued = dict.fromkeys(job.queue for job in log if job.queue is not None)
@@ -184,27 +181,19 @@ def _where(container: _Container, hosts: _Hosts, odd: Counter[str]) -> dict[str,
     return ({"replicas": [where.host]} if container.type == "map" else {}) | {"observed": where.host}
 
 
-def _read_jobs(path: str | os.PathLike[str], notes: list[str]) -> list[_Job]:
-    text, cut = read_text(path)
-    faults: list[Fault] = []
+def _read_jobs(reading: Reading) -> list[_Job]:
     jobs: dict[str, _Job] = {}
-    for number, value in enumerate(json_objects(text, "job", faults, cut), start=1):
-        job = read_record(value, _Job, f"job {number}", faults)
+    for place, job in reading.records("job", _Job):
         if job.id and job.id in jobs:
-            faults.append(Fault(f"job {number}.job.id", f"{shown(job.id)} is the id of another job too"))
+            reading.fault(f"{place}.job.id", f"{shown(job.id)} is the id of another job too")
         jobs[job.id] = job
-    if not jobs and not faults:
-        faults.append(Fault("", "there is no complete job in it; an SLS job file is JSON objects, one after the other"))
-    if faults:
-        raise InputError(faults, os.fspath(path))
-    notes.extend(cut)
+    reading.end(jobs, "there is no complete job in it; an SLS job file is JSON objects, one after the other")
     return list(jobs.values())
 
 
-def _hosts(log: list[_Job], path: str | os.PathLike[str]) -> _Hosts:
+def _hosts(log: list[_Job], reading: Reading) -> _Hosts:
     """The hosts that the jobs name, with their racks."""
     racks: dict[str, str | None] = {}
-    faults = []
     for job in log:
         for number, container in enumerate(job.containers, start=1):
             where = container.location
@@ -213,53 +202,42 @@ def _hosts(log: list[_Job], path: str | os.PathLike[str]) -> _Hosts:
             known = racks.setdefault(where.host, where.rack)
             if known != where.rack:
                 message = f'host "{where.host}" is in rack {shown(where.rack)} here, and in {shown(known)} before'
-                faults.append(Fault(f"{job.id}, container {number}", message))
-    if not racks:
-        faults.append(Fault("", "the jobs name no host, and there is no node file"))
-    if faults:
-        raise InputError(faults, os.fspath(path))
+                reading.fault(f"{job.id}, container {number}", message)
+    reading.end(racks, "the jobs name no host, and there is no node file")
     return {host: {} if rack is None else {"rack": rack} for host, rack in racks.items()}
 
 
 def _read_nodes(path: str | os.PathLike[str]) -> _Hosts:
-    text, cut = read_text(path)
-    faults: list[Fault] = []
+    reading = Reading(path)
     nodes: _Hosts = {}
-    for number, value in enumerate(json_objects(text, "rack", faults, cut), start=1):
-        rack = read_record(value, _Rack, f"rack {number}", faults)
+    for place, rack in reading.records("rack", _Rack):
         for row, machine in enumerate(rack.nodes):
             if machine.node and machine.node in nodes:
                 message = f"{shown(machine.node)} is the name of another node too"
-                faults.append(Fault(f"rack {number}.nodes[{row}].node", message))
+                reading.fault(f"{place}.nodes[{row}].node", message)
             amounts = {"memory-mb": machine.memory, "vcores": machine.vcores}
             capacity = {key: amount for key, amount in amounts.items() if amount is not None}
             nodes[machine.node] = {"rack": rack.rack} | ({"capacity": capacity} if capacity else {})
-    faults += [Fault("", note) for note in cut]
-    if not nodes and not faults:
-        faults.append(Fault("", "there is no node in it; an SLS node file is {rack, nodes: [{node}]}, one a rack"))
-    if faults:
-        raise InputError(faults, os.fspath(path))
+    reading.whole()
+    reading.end(nodes, "there is no node in it; an SLS node file is {rack, nodes: [{node}]}, one a rack")
     return nodes
 
 
 def _read_weights(path: str | os.PathLike[str]) -> dict[str, float]:
     """Weight of each queue (1 where it has none), by its last name and by its full one (`root.a.b`)."""
-    text, cut = read_text(path)
-    source = os.fspath(path)
-    if cut:
-        raise InputError([Fault("", note) for note in cut], source)
-    if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise InputError([Fault("", "declares a document type; an allocation file needs none")], source)
+    reading = Reading(path)
+    reading.whole()
+    reading.end()
+    if "<!DOCTYPE" in reading.text or "<!ENTITY" in reading.text:
+        raise reading.refused("declares a document type; an allocation file needs none")
     try:
-        root = ElementTree.fromstring(text)
+        root = ElementTree.fromstring(reading.text)
     except ElementTree.ParseError as error:
         line, column = error.position
-        raise InputError(
-            [Fault(f"line {line}, column {column + 1}", f"malformed XML: {error.msg.partition(':')[0]}")], source
-        ) from None
+        message = f"malformed XML: {error.msg.partition(':')[0]}"
+        raise reading.refused(message, f"line {line}, column {column + 1}") from None
     if root.tag != "allocations":
-        raise InputError([Fault("", f"the outermost element is {shown(root.tag)}, not allocations")], source)
-    faults: list[Fault] = []
+        raise reading.refused(f"the outermost element is {shown(root.tag)}, not allocations")
     weights: dict[str, float] = {}
     waiting = [(element, "root") for element in reversed(root) if element.tag in ("queue", "pool")]
     while waiting:
@@ -267,31 +245,30 @@ def _read_weights(path: str | os.PathLike[str]) -> dict[str, float]:
         name = element.get("name", "")
         place = f"{above}.{name}" if name else f"{above}.?"
         if not name or not name.isprintable():
-            faults.append(Fault(place, "a queue needs a name of printable characters"))
+            reading.fault(place, "a queue needs a name of printable characters")
             continue
-        weight = _weight(element, place, faults)
+        weight = _weight(element, f"{place}.weight", reading)
         for key in dict.fromkeys((name, place.removeprefix("root."), place)):
             if key in weights and key == place:
-                faults.append(Fault(place, "is given twice"))
+                reading.fault(place, "is given twice")
             weights.setdefault(key, weight)
         waiting.extend((child, place) for child in reversed(element) if child.tag in ("queue", "pool"))
-    if faults:
-        raise InputError(faults, source)
+    reading.end()
     return weights
 
 
-def _weight(element: ElementTree.Element, place: str, faults: list[Fault]) -> float:
+def _weight(element: ElementTree.Element, place: str, reading: Reading) -> float:
     given = [(child.text or "").strip() for child in element if child.tag == "weight"]
     if len(given) > 1:
-        faults.append(Fault(f"{place}.weight", "is given twice"))
+        reading.fault(place, "is given twice")
     if not given:
         return 1.0
     try:
         weight = float(given[0])
     except ValueError:
-        faults.append(Fault(f"{place}.weight", f"must be a number, not {shown(given[0])}"))
+        reading.fault(place, f"must be a number, not {shown(given[0])}")
         return 1.0
     if not 0 <= weight <= LARGEST:
-        faults.append(Fault(f"{place}.weight", f"must be a finite number, 0 or more, not {shown(given[0])}"))
+        reading.fault(place, f"must be a finite number, 0 or more, not {shown(given[0])}")
         return 1.0
     return weight

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from optsched.core.errors import Fault, InputError, UsageError
+from optsched.core.errors import UsageError
 from optsched.instances.documents.diagnosis import shown
 from optsched.instances.families.base import distinct_nodes
 from optsched.instances.importers import IMPORTERS, Imported
-from optsched.instances.importers.foreign import BYTES_PER_MB, lines_of, stem
+from optsched.instances.importers.foreign import BYTES_PER_MB, Reading, stem
 
 __all__ = ["import_swim"]
 
@@ -165,22 +165,18 @@ def _labels(nodes: int, slots: int, replicas: int, block: int, seed: int) -> dic
 
 
 def _read(path: str | os.PathLike[str]) -> list[_Job]:
-    faults: list[Fault] = []
-    jobs: dict[str, tuple[int, _Job]] = {}
-    for line in lines_of(path):
+    reading = Reading(path)
+    jobs: dict[str, tuple[str, _Job]] = {}
+    for line in reading.lines():
         if len(line.words) != len(COLUMNS):
-            faults.append(Fault(line.place, f"has {len(line.words)} columns, not {len(COLUMNS)}: {', '.join(COLUMNS)}"))
+            line.fault(f"has {len(line.words)} columns, not {len(COLUMNS)}: {', '.join(COLUMNS)}")
             continue
         name = line.words[0]
         if len(name) > 100 or not name.isprintable():
-            faults.append(Fault(line.place, f"the job id {shown(name)} must be up to 100 printable characters"))
-        submit, _, read, shuffle, output = (line.integer(at, COLUMNS[at], faults, 0) for at in range(1, len(COLUMNS)))
-        job = _Job(name, submit, read, shuffle, output)
-        if job.id in jobs:
-            faults.append(Fault(line.place, f"job {shown(job.id)} is on line {jobs[job.id][0]} already"))
-        jobs.setdefault(job.id, (line.number, job))
-    if not jobs and not faults:
-        faults.append(Fault("", f"holds no job; a line has {', '.join(COLUMNS)}"))
-    if faults:
-        raise InputError(faults, os.fspath(path))
+            line.fault(f"the job id {shown(name)} must be up to 100 printable characters")
+        submit, _, read, shuffle, output = (line.integer(at, COLUMNS[at], 0) for at in range(1, len(COLUMNS)))
+        first, _ = jobs.setdefault(name, (line.place, _Job(name, submit, read, shuffle, output)))
+        if first != line.place:
+            line.fault(f"job {shown(name)} is on {first} already")
+    reading.end(jobs, f"holds no job; a line has {', '.join(COLUMNS)}")
     return [job for _, job in jobs.values()]

@@ -17,9 +17,8 @@ from optsched.instances.importers.foreign import (
     Host,
     Line,
     Location,
-    json_objects,
+    Reading,
     located_at,
-    read_record,
     stem,
 )
 from optsched.instances.importers.libraries import import_dimacs, import_orlib_assign, import_orlib_gap
@@ -46,12 +45,11 @@ def test_cut_compressed_files(file: Callable[..., Path]) -> None:
         ("9" * 5000, [], ["job 1: holds a number that cannot be read"]),
     ],
 )
-def test_objects_of_a_text(text: str, values: list[Any], expected: list[str]) -> None:
+def test_objects_of_a_text(file: Callable[..., Path], text: str, values: list[Any], expected: list[str]) -> None:
     """Tests that values are read up to the end, a cut, which is a note, or a fault, which ends the reading."""
-    found: list[Fault] = []
-    notes: list[str] = []
-    assert list(json_objects(text, "job", found, notes)) == values
-    lines = [*map(str, found), *notes]
+    reading = Reading(file(text))
+    assert list(reading.objects("job")) == values
+    lines = [*map(str, reading.faults), *reading.notes]
     assert len(lines) == len(expected)
     assert all(line.startswith(begin) for line, begin in zip(lines, expected, strict=True))
 
@@ -63,17 +61,17 @@ class Record(Foreign):
     host: Host | None = None
 
 
-def test_records() -> None:
+def test_records(file: Callable[..., Path]) -> None:
     """Tests that null and -1 are unknown, other fields are ignored, 2^53 is the largest, and all faults are shown."""
-    found: list[Fault] = []
+    reading = Reading(file('{"size": 1, "size": true}'))
     for fields, size in (({"size": None, "more": 1}, None), ({"size": -1}, None), ({"size": LARGEST}, LARGEST)):
-        assert read_record(fields, Record, "r", found).size == size
-    assert found == []
-    (twice,) = json_objects('{"size": 1, "size": true}', "job", found, [])
+        assert reading.record(fields, Record, "r").size == size
+    assert reading.faults == []
+    (twice,) = reading.objects("job")
     for value in (twice, {"size": LARGEST + 1, "host": "/"}, {"size": -2}, None):
-        read_record(value, Record, "r", found)
+        reading.record(value, Record, "r")
     unknown = "expected an integer, 0 or more, or -1 where it is unknown, got"
-    assert [str(fault) for fault in found] == [
+    assert [str(fault) for fault in reading.faults] == [
         "r.size: the key is given more than once",
         f"r.size: {unknown} true",
         "r.size: 9007199254740993 is past 2^53",
@@ -114,7 +112,7 @@ def test_hosts(path: str, place: Location) -> None:
 def test_numbers_of_a_line(word: str, least: int, number: int, message: str | None) -> None:
     """Tests that a word is a whole number from the least up to 2^53, or a fault and 0."""
     found: list[Fault] = []
-    assert Line(4, ("a", word)).integer(1, "cost", found, least) == number
+    assert Line("line 4", ("a", word), found).integer(1, "cost", least) == number
     assert [str(fault) for fault in found] == ([] if message is None else [message])
 
 
