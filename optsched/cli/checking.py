@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from optsched.core.processes.limits import Outcome
     from optsched.measuring.printing import Fitted
     from optsched.measuring.records import Run
-    from optsched.measuring.studies.check_reports import Result
-    from optsched.measuring.studies.checks import Planned
+    from optsched.measuring.studies.checks import Planned, Result
 
 #: The file that is taken where none is named.
 FILE = "optsched-check.toml"
@@ -56,20 +55,19 @@ def check(
     check fails.
     """
     from optsched.cli.output import destination, replacing
-    from optsched.measuring.studies import check_reports
-    from optsched.measuring.studies.checks import CheckFile
+    from optsched.measuring.studies import checks
 
     path = file or FILE
     if file is None and not Path(FILE).exists():
         raise InputError([Fault("", "there is no such file here: name one, or write it (optsched docs uses/ci)")], FILE)
-    checks = CheckFile(path)
+    asserted = checks.CheckFile(path)
     folder = Path(path).resolve().parent
     from_here = "" if folder == Path.cwd() else os.path.relpath(folder)
     summary = os.environ.get("GITHUB_STEP_SUMMARY") if github is not False else None
     if github is None:
         github = os.environ.get("GITHUB_ACTIONS") == "true"
     with redirect_stdout(sys.stderr), chdir(folder):
-        planned = checks.planned(only, update)
+        planned = asserted.planned(only, update)
     if update and not any(entry.check.baseline for entry in planned):
         raise UsageError("--update: none of the checks has a baseline; give one baseline = true, or a path")
     results: list[Result] = []
@@ -88,8 +86,8 @@ def check(
                 _run_at_once(planned, folder, (str(Path(path).resolve()), update), jobs, put)
         finally:
             if xml is not None:
-                xml.write(check_reports.junit(results, from_here))
-            text = check_reports.markdown(results, from_here).encode("utf-8", "backslashreplace")
+                xml.write(checks.junit(results, from_here))
+            text = checks.markdown(results, from_here).encode("utf-8", "backslashreplace")
             if page is not None:
                 page.write(text)
             if summary:
@@ -97,7 +95,7 @@ def check(
             _tell(write, results, from_here, github)
             if github:
                 workspace = os.environ.get("GITHUB_WORKSPACE", ".")
-                for line in check_reports.github_annotations(results, path, workspace, from_here):
+                for line in checks.github_annotations(results, path, workspace, from_here):
                     write(f"{line}\n")
     if update:
         with chdir(folder):
@@ -111,7 +109,7 @@ def _run(planned: Sequence[Planned], folder: Path, put: Callable[[Result], None]
     """Run the checks one after another; where one is broken off, it and those after it are put out as not finished."""
     from optsched.core.processes.containing import contained
     from optsched.measuring.printing import progress
-    from optsched.measuring.studies.check_reports import Result
+    from optsched.measuring.studies.checks import Result
 
     left, began = list(planned), 0.0
     measured: list[Run] = []
@@ -140,8 +138,7 @@ def _run_at_once(
     """Run several checks at once, each in a process of its own, and put them out in the order of the file."""
     from optsched.core.processes.local import LocalExecutor
     from optsched.measuring.printing import progress
-    from optsched.measuring.studies.check_reports import Result
-    from optsched.measuring.studies.checks import runs_of
+    from optsched.measuring.studies.checks import Result, runs_of
 
     left = list(planned)
     found: dict[str, Outcome] = {}
@@ -168,7 +165,7 @@ def _run_at_once(
 def _lines(planned: Sequence[Planned]) -> Fitted:
     """The lines of the table, which has a row as soon as its check is done."""
     from optsched.measuring.printing import Fitted, Table, page_width
-    from optsched.measuring.studies.check_reports import COLUMNS, NUMBERS
+    from optsched.measuring.studies.checks import COLUMNS, NUMBERS
 
     to_come = [(entry.name, "", "", "infeasible", "-" * 13, "not finished", "") for entry in planned]
     return Fitted(Table(COLUMNS, to_come, NUMBERS), page_width(), ("mean", "runs"))
@@ -178,7 +175,7 @@ def _tell(write: Write, results: Sequence[Result], folder: str, github: bool) ->
     """Print what does not hold, check by check."""
     import secrets
 
-    from optsched.measuring.studies.check_reports import breach_lines
+    from optsched.measuring.studies.checks import breach_lines
 
     texts = {result.planned.name: list(breach_lines(result, folder)) for result in results}
     lines = [line for name, text in texts.items() if text for line in ("", f"{name}:", *text)]

@@ -1,7 +1,7 @@
 """The papers' figures and tables: one description each, and the same figure with the optimum in it.
 
-The descriptions are data: `instances/figures/PAPER.toml`. `cells` measures, `results` has the statistics and the
-table, and `optsched.showing` draws.
+The descriptions are data: `instances/figures/PAPER.toml`. `results` measures, and has the statistics and the
+table; `optsched.showing` draws.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class PaperFigure(FigureDefinition, forbid_unknown_fields=True, frozen=True, kw_
         if seeds is not None and not 1 <= seeds <= MOST_DRAWS:
             raise UsageError(f"seeds {seeds!r}: give how many draws, from 1 to {MOST_DRAWS}")
         self._check_measured()
-        from optsched.measuring.reproducing.cells import measured  # what listing figures does not need
+        from optsched.measuring.reproducing.results import measured  # what listing figures does not need
 
         draws = seeds or self.draws_of(effort)
         return measured(self, effort, draws, jobs, store, time_limit, notify, partial)

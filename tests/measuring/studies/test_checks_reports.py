@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from optsched.measuring.studies.check_reports import COLUMNS, Result, breach_lines, github_annotations, junit, markdown
-from optsched.measuring.studies.checks import Check
+from optsched.measuring.studies.checks import COLUMNS, Check, Result, breach_lines, github_annotations, junit, markdown
 from optsched.measuring.studies.choices import Choice, chosen
 from optsched.measuring.studies.limits import Baseline
 
