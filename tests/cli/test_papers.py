@@ -14,7 +14,7 @@ from optsched.core.resources import code_version
 from optsched.measuring import judging
 from optsched.measuring.judging import Check, claim
 from optsched.measuring.judging.kept import digest, shipped
-from optsched.measuring.reproducing import cells
+from optsched.measuring.reproducing import results
 
 ONE = claim("hsu-freeh/4.2-65-percent")
 WRONG = Check(says="85 / 125 == .65", judge="arithmetic")
@@ -127,14 +127,14 @@ def test_partial_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     monkeypatch.setattr("optsched.cli.papers._BETWEEN_TABLES", 0)
     done = run("figure", "guo-2012/4b", "--seeds", "3")
     assert [f"means of {count} draws" in " ".join(done.stderr.split()) for count in (2, 3)] == [True, False]
-    measured = cells.numbers
+    measured = results.numbers
 
-    def some_alone(cell: cells.Cell) -> cells.Numbers:
+    def some_alone(cell: results.Draw) -> results.Numbers:
         if "replicas=10" in cell.check.on[0]:
             raise OutOfTime("the time limit was reached")
         return measured(cell)
 
-    monkeypatch.setattr(cells, "numbers", some_alone)
+    monkeypatch.setattr(results, "numbers", some_alone)
     done = run("figure", "guo-2012/4b", "--seeds", "3")
     assert done.exit_code == 5
     assert "2 points without a draw" in done.stderr
