@@ -1,8 +1,9 @@
 """Declarative models of the problems: compact ones in Pyomo, the papers' literal ones in PuLP.
 
-One module a problem, each with `build_pyomo`, `build_pulp`, `literal_size`, `decode` and `start_values`; `base` and
-`assignment` hold what models share, `export` writes any of them as an LP or MPS file. The mathematics, with sizes and
-limits, is on the model cards in the top-level folder `models`. Solving is for `optsched.solvers.algebraic`.
+One module a problem, each with `build_pyomo`, `build_pulp`, `literal_size`, `decode` and `start_values`; `base`,
+`programs` and `schedules` hold what models share, `export` writes any of them as an LP or MPS file. The mathematics,
+with sizes and limits, is on the model cards in the top-level folder `models`. Solving is for
+`optsched.solvers.algebraic`.
 """
 
 from __future__ import annotations

@@ -32,27 +32,17 @@ import pulp
 import pyomo.environ as pyo
 
 from optsched.core.decimals import decimal
-from optsched.models.assignment import (
-    by_group,
-    counted_model,
-    decode_places,
-    decode_square,
-    square_model,
-    square_size,
-    started_places,
-    started_square,
-)
 from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
-    decoder,
     linear,
     model_of,
     of_problem,
     refuse_too_large,
-    starter,
+    said_by,
 )
-from optsched.models.programs import shared, size_of
+from optsched.models.lsap import SQUARE, by_group, square_model, square_size
+from optsched.models.programs import PLACES, counted_model, shared, size_of
 from optsched.problems.fair_lsap import FairLsap
 from optsched.solvers.algebraic import injective_names
 
@@ -149,5 +139,4 @@ def _cost(problem: FairLsap, cost: Fraction | int) -> float:
     return round(decimal(problem.parameters["fairness"]) * cost * problem.grid) / problem.grid
 
 
-decode = decoder(FairLsap, compact=decode_places, literal=decode_square, started=started_places)
-start_values = starter(FairLsap, compact=started_places, literal=started_square)
+decode, start_values = said_by(FairLsap, PLACES, SQUARE)

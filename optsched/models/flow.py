@@ -31,24 +31,22 @@ from typing import Any
 import numpy as np
 import pulp
 
-from optsched.models.assignment import counted_model, decode_places, started_places, tabled_size
 from optsched.models.base import (
+    BINARIES,
     MAX_VARIABLES,
     ModelSize,
     add_pairs,
     by_ids,
-    decode_binaries,
-    decoder,
     ids,
     linear,
     model_of,
     of_problem,
     priced,
     refuse_too_large,
-    started_binaries,
-    starter,
+    said_by,
 )
-from optsched.models.programs import shared
+from optsched.models.programs import PLACES, counted_model, shared
+from optsched.problems.assignment import TabledProblem
 from optsched.problems.flow import Flow
 from optsched.solvers.algebraic import injective_names
 
@@ -74,6 +72,12 @@ def build_pyomo(problem: Flow, *, per_pair: bool = False) -> Any:
     [1, 0]
     """
     return counted_model(problem, per_pair)
+
+
+def tabled_size(problem: TabledProblem) -> ModelSize:
+    """What the compact model of a table would take, or less: a variable for each class and idle node."""
+    classes, nodes = len(problem.classes().first), int(np.count_nonzero(problem.capacity))
+    return ModelSize(classes * nodes, classes + nodes + 1, 4 * classes * nodes)
 
 
 @of_problem(Flow)
@@ -146,8 +150,7 @@ def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
     return model
 
 
-decode = decoder(Flow, compact=decode_places, literal=decode_binaries, started=started_places)
-start_values = starter(Flow, compact=started_places, literal=started_binaries)
+decode, start_values = said_by(Flow, PLACES, BINARIES)
 
 #: The constraint that a literal model keeps by its costs alone: an arc to "unscheduled" costs more than any pair.
 KEPT_BY_COSTS = ("cardinality",)

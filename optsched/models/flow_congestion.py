@@ -45,19 +45,17 @@ import pulp
 
 from optsched.core.instance import KINDS, Ints
 from optsched.models.base import (
+    BINARIES,
     MAX_VARIABLES,
     ModelSize,
-    decode_binaries,
-    decoder,
     ids,
     linear,
     model_of,
     of_problem,
     refuse_too_large,
-    started_binaries,
-    starter,
+    said_by,
 )
-from optsched.models.programs import decode_program, shared, size_of, started_program, whole_pyomo
+from optsched.models.programs import PROGRAM, shared, size_of, whole_pyomo
 from optsched.problems.base import GRID
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.solvers.algebraic import injective_names
@@ -201,5 +199,4 @@ def build_pulp(problem: FlowCongestion, *, max_variables: int = MAX_VARIABLES) -
     return model
 
 
-decode = decoder(FlowCongestion, compact=decode_program, literal=decode_binaries, started=started_program)
-start_values = starter(FlowCongestion, compact=started_program, literal=started_binaries)
+decode, start_values = said_by(FlowCongestion, PROGRAM, BINARIES)

@@ -27,23 +27,20 @@ from typing import Any
 import numpy as np
 import pulp
 
-from optsched.models.assignment import decode_places, started_places
 from optsched.models.base import (
+    BINARIES,
     MAX_VARIABLES,
     ModelSize,
     by_ids,
-    decode_binaries,
-    decoder,
     ids,
     linear,
     model_of,
     of_problem,
     priced,
     refuse_too_large,
-    started_binaries,
-    starter,
+    said_by,
 )
-from optsched.models.programs import shared, whole_pyomo
+from optsched.models.programs import PLACES, shared, whole_pyomo
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.solvers.algebraic import injective_names
 
@@ -124,5 +121,4 @@ def build_pulp(problem: GeneralizedAssignment, *, max_variables: int = MAX_VARIA
     return model
 
 
-decode = decoder(GeneralizedAssignment, compact=decode_places, literal=decode_binaries, started=started_places)
-start_values = starter(GeneralizedAssignment, compact=started_places, literal=started_binaries)
+decode, start_values = said_by(GeneralizedAssignment, PLACES, BINARIES)

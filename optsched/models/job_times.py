@@ -23,7 +23,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from optsched.models import schedules
-from optsched.models.base import decoder, model_of, of_problem, starter
+from optsched.models.base import model_of, of_problem, said_by
 from optsched.models.schedules import objective_units
 from optsched.problems.job_times import JobTimes
 from optsched.problems.timetable import tick_of
@@ -49,5 +49,4 @@ def build_pyomo(problem: JobTimes, *, per_pair: bool = False) -> Any:
 build_pulp = model_of(JobTimes, pruned=True)(schedules.build_pulp)
 compact_size = of_problem(JobTimes)(schedules.compact_size)
 literal_size = of_problem(JobTimes)(schedules.literal_size)
-decode = decoder(JobTimes, schedules.decode_counts, schedules.decode_intervals, schedules.started_counts)
-start_values = starter(JobTimes, schedules.started_counts, schedules.started_intervals)
+decode, start_values = said_by(JobTimes, schedules.COUNTS, schedules.INTERVALS)

@@ -56,19 +56,19 @@ from optsched.models.base import (
     MAX_VARIABLES,
     Entries,
     ModelSize,
+    Way,
     decode_binaries,
-    decoder,
     host_of,
     ids,
     linear,
     model_of,
     of_problem,
     refuse_too_large,
+    said_by,
     started_binaries,
-    starter,
     whole_limit,
 )
-from optsched.models.programs import decode_program, started_program, whole_pyomo
+from optsched.models.programs import PROGRAM, whole_pyomo
 from optsched.problems.latency import Latency
 from optsched.solvers.algebraic import injective_names
 
@@ -236,5 +236,4 @@ def _started_literal(model: Any, problem: Latency, placement: Placement) -> Entr
     yield from ((variable, int(name in used)) for name, variable in model.used.items())
 
 
-decode = decoder(Latency, compact=decode_program, literal=decode_binaries, started=started_program)
-start_values = starter(Latency, compact=started_program, literal=_started_literal)
+decode, start_values = said_by(Latency, PROGRAM, Way(decode_binaries, _started_literal))

@@ -30,22 +30,34 @@ constraints `task.t` and `slot.n.s`.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
+import pulp
 
-from optsched.models.assignment import (
-    counted_model,
-    decode_places,
-    decode_square,
-    square_model,
-    square_size,
-    started_places,
-    started_square,
+from optsched.core.instance import Ints
+from optsched.core.placement import Placement
+from optsched.models.base import (
+    MAX_VARIABLES,
+    Entries,
+    ModelSize,
+    Way,
+    add_pairs,
+    host_of,
+    ids,
+    int_of,
+    linear,
+    model_of,
+    of_problem,
+    placed_at,
+    refuse_too_large,
+    said_by,
 )
-from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, model_of, of_problem, refuse_too_large, starter
-from optsched.models.programs import shared, size_of
+from optsched.models.programs import PLACES, counted_model, shared, size_of
+from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.lsap import Lsap
+from optsched.solvers.algebraic import injective_names
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
@@ -101,5 +113,81 @@ def build_pulp(problem: Lsap, *, max_variables: int = MAX_VARIABLES) -> Any:
     return square_model(problem, np.zeros(len(problem.tasks), dtype=np.int64))
 
 
-decode = decoder(Lsap, compact=decode_places, literal=decode_square, started=started_places)
-start_values = starter(Lsap, compact=started_places, literal=started_square)
+def square_size(problem: AssignmentProblem) -> ModelSize:
+    """Size of Guo et al.'s square LSAP: one row a task, one column an idle slot, padded to a square with dummies."""
+    tasks, slots = len(problem.tasks), int(problem.capacity.sum())
+    side = max(tasks, slots)
+    return ModelSize(side * side + (tasks != slots), 2 * side, 3 * side * side + 1)
+
+
+def square_model(problem: AssignmentProblem, task_units: np.ndarray) -> Any:
+    """Guo et al.'s LSAP (equations 5 to 7, Figure 3): min sum C_ij x_ij over the square matrix, each line once.
+
+    C_ij is the pair cost of `problem` plus `task_units[i]` (int64, shape (tasks,), units of the grid). Rows or
+    columns that make the matrix square cost the constant 1; the variable `constant`, fixed at 1, takes them out of
+    the objective again.
+
+    The attribute `place` of the result is a dict from (task id, node id, slot from 1) to the variable.
+    """
+    tasks, nodes = ids(problem)
+    node_names = injective_names(nodes)
+    slots = [(node, slot) for node, free in enumerate(problem.capacity.tolist()) for slot in range(1, free + 1)]
+    side = max(len(tasks), len(slots))
+    dummies = abs(len(tasks) - len(slots))
+    rows = injective_names(tasks) + [f"dummy_{row}" for row in range(1, side - len(tasks) + 1)]
+    columns = [f"{node_names[node]}.{slot}" for node, slot in slots]
+    columns += [f"dummy_{column}" for column in range(1, side - len(slots) + 1)]
+
+    model = pulp.LpProblem(problem.name.replace("-", "_"), pulp.LpMinimize)
+    square = add_pairs(model, "place", rows, columns)
+    model.place = {
+        (task, nodes[node], slot): square[row][column]
+        for row, task in enumerate(tasks)
+        for column, (node, slot) in enumerate(slots)
+    }
+    on_nodes = np.array([node for node, _ in slots], dtype=np.int64)
+    terms: list[tuple[Any, float]] = []
+    for row, variables in enumerate(square):
+        costs = [1.0] * side
+        if row < len(tasks):
+            units = problem.pair_units(np.full(len(slots), row, dtype=np.int64), on_nodes) + task_units[row]
+            costs[: len(slots)] = (units / problem.grid).tolist()
+        terms.extend(zip(variables, costs, strict=True))
+    if dummies:
+        terms.append((model.add_variable("constant", 1, 1), -float(dummies)))
+    model.setObjective(linear(terms))
+    for name, variables in zip(rows, square, strict=True):
+        model.addConstraint(pulp.lpSum(variables) == 1, f"task.{name}")
+    for name, line in zip(columns, zip(*square, strict=True), strict=True):
+        model.addConstraint(pulp.lpSum(line) == 1, f"slot.{name}")
+    return model
+
+
+def decode_square(model: Any, problem: AssignmentProblem) -> Placement:
+    """The placement of a solved square LSAP, without its dummies."""
+    return placed_at(problem, {task: node for (task, node, _), variable in model.place.items() if int_of(variable)})
+
+
+def started_square(model: Any, problem: AssignmentProblem, placement: Placement) -> Entries:
+    """A placement in a square LSAP: the tasks of a node on its slots in turn."""
+    taken: Counter[str] = Counter()
+    slot_of: dict[str, tuple[str, int]] = {}
+    for task, node in host_of(problem, placement).items():
+        taken[node] += 1
+        slot_of[task] = node, taken[node]
+    return ((variable, int(slot_of.get(task) == (node, slot))) for (task, node, slot), variable in model.place.items())
+
+
+def by_group(model: Any, problem: AssignmentProblem, group: Ints, groups: int) -> list[list[Any]]:
+    """The variables of a square LSAP that place the tasks of each group; `group` is that of each task."""
+    of_task = dict(zip(ids(problem)[0], group.tolist(), strict=True))
+    placed: list[list[Any]] = [[] for _ in range(groups)]
+    for (task, _, _), variable in model.place.items():
+        placed[of_task[task]].append(variable)
+    return placed
+
+
+#: The square LSAP.
+SQUARE = Way(decode_square, started_square)
+
+decode, start_values = said_by(Lsap, PLACES, SQUARE)

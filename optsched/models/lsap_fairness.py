@@ -30,28 +30,18 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
-from optsched.models.assignment import (
-    by_group,
-    counted_model,
-    decode_places,
-    decode_square,
-    square_model,
-    square_size,
-    started_places,
-    started_square,
-)
 from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
-    decoder,
     linear,
     model_of,
     of_problem,
     refuse_too_large,
-    starter,
+    said_by,
     whole_limit,
 )
-from optsched.models.programs import shared, size_of
+from optsched.models.lsap import SQUARE, by_group, square_model, square_size
+from optsched.models.programs import PLACES, counted_model, shared, size_of
 from optsched.problems.lsap_fairness import LsapFairness
 from optsched.solvers.algebraic import injective_names
 
@@ -155,5 +145,4 @@ def build_pulp(problem: LsapFairness, limit: int | None = None, *, max_variables
     return model
 
 
-decode = decoder(LsapFairness, compact=decode_places, literal=decode_square, started=started_places)
-start_values = starter(LsapFairness, compact=started_places, literal=started_square)
+decode, start_values = said_by(LsapFairness, PLACES, SQUARE)

@@ -23,7 +23,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from optsched.models import schedules
-from optsched.models.base import decoder, model_of, of_problem, starter
+from optsched.models.base import model_of, of_problem, said_by
 from optsched.models.schedules import objective_units
 from optsched.problems.makespan import Makespan
 
@@ -41,5 +41,4 @@ def build_pyomo(problem: Makespan, *, per_pair: bool = False) -> Any:
 build_pulp = model_of(Makespan, pruned=True)(schedules.build_pulp)
 compact_size = of_problem(Makespan)(schedules.compact_size)
 literal_size = of_problem(Makespan)(schedules.literal_size)
-decode = decoder(Makespan, schedules.decode_counts, schedules.decode_intervals, schedules.started_counts)
-start_values = starter(Makespan, schedules.started_counts, schedules.started_intervals)
+decode, start_values = said_by(Makespan, schedules.COUNTS, schedules.INTERVALS)

@@ -31,13 +31,13 @@ from optsched.models.base import (
     MAX_VARIABLES,
     Entries,
     ModelSize,
-    decoder,
+    Way,
     int_of,
     linear,
     model_of,
     of_problem,
     refuse_too_large,
-    starter,
+    said_by,
 )
 from optsched.models.programs import decode_program, started_program, whole_pyomo
 from optsched.problems.min_cost_flow import MinCostFlow
@@ -133,5 +133,6 @@ def _started_literal(model: Any, problem: MinCostFlow, flow: NetworkFlow) -> Ent
 
 
 #: Numbers near 2^53 are beyond the solver's tolerances: where its solution is no flow, that is a SolverDisagreement.
-decode = decoder(MinCostFlow, compact=_decode_compact, literal=_decode_literal, started=started_program)
-start_values = starter(MinCostFlow, compact=started_program, literal=_started_literal)
+decode, start_values = said_by(
+    MinCostFlow, Way(_decode_compact, started_program), Way(_decode_literal, _started_literal)
+)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -17,17 +17,27 @@ import pulp
 import pyomo.environ as pyo
 
 from optsched.core.deadline import check
-from optsched.core.errors import UsageError
+from optsched.core.errors import TooLarge, UsageError
 from optsched.core.instance import Ints
+from optsched.core.placement import Placement
 from optsched.core.results import Number
-from optsched.models.base import MAX_VARIABLES, Entries, ModelSize, decoder, int_of, refuse_too_large, starter
-from optsched.models.own_rows import is_per_pair, remember
+from optsched.models.base import (
+    MAX_VARIABLES,
+    TOLERANCE,
+    Entries,
+    ModelSize,
+    Way,
+    int_of,
+    is_per_pair,
+    refuse_too_large,
+    remember,
+    said_by,
+)
+from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TabledProblem
+from optsched.problems.counted_places import CountedPlaces
 from optsched.problems.programs import Family, Label, Program
 from optsched.problems.relaxations import UNBOUNDED
 from optsched.solvers.algebraic import injective_names
-
-#: How far a row may be from its limit: the tolerance of the solver.
-_TOLERANCE = 1e-5
 
 #: The variable that is always 0, where a model needs one.
 _ZERO = "_zero"
@@ -112,7 +122,7 @@ def whole_pyomo(
 
 
 def shared(model: Any, word: str, index: tuple[Any, ...]) -> Sequence[str]:
-    """What a variable of a model counts together: the ids of tasks, or of nodes; `own_rows` asks."""
+    """What a variable of a model counts together: the ids of tasks, or of nodes; `remember` takes it."""
     for group in model.program.groups:
         if word in group.position:
             members = group.members[index[group.position[word]]]
@@ -237,6 +247,18 @@ def started_program(model: Any, problem: Any, decision: Any) -> Entries:
     return _started(posed_program(model, problem), model.program, variables_of(model, model.program), decision)
 
 
+def program_of(posed: Callable[[Any, Any], Any]) -> Way:
+    """The way of the Pyomo model of a program that another posing of the problem has, as the model says."""
+    return Way(
+        lambda model, problem: decode_program(model, posed(model, problem)),
+        lambda model, problem, decision: started_program(model, posed(model, problem), decision),
+    )
+
+
+#: The Pyomo model of a program.
+PROGRAM = Way(decode_program, started_program)
+
+
 def posed_program(model: Any, problem: Any) -> Any:
     """The problem as the program of a Pyomo model poses it; UsageError if the model is of another instance."""
     posed, program = problem.apart() if is_per_pair(model) else problem, model.program
@@ -267,8 +289,8 @@ def _decoded_literal(model: Any, problem: Any) -> Any:
     decision, held = _decoded(problem, model.program, variables), [variable.varValue for variable in variables]
     for variable, value in _started(problem, model.program, variables, decision):
         variable.varValue = value
-    rows = [row for row in model.constraints() if not row.valid(_TOLERANCE)]
-    broken = [*rows, *(variable for variable in variables if not variable.valid(_TOLERANCE))]
+    rows = [row for row in model.constraints() if not row.valid(TOLERANCE)]
+    broken = [*rows, *(variable for variable in variables if not variable.valid(TOLERANCE))]
     for variable, value in zip(variables, held, strict=True):
         variable.varValue = value
     if broken:
@@ -282,17 +304,74 @@ def _started(problem: Any, program: Program, variables: list[Any], decision: Any
     return zip(variables, problem.values_of(decision, program).tolist(), strict=True)
 
 
+def _started_literal(model: Any, problem: Any, decision: Any) -> Entries:
+    return _started(problem, model.program, model.variables_of, decision)
+
+
 def decode(model: Any, problem: Any) -> Any:
     """What a solved model stands for, of either kind (see `optsched.models.base.decoder`)."""
-    read = decoder(type(problem), compact=decode_program, literal=_decoded_literal, started=started_program)
-    return read(model, problem)
+    return said_by(type(problem), PROGRAM, Way(_decoded_literal, _started_literal))[0](model, problem)
 
 
 def start_values(model: Any, problem: Any, decision: Any) -> Mapping[Any, float]:
     """A decision as a start for a model of either kind (see `optsched.models.base.starter`)."""
-    begin = starter(
-        type(problem),
-        compact=started_program,
-        literal=lambda model, problem, decision: _started(problem, model.program, model.variables_of, decision),
-    )
-    return begin(model, problem, decision)
+    return said_by(type(problem), PROGRAM, Way(_decoded_literal, _started_literal))[1](model, problem, decision)
+
+
+# Programs of assignment problems --------------------------------------------------------------------------------------
+# Tasks that nothing tells apart are one class with a supply, and a node has a capacity. What does not depend on the
+# node is anonymous: a task in the rack of a replica, or anywhere, is only counted, and takes a slot that is left
+# (`optsched.problems.counted_places`). Matrices of networks are totally unimodular: every vertex is a placement.
+# Costs are in the papers' units, not in those of the grid; they are whole multiples of 1/`grid`, which doubles hold.
+
+
+def counted_model(problem: Any, per_pair: bool, before: tuple[Number, ...] = (), integral: bool = True) -> Any:
+    """The model of a program of an assignment problem, in the paper's units.
+
+    It has the expressions `placed` and, of a problem with levels, `locality_cost`.
+
+    `problem`, `per_pair`: as of `ModelModule.build_pyomo`. `before`: what the program is made with. `integral`: whether
+    the variables may be continuous, without `per_pair`.
+
+    TooLarge if a table of costs has more than `MAX_VARIABLES` pairs.
+    """
+    if isinstance(problem, TabledProblem) and problem.pairs > MAX_VARIABLES:
+        raise TooLarge(
+            f"{problem.place}: the compact model would have {problem.pairs:,} variables, one for each kind of task and "
+            f'node; at most {MAX_VARIABLES:,} are made: use route="network", which needs none of them'
+        )
+    posed = problem.apart() if per_pair else problem
+    program = posed.program(before)
+    model = whole_pyomo(program, problem.name, before, integral and not per_pair, problem.grid)
+    model.placed = pyo.Expression(model.CLASSES, rule=lambda model, c: 0)
+    for name, row in model.class_supply.items():
+        model.placed[name] = row.body
+    if isinstance(problem, LevelledProblem):
+        model.locality_cost = pyo.Expression(expr=pyo.quicksum(cost for _, cost in place_costs(model, posed)))
+    return model
+
+
+def place_costs(model: Any, posed: AssignmentProblem) -> Iterator[tuple[str, Any]]:
+    """The class of each place that costs something, and what its tasks cost together."""
+    units = (posed.places.units / posed.grid).tolist()
+    named = zip(model.program.names, units, variables_of(model, model.program), strict=False)
+    return ((task, cost * variable) for (_, task, *_), cost, variable in named if cost)
+
+
+def decode_places(model: Any, problem: CountedPlaces) -> Placement:
+    """The placement of a solved model of `counted_model`, which may have other variables, too."""
+    posed = posed_program(model, problem)
+    places = variables_of(model, model.program)[: len(posed.places.units)]
+    values = np.array([int_of(variable) for variable in places], dtype=np.int64)
+    placed: Placement = posed.decision_of(values, model.program)
+    return placed
+
+
+def started_places(model: Any, problem: CountedPlaces, placement: Placement) -> Entries:
+    """A placement in a model of `counted_model`; all else follows from the places."""
+    values = posed_program(model, problem).place_values(placement).tolist()
+    return zip(variables_of(model, model.program), values, strict=False)
+
+
+#: A Pyomo model of `counted_model`.
+PLACES = Way(decode_places, started_places)

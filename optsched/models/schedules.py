@@ -69,7 +69,7 @@ import pyomo.environ as pyo
 from optsched.core.arrays import Ints
 from optsched.core.instance import KINDS, MAP, REDUCE
 from optsched.core.placement import MICRO, NONE, Schedule
-from optsched.models.base import MAX_VARIABLES, Entries, ModelSize, int_of, linear, refuse_too_large
+from optsched.models.base import MAX_VARIABLES, Entries, ModelSize, Way, int_of, linear, refuse_too_large
 from optsched.models.programs import decode_program, size_of, started_program, variables_of, whole_pyomo
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
@@ -129,6 +129,9 @@ def started_counts(model: Any, problem: TimedProblem, schedule: Schedule) -> Ent
     begins = any(value for variable, value in entries if variable.parent_component().name == "start")
     return entries if begins else []
 
+
+#: The compact model.
+COUNTS = Way(decode_counts, started_counts)
 
 # Literal, in PuLP -----------------------------------------------------------------------------------------------------
 
@@ -417,3 +420,7 @@ def started_intervals(model: Any, problem: TimedProblem, schedule: Schedule) -> 
     }
     if all(entry in model.start for entry in place.items()):
         yield from ((variable, int(place.get(task) == at)) for (task, at), variable in model.start.items())
+
+
+#: The literal model.
+INTERVALS = Way(decode_intervals, started_intervals)

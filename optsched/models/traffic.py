@@ -50,20 +50,20 @@ from optsched.models.base import (
     MAX_VARIABLES,
     Entries,
     ModelSize,
+    Way,
     add_pairs,
     binaries,
     by_ids,
     chosen,
-    decoder,
     linear,
     model_of,
     of_problem,
     priced,
     refuse_too_large,
-    starter,
+    said_by,
     whole_limit,
 )
-from optsched.models.programs import decode_program, shared, started_program, whole_pyomo
+from optsched.models.programs import program_of, shared, whole_pyomo
 from optsched.problems.traffic import Bundle, Traffic
 from optsched.solvers.algebraic import injective_names
 
@@ -203,18 +203,12 @@ def _centers(problem: Traffic, placement: Placement) -> dict[str, str]:
     return {task: names[center[node]] for task, node in zip(tasks, nodes, strict=True) if node != NONE}
 
 
-def _started_compact(model: Any, problem: Traffic, placement: Placement) -> Entries:
-    return started_program(model, problem.within(model.limit), placement)
+def _started_literal(model: Any, problem: Traffic, placement: Placement) -> Entries:
+    return binaries({**model.place, **model.host}, _centers(problem, placement))
 
 
-decode = decoder(
+decode, start_values = said_by(
     Traffic,
-    compact=lambda model, problem: decode_program(model, problem.within(model.limit)),
-    literal=_decode_literal,
-    started=_started_compact,
-)
-start_values = starter(
-    Traffic,
-    compact=_started_compact,
-    literal=lambda model, problem, placement: binaries({**model.place, **model.host}, _centers(problem, placement)),
+    program_of(lambda model, problem: problem.within(model.limit)),
+    Way(_decode_literal, _started_literal),
 )

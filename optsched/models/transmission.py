@@ -50,14 +50,12 @@ import pulp
 import pyomo.environ as pyo
 
 from optsched.core.errors import UsageError
-from optsched.core.placement import Placement
 from optsched.models.base import (
     MAX_VARIABLES,
-    Entries,
     ModelSize,
+    Way,
     binaries,
     chosen,
-    decoder,
     grouped,
     host_of,
     linear,
@@ -65,9 +63,9 @@ from optsched.models.base import (
     of_problem,
     placed_at,
     refuse_too_large,
-    starter,
+    said_by,
 )
-from optsched.models.programs import decode_program, shared, started_program, whole_pyomo
+from optsched.models.programs import program_of, shared, whole_pyomo
 from optsched.problems.transmission import Transmission
 from optsched.solvers.algebraic import injective_names
 
@@ -232,18 +230,11 @@ def build_pulp(problem: Transmission, *, max_variables: int = MAX_VARIABLES) -> 
     return model
 
 
-def _started_compact(model: Any, problem: Transmission, placement: Placement) -> Entries:
-    return started_program(model, problem.in_form(model.form), placement)
-
-
-decode = decoder(
+decode, start_values = said_by(
     Transmission,
-    compact=lambda model, problem: decode_program(model, problem.in_form(model.form)),
-    literal=lambda model, problem: placed_at(problem, chosen(model.x) | chosen(model.y)),
-    started=_started_compact,
-)
-start_values = starter(
-    Transmission,
-    compact=_started_compact,
-    literal=lambda model, problem, placement: binaries({**model.x, **model.y}, host_of(problem, placement)),
+    program_of(lambda model, problem: problem.in_form(model.form)),
+    Way(
+        lambda model, problem: placed_at(problem, chosen(model.x) | chosen(model.y)),
+        lambda model, problem, placement: binaries({**model.x, **model.y}, host_of(problem, placement)),
+    ),
 )

@@ -13,20 +13,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.models.assignment import binary_model, counted_model, decode_places, started_places, tabled_size
+import pulp
+
+from optsched.core.instance import Ints
 from optsched.models.base import (
+    BINARIES,
     MAX_VARIABLES,
     ModelSize,
-    decode_binaries,
-    decoder,
+    add_pairs,
+    by_ids,
+    ids,
+    linear,
     model_of,
     of_problem,
+    priced,
     refuse_too_large,
-    started_binaries,
-    starter,
+    said_by,
 )
-from optsched.models.programs import shared
+from optsched.models.flow import tabled_size
+from optsched.models.programs import PLACES, counted_model, shared
 from optsched.problems.transmission_maps import TransmissionMaps
+from optsched.problems.transmission_reduces import TransmissionReduces
+from optsched.solvers.algebraic import injective_names
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
@@ -82,5 +90,29 @@ def build_pulp(problem: TransmissionMaps, *, max_variables: int = MAX_VARIABLES)
     return binary_model(problem, "x", "map", units, problem.idle_nodes)[0]
 
 
-decode = decoder(TransmissionMaps, compact=decode_places, literal=decode_binaries, started=started_places)
-start_values = starter(TransmissionMaps, compact=started_places, literal=started_binaries)
+def binary_model(
+    problem: TransmissionMaps | TransmissionReduces, letter: str, noun: str, units: Ints, idle: Ints
+) -> tuple[Any, list[list[Any]]]:
+    """Shen et al.'s binaries, each task at most once, and as many as there are to place (Shen et al. 2016, note 2).
+
+    `letter`, `noun`: of the variables (`x.j.p`) and of the constraints of the tasks (`map.j`). `units`: int64, shape
+    (tasks, len(idle)): cost of each pair in units of the grid. `idle`: nodes with idle slots.
+
+    Returns the model, with constraints `cardinality` and `node.p` and the attribute `place`; and the variables, a row a
+    task.
+    """
+    tasks, nodes = ids(problem, idle)
+    task_names, node_names = injective_names(tasks), injective_names(nodes)
+    model = pulp.LpProblem(problem.name.replace("-", "_"), pulp.LpMinimize)
+    rows = add_pairs(model, letter, task_names, node_names)
+    model.setObjective(linear(priced(rows, (units / problem.grid).tolist())))
+    for name, row in zip(task_names, rows, strict=True):
+        model.addConstraint(pulp.lpSum(row) <= 1, f"{noun}.{name}")
+    model.addConstraint(pulp.lpSum(variable for row in rows for variable in row) == problem.count, "cardinality")
+    for column, (name, node) in enumerate(zip(node_names, idle.tolist(), strict=True)):
+        model.addConstraint(pulp.lpSum(row[column] for row in rows) <= int(problem.capacity[node]), f"node.{name}")
+    model.place = by_ids(tasks, nodes, rows)
+    return model, rows
+
+
+decode, start_values = said_by(TransmissionMaps, PLACES, BINARIES)

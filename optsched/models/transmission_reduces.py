@@ -32,19 +32,17 @@ from typing import Any
 import numpy as np
 import pulp
 
-from optsched.models.assignment import binary_model, counted_model, decode_places, started_places
 from optsched.models.base import (
+    BINARIES,
     MAX_VARIABLES,
     ModelSize,
-    decode_binaries,
-    decoder,
     model_of,
     of_problem,
     refuse_too_large,
-    started_binaries,
-    starter,
+    said_by,
 )
-from optsched.models.programs import shared
+from optsched.models.programs import PLACES, counted_model, shared
+from optsched.models.transmission_maps import binary_model
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.solvers.algebraic import injective_names
 
@@ -121,5 +119,4 @@ def build_pulp(problem: TransmissionReduces, *, max_variables: int = MAX_VARIABL
     return model
 
 
-decode = decoder(TransmissionReduces, compact=decode_places, literal=decode_binaries, started=started_places)
-start_values = starter(TransmissionReduces, compact=started_places, literal=started_binaries)
+decode, start_values = said_by(TransmissionReduces, PLACES, BINARIES)

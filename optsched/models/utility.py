@@ -69,16 +69,16 @@ from optsched.models.base import (
     MAX_VARIABLES,
     Entries,
     ModelSize,
+    Way,
     by_ids,
-    decoder,
     int_of,
     model_of,
     of_problem,
     priced,
     refuse_too_large,
-    starter,
+    said_by,
 )
-from optsched.models.programs import decode_program, shared, size_of, started_program, whole_pyomo
+from optsched.models.programs import PROGRAM, shared, size_of, whole_pyomo
 from optsched.problems.base import GRID, exact
 from optsched.problems.utility import LEAST_FINITE, Allocation, Utility
 from optsched.solvers.algebraic import injective_names
@@ -256,5 +256,4 @@ def _started_literal(model: Any, problem: Utility, placement: Placement) -> Entr
         yield from zip(variables.values(), counts.ravel().tolist(), strict=True)
 
 
-decode = decoder(Utility, compact=decode_program, literal=_decode_literal, started=started_program)
-start_values = starter(Utility, compact=started_program, literal=_started_literal)
+decode, start_values = said_by(Utility, PROGRAM, Way(_decode_literal, _started_literal))

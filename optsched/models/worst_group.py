@@ -28,30 +28,19 @@ import pyomo.environ as pyo
 
 from optsched.core.errors import UsageError
 from optsched.core.results import Number
-from optsched.models.assignment import (
-    by_group,
-    counted_model,
-    decode_places,
-    decode_square,
-    place_costs,
-    square_model,
-    square_size,
-    started_places,
-    started_square,
-)
 from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
-    decoder,
     grouped,
     ids,
     linear,
     model_of,
     of_problem,
     refuse_too_large,
-    starter,
+    said_by,
 )
-from optsched.models.programs import shared, size_of
+from optsched.models.lsap import SQUARE, by_group, square_model, square_size
+from optsched.models.programs import PLACES, counted_model, place_costs, shared, size_of
 from optsched.problems.worst_group import WorstGroup
 from optsched.solvers.algebraic import injective_names
 
@@ -159,5 +148,4 @@ def build_pulp(problem: WorstGroup, limit: Number | None = None, *, max_variable
     return model
 
 
-decode = decoder(WorstGroup, compact=decode_places, literal=decode_square, started=started_places)
-start_values = starter(WorstGroup, compact=started_places, literal=started_square)
+decode, start_values = said_by(WorstGroup, PLACES, SQUARE)

@@ -1,4 +1,4 @@
-"""HiGHS behind Pyomo and PuLP models: each library translates its model, and `highs.run` does the rest.
+"""HiGHS behind Pyomo and PuLP models: Pyomo translates its own, a PuLP problem is read, and `highs` does the rest.
 
 So status, limit, objective and bound mean what they mean for arrays. They never come from Pyomo or PuLP, whose own
 words mislead at limits and gaps. Values are loaded into a model only where there is a solution, and duals only for a
@@ -16,11 +16,11 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import highspy
 import numpy as np
 import numpy.typing as npt
 import pulp
 import pyomo.environ as pyo
+import scipy.sparse as sp
 from pyomo.contrib.solver.common.util import IncompatibleModelError
 from pyomo.contrib.solver.solvers.highs import Highs as PyomoHighs
 from pyomo.core.staleflag import StaleFlagManager
@@ -29,8 +29,8 @@ from pyomo.version import version as pyomo_version
 from optsched.core.errors import UsageError, expect
 from optsched.core.processes.handing import taken
 from optsched.core.results import Termination
-from optsched.solvers.answers import OUT_OF_MEMORY, SolverOutcome, negated
-from optsched.solvers.highs import program_of, read_solution, run
+from optsched.solvers.answers import OUT_OF_MEMORY, LinearProgram, SolverOutcome, negated
+from optsched.solvers.highs import MOST_COEFFICIENT, read_solution, run, solve_program
 from optsched.solvers.options import quieten
 from optsched.solvers.profiles import AnyProfile
 
@@ -54,10 +54,9 @@ def _translate(model: Any) -> tuple[Any, list[Any], list[Any]]:
     return interface._solver_model, variables, list(interface._pyomo_con_to_solver_con_map)
 
 
-def _check_rows(highs: Any, count: int, name: str) -> None:
-    """Raise UsageError where HiGHS did not take all constraints. Neither Pyomo nor PuLP checks that they are there."""
-    if highs.getNumRow() < count:
-        raise UsageError(f"HiGHS refuses constraints of {name}: coefficients must be finite and below 1e15")
+def _refused_rows(name: str) -> UsageError:
+    """What to raise where HiGHS would not take all constraints, which neither library sees."""
+    return UsageError(f"HiGHS refuses constraints of {name}: coefficients must be finite and below 1e15")
 
 
 def _ask(model: Any) -> None:
@@ -118,7 +117,8 @@ def solve_pyomo(
         return OUT_OF_MEMORY
     except (IncompatibleModelError, NotImplementedError, ValueError) as error:
         raise UsageError(f"HiGHS cannot take the model {model.name}: {_not_linear(model) or error}") from error
-    _check_rows(highs, len(constraints), model.name)
+    if highs.getNumRow() < len(constraints):
+        raise _refused_rows(model.name)
     hint = None
     if start is not None:
         column_of = {id(variable): column for column, variable in enumerate(variables)}
@@ -167,69 +167,35 @@ def _loaded(
     return taken(read)
 
 
-class _PulpEngine(pulp.HiGHS):  # type: ignore[misc]
-    """PuLP's HiGHS, used only for the translation: running, reading and loading are ours."""
+def _pulp_program(problem: Any, sign: float) -> LinearProgram:
+    """A PuLP problem as a minimum: its objective times a sign."""
+    variables, constraints, objective = problem.variables(), list(problem.constraints()), problem.objective
+    column_of = {variable.name: column for column, variable in enumerate(variables)}
+    costs = np.zeros(len(variables))
+    for variable, cost in () if objective is None else objective.items():
+        costs[column_of[variable.name]] = sign * cost
+    entries = [[(column_of[each.name], value) for each, value in row.items() if value] for row in constraints]
+    terms = [term for row in entries for term in row]
+    values = np.array([value for _, value in terms], dtype=np.float64)
+    if not (np.abs(values) < MOST_COEFFICIENT).all():
+        raise _refused_rows(problem.name)
+    starts = np.cumsum([0, *map(len, entries)])
+    shape = len(constraints), len(variables)
+    return LinearProgram(
+        objective=costs,
+        col_lower=_limits((variable.lowBound for variable in variables), -math.inf),
+        col_upper=_limits((variable.upBound for variable in variables), math.inf),
+        integer=np.array([variable.cat == pulp.LpInteger for variable in variables], dtype=bool),
+        row_lower=_limits((row.getLb() for row in constraints), -math.inf),
+        row_upper=_limits((row.getUb() for row in constraints), math.inf),
+        matrix=sp.csr_array((values, np.array([column for column, _ in terms], dtype=np.int64), starts), shape=shape),
+        offset=0.0 if objective is None else sign * float(objective.constant or 0.0),
+    )
 
-    outcome: SolverOutcome
 
-    def __init__(
-        self, profile: AnyProfile, start: Mapping[str, float] | None, decode: Callable[[], Any] | None
-    ) -> None:
-        quieten()
-        super().__init__(msg=False)
-        self.profile = profile
-        self.start = start
-        self.decode = decode
-
-    def buildSolverModel(self, lp: Any) -> None:  # noqa: N802
-        model, sign = lp.solverModel, _sign(lp)
-        self.column_of = {variable.name: column for column, variable in enumerate(lp.variables())}
-        costs = {variable.name: cost for variable, cost in lp.objective.items()}
-        for column, variable in enumerate(lp.variables()):
-            lower, upper = variable.lowBound, variable.upBound
-            bounds = -math.inf if lower is None else lower, math.inf if upper is None else upper
-            # PuLP maximises by minimising the negated costs, and forgets the constant.
-            model.addCol(sign * costs.get(variable.name, 0.0), *bounds, 0, [], [])
-            if variable.cat == pulp.LpInteger:
-                model.changeColIntegrality(column, highspy.HighsVarType.kInteger)
-        for row in lp.constraints():
-            entries = [(self.column_of[variable.name], value) for variable, value in row.items() if value]
-            lower, upper = row.getLb(), row.getUb()
-            bounds = -math.inf if lower is None else lower, math.inf if upper is None else upper
-            model.addRow(*bounds, len(entries), [column for column, _ in entries], [value for _, value in entries])
-        _check_rows(model, lp.numConstraints(), lp.name)
-        model.changeObjectiveOffset(sign * float(lp.objective.constant or 0.0))
-
-    def callSolver(self, lp: Any) -> None:  # noqa: N802
-        hint = None
-        if self.start is not None:
-            hint = _hint((self.column_of.get(name), name, value) for name, value in self.start.items())
-
-        def load(values: npt.NDArray[np.float64]) -> None:
-            for variable, value in zip(lp.variables(), values.tolist(), strict=True):
-                variable.varValue = value
-
-        improving = _loaded(load, self.decode)
-        self.outcome = run(lp.solverModel, self.profile, f"pulp {pulp.__version__}", hint, improving)
-
-    def findSolutionValues(self, lp: Any) -> tuple[int, int]:  # noqa: N802
-        # The inherited method knows no node limit, and loads zeros where there is no solution.
-        program = program_of(lp.solverModel)
-        held, sign = read_solution(lp.solverModel, self.outcome, program), _sign(lp)
-        columns = None if held.x is None else held.x.tolist()
-        rows = None if held.x is None else (program.matrix @ held.x).tolist()
-        reduced_costs = None if held.col_duals is None else held.col_duals.tolist()
-        row_duals = None if held.row_duals is None else held.row_duals.tolist()
-        for column, variable in enumerate(lp.variables()):
-            variable.varValue = None if columns is None else columns[column]
-            if columns is None and variable.varValue is not None:  # PuLP 4 takes no None: what was held is no answer
-                variable.varValue = math.nan
-            variable.dj = None if reduced_costs is None else sign * reduced_costs[column]
-        for number, constraint in enumerate(lp.constraints()):
-            side = -1.0 if constraint.sense == pulp.LpConstraintLE else 1.0
-            constraint.slack = None if rows is None else side * (constraint.constant + rows[number])
-            constraint.pi = None if row_duals is None else sign * row_duals[number]
-        return _PULP_STATUS.get(self.outcome.status, (pulp.LpStatusNotSolved, pulp.LpSolutionNoSolutionFound))
+def _limits(values: Iterable[float | None], none: float) -> npt.NDArray[np.float64]:
+    """Limits as an array, with a number for each that there is not."""
+    return np.array([none if value is None else value for value in values], dtype=np.float64)
 
 
 def has_sos(problem: Any) -> bool:
@@ -244,10 +210,6 @@ _PULP_STATUS = {
     Termination.INFEASIBLE: (pulp.LpStatusInfeasible, pulp.LpSolutionInfeasible),
     Termination.ERROR: (pulp.LpStatusUndefined, pulp.LpSolutionNoSolutionFound),
 }
-
-
-def _sign(lp: Any) -> float:
-    return -1.0 if lp.sense == pulp.LpMaximize else 1.0
 
 
 def solve_pulp(
@@ -299,13 +261,39 @@ def solve_pulp(
         raise UsageError(f"{error}: make names by injective_names") from error
     if has_sos(problem):
         raise UsageError(f"PuLP gives no SOS constraints to HiGHS: write those of {problem.name} with binaries")
-    engine = _PulpEngine(profile, start, decode)
+    variables, sign = problem.variables(), -1.0 if problem.sense == pulp.LpMaximize else 1.0
     try:
-        problem.solve(engine)
+        program = _pulp_program(problem, sign)
     except MemoryError:
         return OUT_OF_MEMORY
-    problem.solverModel = None  # a HiGHS object does not pickle, and would keep the model's memory
-    return negated(engine.outcome) if problem.sense == pulp.LpMaximize else engine.outcome
+    hint = None
+    if start is not None:
+        column_of = {variable.name: column for column, variable in enumerate(variables)}
+        hint = _hint((column_of.get(name), name, value) for name, value in start.items())
+
+    def load(values: npt.NDArray[np.float64]) -> None:
+        for variable, value in zip(variables, values.tolist(), strict=True):
+            variable.varValue = value
+
+    found = solve_program(program, profile, f"pulp {pulp.__version__}", hint, _loaded(load, decode))
+    if found.outcome is OUT_OF_MEMORY:
+        return OUT_OF_MEMORY
+    if found.x is not None:
+        load(found.x)
+    for column, variable in enumerate(variables):
+        if found.x is None:
+            variable.varValue = None
+            if variable.varValue is not None:  # PuLP 4 takes no None: what was held is no answer
+                variable.varValue = math.nan
+        variable.dj = None if found.col_duals is None else sign * float(found.col_duals[column])
+    sides = None if found.x is None else program.matrix @ found.x
+    for number, row in enumerate(problem.constraints()):
+        side = -1.0 if row.sense == pulp.LpConstraintLE else 1.0
+        row.slack = None if sides is None else side * (row.constant + float(sides[number]))
+        row.pi = None if found.row_duals is None else sign * float(found.row_duals[number])
+    nothing = (pulp.LpStatusNotSolved, pulp.LpSolutionNoSolutionFound)
+    problem.assignStatus(*_PULP_STATUS.get(found.outcome.status, nothing))
+    return found.outcome if sign > 0 else negated(found.outcome)
 
 
 def _hint(

@@ -370,7 +370,19 @@ def solve_arrays(
         if start.shape != (columns,) or not np.isfinite(start).all():
             raise UsageError(f"a start is {columns} finite numbers, one a column; this one has shape {start.shape}")
         hint = (np.arange(columns, dtype=np.int32), start.astype(np.float64))
-    highs, needed = QuietHighs(), program.matrix.nnz * _BYTES_A_COEFFICIENT
+    improving = None if decode is None else taken(lambda values: decode(check_values(values, program)))
+    return solve_program(program, profile, "arrays", hint, improving)
+
+
+def solve_program(
+    program: LinearProgram,
+    profile: AnyProfile,
+    interface: str,
+    start: tuple[npt.NDArray[np.int32], Floats] | None = None,
+    improving: Callable[[Floats], None] | None = None,
+) -> ArraySolution:
+    """Have a new HiGHS object take a program and `run`; UsageError if it refuses the program."""
+    columns, highs, needed = len(program.objective), QuietHighs(), program.matrix.nnz * _BYTES_A_COEFFICIENT
     if not has_room(needed):
         rows = program.matrix.shape[0]
         size = f"{columns:,} variables, {rows:,} constraints and {program.matrix.nnz:,} coefficients"
@@ -382,9 +394,7 @@ def solve_arrays(
             raise UsageError(f"HiGHS refuses the program: {reason}")
     except MemoryError:
         return ArraySolution(OUT_OF_MEMORY, None, None, None)
-    improving = None if decode is None else taken(lambda values: decode(check_values(values, program)))
-    outcome = run(highs, profile, "arrays", hint, improving)
-    return read_solution(highs, outcome, program)
+    return read_solution(highs, run(highs, profile, interface, start, improving), program)
 
 
 class WarmProgram:

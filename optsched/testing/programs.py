@@ -167,7 +167,7 @@ def _draw_objective(model: Any, rng: np.random.Generator) -> None:
     import pulp
     import pyomo.environ as pyo
 
-    from optsched.models.own_rows import is_per_pair, remember
+    from optsched.models.base import is_per_pair, remember
 
     if isinstance(model, pulp.LpProblem):
         variables = model.variables()
@@ -312,7 +312,7 @@ def _hold(model: Any, start: Any) -> None:
     """Let a program's variables be what a start says."""
     import pulp
 
-    from optsched.models.own_rows import is_per_pair, remember
+    from optsched.models.base import is_per_pair, remember
 
     if isinstance(model, pulp.LpProblem):
         for variable in model.variables():

@@ -144,10 +144,10 @@ def test_compact_table_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPa
     """Tests that a compact model with a variable a pair is told of beforehand, with the route to take."""
     problem = Flow(instance_of([[0], [1], []], 4))
     pairs = problem.class_units.size
-    monkeypatch.setattr("optsched.models.assignment.MAX_VARIABLES", pairs - 1)
+    monkeypatch.setattr("optsched.models.programs.MAX_VARIABLES", pairs - 1)
     with pytest.raises(TooLarge, match=f'the compact model would have {pairs} variables, .* use route="network"'):
         flow.build_pyomo(problem)
-    monkeypatch.setattr("optsched.models.assignment.MAX_VARIABLES", pairs)
+    monkeypatch.setattr("optsched.models.programs.MAX_VARIABLES", pairs)
     flow.build_pyomo(problem)
 
 

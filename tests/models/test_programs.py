@@ -1,4 +1,4 @@
-"""Models that are made of a problem's program: names, rows, decoding and starts."""
+"""Models that are made of a problem's program: names, rows, classes, decoding and starts."""
 
 from fractions import Fraction
 from typing import Any
@@ -7,12 +7,15 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from programmed import Gathering
+from replica_instances import instance_of
 
 import optsched
+from optsched import models
 from optsched.core.errors import TooLarge, UsageError
 from optsched.core.instance import Cluster, Instance, Ints, Ragged, Workload
 from optsched.core.placement import Placement
 from optsched.models import programs
+from optsched.problems import FairLsap, Flow, Lsap, Problem
 from optsched.problems.programs import Program
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import load_profile
@@ -54,8 +57,8 @@ def test_limit_between_two_values() -> None:
     posed = optsched.problem("worst-group", "examples/worst-group")
     (value, _) = optsched.solve(posed).objective
     limits = [value, value + Fraction(1, 10**6), value + 1]
-    models = [programs.build_pulp(posed, limit) for limit in limits]
-    kept, between, more = ([str(row) for row in model.constraints()] for model in models)
+    built = [programs.build_pulp(posed, limit) for limit in limits]
+    kept, between, more = ([str(row) for row in model.constraints()] for model in built)
     assert kept == between != more
 
 
@@ -84,3 +87,20 @@ def test_own_constraints(build: Any) -> None:
             continue
         with pytest.raises(UsageError, match=r"does not keep what was added to the model: .*forbidden"):
             programs.decode(model, problem)
+
+
+@pytest.mark.parametrize("kind", [Lsap, FairLsap, Flow])
+def test_classes(kind: type[Problem]) -> None:
+    """Tests that equal tasks are one class by the id of its first, and single ones on demand."""
+    problem = kind(instance_of([[0], [1], [0], [0]], 4))
+    module = models.module(problem.name)
+    model = module.build_pyomo(problem)
+    assert dict(model.members.items()) == {"t0": ("t0", "t2", "t3"), "t1": ("t1",)}
+    assert list(module.build_pyomo(problem, per_pair=True).CLASSES) == ["t0", "t1", "t2", "t3"]
+
+
+@pytest.mark.parametrize("kind", [Lsap, FairLsap, Flow])
+def test_assignment_models_are_continuous(kind: type[Problem]) -> None:
+    """Tests that the compact assignment models hold no integer."""
+    model = models.module(kind.name).build_pyomo(kind(instance_of([[0], [1], [0]], 2)))
+    assert all(variable.is_continuous() for variable in model.component_data_objects(pyo.Var))
