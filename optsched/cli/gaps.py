@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
+from itertools import tee
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +16,7 @@ from optsched.core.brief import counted
 from optsched.core.errors import ExitCode, HeuristicFailed, UsageError
 
 if TYPE_CHECKING:
-    from optsched.cli.output import Notes, Records, Sink, Write
+    from optsched.cli.output import Notes, Texts
     from optsched.measuring.gaps import GapReport
     from optsched.measuring.records import Run
     from optsched.measuring.studies.choices import Choice, Source
@@ -78,11 +79,9 @@ def gap(
 
     --solution takes a solution or schedule file of the one INSTANCE. Its problem and parameters are the defaults then.
     """
-    from optsched.cli.output import AtEnd, collected, picturing
+    from optsched.cli.output import collected, picturing
     from optsched.measuring.gaps import gap_limit
-    from optsched.measuring.printing import page_width, render
     from optsched.measuring.studies.runs import measure
-    from optsched.measuring.studies.tables import GapPage, gap_table
 
     limit = None if max_gap is None else gap_limit(max_gap, "--max-gap")
     form = arguments.format_of(form, output)
@@ -100,28 +99,16 @@ def gap(
     steps = pairs if drawn_by is None else pairs * len(drawn_by)
     rows = each or explain or len({id(part.problem.instance) for part in work}) == 1
 
-    def sink(write: Write) -> Sink[Run]:
-        if not tabled:
-            return _records(str(form), write, work, notes, placements, explain)
-        width, terminal = page_width(file=output is not None), arguments.drawn(output)
-        if rows:
-            repeats = None if drawn_by is None else len(drawn_by)
-            if form != "table":
-                return AtEnd(write, lambda runs: render(gap_table(runs, repeats != 1), str(form)))
-            labels = [(part.problem, [choice.label for choice in part.choices]) for part in work]
-            page = GapPage(write, labels, repeats, width, terminal)
-            return _Explained(write, page) if explain else page
-        from optsched.measuring.studies.tables import summaries
-
-        more = " --each: a row for each run."
-        return AtEnd(write, lambda runs: summaries_text(summaries(runs), width, terminal, str(form), more))
+    texts = _texts(str(form), work, drawn_by, output, rows, explain)
+    if not tabled:
+        texts = _records(str(form), work, notes, placements, explain)
 
     def found(step: Callable[[str], None]) -> Iterator[Run]:
         return measure(work, drawn_by, profile=limits, time_limit=seconds, step=step)
 
     with picturing(plot) as draw:
         total = "runs" if drawn_by is None else f"of {steps} runs"
-        measured = collected(found, sink, output, total, steps)
+        measured = collected(found, texts, output, total, steps)
         if plot is not None:
             from optsched.measuring.studies.tables import GapReports
 
@@ -204,7 +191,7 @@ def _decided(
     return list(groups), choices, parameters_of
 
 
-def _records(form: str, write: Write, work: Sequence[Work], notes: Notes, placements: bool, explain: bool) -> Records:
+def _records(form: str, work: Sequence[Work], notes: Notes, placements: bool, explain: bool) -> Texts:
     """Records of the gaps, each with what was said of its problem."""
     from optsched.cli.output import gap_records
 
@@ -219,7 +206,7 @@ def _records(form: str, write: Write, work: Sequence[Work], notes: Notes, placem
 
     entries = (choice.entry for part in work for choice in part.choices)
     posed_on = (part.problem for part in work)
-    return gap_records(form, write, posed_on, entries, record, ["notes"], placements=placements)
+    return gap_records(form, posed_on, entries, record, ["notes"], placements=placements)
 
 
 def sources(
@@ -260,27 +247,40 @@ def look_at(work: Sequence[Work], chosen: bool, notes: Notes) -> None:
         notes.of_labels(problem.instance)
 
 
-class _Explained:
-    """Puts out rows, and below them what each gap is made of."""
+def _texts(
+    form: str, work: Sequence[Work], seeds: Sequence[int] | None, output: str | None, rows: bool, explain: bool
+) -> Texts:
+    """The gaps as a table: with `rows` a row for each heuristic on each problem, else their summary."""
+    from optsched.cli.output import at_end
+    from optsched.measuring.printing import page_width, render
+    from optsched.measuring.studies.tables import gap_lines, gap_table, summaries
 
-    def __init__(self, write: Write, rows: Sink[Run]) -> None:
-        self._write, self._rows = write, rows
-        self._explained: list[GapReport] = []
+    width, terminal = page_width(file=output is not None), arguments.drawn(output)
+    repeats = None if seeds is None else len(seeds)
+    if not rows:
+        more = " --each: a row for each run."
+        return at_end(lambda runs: summaries_text(summaries(runs), width, terminal, form, more))
+    if form != "table":
+        return at_end(lambda runs: render(gap_table(runs, repeats != 1), form))
+    labels = [(part.problem, [choice.label for choice in part.choices]) for part in work]
 
-    def add(self, run: Run) -> None:
-        self._rows.add(run)
-        if run.report.objective is not None:
-            self._explained.append(run.report)
+    def lines(runs: Iterable[Run]) -> Iterator[str]:
+        shown, again = tee(runs)
+        yield from gap_lines(shown, labels, repeats, width, terminal)
+        if explain:
+            yield from _made_of(run.report for run in again if run.report.objective is not None)
 
-    def close(self) -> None:
-        from optsched.cli.explaining import words
-        from optsched.measuring.explaining import Explanation, explained
+    return lines
 
-        self._rows.close()
-        for report in self._explained:
-            found = explained(report)
-            if found.chains if isinstance(found, Explanation) else found.jobs:
-                self._write(f"\n{words(found, MOST)}")
+
+def _made_of(reports: Iterable[GapReport]) -> Iterator[str]:
+    """What each gap is made of."""
+    from optsched.cli.explaining import words
+    from optsched.measuring.explaining import Explanation, explained
+
+    for found in map(explained, reports):
+        if found.chains if isinstance(found, Explanation) else found.jobs:
+            yield f"\n{words(found, MOST)}"
 
 
 #: The meaning of the words in a summary.
@@ -378,7 +378,7 @@ def matrix(
     --plot draws the table as a heat map.
     """
     arguments.check_plot(plot)
-    from optsched.cli.output import AtEnd, Notes, collected, gap_records, picturing
+    from optsched.cli.output import Notes, at_end, collected, gap_records, picturing
     from optsched.measuring.matrix import GapMatrix, cell_record, each_cell, heuristics_of, posable
     from optsched.measuring.printing import page_width, remarks
     from optsched.measuring.records import legend, matrix_table
@@ -397,22 +397,19 @@ def matrix(
     notes.tell()
     listed = heuristics_of(posed, chosen)
     form = arguments.format_of(form, output)
-    as_text = arguments.as_text(output, form)
 
-    def sink(write: Write) -> Sink[Run]:
-        if form in arguments.TABLES:
-            width = page_width(file=output is not None)
-            return AtEnd(write, lambda runs: as_text(matrix_table(runs)) + remarks(legend(runs), form, width))
+    def record(run: Run) -> dict[str, Any]:
+        return cell_record(run) | {"notes": notes.recorded(loaded.name, run.problem)}
+
+    if form in arguments.TABLES:
+        as_text, width = arguments.as_text(output, form), page_width(file=output is not None)
+        texts = at_end(lambda runs: as_text(matrix_table(runs)) + remarks(legend(runs), form, width))
+    else:
         entries = (entry for entry, _ in listed.values())
-
-        def record(run: Run) -> dict[str, Any]:
-            return cell_record(run) | {"notes": notes.recorded(loaded.name, run.problem)}
-
-        return gap_records(form, write, posed, entries, record, ("ran_in", "reason", "notes"))
-
+        texts = gap_records(form, posed, entries, record, ("ran_in", "reason", "notes"))
     cells = partial(each_cell, posed, listed, seed, limits, seconds)
     with picturing(plot) as draw:
-        done = collected(cells, sink, output, f"of {len(posed) * len(listed)} cells")
+        done = collected(cells, texts, output, f"of {len(posed) * len(listed)} cells")
         draw("matrix_picture", GapMatrix.of(done))
     arguments.note_limits([cell.report for cell in done], seconds)
     failed = (cell.report for cell in done if cell.report.run.out_of_time is None)

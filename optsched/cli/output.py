@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -29,11 +29,13 @@ if TYPE_CHECKING:
     from optsched.heuristics import Heuristic
     from optsched.instances.documents.storing import GrowingFile
 
-Entry = TypeVar("Entry", contravariant=True)
-Measured = TypeVar("Measured")
+Entry = TypeVar("Entry")
 
 #: Puts out a text, at once.
 Write = Callable[[str], None]
+
+#: Makes the texts of entries, each as soon as it can.
+Texts: TypeAlias = Callable[[Iterable[Any]], Iterable[str]]
 
 
 @contextmanager
@@ -93,112 +95,90 @@ def working(steps: int | None = None) -> Iterator[Progress]:
         yield step
 
 
-class Sink(Protocol[Entry]):
-    """Puts out entries one by one; `close` makes what there is by then whole."""
-
-    def add(self, entry: Entry, /) -> None: ...
-
-    def close(self) -> None: ...
-
-
 def collected(
-    measure: Callable[[Progress], Iterable[Measured]],
-    sink: Callable[[Write], Sink[Measured]],
+    measure: Callable[[Progress], Iterable[Entry]],
+    texts: Texts,
     output: str | None,
     total: str,
     steps: int | None = None,
-) -> list[Measured]:
+) -> list[Entry]:
     """What is measured, put out as it comes into the file `output`, or on stdout; cut short, it is whole all the same.
 
-    `measure` makes the entries with a function that reports each step, `sink` what puts them out. `total` and `steps`
-    are how many there are to be: in words, and as a number where it is known.
+    `measure` makes the entries with a function that reports each step, `texts` what is put out of them. `total` and
+    `steps` are how many there are to be: in words, and as a number where it is known.
     """
-    with destination(output) as write:
-        held = sink(write)
-        with working(steps) as step:
-            done: list[Measured] = []
-            try:
-                for entry in measure(step):
-                    done.append(entry)
-                    with step.aside():
-                        held.add(entry)
-            except BaseException as error:
-                interrupted = isinstance(error, KeyboardInterrupt)
-                if done or interrupted:  # an error before the first row is printed alone
-                    with step.aside():
-                        held.close()
-                if interrupted:
-                    arguments.note(f"interrupted after {len(done)} {total}", "warning")
+    done: list[Entry] = []
+    ended: list[BaseException] = []
+
+    def entries(step: Progress) -> Iterator[Entry]:
+        try:
+            for entry in measure(step):
+                done.append(entry)
+                yield entry
+        except BaseException as error:
+            if not done and not isinstance(error, KeyboardInterrupt):  # which is printed alone
                 raise
+            ended.append(error)
+
+    with destination(output) as write, working(steps) as step:
+        try:
+            for text in texts(entries(step)):
+                with step.aside():
+                    write(text)
+            for error in ended:
+                raise error
+        except KeyboardInterrupt:
             with step.aside():
-                held.close()
-            return done
+                arguments.note(f"interrupted after {len(done)} {total}", "warning")
+            raise
+    return done
 
 
-class AtEnd:
-    """Keeps entries, and puts out the text that they make once there are no more."""
-
-    def __init__(self, write: Write, text: Callable[[list[Any]], str]) -> None:
-        self._write, self._text = write, text
-        self._entries: list[Any] = []
-
-    def add(self, entry: Any) -> None:
-        """One more."""
-        self._entries.append(entry)
-
-    def close(self) -> None:
-        """There are no more."""
-        if text := self._text(self._entries):
-            self._write(text)
+def at_end(text: Callable[[list[Any]], str]) -> Texts:
+    """The one text that all entries make together."""
+    return lambda entries: map(text, [list(entries)])
 
 
-class Records:
-    """Puts out records one by one, as CSV or as a list in JSON; `close` makes what there is by then valid.
+def records(form: str, fields: Sequence[str], record: Callable[[Any], Mapping[str, Any]]) -> Texts:
+    """A record of each entry, as CSV with these columns or as a list in JSON; what there is at the end is valid."""
 
-    `fields` are the columns of CSV; None: those of the first record. `record` makes the record of an entry.
-    """
+    def texts(entries: Iterable[Any]) -> Iterator[str]:
+        count = 0
+        try:
+            for entry in entries:
+                made = record(entry)
+                if form == "csv":
+                    yield to_csv([made], fields, header=not count)
+                else:  # as `to_json` writes the list: what stands between its brackets
+                    yield (",\n" if count else "[\n") + to_json([made]).removeprefix("[\n").removesuffix("\n]\n")
+                count += 1
+        except KeyboardInterrupt:
+            yield end(count)
+            raise
+        yield end(count)
 
-    def __init__(
-        self, form: str, write: Write, fields: Sequence[str] | None, record: Callable[[Any], Mapping[str, Any]] = dict
-    ) -> None:
-        self._form, self._write, self._fields, self._record = form, write, fields, record
-        self._count = 0
+    def end(count: int) -> str:
+        if form == "csv":
+            return "" if count else to_csv([], fields)
+        return "\n]\n" if count else "[]\n"
 
-    def add(self, entry: Any) -> None:
-        """The record of one more entry."""
-        record = self._record(entry)
-        if self._form == "csv":
-            self._write(to_csv([record], self._fields, header=not self._count))
-        else:
-            # As `to_json` writes the list: what stands between its brackets.
-            text = to_json([record]).removeprefix("[\n").removesuffix("\n]\n")
-            self._write((",\n" if self._count else "[\n") + text)
-        self._count += 1
-
-    def close(self) -> None:
-        """There are no more."""
-        if self._form == "json":
-            self._write("\n]\n" if self._count else "[]\n")
-        elif not self._count and self._fields is not None:
-            self._write(to_csv([], self._fields))
+    return texts
 
 
 def gap_records(
     form: str,
-    write: Write,
     problems: Iterable[TaskProblem[Any]],
     heuristics: Iterable[Heuristic],
     record: Callable[[Any], Mapping[str, Any]],
     further: Sequence[str] = (),
     placements: bool = False,
-) -> Records:
+) -> Texts:
     """Records of gaps in some problems, with the version before each and `further` fields after them."""
     from optsched.measuring.records import record_fields
 
     policies = any(entry.online for entry in heuristics)
     fields = record_fields(problems, policies=policies, placements=placements)
-    names = ["version", *fields, *further]
-    return Records(form, write, names, lambda entry: {"version": code_version(), **record(entry)})
+    return records(form, ["version", *fields, *further], lambda entry: {"version": code_version(), **record(entry)})
 
 
 # Notes on stderr ------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from optsched.core.errors import HeuristicFailed, UsageError, nearest
 from optsched.core.resources import code_version
 
 if TYPE_CHECKING:
-    from optsched.cli.output import Notes, Sink, Write
+    from optsched.cli.output import Notes, Texts
     from optsched.core.instance import Instance
     from optsched.heuristics.simulating import Simulation
     from optsched.measuring.decomposing import Decomposition, Decompositions
@@ -179,14 +179,12 @@ def simulate(
                     if seeds is None and not run.drawn and same:
                         break
 
-    def sink(write: Write) -> Sink[Named]:
-        return _sink(str(form), write, output, given, notes)
-
     with ExitStack() as files:
         file = None if jobs is None else files.enter_context(replacing(jobs))
         kept = None if schedule is None else files.enter_context(replacing(schedule))
         pictures = [(what, files.enter_context(picturing(path))) for what, path in drawn]
-        named = collected(found, sink, output, "runs" if seeds is None else f"of {steps} runs", steps)
+        texts = _texts(form, output, given, notes)
+        named = collected(found, texts, output, "runs" if seeds is None else f"of {steps} runs", steps)
         stopped = [(text, run) for text, run in named if run.unfinished and not run.starved]
         for message in dict.fromkeys(f"{run.instance.name}, {text}: {run.unfinished}" for text, run in stopped):
             arguments.note(message)
@@ -324,19 +322,19 @@ def _jobs(done: Sequence[Named], path: str) -> bytes:
     return file.getvalue()
 
 
-def _sink(form: str, write: Write, output: str | None, instances: Sequence[Instance], notes: Notes) -> Sink[Named]:
-    """The sink that puts out the runs, and in records the notes on their instances."""
-    from optsched.cli.output import AtEnd, Records
+def _texts(form: str, output: str | None, instances: Sequence[Instance], notes: Notes) -> Texts:
+    """What is put out of the runs: a table, or records with the notes on their instances."""
+    from optsched.cli.output import at_end, records
 
     if form in arguments.TABLES:
         heads = ("instance", "policy") if len(instances) > 1 else ("policy",)
-        return AtEnd(write, partial(_table, arguments.as_text(output, form), heads))
+        return at_end(partial(_table, arguments.as_text(output, form), heads))
 
     def record(named: Named) -> dict[str, Any]:
         run = named[1]
         return {"version": code_version(), **run.record_of(), "notes": notes.recorded(run.instance.name, "")}
 
-    return Records(form, write, ["version", *_FIELDS], record)
+    return records(form, ["version", *_FIELDS], record)
 
 
 #: The fields of a record of a run.

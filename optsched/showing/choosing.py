@@ -32,7 +32,7 @@ from optsched.problems.schedules import ScheduleProblem
 from optsched.routes import Frontier
 from optsched.showing.clusters import Scene, drawn, of_placement, of_snapshot
 from optsched.showing.explained import chains_picture, decomposition_picture, decompositions_picture
-from optsched.showing.figures import SMALL, WIDEST, begun, plain, settings, short
+from optsched.showing.figures import SMALL, WIDEST, begun, short
 from optsched.showing.gaps import box_plot
 from optsched.showing.runs import gantt_picture
 from optsched.showing.trade_offs import frontier_picture, matrix_picture
@@ -272,13 +272,6 @@ _MOST_NODES, _MOST_ARCS = 30, 60
 _ACROSS, _NEAREST, _DOWN = 1.9, 1.3, 0.85
 
 
-def network_picture(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow | None]]) -> Figure:
-    """A network with each of the flows (its title, and the flow or None), side by side; UsageError if too large."""
-    check_size(network)
-    with settings():
-        return _drawn(network, flows)
-
-
 def check_size(network: FlowNetwork) -> None:
     """Raise UsageError for a network whose picture could not be read."""
     if len(network) > _MOST_NODES or network.arcs > _MOST_ARCS:
@@ -301,7 +294,9 @@ def layers(network: FlowNetwork) -> list[list[int]]:
     return [*found, *([left] if left else [])]
 
 
-def _drawn(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow | None]]) -> Figure:
+def network_picture(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow | None]]) -> Figure:
+    """A network with each of the flows (its title, and the flow or None), side by side; UsageError if too large."""
+    check_size(network)
     levels = layers(network)
     tallest = max(map(len, levels), default=1)
     step = max(_NEAREST, min(_ACROSS, (WIDEST - 0.4) / max(1, len(levels))))
@@ -315,20 +310,20 @@ def _drawn(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow | None]]
     }
     sizes = f"{counted(len(network), 'node')}, {counted(network.arcs, 'arc')}"
     heading = filter(None, [f"{network.name or 'network'}: {sizes}", *(title for title, _ in flows)])
-    figure = begun(width * columns, height * rows, "; ".join(heading))
-    for place, (title, flow) in enumerate(flows, 1):
-        axes = figure.add_subplot(rows, columns, place)
-        axes.set(xlim=(0, max(step * len(levels), 0.1)), ylim=(_DOWN * tallest, 0))
-        axes.set_axis_off()
-        _arcs(axes, network, places, flow)
-        for node, (x, y) in places.items():
-            box = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": "black", "linewidth": 0.8}
-            supply = int(network.supply[node])
-            name = short(str(network.node_ids[node]), 14) + (f"\n{supply:+d}" if supply else "")
-            plain(axes.text(x, y, name, fontsize=SMALL, ha="center", va="center", bbox=box, zorder=3))
-        plain(axes.set_title("\n".join(filter(None, [short(network.name or "network", 40), title])), fontsize=9))
-        what = "units of capacity, cost of a unit" if flow is not None else "capacity, cost of a unit"
-        plain(axes.text(0, 1, f"on arcs: {what}", transform=axes.transAxes, fontsize=SMALL))
+    with begun(width * columns, height * rows, "; ".join(heading)) as figure:
+        for place, (title, flow) in enumerate(flows, 1):
+            axes = figure.add_subplot(rows, columns, place)
+            axes.set(xlim=(0, max(step * len(levels), 0.1)), ylim=(_DOWN * tallest, 0))
+            axes.set_axis_off()
+            _arcs(axes, network, places, flow)
+            for node, (x, y) in places.items():
+                box = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": "black", "linewidth": 0.8}
+                supply = int(network.supply[node])
+                name = short(str(network.node_ids[node]), 14) + (f"\n{supply:+d}" if supply else "")
+                axes.text(x, y, name, fontsize=SMALL, ha="center", va="center", bbox=box, zorder=3)
+            axes.set_title("\n".join(filter(None, [short(network.name or "network", 40), title])), fontsize=9)
+            what = "units of capacity, cost of a unit" if flow is not None else "capacity, cost of a unit"
+            axes.text(0, 1, f"on arcs: {what}", transform=axes.transAxes, fontsize=SMALL)
     return figure
 
 
@@ -362,4 +357,4 @@ def _arcs(axes: Axes, network: FlowNetwork, places: dict[int, tuple[float, float
         lower = f"{network.lower[arc]}.." if network.lower[arc] else ""
         text = f"{'' if flow is None else f'{units}/'}{lower}{capacity}, {network.cost[arc]}"
         x, y = middle.tolist()
-        plain(axes.text(x, y, text, fontsize=SMALL, ha="center", va="center", bbox=box, zorder=2, fontweight=weight))
+        axes.text(x, y, text, fontsize=SMALL, ha="center", va="center", bbox=box, zorder=2, fontweight=weight)

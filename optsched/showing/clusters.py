@@ -7,7 +7,8 @@ slots), the tasks that wait, and what is said of the placement.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,9 +28,7 @@ from optsched.showing.figures import (
     begun,
     fold,
     keyed,
-    plain,
     require,
-    settings,
     short,
     trimmed,
     whole_ticks,
@@ -220,8 +219,7 @@ def drawn(scenes: Sequence[Scene]) -> Figure:
         raise UsageError("placements side by side are on one cluster; draw those on another one apart")
     nodes, cells = len(scenes[0].instance.cluster), max(scene.size for scene in scenes)
     title = "; ".join(f"{scene.name}: {', '.join(scene.lines)}" for scene in scenes)
-    with settings():
-        return (detail if nodes <= _NODES and cells <= _CELLS else counts)(scenes, title)
+    return (detail if nodes <= _NODES and cells <= _CELLS else counts)(scenes, title)
 
 
 # Pages: a panel for each placement, a legend below -------------------------------------------------------------------
@@ -246,9 +244,10 @@ def headings(scene: Scene, width: float) -> list[tuple[str, str]]:
     return lines
 
 
+@contextmanager
 def page(
     scenes: Sequence[Scene], width: float, height: float, title: str, cells: Iterable[int] = (), remark: str = ""
-) -> tuple[Figure, list[Axes]]:
+) -> Iterator[tuple[Figure, list[Axes]]]:
     """A figure with a panel of a size (inches) for each scene, with its headings; the axes have inches, y goes down.
 
     The legend below says what the `cells` are, and a remark.
@@ -268,24 +267,24 @@ def page(
     keys = len(names) if sum(lengths) < room else max(1, min(len(names), int(room / max(lengths))))
     below = _LEGEND * math.ceil(len(names) / keys) + 0.12 if names else 0.0
     down = rows * (head + height + _BETWEEN) + below + _BETWEEN / 2
-    figure = begun(across, down, title, constrained=False)
-    places = []
-    for place, lines in enumerate(above):
-        left = _BETWEEN + (place % columns) * (panel + _BETWEEN)
-        top = _BETWEEN / 2 + (place // columns) * (head + height + _BETWEEN)
-        axes = figure.add_axes((left / across, 1 - (top + head + height) / down, panel / across, height / down))
-        axes.set(xlim=(0, panel), ylim=(height, 0))
-        axes.set_axis_off()
-        for line, (text, weight) in enumerate(lines):
-            at = (left / across, 1 - (top + (line + 0.7) * _TITLE_LINE) / down)
-            size = _TITLE if weight == "bold" else SMALL
-            plain(figure.text(*at, text, fontsize=size, fontweight=weight, ha="left", va="baseline"))
-        places.append(axes)
-    if names:
-        handles = [Patch(linewidth=0.6, **LOOKS[cell]) for cell in shown]
-        handles += [Patch(facecolor="none", edgecolor="none")] * bool(remark)
-        keyed(figure, handles, names, loc="lower left", ncols=keys, handlelength=1.6, columnspacing=1.2)
-    return figure, places
+    with begun(across, down, title, constrained=False) as figure:
+        places = []
+        for place, lines in enumerate(above):
+            left = _BETWEEN + (place % columns) * (panel + _BETWEEN)
+            top = _BETWEEN / 2 + (place // columns) * (head + height + _BETWEEN)
+            axes = figure.add_axes((left / across, 1 - (top + head + height) / down, panel / across, height / down))
+            axes.set(xlim=(0, panel), ylim=(height, 0))
+            axes.set_axis_off()
+            for line, (text, weight) in enumerate(lines):
+                at = (left / across, 1 - (top + (line + 0.7) * _TITLE_LINE) / down)
+                size = _TITLE if weight == "bold" else SMALL
+                figure.text(*at, text, fontsize=size, fontweight=weight, ha="left", va="baseline")
+            places.append(axes)
+        if names:
+            handles = [Patch(linewidth=0.6, **LOOKS[cell]) for cell in shown]
+            handles += [Patch(facecolor="none", edgecolor="none")] * bool(remark)
+            keyed(figure, handles, names, loc="lower left", ncols=keys, handlelength=1.6, columnspacing=1.2)
+        yield figure, places
 
 
 #: Inches: a row and the cell in it, the hatched strip of a cell, room around things, the name of a rack, between racks.
@@ -331,11 +330,11 @@ def detail(scenes: Sequence[Scene], title: str) -> Figure:
     notes = [f"{what} {how}" for what, how in (("tasks", cut), ("nodes", cut_ids)) if how]
     if any(bool((scene.instance.workload.kind[scene.tasks] == REDUCE).any()) for scene in scenes):
         notes.append("reduces are in italics")
-    figure, places = page(scenes, rows.width, height, title, cells, "; ".join(notes))
-    for axes, scene in zip(places, scenes, strict=True):
-        _racks(axes, rows, labels)
-        _cells(axes, scene, rows, tasks)
-        _waiting(axes, scene, rows, tasks, per_line)
+    with page(scenes, rows.width, height, title, cells, "; ".join(notes)) as (figure, places):
+        for axes, scene in zip(places, scenes, strict=True):
+            _racks(axes, rows, labels)
+            _cells(axes, scene, rows, tasks)
+            _waiting(axes, scene, rows, tasks, per_line)
     return figure
 
 
@@ -388,10 +387,9 @@ def _racks(axes: Axes, rows: Rows, labels: Sequence[str]) -> None:
         look: dict[str, Any] = {"facecolor": "none", "edgecolor": "#888888", "linewidth": 0.8, "clip_on": False}
         axes.add_patch(Rectangle((x, y), width, height, **look))
         if name:
-            text = axes.text(x + _ROOM, y + 0.7 * _NAME, name, fontsize=SMALL, fontweight="bold", va="baseline")
-            plain(text)
+            axes.text(x + _ROOM, y + 0.7 * _NAME, name, fontsize=SMALL, fontweight="bold", va="baseline")
     for label, (x, y) in zip(labels, rows.node.tolist(), strict=True):
-        plain(axes.text(x, y + _CELL / 2, label, fontsize=SMALL, va="center"))
+        axes.text(x, y + _CELL / 2, label, fontsize=SMALL, va="center")
 
 
 def _cells(axes: Axes, scene: Scene, rows: Rows, tasks: Sequence[str]) -> None:
@@ -413,18 +411,18 @@ def _cells(axes: Axes, scene: Scene, rows: Rows, tasks: Sequence[str]) -> None:
         axes.add_patch(Rectangle((left, top), side, _CELL, linewidth=0.6, facecolor=ground, edgecolor="#000000"))
         axes.add_patch(Rectangle((left, top), _STRIP - 0.02, _CELL, linewidth=0.6, **look))
         style = "italic" if reduces[of] else "normal"
-        plain(axes.text(left + _STRIP, top + _CELL / 2, tasks[of], fontsize=SMALL, va="center", fontstyle=style))
+        axes.text(left + _STRIP, top + _CELL / 2, tasks[of], fontsize=SMALL, va="center", fontstyle=style)
 
 
 def _waiting(axes: Axes, scene: Scene, rows: Rows, tasks: Sequence[str], per_line: int) -> None:
     """The tasks that wait, below the racks."""
     if not len(scene.waiting):
         return
-    plain(axes.text(_ROOM, rows.height + 0.6 * _NAME, "waiting", fontsize=SMALL, fontweight="bold", va="baseline"))
+    axes.text(_ROOM, rows.height + 0.6 * _NAME, "waiting", fontsize=SMALL, fontweight="bold", va="baseline")
     for rank, task in enumerate(scene.waiting.tolist()):
         x = _ROOM + rank % per_line * rows.cell
         y = rows.height + _NAME + rank // per_line * _ROW + _CELL / 2
-        plain(axes.text(x, y, tasks[task], fontsize=SMALL, va="center"))
+        axes.text(x, y, tasks[task], fontsize=SMALL, va="center")
 
 
 # Clusters of any size, in counts -------------------------------------------------------------------------------------
@@ -441,24 +439,24 @@ def counts(scenes: Sequence[Scene], title: str) -> Figure:
     lines = [headings(scene, _WIDE) for scene in scenes]
     columns = min(len(scenes), int(WIDEST / (_WIDE + 0.4)))
     rows = math.ceil(len(scenes) / columns)
-    figure = begun((_WIDE + 0.4) * columns, rows * (_HIGH_COUNTS + 0.17 * max(map(len, lines)) + 0.3), title)
-    for number_of, (scene, above) in enumerate(zip(scenes, lines, strict=True), 1):
-        axes = figure.add_subplot(rows, columns, number_of)
-        plain(axes.set_title("\n".join(line for line, _ in above), fontsize=8.5, loc="left"))
-        placed = sum(scene.counts.values())
-        if placed:
-            bars = [(_NAMES[cell], count, LOOKS[cell]) for cell, count in scene.counts.items()]
-        else:
-            idle = sum(int(scene.idle_slots(kind).sum()) for kind in scene.slotted)
-            bars = [("running", len(scene.runs), LOOKS[RUNS]), ("idle slots", idle, LOOKS[IDLE])]
-        bars.append(("waiting", len(scene.waiting), {"facecolor": "white", "edgecolor": "black"}))
-        highest = max(1, *(count for _, count, _ in bars))
-        for at, (_, count, look) in enumerate(bars):
-            axes.barh(at, count, height=0.7, linewidth=0.6, **look)
-            axes.text(count + 0.01 * highest, at, str(count), va="center", fontsize=8)
-        axes.set_yticks(range(len(bars)), [name for name, _, _ in bars])
-        axes.set(xlim=(0, 1.2 * highest), xlabel="tasks" if placed else "tasks, slots")
-        axes.invert_yaxis()
-        whole_ticks(axes.xaxis, [highest], 5)
-        axes.spines[["top", "right"]].set_visible(False)
+    with begun((_WIDE + 0.4) * columns, rows * (_HIGH_COUNTS + 0.17 * max(map(len, lines)) + 0.3), title) as figure:
+        for number_of, (scene, above) in enumerate(zip(scenes, lines, strict=True), 1):
+            axes = figure.add_subplot(rows, columns, number_of)
+            axes.set_title("\n".join(line for line, _ in above), fontsize=8.5, loc="left")
+            placed = sum(scene.counts.values())
+            if placed:
+                bars = [(_NAMES[cell], count, LOOKS[cell]) for cell, count in scene.counts.items()]
+            else:
+                idle = sum(int(scene.idle_slots(kind).sum()) for kind in scene.slotted)
+                bars = [("running", len(scene.runs), LOOKS[RUNS]), ("idle slots", idle, LOOKS[IDLE])]
+            bars.append(("waiting", len(scene.waiting), {"facecolor": "white", "edgecolor": "black"}))
+            highest = max(1, *(count for _, count, _ in bars))
+            for at, (_, count, look) in enumerate(bars):
+                axes.barh(at, count, height=0.7, linewidth=0.6, **look)
+                axes.text(count + 0.01 * highest, at, str(count), va="center", fontsize=8)
+            axes.set_yticks(range(len(bars)), [name for name, _, _ in bars])
+            axes.set(xlim=(0, 1.2 * highest), xlabel="tasks" if placed else "tasks, slots")
+            axes.invert_yaxis()
+            whole_ticks(axes.xaxis, [highest], 5)
+            axes.spines[["top", "right"]].set_visible(False)
     return figure

@@ -13,7 +13,7 @@ from optsched.measuring.explaining import Explanation
 from optsched.measuring.explaining.chains import Chain
 from optsched.measuring.explaining.explanation import MOST, Move, gained
 from optsched.measuring.printing import number
-from optsched.showing.figures import SMALL, begun, fold, headed, keyed, named, plain, settings, short, trimmed
+from optsched.showing.figures import SMALL, begun, fold, headed, keyed, short, trimmed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,22 +82,21 @@ def chains_picture(found: Explanation, most: int = MOST) -> Figure:
     closing = [line for text in closing for line in fold(text, width, SMALL)]
     height = _LINE * sum(len(parts) for _, parts in rows) + _HEAD * (len(rows) + len(closing)) + 2 * _ROOM
     top = 0.2 * len(heading) + 0.1
-    with settings():
-        figure = begun(width, height + top, lines[0] if rows else " ".join(lines), constrained=False)
+    with begun(width, height + top, lines[0] if rows else " ".join(lines), constrained=False) as figure:
         axes = figure.add_axes((0, 0, 1, height / (height + top)))
         axes.set(xlim=(0, width), ylim=(height, 0))
         axes.set_axis_off()
         for at, line in enumerate(heading):
-            plain(figure.text(_ROOM / width, 1 - (0.2 * (at + 1)) / (height + top), line, fontsize=9))
+            figure.text(_ROOM / width, 1 - (0.2 * (at + 1)) / (height + top), line, fontsize=9)
         y = _ROOM
         for text, parts in rows:
-            plain(axes.text(_ROOM, y + 0.15, text, fontsize=SMALL, fontweight="bold"))
+            axes.text(_ROOM, y + 0.15, text, fontsize=SMALL, fontweight="bold")
             y += _HEAD
             for part in parts:
                 _path(axes, part, y + 0.26)
                 y += _LINE
         for line in closing:
-            plain(axes.text(_ROOM, y + 0.15, line, fontsize=SMALL))
+            axes.text(_ROOM, y + 0.15, line, fontsize=SMALL)
             y += _HEAD
     return figure
 
@@ -174,13 +173,13 @@ def _path(axes: Axes, part: Sequence[_Place], y: float) -> None:
         middle = _ROOM + _STEP * (x + 0.3)
         look = {"facecolor": "white", "linestyle": ":"} if place == _WAITS else {"facecolor": "#e3f1fa"}
         box = {"boxstyle": "square,pad=0.4", "edgecolor": "black", "linewidth": 0.8, **look}
-        boxes.append(plain(axes.text(middle, y, place, fontsize=SMALL, ha="center", va="center", bbox=box)))
+        boxes.append(axes.text(middle, y, place, fontsize=SMALL, ha="center", va="center", bbox=box))
         if task:
             ends = {"patchA": boxes[-2].get_bbox_patch(), "patchB": boxes[-1].get_bbox_patch()}
             arrow: dict[str, Any] = {"arrowstyle": "-|>", "color": "black", "linewidth": 1.1, **ends}
             axes.annotate("", xy=(middle, y), xytext=(middle - _STEP, y), arrowprops=arrow)
-            plain(axes.text(middle - _STEP / 2, y - 0.06, task, fontsize=SMALL, ha="center", va="bottom"))
-            plain(axes.text(middle - _STEP / 2, y + 0.07, below, fontsize=SMALL, ha="center", va="top"))
+            axes.text(middle - _STEP / 2, y - 0.06, task, fontsize=SMALL, ha="center", va="bottom")
+            axes.text(middle - _STEP / 2, y + 0.07, below, fontsize=SMALL, ha="center", va="top")
 
 
 # Parts of a gap over time --------------------------------------------------------------------------------------------
@@ -222,8 +221,7 @@ def decomposition_picture(found: Decomposition) -> Figure:
     end = "the best schedule found" if found.bound is None else "the bound"
     above = f"{component} {_time(sum(value for _, value in steps))} above {end}{_most([found])}"
     title = f"{found.label} on {found.problem.instance.name or 'an instance'}: {above}"
-    with settings():
-        figure = begun(6.5, 0.45 * len(steps) + 1.5, title)
+    with begun(6.5, 0.45 * len(steps) + 1.5, title) as figure:
         axes = figure.add_subplot()
         at = policy
         for row, (_, seconds) in enumerate(steps):
@@ -266,10 +264,9 @@ def decompositions_picture(found: Sequence[Decomposition]) -> Figure:
     where, what = first.problem.instance.name or "an instance", first.problem.value_in_words
     below = "best schedule found, of" if first.bound is None else "bound of"
     end = first.known if first.bound is None else first.bound
-    with settings():
-        figure = begun(
-            7, _BAR * len(held) + _REST, f"What the gaps of policies are made of on {where}, {first.problem.name}"
-        )
+    with begun(
+        7, _BAR * len(held) + _REST, f"What the gaps of policies are made of on {where}, {first.problem.name}"
+    ) as figure:
         axes = figure.add_subplot()
         bars: dict[str, Any] = {}
         longest = 0.0
@@ -287,7 +284,7 @@ def decompositions_picture(found: Sequence[Decomposition]) -> Figure:
             reach = sum(float(value) for value in one.parts.values() if value is not None and value > 0)
             longest = max(longest, reach)
             axes.annotate(_time(at), (reach, row), (4, 0), textcoords="offset points", va="center", fontsize=8)
-        named(axes.yaxis, range(len(held)), [short(one.label) for one in held])
+        axes.yaxis.set_ticks(range(len(held)), [short(one.label) for one in held])
         axes.invert_yaxis()
         axes.set_xlim(0, 1.15 * longest or 1)
         axes.set_xlabel(_with_labels(f"{what} above the {below} {_time(float(end))} (s)", first))

@@ -74,19 +74,21 @@ class MissingGlyphs(UserWarning):
     """Characters that the font of a picture does not have; an SVG is shown with the fonts of its reader."""
 
 
-def begun(width: float, height: float, title: str = "", constrained: bool = True) -> Figure:
+@contextmanager
+def begun(width: float, height: float, title: str = "", constrained: bool = True) -> Iterator[Figure]:
     """A new figure of a size in inches, which no global state knows; UsageError if matplotlib is not installed.
 
-    `title` is what those hear who do not see it. With `constrained` matplotlib finds the places of its axes.
+    It is made as long as the context is on: texts are shown as they are. `title` is what those hear who do not see it.
+    With `constrained` matplotlib finds the places of its axes.
     """
-    require()
-    from matplotlib.figure import Figure
+    with settings():
+        from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained" if constrained else None)
-    # Notebooks show it, without pyplot.
-    vars(figure)["_repr_png_"] = partial(_for_notebooks, figure)
-    figure.set_label(title)
-    return figure
+        figure = Figure(figsize=(width, height), layout="constrained" if constrained else None)
+        # Notebooks show it, without pyplot.
+        vars(figure)["_repr_png_"] = partial(_for_notebooks, figure)
+        figure.set_label(title)
+        yield figure
 
 
 def _for_notebooks(figure: Figure) -> bytes:
@@ -128,8 +130,7 @@ def settings() -> Iterator[None]:
     require()
     import matplotlib
 
-    known = {name: value for name, value in _SETTINGS.items() if name in matplotlib.rcParams}
-    with matplotlib.rc_context(known):
+    with matplotlib.rc_context(_SETTINGS):
         yield
 
 
@@ -260,23 +261,10 @@ def wide(text: str, size: float) -> float:
     return _CHARACTER * size * sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
-def plain(text: Any) -> Any:
-    """A matplotlib text that is shown as it is, even with `$`."""
-    text.set_parse_math(False)
-    return text
-
-
-def named(axis: Axis, positions: Sequence[float], names: Sequence[str], **how: Any) -> None:
-    """Ticks at positions with names."""
-    axis.set_ticks(list(positions), list(names), **how)
-    for label in axis.get_ticklabels():
-        plain(label)
-
-
 def headed(figure: Figure, title: str) -> None:
     """A title above all, broken where the figure is too narrow for it."""
     lines = fold(title, figure.get_figwidth(), 9, max_lines=4, placeholder=" ...")
-    plain(figure.suptitle("\n".join(lines), fontsize=9))
+    figure.suptitle("\n".join(lines), fontsize=9)
 
 
 def fold(text: str, width: float, size: float, **how: Any) -> list[str]:
@@ -290,11 +278,9 @@ def keyed(
     parent: Axes | Figure, handles: Sequence[Any], names: Sequence[str], fontsize: float = SMALL, **how: Any
 ) -> Legend:
     """A legend of handles and names; also of such as begin with `_`, which matplotlib would leave out."""
-    how = {"frameon": False, "fontsize": fontsize, "handlelength": 3.0, **how}
-    legend = parent.legend(list(handles), [f"entry {number}" for number in range(len(names))], **how)
-    for text, name in zip(legend.get_texts(), names, strict=True):
-        plain(text).set_text(name)
-    return legend
+    return parent.legend(
+        list(handles), list(names), **{"frameon": False, "fontsize": fontsize, "handlelength": 3.0, **how}
+    )
 
 
 def look(number: int) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from optsched.core.brief import counted
 from optsched.core.errors import UsageError, described
 from optsched.measuring.printing import figures, percent
 from optsched.problems import PROBLEMS
-from optsched.showing.figures import SMALL, begun, fold, keyed, look, named, plain, settings, short, whole_ticks
+from optsched.showing.figures import SMALL, begun, fold, keyed, look, short, whole_ticks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +103,7 @@ def box_plot(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: 
 
 def _titled(axes: Axes, title: str) -> None:
     """What is found, above a panel; broken where it is long."""
-    plain(axes.set_title("\n".join(fold(title, _TITLE, 9)), fontsize=9))
+    axes.set_title("\n".join(fold(title, _TITLE, 9)), fontsize=9)
 
 
 def _least_and_most(problem: str, rows: Mapping[str, Runs], absolute: bool) -> str:
@@ -152,7 +152,7 @@ def _boxes(axes: Axes, rows: Mapping[str, Runs], factor: float) -> None:
         manage_ticks=False,
     )
     axes.set_ylim(0.4, len(rows) + 0.6)
-    named(axes.yaxis, positions, [short(name) for name in rows])
+    axes.yaxis.set_ticks(positions, [short(name) for name in rows])
     _spread(axes, [value for row in values for value in row])
     right = axes.secondary_yaxis("right")
     right.tick_params(length=0, labelsize=SMALL)
@@ -160,7 +160,7 @@ def _boxes(axes: Axes, rows: Mapping[str, Runs], factor: float) -> None:
     for runs in rows.values():
         lacking = f"; not in the box: {runs.lacking()}" if runs.without else ""
         remarks.append(f"{counted(runs.count, 'run')}, {sum(value == 0 for value in runs.values)} at 0{lacking}")
-    named(right.yaxis, positions, remarks)
+    right.yaxis.set_ticks(positions, remarks)
     axes.grid(axis="x", alpha=0.3)
 
 
@@ -215,8 +215,7 @@ def _boxed(frame: pd.DataFrame | GapReports, component: int, absolute: bool, cur
     heights = []
     for rows in panels.values():
         heights += [_ROW * len(rows) + 0.75, _PANEL - 0.5 + _LINE * len(rows) + _BELOW][: 1 + curves]
-    with settings():
-        figure = begun(7.0, sum(heights) + 0.2, ", ".join(panels) if curves else "")
+    with begun(7.0, sum(heights) + 0.2, ", ".join(panels) if curves else "") as figure:
         grid = figure.subplots(len(heights), squeeze=False, height_ratios=heights).reshape(len(panels), -1)
         for places, (problem, rows) in zip(grid, panels.items(), strict=True):
             factor = 1 if problem in differing else 100
@@ -486,11 +485,10 @@ def _curves(
     """
     names = list(dict.fromkeys(name for rows in panels.values() for name in rows))
     looks = {name: look(number) for number, name in enumerate(names)}
-    with settings():
-        columns = 1 if len(panels) <= _ONE_COLUMN else 2
-        heights = [_PANEL + _LINE * len(rows) + _BELOW for rows in panels.values()]
-        highest = [max(heights[start : start + columns]) for start in range(0, len(heights), columns)]
-        figure = begun(_CURVES * columns, sum(highest) + 0.2)
+    columns = 1 if len(panels) <= _ONE_COLUMN else 2
+    heights = [_PANEL + _LINE * len(rows) + _BELOW for rows in panels.values()]
+    highest = [max(heights[start : start + columns]) for start in range(0, len(heights), columns)]
+    with begun(_CURVES * columns, sum(highest) + 0.2) as figure:
         grid = figure.add_gridspec(len(highest), columns, height_ratios=highest)
         for number, (problem, rows) in enumerate(panels.items()):
             axes = figure.add_subplot(grid[number // columns, number % columns])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from optsched.measuring.printing import escaped, folded
 from optsched.measuring.reproducing.results import Values
-from optsched.showing.figures import begun, fold, keyed, look, named, plain, settings, short
+from optsched.showing.figures import begun, fold, keyed, look, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,8 +40,7 @@ def reproduced_picture(found: Reproduction) -> Figure:
     figure = found.figure
     labels = found.labels()
     draw = _bars if figure.kind == "bars" else _curves
-    with settings():
-        picture = begun(6.4, 4.2 + 0.2 * len(labels), f"{figure.paper}, {figure.place}: {figure.title}")
+    with begun(6.4, 4.2 + 0.2 * len(labels), f"{figure.paper}, {figure.place}: {figure.title}") as picture:
         axes = picture.subplots()
         handles, names = draw(axes, found), list(labels)
         axes.set(**dict(zip(("xlabel", "ylabel"), _names(found), strict=True)))
@@ -52,7 +51,7 @@ def reproduced_picture(found: Reproduction) -> Figure:
         keyed(picture, handles, [short(name, 60) for name in names], loc="outside lower center", ncols=columns)
         axes.grid(alpha=0.3)
         lines = fold(found.caption(), picture.get_figwidth(), 8)
-        plain(picture.suptitle("\n".join(lines), fontsize=8))
+        picture.suptitle("\n".join(lines), fontsize=8)
     return picture
 
 
@@ -135,7 +134,7 @@ def _bars(axes: Axes, found: Reproduction) -> list[Any]:
         )
         _published(axes, found, own, at, {"color": "black", "marker": "o"})
     axes.set_axisbelow(True)
-    named(axes.xaxis, range(len(names)), ["\n".join(folded(name, 14).split("\n")) for name in names], fontsize=8)
+    axes.xaxis.set_ticks(range(len(names)), ["\n".join(folded(name, 14).split("\n")) for name in names], fontsize=8)
     return handles
 
 

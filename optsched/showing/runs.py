@@ -26,7 +26,7 @@ from optsched.measuring.timelines import (
     timelines_of,
 )
 from optsched.problems.locality_counts import CLASSES
-from optsched.showing.figures import SMALL, WIDEST, begun, fold, keyed, look, named, plain, settings, short, whole_ticks
+from optsched.showing.figures import SMALL, WIDEST, begun, fold, keyed, look, short, whole_ticks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,8 +62,7 @@ def times_picture(runs: Any) -> Figure:
     frames = {of: time_distribution(held, of) for of in titles}
     shown = [of for of in titles if of == "job" or len(frames[of])]
     names = list(dict.fromkeys(one.name for one in held))
-    with settings():
-        figure = begun(_WIDE + 2, _LOW * len(shown) + 0.8, f"Times of jobs and tasks: {', '.join(names)}")
+    with begun(_WIDE + 2, _LOW * len(shown) + 0.8, f"Times of jobs and tasks: {', '.join(names)}") as figure:
         for of, axes in zip(shown, figure.subplots(len(shown), squeeze=False)[:, 0], strict=True):
             parts = [frames[of][frames[of]["run"] == name] for name in names]
             curves = [(part["seconds"].to_numpy(), part["share"].to_numpy()) for part in parts]
@@ -87,8 +86,7 @@ def reductions_picture(runs: Any, name: str | None = None) -> Figure:
     chosen = held[-1].name if name is None else name
     names = list(dict.fromkeys(frame["run"]))
     parts = [np.sort(frame[frame["run"] == one]["reduction"].to_numpy()) for one in names]
-    with settings():
-        figure = begun(_WIDE + 1, _HIGH + 0.4, f"Reductions of job times by {chosen}")
+    with begun(_WIDE + 1, _HIGH + 0.4, f"Reductions of job times by {chosen}") as figure:
         axes = figure.add_subplot()
         curves = [(100 * part, np.arange(1, len(part) + 1) / max(1, len(part))) for part in parts]
         _cumulative(axes, curves, f"job time with {short(chosen)} is less by (%)", "jobs")
@@ -115,8 +113,7 @@ def running_picture(runs: Any) -> Figure:
     kinds = [kind for kind in KINDS if bool((frame[frame["kind"] == kind][["running", "waiting"]] > 0).any(axis=None))]
     kinds = kinds or [KINDS[0]]
     names = [one.name for one in held]
-    with settings():
-        figure = begun(2 * _WIDE, (_HIGH - 0.4) * len(kinds) + 0.6, f"Running tasks over time: {', '.join(names)}")
+    with begun(2 * _WIDE, (_HIGH - 0.4) * len(kinds) + 0.6, f"Running tasks over time: {', '.join(names)}") as figure:
         grid = figure.subplots(len(kinds), 2, squeeze=False, sharex=True)
         for (left, right), kind in zip(grid, kinds, strict=True):
             for number in range(len(held)):
@@ -151,16 +148,15 @@ def locality_picture(runs: Any) -> Figure:
     held = timelines_of(runs)
     frame = locality_by_size(held)
     names = list(dict.fromkeys(one.name for one in held))
-    with settings():
-        columns = min(len(names), int(WIDEST / 2.8))
-        rows = math.ceil(len(names) / columns)
-        wide = max(_WIDE, 2.8 * columns) + 0.4
-        figure = begun(wide, _HIGH * rows + 0.4, f"Locality by job size: {', '.join(names)}")
+    columns = min(len(names), int(WIDEST / 2.8))
+    rows = math.ceil(len(names) / columns)
+    wide = max(_WIDE, 2.8 * columns) + 0.4
+    with begun(wide, _HIGH * rows + 0.4, f"Locality by job size: {', '.join(names)}") as figure:
         unit = "MB" if len(frame) and frame["unit"].iloc[0] == "MB" else "maps"
         for number, name in enumerate(names):
             axes = figure.add_subplot(rows, columns, number + 1)
             _stacked(axes, frame[frame["run"] == name])
-            plain(axes.set_title(short(name), fontsize=9))
+            axes.set_title(short(name), fontsize=9)
             axes.set_xlabel(f"size of the job ({unit})")
             axes.set_ylabel("share of the maps (%)")
         from matplotlib.patches import Patch
@@ -188,7 +184,7 @@ def _stacked(axes: Axes, part: pd.DataFrame) -> None:
     ]
     if not len(part):
         _nothing(axes, "no map of a job ran")
-    named(axes.xaxis, at.tolist(), names, rotation=45, ha="right", fontsize=SMALL)
+    axes.xaxis.set_ticks(at.tolist(), names, rotation=45, ha="right", fontsize=SMALL)
     axes.set_ylim(0, 100)
 
 
@@ -253,7 +249,7 @@ def _headed(
         where += f": {what} " + ", ".join(f"{number(round(value, 1))} {unit} ({short(name)})" for name, value in found)
     labelled = assumed_in_words(one.instance for one in timelines)
     head = fold(where, figure.get_figwidth(), SMALL)
-    plain(figure.suptitle("\n".join([*head, *lines, *([labelled] if labelled else [])]), fontsize=SMALL))
+    figure.suptitle("\n".join([*head, *lines, *([labelled] if labelled else [])]), fontsize=SMALL)
 
 
 def _thinned(time: Any, value: Any) -> tuple[Any, Any]:
@@ -353,11 +349,10 @@ def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Fig
     rows = [_Rows(held, kind, step) for kind in kinds]
     notes = _left_out(held, step)
     lines = 2 if any(one.assumed for one in held) else 1
-    with settings():
-        most = _PANEL / min(2, len(held))
-        heights = [min(most, max(0.8, _ROW * one.count)) for one in rows]
-        of = f"Gantt chart of {', '.join(one.name for one in held)} on {held[0].instance.name or 'an instance'}"
-        figure = begun(_WIDTH, (sum(heights) + 0.2 * lines) * len(held) + _AROUND, title or of)
+    most = _PANEL / min(2, len(held))
+    heights = [min(most, max(0.8, _ROW * one.count)) for one in rows]
+    of = f"Gantt chart of {', '.join(one.name for one in held)} on {held[0].instance.name or 'an instance'}"
+    with begun(_WIDTH, (sum(heights) + 0.2 * lines) * len(held) + _AROUND, title or of) as figure:
         panels = figure.subplots(
             len(held) * len(rows), squeeze=False, sharex=True, height_ratios=[h + 0.15 for h in heights] * len(held)
         )
@@ -370,7 +365,7 @@ def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Fig
                 row.label(axes, int(height / _NAME))
                 if place == 0:
                     head = "\n".join([one.name, one.assumed][:lines])
-                    plain(axes.set_title(head, fontsize=9, loc="left"))
+                    axes.set_title(head, fontsize=9, loc="left")
                 if not len(one.rows):
                     _nothing(axes, "nothing ran")
         if merged:
@@ -383,7 +378,7 @@ def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Fig
             axes.set_xlim(first - room, last + room)
         _legend(figure, legend)
         if title:
-            plain(figure.suptitle(title, fontsize=9))
+            figure.suptitle(title, fontsize=9)
     return figure
 
 
@@ -450,8 +445,7 @@ class _Rows:
         axes.hlines(edges[1:-1], 0, 1, transform=axes.get_yaxis_transform(), color="0.6", linewidth=0.4)
         named_nodes = self._nodes[:: max(1, math.ceil(len(self._nodes) / names))]
         middle = self.first[named_nodes] + self._width[named_nodes] / 2
-        named(
-            axes.yaxis,
+        axes.yaxis.set_ticks(
             middle.tolist(),
             [short(str(name), _LETTERS) for name in self._ids[named_nodes]],
             fontsize=SMALL,
@@ -511,7 +505,7 @@ def _names(axes: Axes, one: Timeline, own: Ints, y: Ints) -> None:
         if (end - start) / length >= _LETTER * len(name):
             box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
             at_x = (start + end) / 2 / MICRO
-            plain(axes.text(at_x, at + 0.5, short(name), fontsize=SMALL, ha="center", va="center", bbox=box))
+            axes.text(at_x, at + 0.5, short(name), fontsize=SMALL, ha="center", va="center", bbox=box)
 
 
 def _legend(figure: Figure, looks: Sequence[tuple[int, str]]) -> None:

@@ -23,9 +23,6 @@ from optsched.showing.figures import (
     headed,
     keyed,
     look,
-    named,
-    plain,
-    settings,
     short,
     whole_ticks,
     wide,
@@ -87,8 +84,7 @@ def frontier_picture(
     elif given:
         title += f": {reached} of {counted(len(given), 'heuristic')} on the frontier"
     values = "; ".join(", ".join(map(str, entry)) for entry in found.values[:20]) or "no point"
-    with settings():
-        figure = begun(7.0, 3.6 + 0.08 * max(0, len(given) - 12), f"{title}: {values}")
+    with begun(7.0, 3.6 + 0.08 * max(0, len(given) - 12), f"{title}: {values}") as figure:
         axes = figure.subplots()
         every = [*found.values, *(entry for entry in given.values() if not isinstance(entry, str))]
         for axis, position, limits in ((axes.xaxis, 0, axes.set_xlim), (axes.yaxis, 1, axes.set_ylim)):
@@ -261,16 +257,15 @@ def heat_map(
     left = max(side, below - across / 2) + 0.6
     panels = math.ceil(len(columns) / max(1, int((WIDEST - left) / across)))
     most = math.ceil(len(columns) / panels)
-    with settings():
-        width = across * most + left
-        below_it = [line for remark in remarks for line in fold(remark, width, SMALL, subsequent_indent="  ")]
-        height = _HIGH * len(rows) + 0.6 * below + 0.2
-        figure = begun(width, height * panels + 0.6 + 0.02 * SMALL * len(below_it), title)
+    width = across * most + left
+    below_it = [line for remark in remarks for line in fold(remark, width, SMALL, subsequent_indent="  ")]
+    height = _HIGH * len(rows) + 0.6 * below + 0.2
+    with begun(width, height * panels + 0.6 + 0.02 * SMALL * len(below_it), title) as figure:
         for panel, axes in enumerate(figure.subplots(panels, squeeze=False)[:, 0]):
             _cells(axes, rows, columns[panel * most : (panel + 1) * most], cells, later)
         headed(figure, title)
         if below_it:
-            plain(figure.supxlabel("\n".join(below_it), fontsize=SMALL, x=0.01, ha="left"))
+            figure.supxlabel("\n".join(below_it), fontsize=SMALL, x=0.01, ha="left")
     return figure
 
 
@@ -299,16 +294,15 @@ def _cells(
             light = gap is not None and gaps[y, x] > 0.68 * _depth(_DARKEST)
             box = {"facecolor": "#f4f4f4", "edgecolor": "none", "pad": 0.6} if gap is None else None
             shown = axes.text(x, y, text, ha="center", va="center", fontsize=SMALL, bbox=box)
-            plain(shown).set_color("white" if light else "black")
-    named(
-        axes.xaxis,
+            shown.set_color("white" if light else "black")
+    axes.xaxis.set_ticks(
         range(len(columns)),
         [short(name) for name in columns],
         rotation=30,
         ha="right",
         rotation_mode="anchor",
     )
-    named(axes.yaxis, range(len(rows)), [short(name) for name in rows])
+    axes.yaxis.set_ticks(range(len(rows)), [short(name) for name in rows])
     axes.set_xticks(np.arange(len(columns) - 1) + 0.5, minor=True)
     axes.set_yticks(np.arange(len(rows) - 1) + 0.5, minor=True)
     axes.grid(which="minor", color="white", linewidth=1.2)

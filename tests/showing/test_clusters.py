@@ -35,7 +35,7 @@ from optsched.showing.clusters import (
     of_snapshot,
     page,
 )
-from optsched.showing.figures import picture, settings, short
+from optsched.showing.figures import picture, short
 
 
 def test_the_size_decides() -> None:
@@ -63,7 +63,7 @@ def test_any_instance_is_drawn(document: dict[str, Any]) -> None:
     placed = Placement(np.where(instance.state.status == PENDING, len(instance.cluster) - 1, -1))
     scenes = [of_snapshot(instance), of_placement(instance, placed)]
     assert picture(drawn(scenes))
-    assert picture(made(counts, scenes))
+    assert picture(counts(scenes, ""))
 
 
 @pytest.mark.thorough
@@ -75,15 +75,9 @@ def test_any_network_is_drawn(document: dict[str, Any]) -> None:
     assert picture(optsched.draw(network, NetworkFlow(network.lower)))
 
 
-def made(make: Any, scenes: list[Scene]) -> Any:
-    """A picture of scenes, made by `detail` or `counts`."""
-    with settings():
-        return make(scenes, "")
-
-
 def test_every_id_is_there() -> None:
     """Tests that nodes with loads, racks, running and waiting tasks are named, and the legend has what is drawn."""
-    figure = made(detail, [of_snapshot(racked())])
+    figure = detail([of_snapshot(racked())], "")
     shown = texts(figure)
     for name in ("n1  load 0", "n2  load 4", "r1", "r2", "no rack", "run", "t1", "t5", "waiting"):
         assert shown.count(name) == 1, name
@@ -95,7 +89,7 @@ def test_nodes_stay_where_they_are() -> None:
     """Tests that side by side a node is at the same place in each panel, and tasks are in the row of their node."""
     problem = optsched.problem("lsap", racked())
     scenes = [of_placement(problem, problem.placement(nodes)) for nodes in ([0, 1, 2, 3, 1], [2, 1, 0, 1, 3])]
-    figure = made(detail, scenes)
+    figure = detail(scenes, "")
     first, other = ({text.get_text(): text.get_position() for text in axes.texts} for axes in figure.axes)
     for name in ("n1  load 0", "n2  load 4", "n3  load 0", "n4  load 0"):
         assert first[name] == other[name]
@@ -105,7 +99,7 @@ def test_nodes_stay_where_they_are() -> None:
 
 def test_odd_names() -> None:
     """Tests that odd names are shown as they are, shortened, and that none is cut at the edge."""
-    figure, again = (made(detail, [of_snapshot(odd())]) for _ in range(2))
+    figure, again = (detail([of_snapshot(odd())], "") for _ in range(2))
     shown = texts(figure)
     assert all(short(name, 18) in shown for name in ODD)
     assert outside(figure) == []
@@ -116,7 +110,7 @@ def test_odd_names() -> None:
 def test_one_node(tasks: int) -> None:
     """Tests a cluster of one node with no task, one, and many, which all wait."""
     instance = racked(nodes=[{"id": "n"}], tasks=[{"id": f"t{number}"} for number in range(tasks)])
-    figure = made(detail, [of_snapshot(instance)])
+    figure = detail([of_snapshot(instance)], "")
     assert sum(text.startswith("t") for text in texts(figure)) == tasks
     assert outside(figure) == []
 
@@ -124,7 +118,7 @@ def test_one_node(tasks: int) -> None:
 def test_reduces_are_in_italics() -> None:
     """Tests that the ids of reduces are reported from those of maps, which the legend says."""
     problem = optsched.problem("transmission", optsched.generate("transmission", seed=1))
-    figure = made(detail, [of_placement(problem, optsched.solve(problem).decision)])
+    figure = detail([of_placement(problem, optsched.solve(problem).decision)], "")
     style = {text.get_text(): text.get_fontstyle() for text in figure.axes[0].texts}
     assert (style["m1"], style["r1"]) == ("normal", "italic")
     assert texts(figure)[-1] == "reduces are in italics"
@@ -141,8 +135,8 @@ def test_headings_are_broken() -> None:
 @pytest.mark.parametrize(("count", "width", "across"), [(1, 2, 1), (3, 2, 3), (4, 4, 2), (2, 40, 1)])
 def test_panels_in_rows(count: int, width: float, across: int) -> None:
     """Tests that panels stand side by side as far as a page is wide, each as large as it was asked to be."""
-    with settings():
-        figure, places = page([of_snapshot(racked())] * count, width, 2.0, "a title", [IDLE])
+    with page([of_snapshot(racked())] * count, width, 2.0, "a title", [IDLE]) as (figure, places):
+        pass
     assert len({round(axes.get_position().x0, 6) for axes in places}) == across
     assert places[0].get_xlim() == (0, max(width, LEAST))
     assert figure.get_label() == "a title"
@@ -151,8 +145,8 @@ def test_panels_in_rows(count: int, width: float, across: int) -> None:
 
 def test_legend_wraps() -> None:
     """Tests that a legend that is too wide takes more lines, and the panels keep their size."""
-    with settings():
-        figure, (axes,) = page([of_snapshot(racked())], 2.0, 2.0, "", LOOKS, "a remark")
+    with page([of_snapshot(racked())], 2.0, 2.0, "", LOOKS, "a remark") as (figure, (axes,)):
+        pass
     assert axes.get_position().height * figure.get_figheight() == pytest.approx(2.0)
     assert texts(figure)[-8:] == [*WORDS, "a remark"]
     assert outside(figure) == []
@@ -174,7 +168,7 @@ def test_counts_of_large_clusters() -> None:
     """Tests the bars of classes side by side with those of a snapshot, which has slots in place of classes."""
     problem = optsched.problem("lsap", racked(), levels=(0, 1, 2))
     placed = of_placement(problem, problem.placement([0, 1, 2, 3, 1]), "mine")
-    bars, slots = made(counts, [placed, of_snapshot(problem.instance)]).axes
+    bars, slots = counts([placed, of_snapshot(problem.instance)], "").axes
     assert bars.get_title(loc="left").splitlines() == ["mine", "3 node, 1 rack, 1 off-rack"]
     assert [label.get_text() for label in bars.get_yticklabels()] == ["node", "rack", "off-rack", "waiting"]
     assert [bar.get_width() for bar in bars.patches] == [3, 1, 1, 0]

@@ -16,11 +16,8 @@ from optsched.showing.figures import (
     headed,
     keyed,
     look,
-    named,
     picture,
-    plain,
     save,
-    settings,
     short,
     trimmed,
     whole_ticks,
@@ -30,9 +27,8 @@ from optsched.showing.figures import (
 
 def titled(title: str) -> Any:
     """A figure with one pair of axes and a title."""
-    with settings():
-        figure = begun(3, 2)
-        plain(figure.subplots().set_title(title))
+    with begun(3, 2) as figure:
+        figure.subplots().set_title(title)
     return figure
 
 
@@ -56,7 +52,7 @@ def test_bytes_do_not_depend_on_the_process() -> None:
     """Tests that another process, with other hashes, writes the same SVG."""
     code = (
         "import sys; from optsched.showing.figures import begun, picture, settings\n"
-        "with settings():\n    figure = begun(3, 2); figure.subplots().set_title('same')\n"
+        "with begun(3, 2) as figure:\n    figure.subplots().set_title('same')\n"
         "sys.stdout.buffer.write(picture(figure))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env={"PYTHONHASHSEED": "7"})
@@ -78,7 +74,7 @@ def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a missing matplotlib is one line that says what to install."""
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(UsageError, match=r'pip install "optsched\[plots\]"'):
-        begun(3, 2)
+        begun(3, 2).__enter__()
 
 
 def test_users_settings_change_nothing(tmp_path: Path) -> None:
@@ -94,11 +90,10 @@ def test_users_settings_change_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["$x_1$", "_hidden", "50 % \\frac", "{a}", "$", "a$b$c", "ключ"])
 def test_names_are_shown_as_they_are(name: str) -> None:
     """Tests that ticks and legends show names with signs that matplotlib would obey, also when they are drawn."""
-    with settings():
-        figure = begun(4, 3)
+    with begun(4, 3) as figure:
         axes = figure.subplots()
         lines = axes.plot([0, 1], [0, 1])
-        named(axes.xaxis, [0, 1], [name, "other"])
+        axes.set_xticks([0, 1], [name, "other"])
         keyed(axes, lines, [name])
     written = picture(figure).decode()
     assert [text.get_text() for text in axes.get_legend().get_texts()] == [name]
@@ -107,8 +102,7 @@ def test_names_are_shown_as_they_are(name: str) -> None:
 
 def test_titles_are_broken() -> None:
     """Tests that a title that is wider than the figure takes several lines, and a very long one ends in dots."""
-    with settings():
-        figure = begun(3, 2)
+    with begun(3, 2) as figure:
         headed(figure, "word " * 100)
     lines = figure.get_suptitle().splitlines()
     assert len(lines) == 4
@@ -150,8 +144,8 @@ def test_looks_differ_in_black_and_white() -> None:
 )
 def test_whole_ticks(values: list[float], whole: bool) -> None:
     """Tests that ticks are at whole numbers where values are whole, and matplotlib's own elsewhere."""
-    with settings():
-        axes = begun(3, 2).subplots()
+    with begun(3, 2) as figure:
+        axes = figure.subplots()
         axes.set_xlim(0, 1.5)
         whole_ticks(axes.xaxis, values)
     assert all(tick == int(tick) for tick in axes.get_xticks()) is whole
@@ -179,7 +173,8 @@ def test_wide() -> None:
 
 def test_notebooks_show_it() -> None:
     """Tests that a notebook gets a PNG from the figure itself, and those who do not see it its title."""
-    figure = begun(2, 1, "what is drawn")
+    with begun(2, 1, "what is drawn") as figure:
+        pass
     shown = vars(figure)["_repr_png_"]()
     assert shown.startswith(b"\x89PNG")
     assert len(shown) < len(picture(figure, ".png"))

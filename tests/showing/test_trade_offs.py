@@ -12,7 +12,7 @@ from optsched.core.errors import UsageError
 from optsched.core.results import Limit, Proof
 from optsched.measuring.matrix import GapMatrix, gap_matrix, posable
 from optsched.routes import Frontier
-from optsched.showing.figures import WIDEST, begun, picture, settings
+from optsched.showing.figures import WIDEST, begun, picture
 from optsched.showing.trade_offs import frontier_picture, heat_map, matrix_picture, staircase
 
 PROBLEM = optsched.problem("latency", "papers/fsy-not-optimal")
@@ -81,8 +81,8 @@ def test_reports_and_own_axes(found: Frontier) -> None:
     reports = [optsched.gap(PROBLEM, "labl"), optsched.gap(PROBLEM, lambda problem, rng: None)]
     _, _, labl, failed = texts(frontier_picture(found, reports))
     assert (labl, failed.rpartition(": ")[2]) == ("labl (4, 7)", "failed")
-    with settings():
-        axes = begun(2, 2).subplots()
+    with begun(2, 2) as figure:
+        axes = figure.subplots()
         staircase(axes, found, "mine")
         staircase(axes, found, "")
     assert [str(line.get_label()) for line in axes.lines[1::2]] == ["mine, proved", "_unnamed"]

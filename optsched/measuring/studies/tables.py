@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from optsched.core.brief import brief, counted, several
 from optsched.core.deprecated import Renamed
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from optsched.problems.base import TaskProblem
 
 __all__ = [
-    "GapPage",
     "GapReports",
     "LEAST",
     "ProblemSummary",
     "Row",
+    "gap_lines",
     "gap_row",
     "gap_table",
     "study",
@@ -403,6 +403,9 @@ def gap_row(label: str, reports: Sequence[GapReport], repeated: bool = False) ->
     return dict(zip(gap_columns(repeated), cells, strict=True))
 
 
+#: A problem with the labels of its heuristics.
+_Work: TypeAlias = "tuple[TaskProblem[Any], Sequence[str]]"
+
 _COLUMNS = ("instance", "problem", "heuristic", "objective", "reference", "kind", "proof")
 _MEAN = "mean gap ±95 %"
 _GAP_NUMBERS = frozenset({"objective", "reference", "gap", "seeds", _MEAN, "worst gap"})
@@ -437,7 +440,7 @@ def _row_of(run: Run) -> tuple[str, str, str]:
     return run.report.problem.instance.name, run.report.problem.name, run.heuristic
 
 
-def _to_come(work: Iterable[tuple[TaskProblem[Any], Sequence[str]]], columns: Sequence[str]) -> Table:
+def _to_come(work: Iterable[_Work], columns: Sequence[str]) -> Table:
     """The columns with rows that are as wide as those to come: the work says how wide names are."""
     rows = []
     for problem, labels in work:
@@ -538,88 +541,65 @@ def _shortened(text: str, most: int = 60) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-class GapPage:
-    """Puts out the rows of gaps for people as they come: each once all seeds of a heuristic on a problem are there.
+def gap_lines(
+    runs: Iterable[Run],
+    work: Iterable[_Work],
+    seeds: int | None = 1,
+    most: int = 80,
+    terminal: bool = False,
+) -> Iterator[str]:
+    """The rows of gaps for people as they come: each once all seeds of a heuristic on a problem are there.
 
     They stand under a heading for each instance and problem. Of several instances with one heuristic each there is one
     table by instance, since each section would be all heads. `work` is each problem with the labels of its heuristics,
     in the order in which they come. `seeds` is how many there are to be; None: as many as a heuristic needs, so that a
     row is whole once the next begins.
     """
+    work, repeated = [(problem, labels) for problem, labels in work if labels], seeds != 1
+    by_instance = len(work) > 1 and all(len(labels) == 1 for _, labels in work)
+    lines, section = None, None
+    for _, own in groupby(runs, _row_of):
+        while row := list(islice(own, seeds)):
+            reports = [run.report for run in row]
+            cells = gap_row(row[0].heuristic, reports, repeated)
+            done = len({report.seed for report in reports})
+            wanted = seeds or (len(SEEDS) if done > 1 or any(report.run.drawn for report in reports) else 1)
+            broken_off = f"only {done} of {wanted} seeds" if done < wanted else ""
+            cells["note"] = "; ".join(filter(None, [broken_off, cells["note"]]))
+            if cells["kind"] == "bound":
+                cells["reference"] = f"bound {cells['reference']}"
+            here = () if by_instance else _row_of(row[0])[:2]
+            text = "\n" * (lines is not None and section != here)
+            if lines is None or section != here:
+                heading, held, away = _by_instance(work) if by_instance else _section(work, reports[0])
+                columns = tuple(name for name in gap_columns(repeated) if name not in away | {"kind"})
+                short = {"short": _TELLING} if by_instance else {}
+                lines, section = Fitted(_to_come(held, columns), most, _SHED, **short), here
+                text += (folded(printable(heading), most, "  ") if heading else "") + lines.head(terminal)
+            yield text + lines.line([cells[name] for name in columns])
 
-    def __init__(
-        self,
-        write: Callable[[str], object],
-        work: Iterable[tuple[TaskProblem[Any], Sequence[str]]],
-        seeds: int | None = 1,
-        most: int = 80,
-        terminal: bool = False,
-    ) -> None:
-        self._work = [(problem, labels) for problem, labels in work if labels]
-        self._write, self._seeds, self._repeated = write, seeds, seeds != 1
-        self._most, self._terminal = most, terminal
-        self._by_instance = len(self._work) > 1 and all(len(labels) == 1 for _, labels in self._work)
-        #: The runs of the row that is on.
-        self._runs: list[Run] = []
-        #: The table that is on, and the section that it is of.
-        self._lines: Fitted | None = None
-        self._columns: tuple[str, ...] = ()
-        self._section: tuple[str, ...] = ()
 
-    def add(self, run: Run) -> None:
-        """One more run."""
-        if self._runs and _row_of(self._runs[0]) != _row_of(run):
-            self.close()
-        self._runs.append(run)
-        if len(self._runs) == self._seeds:
-            self.close()
+def _by_instance(work: Sequence[_Work]) -> tuple[str, Sequence[_Work], set[str]]:
+    """Of a table by instance the heading, the work, and the columns that it needs not: what never varies."""
+    names = {
+        "heuristic": {label for _, labels in work for label in labels},
+        "problem": {problem.name for problem, _ in work},
+        "instance": {problem.instance.name for problem, _ in work},
+    }
+    away = {name for name, held in names.items() if len(held) == 1}
+    words = {"heuristic": "", "problem": "in ", "instance": "on "}
+    place = " ".join(words[name] + min(names[name]) for name in names if name in away)
+    return place.removeprefix("in ").removeprefix("on "), work, away
 
-    def close(self) -> None:
-        """Put out the row of the runs so far: there are no more of it."""
-        if not self._runs:
-            return
-        runs, self._runs = self._runs, []
-        reports = [run.report for run in runs]
-        seeds = len({report.seed for report in reports})
-        several = seeds > 1 or any(report.run.drawn for report in reports)
-        wanted = self._seeds or (len(SEEDS) if several else 1)
-        cells = gap_row(runs[0].heuristic, reports, self._repeated)
-        broken_off = f"only {seeds} of {wanted} seeds" if seeds < wanted else ""
-        cells["note"] = "; ".join(filter(None, [broken_off, cells["note"]]))
-        if cells["kind"] == "bound":
-            cells["reference"] = f"bound {cells['reference']}"
-        section = () if self._by_instance else _row_of(runs[0])[:2]
-        if self._lines is None or section != self._section:
-            self._write("\n" * (self._lines is not None) + self._begun(reports[0]))
-            self._section = section
-        assert self._lines is not None
-        self._write(self._lines.line([cells[name] for name in self._columns]))
 
-    def _begun(self, first: GapReport) -> str:
-        """The heading of a section and the head of its table, which is on from now on."""
-        work, away = self._work, {"instance", "problem", "reference", "proof"}
-        if self._by_instance:
-            names = {
-                "heuristic": {label for _, labels in work for label in labels},
-                "problem": {problem.name for problem, _ in work},
-                "instance": {problem.instance.name for problem, _ in work},
-            }
-            away = {name for name, held in names.items() if len(held) == 1}
-            words = {"heuristic": "", "problem": "in ", "instance": "on "}
-            place = " ".join(words[name] + min(names[name]) for name in names if name in away)
-            heading = place.removeprefix("in ").removeprefix("on ")
-        else:
-            problem, reference = first.problem, first.reference
-            here = (problem.instance.name, problem.name)
-            work = [entry for entry in work if (entry[0].instance.name, entry[0].name) == here]
-            parts = ", ".join(part.name for part in problem.components)
-            text = f"{reference.kind} {value(reference.value)} ({parts}), proof: {reference.certificate or '-'}"
-            if reference.kind is None:
-                why = reference.infeasible
-                text = "no reference is known" if why is None else f"nothing is feasible: {why}"
-            heading = f"{', '.join(here)}: {text}"
-        self._columns = tuple(name for name in gap_columns(self._repeated) if name not in away | {"kind"})
-        short = {"short": _TELLING} if self._by_instance else {}
-        self._lines = Fitted(_to_come(work, self._columns), self._most, _SHED, **short)
-        head = self._lines.head(self._terminal)
-        return (folded(printable(heading), self._most, "  ") if heading else "") + head
+def _section(work: Sequence[_Work], first: GapReport) -> tuple[str, Sequence[_Work], set[str]]:
+    """The same of a section of one instance and problem."""
+    problem, reference = first.problem, first.reference
+    here = (problem.instance.name, problem.name)
+    parts = ", ".join(part.name for part in problem.components)
+    text = f"{reference.kind} {value(reference.value)} ({parts}), proof: {reference.certificate or '-'}"
+    if reference.kind is None:
+        why = reference.infeasible
+        text = "no reference is known" if why is None else f"nothing is feasible: {why}"
+    held = [entry for entry in work if (entry[0].instance.name, entry[0].name) == here]
+    return f"{', '.join(here)}: {text}", held, {"instance", "problem", "reference", "proof"}

@@ -18,7 +18,7 @@ from optsched.measuring.gaps import Reference, gap
 from optsched.measuring.printing import render
 from optsched.measuring.records import Record, Run, record_fields
 from optsched.measuring.studies.limits import GapLimit
-from optsched.measuring.studies.tables import GapPage, GapReports, gap_row, summaries
+from optsched.measuring.studies.tables import GapReports, gap_lines, gap_row, summaries
 from optsched.problems import Latency, Lsap, Problem
 from optsched.solvers.profiles import Profile
 from optsched.testing.contract import cases
@@ -202,13 +202,8 @@ def row_of(problem: Problem, *answers: list[Any]) -> dict[str, str]:
 
 def page(work: list[tuple[Problem, list[str]]], seeds: int = 1, most: int = 80) -> str:
     """What is put out of one run of each heuristic on each problem."""
-    texts: list[str] = []
-    rows = GapPage(texts.append, work, seeds, most=most)
-    for problem, names in work:
-        for name in names:
-            rows.add(Run(gap(problem, name)))
-    rows.close()
-    return "".join(texts)
+    runs = (Run(gap(problem, name)) for problem, names in work for name in names)
+    return "".join(gap_lines(runs, work, seeds, most))
 
 
 def test_rows_stand_under_what_they_share() -> None:
