@@ -16,8 +16,15 @@ from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.network import FlowNetwork
 from optsched.core.placement import NetworkFlow, Placement
 from optsched.core.results import Certificate, Proof, Solution, Termination
-from optsched.instances.claim_files import read_claim, read_solution, write_claim
-from optsched.instances.documents.claims import Reading, Rows, Writing, unpacked
+from optsched.instances.claim_files import (
+    Reading,
+    Rows,
+    Writing,
+    read_claim,
+    read_solution,
+    unpacked,
+    write_claim,
+)
 
 INSTANCE = Instance(Cluster(["a", "b", "c"]), Workload(["t1", "t2"]))
 NODES, TASKS = INSTANCE.cluster.node_ids, INSTANCE.workload.task_ids
