@@ -27,7 +27,7 @@ COVERED = {
     "testing/__main__": "contract/test_contract.py",  # the report on the checks that the file is about
     **{
         f"instances/families/{name}": "instances/families/test_families.py"
-        for name in ("guo", "hsu", "jobs", "labl", "others", "over_time", "shen")
+        for name in ("guo", "hsu", "jobs", "labl", "shen")
     },
     # Checks are tests themselves: this file runs them on every problem, and `test_seeded_faults` sees each fail.
     # Models of single problems: what one has beside the others is in one file, and the contract suite holds them all.

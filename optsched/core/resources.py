@@ -81,10 +81,15 @@ FAMILIES = {
     "hsu": ("flow", "hsu-table3", "hsu-run"),
     "labl": ("latency", "labl", "skewed-latency", "hot-server"),
     "shen": ("transmission", "shen-table2", "shen-run"),
-    "jobs": ("utility", "ras-run", "traffic", "mixed"),
-    "over_time": ("makespan", "job-times", "day"),
-    "others": ("generalized-assignment", "min-cost-flow"),
-    "planted": ("planted-lsap", "planted-fair-lsap", "planted-latency", "planted-flow"),
+    "jobs": ("utility", "ras-run", "traffic", "mixed", "makespan", "job-times", "day"),
+    "others": (
+        "generalized-assignment",
+        "min-cost-flow",
+        "planted-lsap",
+        "planted-fair-lsap",
+        "planted-latency",
+        "planted-flow",
+    ),
 }
 
 

@@ -1,5 +1,5 @@
-"""Families of generated instances: one module a paper or model, one for optima known by construction.
+"""Families of generated instances: one module a paper or model, `others` for those of no paper.
 
-`base` holds what a family is, `sampling` the random draws that they share. The registry and the function that people
-call are in `optsched.instances.generate`.
+`base` holds what a family is, and the random draws that they share. The registry and the function that people call are
+in `optsched.instances.generate`.
 """
