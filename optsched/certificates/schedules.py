@@ -21,10 +21,19 @@ from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems.base import exact
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedule_bounds import JobAlone, JobsAlone, Window, ruled_out, too_short
+from optsched.problems.schedule_bounds import (
+    MOST_WORK,
+    JobAlone,
+    JobEnds,
+    JobsAlone,
+    PricedTime,
+    TimePrices,
+    Window,
+    ruled_out,
+    too_short,
+)
 from optsched.problems.schedule_program import TimedProblem
 from optsched.problems.schedules import ScheduleProblem
-from optsched.problems.time_prices import MOST_WORK, JobEnds, PricedTime, TimePrices
 
 #: The most steps that a certificate may say that all tasks do not end within.
 _STEPS = 10**6

@@ -13,7 +13,6 @@ import math
 import re
 from collections import deque
 from collections.abc import Collection, Iterator
-from functools import cache
 from heapq import heapreplace
 from typing import Any
 
@@ -26,114 +25,9 @@ from optsched.core.results import Value
 from optsched.heuristics.running.base import Heuristic
 from optsched.problems.base import Parameter, choice, number
 from optsched.problems.latency import Latency
-from optsched.solvers.compiled import compiled, compiles, ready
+from optsched.solvers.matching import Cover
 
-# Fischer et al. 2010: a cover of the servers, grown task by task ------------------------------------------------------
-
-
-def augment(
-    starts: Any,
-    values: Any,
-    waiting: Any,
-    capacity: Any,
-    server: Any,
-    count: Any,
-    before: Any,
-    after: Any,
-    closed: Any,
-    reached: Any,
-    queue: Any,
-    progress: Any,
-    steps: int,
-) -> bool:
-    """Cover the tasks of `waiting` one after another, each along an augmenting path, where there is one.
-
-    It is the path that a breadth-first search from the task finds first. The loop runs on lists as it is, or on arrays,
-    compiled by numba.
-
-    Parameters
-    ----------
-    starts, values
-        Servers with the block of each task, as rows.
-    waiting
-        Tasks to cover. Those that stay uncovered are moved to its beginning.
-    capacity, count
-        Of each server: how many tasks it may take, and has.
-    server
-        Of each task, or -1.
-    before, after
-        The tasks of each server as a ring, in the order in which they came. Server s has the entry behind all tasks,
-        number tasks + s.
-    closed
-        Of each server, whether no free capacity is reached from it; searches leave it out.
-    reached, queue
-        Room for servers: -1, and anything.
-    progress
-        How many of `waiting` are done, and how many stay.
-    steps
-        Servers to look at before returning, so that the caller can look at the clock.
-
-    Returns
-    -------
-    bool
-        Whether all are done.
-    """
-    tasks = len(server)
-    done, stay = progress[0], progress[1]
-    looked = 0
-    while done < len(waiting) and looked < steps:
-        task = waiting[done]
-        done += 1
-        looked += 1
-        first, last, end, moving = 0, 0, -1, task
-        while moving != -1 and end == -1:
-            for position in range(starts[moving], starts[moving + 1]):
-                one = values[position]
-                if reached[one] == -1 and closed[one] == 0:
-                    reached[one] = moving
-                    queue[last] = one
-                    last += 1
-                    if count[one] < capacity[one]:
-                        end = one
-                        break
-            moving = after[moving] if first > 0 else tasks
-            while moving >= tasks:  # the next server that was reached
-                if first == last:
-                    moving = -1
-                else:
-                    moving = after[tasks + queue[first]]
-                    first += 1
-        looked += last
-        if end == -1:
-            waiting[stay] = task
-            stay += 1
-            for place in range(last):
-                closed[queue[place]] = 1
-        else:
-            count[end] += 1
-        while end != -1:  # move every task of the path one server on
-            moving, ring = reached[end], tasks + end
-            left = server[moving]
-            if left != -1:
-                after[before[moving]], before[after[moving]] = after[moving], before[moving]
-            server[moving] = end
-            before[moving], after[moving] = before[ring], ring
-            after[before[ring]] = moving
-            before[ring] = moving
-            end = left
-        for place in range(last):
-            reached[queue[place]] = -1
-    progress[0], progress[1] = done, stay
-    return bool(done == len(waiting))
-
-
-_compiled = cache(lambda: compiled(augment))
-
-#: Tasks from which on the loop is compiled, where it can be.
-_MANY = 20_000
-
-#: Steps of the loop between two looks at the clock.
-_STEPS = 2**18
+# Hadoop's round robin, and Fischer et al.'s algorithm -----------------------------------------------------------------
 
 
 def round_robin(problem: Latency, rng: np.random.Generator, *, start: int = 0) -> Placement:
@@ -186,7 +80,7 @@ def flow_based(problem: Latency, rng: np.random.Generator, *, ties: str = "first
     has grown there is longer than that.
 
     O(R + T log S) for each threshold with T tasks, R replicas and S servers, and in addition the servers that the
-    search for each augmenting path looks at (`augment`). There are at most as many thresholds as the makespan
+    search for each augmenting path looks at (`Cover`). There are at most as many thresholds as the makespan
     has units: few, unless the replicas of thousands of tasks are on a handful of servers.
 
     With no initial load the makespan is at most the optimum plus (1 - 1/(n - 1)) w_rem on n >= 2 servers (Fischer et
@@ -238,53 +132,41 @@ def flow_based(problem: Latency, rng: np.random.Generator, *, ties: str = "first
     return best[1]
 
 
-class _Cover:
+class _Cover(Cover):
     """A largest set of tasks that run locally within a threshold, each on a server that holds its block."""
 
     def __init__(self, problem: Latency) -> None:
-        replicas, tasks, servers = problem.replicas, len(problem.tasks), len(problem.initial_load)
-        self._fast = tasks >= _MANY and compiles()
-        self._problem, self._replicas = problem, replicas.lists()
-        self._rows = self._read(replicas.starts), self._read(replicas.values)
-        self._uncovered = self._read(np.flatnonzero(replicas.lengths))
-        #: For each task the server that covers it, and how many each server covers.
-        self.server, self._count = self._read(np.full(tasks, NONE)), self._read(np.zeros(servers))
-        self._rings = [self._read(np.arange(tasks + servers)) for _ in range(2)]
-
-    def _read(self, values: np.ndarray) -> Any:
-        """An array in the form that the loop takes."""
-        entries = np.array(values, dtype=np.int64)
-        return entries if self._fast else entries.tolist()
+        super().__init__(problem.replicas.lists())
+        self._problem, self._uncovered = problem, np.flatnonzero(problem.replicas.lengths).tolist()
 
     def grow(self, threshold: int) -> int | None:
         """Augment until the cover is maximum within `threshold`; the next threshold at which it grows, if any."""
-        room = self._problem.local_capacity(threshold)
-        none, progress = np.zeros(len(room)), self._read(np.zeros(2))
-        closed, reached, queue = self._read(none), self._read(none - 1), self._read(none)
-        state = self._read(room), self.server, self._count, *self._rings, closed, reached, queue, progress
-        loop = _compiled() if self._fast else augment
-        asked = *self._rows, self._uncovered, *state, _STEPS
-        ready(loop, *asked)
-        check()
-        while not loop(*asked):
+        capacity = self._problem.local_capacity(threshold)
+        room: list[int] = capacity.tolist()
+        self.closed.clear()
+        uncovered = []
+        for task in self._uncovered:
             check()
-        self._uncovered = self._uncovered[: progress[1]]
-        ends = self._problem.initial_load + self._problem.w_loc * (room + 1)
-        following = ends[np.asarray(closed, dtype=np.bool_)]
-        return int(following.min()) if len(following) else None
+            if not self.add(task, room):
+                uncovered.append(task)
+        self._uncovered = uncovered
+        ends = self._problem.initial_load + self._problem.w_loc * (capacity + 1)
+        return int(ends[list(self.closed)].min()) if self.closed else None
 
     def completed(self) -> Ints:
         """Node of each task: the cover, and the other tasks by position to servers of least virtual load (bal-assign).
 
         A server that happens to hold the task's block runs it in w_loc.
         """
-        problem, nodes = self._problem, np.array(self.server, dtype=np.int64)
-        loads = problem.initial_load + problem.w_loc * np.array(self._count, dtype=np.int64)
+        problem, nodes = self._problem, np.array(self.node, dtype=np.int64)
+        loads = problem.initial_load + problem.w_loc * np.bincount(
+            nodes[nodes >= 0], minlength=len(problem.initial_load)
+        )
         heap = sorted((load, server) for server, load in enumerate(loads.tolist()))  # what is sorted is a heap
         for task in np.flatnonzero(nodes == NONE).tolist():
             check()
             load, server = heap[0]
-            work = problem.w_loc if server in self._replicas[task] else problem.w_rem
+            work = problem.w_loc if server in self.homes[task] else problem.w_rem
             heapreplace(heap, (load + work, server))
             nodes[task] = server
         return nodes

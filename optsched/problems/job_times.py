@@ -63,12 +63,14 @@ class JobTimes(TimedProblem):
             yield Fault(f"tasks[{task}].job", "weights=group needs a job with a group that has a weight")
 
     def prepare_value(self) -> None:
-        rows = self.jobs.rows
-        if self.parameters["weights"] == "equal":
-            self.weights: tuple[Number, ...] = (1,) * len(rows)
-        else:
-            given = self.instance.workload.group_weight[self.instance.workload.job_group[rows]]
+        self.weights = super().job_weights
+        if self.parameters["weights"] == "group":
+            given = self.instance.workload.group_weight[self.instance.workload.job_group[self.jobs.rows]]
             self.weights = tuple(exact(decimal(weight)) for weight in given.tolist())
+
+    @property
+    def job_weights(self) -> tuple[Number, ...]:
+        return self.weights
 
     @property
     def value_in_words(self) -> str:

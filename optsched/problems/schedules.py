@@ -192,6 +192,11 @@ class ScheduleProblem(TaskProblem[Schedule]):
             notes.append(f"{name} counts with service={other} alone")
         return "; ".join(notes) or None
 
+    @property
+    def job_weights(self) -> tuple[Number, ...]:
+        """What each of `jobs` counts in the objective: the same where that is no sum."""
+        return (1,) * len(self.jobs)
+
     # Who decides --------------------------------------------------------------------------------------------------
 
     @property

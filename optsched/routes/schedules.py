@@ -127,7 +127,7 @@ def _by_program(call: Call[TimedProblem], profile: Profile) -> Solution:
 def _proof(call: Call[TimedProblem], profile: Profile, proved: Certificate, outcome: Found) -> Certificate:
     """The best of what is proved, a small tree at what a program finds, and what the program claims."""
     problem = call.problem
-    weights = [Fraction(weight).denominator for weight in getattr(problem, "weights", ())]
+    weights = [Fraction(weight).denominator for weight in problem.job_weights]
     proof = proof_of(problem, proved, outcome, MICRO * lcm(*weights))
     grown = _tree(call, profile, proof.claim, _PROGRAMS) if proof.kind is Proof.SOLVER and outcome.optimal else None
     return grown or proof

@@ -2,13 +2,16 @@
 
 `GrowingMatching` grows with the nodes' room and never repeats a search: a node from which no unmatched task is reached
 stays so, however much room nodes get. `maximum_b_matching` is one such growth. The loop runs on lists as it is, or on
-arrays, compiled by numba, where there are many pairs.
+arrays, compiled by numba, where there are many pairs. `Cover` grows task by task, and so in a known order.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -263,3 +266,56 @@ def grow(
 
 
 _compiled = cache(lambda: compiled(grow))
+
+
+class Cover:
+    """A matching of tasks to nodes that grows task by task, each along the path that a search breadth first finds.
+
+    A task that is matched stays so, perhaps on another node.
+
+    Attributes
+    ----------
+    homes
+        The nodes that each task accepts.
+    node, held
+        The node of each task, or -1; and the tasks of each node, in the order in which they came.
+    closed
+        Nodes from which no room was reached. They stay so as long as no node gets more, and searches leave them out.
+
+    Examples
+    --------
+    >>> cover = Cover([[0, 1], [0], [0]])
+    >>> [cover.add(task, [1, 1]) for task in range(3)], cover.node, cover.closed
+    ([True, True, False], [1, 0, -1], {0})
+    """
+
+    def __init__(self, homes: Sequence[Sequence[int]]) -> None:
+        self.homes, self.node = homes, [-1] * len(homes)
+        self.held: defaultdict[int, dict[int, None]] = defaultdict(dict)
+        self.closed: set[int] = set()
+
+    def add(self, task: int, room: Sequence[int]) -> bool:
+        """Match one more task, if that can be; `room` is how many tasks each node takes."""
+        came: dict[int, int] = {}  # the task that looked at each node first
+        reached: list[int] = []
+        end = -1
+        for looking in chain((task,), (held for node in reached for held in self.held[node])):
+            for node in self.homes[looking]:
+                if node not in came and node not in self.closed:
+                    came[node] = looking
+                    reached.append(node)
+                    if len(self.held[node]) < room[node]:
+                        end = node
+                        break
+            if end >= 0:
+                break
+        if end < 0:
+            self.closed.update(reached)
+            return False
+        while end >= 0:  # every task of the path moves one node on
+            moved = came[end]
+            former = self.node[moved]
+            self.held[former].pop(moved, None)
+            self.held[end][moved] = None
+            self.node[moved], end = end, former
+        return True

@@ -20,8 +20,7 @@ from optsched.core.results import Certificate, Number, Proof
 from optsched.problems import schedule_program
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedule_bounds import JobsAlone, Window, ruled_out
-from optsched.problems.time_prices import JobEnds, PricedTime
+from optsched.problems.schedule_bounds import JobEnds, JobsAlone, PricedTime, Window, ruled_out
 from optsched.routes.latency import latency_search
 from optsched.solvers.profiles import Profile
 from optsched.solvers.searches.enumeration import best_decision

@@ -16,13 +16,11 @@ from small_problems import pareto_front
 from optsched.core.instance import Instance, Ragged, Workload
 from optsched.core.placement import NONE, Placement
 from optsched.heuristics import HEURISTICS, run
-from optsched.heuristics import labl as module
 from optsched.heuristics.labl import LINES_6, VARIANTS, _Cover, flow_based, labl, round_robin
 from optsched.instances.files import load
 from optsched.instances.generate import generate
 from optsched.problems import Latency
 from optsched.routes import bounds, frontier, solve
-from optsched.solvers.compiled import compiles
 from optsched.solvers.searches.enumeration import best_placement
 
 RNG = np.random.default_rng(0)
@@ -496,20 +494,3 @@ def test_as_the_algorithm_reads(covers: str) -> None:
         problem = drawn(seed)
         found = flow_based(problem, np.random.default_rng(), covers=covers)
         assert found.nodes.tolist() == plain(problem, covers), seed
-
-
-def test_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a loop that stops after each task goes on where it stopped."""
-    expected = [flow_based(drawn(seed), np.random.default_rng()).nodes.tolist() for seed in range(20)]
-    monkeypatch.setattr(module, "_STEPS", 1)
-    assert [flow_based(drawn(seed), np.random.default_rng()).nodes.tolist() for seed in range(20)] == expected
-
-
-@pytest.mark.thorough
-@pytest.mark.skipif(not compiles(), reason="numba is not installed")
-def test_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that the compiled loops place as those that are not."""
-    problems = [drawn(seed) for seed in range(60)] + [Latency(generate("latency", nodes=500, tasks=3000))]
-    expected = [flow_based(problem, np.random.default_rng()).nodes.tolist() for problem in problems]
-    monkeypatch.setattr(module, "_MANY", 0)
-    assert [flow_based(problem, np.random.default_rng()).nodes.tolist() for problem in problems] == expected

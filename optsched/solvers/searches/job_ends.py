@@ -2,7 +2,7 @@
 
 In the program jobs end within a box, slots are alike, and tasks are in parts. A job ends at the least step of its box,
 and later by the share of its tasks that end later: so starts are the only variables, and cost what they are late. The
-duals are prices of slots, at which whole jobs are priced exactly (`problems.time_prices`).
+duals are prices of slots, at which whole jobs are priced exactly (`problems.schedule_bounds`).
 
 Cases are parted best first, and from each one on down to one in which the program has every job whole. For that a
 schedule is looked for. A limit below the best schedule closes most of the tree at once, so that limits are tried from
@@ -27,9 +27,9 @@ from optsched.core.placement import Schedule
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.relaxations import Box
+from optsched.problems.schedule_bounds import MOST_WORK, JobEnds, PricedTime, TimePrices
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import NEVER
-from optsched.problems.time_prices import MOST_WORK, JobEnds, PricedTime, TimePrices
 from optsched.solvers.answers import LinearProgram, whole_numbers
 from optsched.solvers.highs import WarmProgram, solve_uninterrupted
 from optsched.solvers.profiles import Profile

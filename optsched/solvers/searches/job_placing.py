@@ -16,6 +16,7 @@ from optsched.core.instance import MAP, REDUCE, Bools, Ints
 from optsched.core.placement import Schedule
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import NEVER, ServiceTimes
+from optsched.solvers.matching import Cover
 
 T = TypeVar("T")
 
@@ -30,7 +31,7 @@ def job_orders(problem: ScheduleProblem) -> Iterator[list[int]]:
     """
     work = np.zeros(len(problem.jobs))
     np.add.at(work, problem.jobs.of_task[problem.tasks], problem.least_times.astype(np.float64))
-    weights = np.array([float(weight) for weight in getattr(problem, "weights", [1] * len(work))])
+    weights = np.array(problem.job_weights, dtype=np.float64)
     light = np.where(weights > 0, work / np.maximum(weights, 1e-300), np.inf)
     slots = max(1, sum(int(room.sum()) for room in problem.room.values()))
     arrival = problem.jobs.arrival
@@ -310,36 +311,11 @@ class _Fitting:
 
 
 def matched(homes: Sequence[Sequence[int]], room: list[int]) -> list[int]:
-    """Match as many tasks as possible to nodes of their own, by augmenting paths: the node of each, or -1.
+    """Match as many tasks as possible to nodes of their own: the node of each, or -1.
 
-    `homes` are the nodes of each task, `room` how many tasks each node takes.
-
-    >>> matched([[0, 1], [0], [0]], [1, 1])
-    [1, 0, -1]
+    `homes` are the nodes of each task, `room` how many tasks each node takes. Those with the fewest come first.
     """
-    at = [-1] * len(homes)
-    held: dict[int, list[int]] = {}
-    order = sorted(range(len(homes)), key=lambda task: len(homes[task]))
-    for task in order:
-        came: dict[int, int] = {}  # the task that looked at each node first
-        looking, free = [task], -1
-        for other in looking:
-            for home in homes[other]:
-                if home in came:
-                    continue
-                came[home] = other
-                if len(held.get(home, ())) < room[home]:
-                    free = home
-                    break
-                looking += held.get(home, ())
-            if free >= 0:
-                break
-        while free >= 0:
-            mover = came[free]
-            former = at[mover]
-            held.setdefault(free, []).append(mover)
-            at[mover] = free
-            if former >= 0:
-                held[former].remove(mover)
-            free = former
-    return at
+    cover = Cover(homes)
+    for task in sorted(range(len(homes)), key=lambda task: len(homes[task])):
+        cover.add(task, room)
+    return cover.node

@@ -29,9 +29,8 @@ from optsched.core.placement import MICRO, Schedule, seconds
 from optsched.core.results import Bound, Certificate, Number
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedule_bounds import JobAlone, JobsAlone, Window, counted, ruled_out, tails, too_short
+from optsched.problems.schedule_bounds import JobAlone, JobEnds, JobsAlone, Window, counted, ruled_out, tails, too_short
 from optsched.problems.schedules import ScheduleProblem
-from optsched.problems.time_prices import JobEnds
 from optsched.solvers.answers import LinearProgram
 from optsched.solvers.highs import solve_uninterrupted
 from optsched.solvers.profiles import Profile
@@ -226,7 +225,7 @@ class AloneSearch:
     def _promising(self) -> list[int]:
         """Jobs that alone may end later than is proved, those first that may gain most."""
         gain = self._gains()
-        weights = np.array([float(weight) for weight in getattr(self.problem, "weights", [1] * len(gain))])
+        weights = np.array(self.problem.job_weights, dtype=np.float64)
         order: list[int] = np.argsort(-gain * weights, kind="stable").tolist()
         return [job for job in order if gain[job] > 0 and weights[job] > 0]
 

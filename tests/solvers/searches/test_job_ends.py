@@ -15,7 +15,7 @@ from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.results import Number, Termination
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.problems.time_prices import JobEnds, PricedTime
+from optsched.problems.schedule_bounds import JobEnds, PricedTime
 from optsched.solvers.answers import Limit, SolverOutcome
 from optsched.solvers.highs import ArraySolution
 from optsched.solvers.searches import job_ends

@@ -15,7 +15,7 @@ from optsched.heuristics.running.base import Policy
 from optsched.heuristics.running.run import values_in_force
 from optsched.heuristics.simulating import simulate
 from optsched.heuristics.simulating.every_round import EveryRound
-from optsched.measuring.decomposing.together import ORDERS, InOrder, JobTasks, Together, placed_together
+from optsched.measuring.decomposing import ORDERS, InOrder, JobTasks, Together, placed_together
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 
