@@ -20,7 +20,8 @@ from optsched.problems.job_times import JobTimes
 from optsched.problems.latency import Latency
 from optsched.problems.makespan import Makespan
 from optsched.solvers.searches.enumeration import best_decision
-from optsched.solvers.searches.schedules import AloneSearch, ScheduleSearch
+from optsched.solvers.searches.job_ends import AloneSearch
+from optsched.solvers.searches.schedules import ScheduleSearch
 
 Text = dict[str, Any]
 

@@ -77,7 +77,7 @@ from optsched.problems.schedule_program import TimedProblem, Timetable, job_labe
 from optsched.problems.schedules import as_early
 from optsched.problems.service_times import NEVER
 from optsched.solvers.algebraic import injective_names
-from optsched.solvers.searches.job_placing import best_placed
+from optsched.solvers.searches.schedules import best_placed
 
 # Compact, in Pyomo ----------------------------------------------------------------------------------------------------
 

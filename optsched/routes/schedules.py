@@ -22,9 +22,9 @@ from optsched.solvers.answers import whole_numbers
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
 from optsched.solvers.searches.enumeration import semi_active
-from optsched.solvers.searches.job_placing import JobPlacing, best_placed
+from optsched.solvers.searches.job_ends import AloneSearch
 from optsched.solvers.searches.program_tree import as_arrays, settling_tree
-from optsched.solvers.searches.schedules import AloneSearch, ScheduleSearch
+from optsched.solvers.searches.schedules import JobPlacing, ScheduleSearch, best_placed
 
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")

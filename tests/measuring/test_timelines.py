@@ -16,7 +16,7 @@ from optsched.instances.files import from_document
 from optsched.measuring import timelines
 from optsched.measuring.timelines import job_reductions, regret, running_tasks, time_distribution, timeline
 from optsched.problems.makespan import Makespan
-from optsched.solvers.searches.job_placing import placed_schedules
+from optsched.solvers.searches.schedules import placed_schedules
 
 
 @pytest.fixture(scope="module")

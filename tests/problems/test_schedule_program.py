@@ -17,8 +17,8 @@ from optsched.routes import solve
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
 from optsched.solvers.searches.enumeration import semi_active
-from optsched.solvers.searches.job_placing import best_placed
 from optsched.solvers.searches.program_tree import as_arrays
+from optsched.solvers.searches.schedules import best_placed
 
 
 def placed(problem: Any) -> Any:

@@ -16,7 +16,7 @@ from optsched.instances.files import parse
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedules import as_early
-from optsched.solvers.searches.job_placing import placed_schedules
+from optsched.solvers.searches.schedules import placed_schedules
 
 FACTORS = ((1, 1, 1), (1, 1.5, 3), (0.3, 1, 0.1))
 

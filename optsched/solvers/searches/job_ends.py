@@ -1,38 +1,57 @@
-"""Prices of slots by time, from a linear program over starts; and a tree of cases by when jobs end, for `job-times`.
+"""When jobs end at the earliest, as is proved: by prices of slots, by windows of time, and by each job alone.
 
-In the program jobs end within a box, slots are alike, and tasks are in parts. A job ends at the least step of its box,
-and later by the share of its tasks that end later: so starts are the only variables, and cost what they are late. The
-duals are prices of slots, at which whole jobs are priced exactly (`problems.schedule_bounds`).
+Prices of slots by time are from a linear program over starts. In it jobs end within a box, slots are alike, and tasks
+are in parts. A job ends at the least step of its box, and later by the share of its tasks that end later: so starts are
+the only variables, and cost what they are late. The duals are prices of slots, at which whole jobs are priced exactly
+(`problems.schedule_bounds`).
 
-Cases are parted best first, and from each one on down to one in which the program has every job whole. For that a
-schedule is looked for. A limit below the best schedule closes most of the tree at once, so that limits are tried from
-what is proved on (destructive bounds, Klein and Scholl 1999).
+For `job-times` there is a tree of cases by when jobs end. Cases are parted best first, and from each one on down to one
+in which the program has every job whole. For that a schedule is looked for. A limit below the best schedule closes most
+of the tree at once, so that limits are tried from what is proved on (destructive bounds, Klein and Scholl 1999).
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from optsched.certificates.programs import without_costs
+from optsched.certificates.schedules import (
+    alone_entry,
+    end_alone,
+)
 from optsched.certificates.trees import Branch, Step, Tree
 from optsched.core.deadline import check
 from optsched.core.instance import KINDS, Floats, Ints
-from optsched.core.placement import Schedule
+from optsched.core.placement import Schedule, seconds
+from optsched.core.results import Bound, Certificate
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.relaxations import Box
-from optsched.problems.schedule_bounds import MOST_WORK, JobEnds, PricedTime, TimePrices
+from optsched.problems.schedule_bounds import (
+    MOST_WORK,
+    JobAlone,
+    JobEnds,
+    JobsAlone,
+    PricedTime,
+    TimePrices,
+    Window,
+    counted,
+    ruled_out,
+    too_short,
+)
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import NEVER
 from optsched.solvers.answers import LinearProgram, whole_numbers
 from optsched.solvers.highs import WarmProgram, solve_uninterrupted
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches.latency import LatencySearch
+from optsched.solvers.searches.latency_program import relaxation
 from optsched.solvers.searches.program_tree import as_arrays
 
 #: Units of price in a job's waiting for a step.
@@ -351,3 +370,203 @@ def ended_by(problem: JobTimes, ends: Ints, most: int, nodes: int = 20) -> Sched
     arrays.integer[program.family("ended")] = False  # sums of starts
     found = solve_uninterrupted(arrays, Profile("schedules by ends", node_limit=nodes))
     return None if found.x is None else posed.decision_of(whole_numbers(found.x), program)
+
+
+# Windows --------------------------------------------------------------------------------------------------------------
+# By these the tasks of a kind do not all end so soon; certificates recompute what is kept. With a function of lengths a
+# window is exact to the microsecond, where prices of slots by time round to a step. With prices of nodes it shows that
+# the data of many tasks is on few nodes. These prices are duals of the program that spreads tasks over nodes. Tasks
+# that take the same time in an area (a node, a rack, anywhere) meet at a hub, from which they go on to its nodes. So
+# there are as many variables as replicas, and hubs times nodes, and not tasks times nodes.
+
+#: Prices are up to this, so that they can be multiplied by lengths.
+_LARGEST = 1000
+
+#: Larger programs are not posed: this many variables take seconds.
+_ARCS = 100_000
+
+#: Functions of lengths, and the most beginnings, that are tried.
+_FUNCTIONS, _BEGINNINGS = range(4), 8
+
+
+def latest_window(problem: Makespan, kind: int, low: int, high: int) -> Window | None:
+    """A window that rules out an end, by halves the latest; None: no end. The problem is not plainly infeasible.
+
+    `low` is the first end that is not ruled out, `high` one that is attained; microseconds.
+    """
+    best, low = None, problem.next_end(max(low, problem.now + 1))
+    while low < high:
+        middle = problem.next_end((low + high) // 2)
+        middle = middle if middle < high else low
+        usable = (window for window in _windows(problem, kind, middle) if too_short(window) is None)
+        window = next((window for window in usable if ruled_out(problem, window)), None)
+        if window is not None:
+            best, low = window, problem.next_end(middle + 1)
+        else:
+            high = middle
+    return best
+
+
+def _windows(problem: Makespan, kind: int, end: int) -> Iterator[Window]:
+    """Windows up to an end: from the snapshot and some releases on by functions of lengths, then at prices of nodes."""
+    begins = np.unique(np.append(problem.earliest_starts[problem.kind == kind], problem.now))
+    chosen = np.unique(np.linspace(0, len(begins) - 1, _BEGINNINGS).round().astype(np.int64))
+    for begin in begins[chosen].tolist():
+        for function in _FUNCTIONS if begin < end else ():
+            yield Window(kind, begin, end, function=function)
+    posed = Window(kind, problem.now, end)
+    prices = node_prices(problem, posed)
+    if prices is not None:
+        yield posed._replace(prices=prices)
+
+
+def node_prices(problem: ScheduleProblem, window: Window) -> Ints | None:
+    """Prices of nodes by which the tasks of a window need most; None where there are none, or the program is too large.
+
+    Lengths count as they are: function and prices of the window do not matter.
+    """
+    long, room = window.end - window.begin, problem.room[KINDS[window.kind]].astype(np.float64)
+    nodes, until, _ = problem.running_of(window.kind)
+    np.subtract.at(room, nodes, np.clip(until - window.begin, 0, long) / long)
+    posed = _posed(problem, np.flatnonzero(counted(problem, window)), long, np.maximum(room, 0.0))
+    if posed is None:
+        return None
+    found = solve_uninterrupted(posed, Profile("prices of nodes"))
+    if found.row_duals is None:
+        return None
+    duals = np.maximum(-found.row_duals[-len(room) :], 0.0)
+    if duals.max(initial=0.0) <= 0:
+        return None
+    prices: Ints = np.rint(duals * (_LARGEST / duals.max())).astype(np.int64)
+    return prices
+
+
+def _posed(problem: ScheduleProblem, tasks: Ints, long: int, room: Floats) -> LinearProgram | None:
+    """The least part of all nodes' room that holds the tasks; rows are tasks, hubs and nodes."""
+    usable = room > 0
+    arcs: list[tuple[Ints, Ints, Floats]] = []  # the row that a variable takes 1 from, and what it adds to another one
+    into_nodes: list[tuple[Ints, Ints, Floats]] = []
+    hubs = len(tasks)
+    for level in problem.times.near:
+        check()
+        held, times = level.of_tasks(tasks)
+        fits = times <= long
+        keys, place = np.unique(np.stack([held.values, times])[:, fits], axis=1, return_inverse=True)
+        arcs.append((held.row_of[fits], hubs + place.ravel(), np.full(int(fits.sum()), -1.0)))
+        if sum(len(tails) for tails, _, _ in arcs) + len(keys[0]) * int(usable.sum()) ** (len(arcs) > 1) > _ARCS:
+            return None
+        hub, node = np.nonzero((keys[0][:, None] == level.area[None, :]) & usable)
+        into_nodes.append((hubs + hub, node, keys[1][hub] / long))
+        hubs += len(keys[0])
+    arcs += [(tails, hubs + node, weights) for tails, node, weights in into_nodes]
+    tails, heads, weights = (np.concatenate(parts) for parts in zip(*arcs, strict=True))
+    count, column = len(tails), np.arange(len(tails))
+    rows = np.concatenate([tails, heads, hubs + np.arange(len(room))])
+    columns = np.concatenate([column, column, np.full(len(room), count)])
+    values = np.concatenate([np.ones(count), weights, -room])
+    due = np.append(np.ones(len(tasks)), np.zeros(hubs - len(tasks)))
+    return LinearProgram(
+        objective=np.append(np.zeros(count), 1.0),
+        col_lower=np.zeros(count + 1),
+        col_upper=np.full(count + 1, np.inf),
+        integer=np.zeros(count + 1, dtype=bool),
+        row_lower=np.concatenate([due, np.full(len(room), -np.inf)]),
+        row_upper=np.concatenate([due, np.zeros(len(room))]),
+        matrix=sp.csr_array((values, (rows, columns)), shape=(hubs + len(room), count + 1)),
+    )
+
+
+# Each job alone on the empty cluster ----------------------------------------------------------------------------------
+# By the search of `latency`, by covers first and then exactly. Jobs that may prove most come first. Work is limited by
+# counts, not by a clock: what is beyond them counts as before.
+
+#: Tasks, and pairs of a task and a slot with its data, that are looked at in all; and what beginning a job counts as.
+_SIZE, _BEGUN = 4_000_000, 8_000
+
+#: Jobs that are looked at exactly, and the most tasks and pairs of each.
+_EXACT, _LITTLE = 20, 3_000
+
+
+class AloneSearch:
+    """The bounds so far of jobs alone, of a problem that is not plainly infeasible.
+
+    Attributes
+    ----------
+    ends
+        int64, shape (jobs,): microseconds at which each job ends at the earliest.
+    entries
+        By job: what a certificate holds of it (`alone_entry`); not for jobs where counting proves as much.
+    """
+
+    def __init__(self, problem: ScheduleProblem) -> None:
+        self.problem = problem
+        self.ends = problem.earliest_completions.copy()
+        self.entries: dict[int, Mapping[str, Any]] = {}
+        self._jobs = JobsAlone(problem)
+        self._searches: dict[int, tuple[JobAlone, LatencySearch]] = {}
+
+    @property
+    def bound(self) -> Bound:
+        """The bound of all jobs, each alone: of the last end, or of the sum of their times."""
+        problem = self.problem
+        if isinstance(problem, JobTimes):
+            value = problem.total(self.ends)
+            meaning = "sum of job times, each job alone on the empty cluster, near and far from its data"
+        else:
+            value = seconds(int(self.ends.max(initial=problem.now)) - problem.now)
+            meaning = "makespan, of one job on the empty cluster"
+        return Bound("job-alone", problem.components[0].name, value, meaning, "Agosta et al., note 3")
+
+    @property
+    def proofs(self) -> list[Mapping[str, Any]]:
+        """The entries that a certificate needs: all of them, or for `makespan` that of the job that ends last."""
+        if not isinstance(self.problem, Makespan):
+            return [entry for _, entry in sorted(self.entries.items())]
+        last = int(np.argmax(self.ends)) if len(self.ends) else -1
+        return [self.entries[last]] if last in self.entries else []
+
+    def by_covers(self) -> None:
+        """Bound each job by matchings and counting, as l_flow of `latency`."""
+        left = _SIZE
+        for job in self._promising():
+            size = self._jobs.size(job)
+            left -= size + _BEGUN
+            if left < 0:
+                return
+            if self._gains()[job] > 0:
+                check()
+                alone = self._jobs.posed(job)
+                assert alone is not None  # a job that may gain something has maps, and slots for them
+                search = LatencySearch(alone.posed, Profile("alone"), relaxation)
+                self._keep(alone, search.makespan_certificate(search.flow_bound()))
+                if size <= _LITTLE:
+                    self._searches[job] = alone, search
+
+    def exactly(self) -> None:
+        """Bound jobs by the optimum of `latency`, where it is proved by a cover or prices; those that may gain most."""
+        promising = [job for job in self._promising() if job in self._searches]
+        for job in promising[:_EXACT]:
+            if self._gains()[job] > 0:
+                alone, search = self._searches[job]
+                self._keep(alone, search.makespan_certificate(search.first_feasible().limit))
+
+    def _gains(self) -> Ints:
+        """How much later than is proved each job may end, or of `makespan` all of them; microseconds."""
+        proved = self.ends.max(initial=self.problem.now) if isinstance(self.problem, Makespan) else self.ends
+        return np.asarray(self._jobs.latest - proved)
+
+    def _promising(self) -> list[int]:
+        """Jobs that alone may end later than is proved, those first that may gain most."""
+        gain = self._gains()
+        weights = np.array(self.problem.job_weights, dtype=np.float64)
+        order: list[int] = np.argsort(-gain * weights, kind="stable").tolist()
+        return [job for job in order if gain[job] > 0 and weights[job] > 0]
+
+    def _keep(self, alone: JobAlone, proof: Certificate) -> None:
+        """Hold a proof that says more of its job than is known; not a solver's word."""
+        if not proof.kind.checkable:
+            return
+        entry = alone_entry(self.problem, alone, proof)
+        end = end_alone(self.problem, alone, entry)
+        if end > self.ends[alone.job]:
+            self.ends[alone.job], self.entries[alone.job] = end, entry

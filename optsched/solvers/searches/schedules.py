@@ -1,242 +1,341 @@
 """`makespan` and `job-times`: bounds from the cheapest on, schedules from the quickest on, until the two meet.
 
-Each job in turn is placed around the others (`job_placing`). What is searched is the order of jobs: by arrival and by
-work, as the jobs would end at the prices of slots, and by exchanges from the best one on.
+Each job in turn gets the slots on which it ends soonest, around what is placed before it. Within a time by which the
+job is to end, as many of its maps as can be read their data where they run (augmenting paths), and the rest goes where
+there is time left. The time is found by counting first and then by trying.
+
+What is searched is the order of jobs: by arrival and by work, as the jobs would end at the prices of slots, and by
+exchanges from the best one on. `job_ends` has the bounds.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from optsched.certificates.schedules import (
-    alone_entry,
     cases_certificate,
     counting_certificate,
-    end_alone,
     end_certificate,
 )
 from optsched.core.deadline import check
 from optsched.core.errors import TooLarge
-from optsched.core.instance import KINDS, Bools, Floats, Ints
-from optsched.core.placement import MICRO, Schedule, seconds
-from optsched.core.results import Bound, Certificate, Number
+from optsched.core.instance import MAP, REDUCE, Bools, Ints
+from optsched.core.placement import MICRO, Schedule
+from optsched.core.results import Certificate, Number
 from optsched.problems.job_times import JobTimes
-from optsched.problems.makespan import Makespan
-from optsched.problems.schedule_bounds import JobAlone, JobEnds, JobsAlone, Window, counted, ruled_out, tails, too_short
+from optsched.problems.schedule_bounds import JobEnds, tails
 from optsched.problems.schedules import ScheduleProblem
-from optsched.solvers.answers import LinearProgram
-from optsched.solvers.highs import solve_uninterrupted
-from optsched.solvers.profiles import Profile
-from optsched.solvers.searches.job_ends import EndTree, ended_by, fine_enough, latest_priced
-from optsched.solvers.searches.job_placing import JobPlacing, job_orders
-from optsched.solvers.searches.latency import LatencySearch
-from optsched.solvers.searches.latency_program import relaxation
+from optsched.problems.service_times import NEVER, ServiceTimes
+from optsched.solvers.matching import Cover
+from optsched.solvers.searches.job_ends import AloneSearch, EndTree, ended_by, fine_enough, latest_priced, latest_window
 
-# Windows --------------------------------------------------------------------------------------------------------------
-# By these the tasks of a kind do not all end so soon; certificates recompute what is kept. With a function of lengths a
-# window is exact to the microsecond, where prices of slots by time round to a step. With prices of nodes it shows that
-# the data of many tasks is on few nodes. These prices are duals of the program that spreads tasks over nodes. Tasks
-# that take the same time in an area (a node, a rack, anywhere) meet at a hub, from which they go on to its nodes. So
-# there are as many variables as replicas, and hubs times nodes, and not tasks times nodes.
+T = TypeVar("T")
 
-#: Prices are up to this, so that they can be multiplied by lengths.
-_LARGEST = 1000
-
-#: Larger programs are not posed: this many variables take seconds.
-_ARCS = 100_000
-
-#: Functions of lengths, and the most beginnings, that are tried.
-_FUNCTIONS, _BEGINNINGS = range(4), 8
+#: A time is first looked for in steps of a part of a task, and then this many times by halves.
+_PARTS, _HALVES = 8, 6
 
 
-def latest_window(problem: Makespan, kind: int, low: int, high: int) -> Window | None:
-    """A window that rules out an end, by halves the latest; None: no end. The problem is not plainly infeasible.
+def job_orders(problem: ScheduleProblem) -> Iterator[list[int]]:
+    """Orders of jobs: by arrival and work on all slots, least work, arrival, the latest to end alone, most work first.
 
-    `low` is the first end that is not ruled out, `high` one that is attained; microseconds.
+    Work counts for a job's weight where jobs have one.
     """
-    best, low = None, problem.next_end(max(low, problem.now + 1))
-    while low < high:
-        middle = problem.next_end((low + high) // 2)
-        middle = middle if middle < high else low
-        usable = (window for window in _windows(problem, kind, middle) if too_short(window) is None)
-        window = next((window for window in usable if ruled_out(problem, window)), None)
-        if window is not None:
-            best, low = window, problem.next_end(middle + 1)
+    work = np.zeros(len(problem.jobs))
+    np.add.at(work, problem.jobs.of_task[problem.tasks], problem.least_times.astype(np.float64))
+    weights = np.array(problem.job_weights, dtype=np.float64)
+    light = np.where(weights > 0, work / np.maximum(weights, 1e-300), np.inf)
+    slots = max(1, sum(int(room.sum()) for room in problem.room.values()))
+    arrival = problem.jobs.arrival
+    for key in (arrival + work / slots, light, arrival, -problem.earliest_completions, -work):
+        yield np.argsort(key, kind="stable").tolist()
+
+
+def placed_schedules(problem: ScheduleProblem) -> Iterator[Schedule]:
+    """The schedules by each of `job_orders`, with slots taken either way; all are feasible, and none where none is."""
+    if problem.plainly_infeasible is None:
+        placing = JobPlacing(problem)
+        for order in job_orders(problem):
+            for packed in (False, True):
+                yield placing.schedule(order, np.full(len(order), packed))
+
+
+def best_placed(problem: ScheduleProblem) -> Schedule:
+    """The best of `placed_schedules` of a problem that is not plainly infeasible."""
+    return min(placed_schedules(problem), key=lambda schedule: problem.minimised(problem.evaluate(schedule)))
+
+
+class Placed(NamedTuple):
+    """A placing of some tasks: positions in `problem.tasks`, slots, starts in microseconds, and the last end."""
+
+    tasks: list[int]
+    gaps: list[int]
+    starts: list[int]
+    ends: list[int]
+
+
+class _Gaps:
+    """The free times of slots of a kind: columns of the slot's node, begin and end, the last one of a slot endless."""
+
+    def __init__(self, nodes: Ints, begin: Ints) -> None:
+        self.node, self.begin = nodes, begin
+        self.end = np.full(len(nodes), NEVER, dtype=np.int64)
+
+    def take(self, gaps: Sequence[int], starts: Sequence[int], ends: Sequence[int]) -> None:
+        """Take these times out of these gaps; those of one gap follow one another."""
+        order = np.lexsort((starts, gaps))
+        gap, start, end = (np.asarray(column, dtype=np.int64)[order] for column in (gaps, starts, ends))
+        last = np.append(gap[1:] != gap[:-1], True)
+        first = np.append(True, last[:-1])
+        before = np.where(first, self.begin[gap], np.append(0, end[:-1]))
+        kept = before < start
+        rest = end[last] < self.end[gap[last]]
+        untouched = np.ones(len(self.node), dtype=bool)
+        untouched[gap] = False
+        node = [self.node[untouched], self.node[gap[kept]], self.node[gap[last][rest]]]
+        begin = [self.begin[untouched], before[kept], end[last][rest]]
+        until = [self.end[untouched], start[kept], self.end[gap[last][rest]]]
+        self.node, self.begin, self.end = np.concatenate(node), np.concatenate(begin), np.concatenate(until)
+
+
+class _Class(NamedTuple):
+    """Maps of a job with the same times at each level, the nearest first, and for each of them its nearest nodes."""
+
+    tasks: list[int]
+    times: tuple[int, ...]
+    homes: list[list[int]]
+
+
+def _least(made: Callable[[int], T | None], time: int, step: int, finest: int, halves: int) -> T:
+    """What is made by about the first time at which anything is: from a time on by steps that double, then by halves.
+
+    These end after a number, or where the time is known to `finest`.
+    """
+    low, found = time, made(time)
+    while found is None:
+        low, time, step = time, time + step, 2 * step
+        found = made(time)
+    for _ in range(halves):
+        if time - low <= finest:
+            break
+        middle = (low + time) // 2
+        better = made(middle)
+        if better is None:
+            low = middle
         else:
-            high = middle
-    return best
+            found, time = better, middle
+    return found
 
 
-def _windows(problem: Makespan, kind: int, end: int) -> Iterator[Window]:
-    """Windows up to an end: from the snapshot and some releases on by functions of lengths, then at prices of nodes."""
-    begins = np.unique(np.append(problem.earliest_starts[problem.kind == kind], problem.now))
-    chosen = np.unique(np.linspace(0, len(begins) - 1, _BEGINNINGS).round().astype(np.int64))
-    for begin in begins[chosen].tolist():
-        for function in _FUNCTIONS if begin < end else ():
-            yield Window(kind, begin, end, function=function)
-    posed = Window(kind, problem.now, end)
-    prices = node_prices(problem, posed)
-    if prices is not None:
-        yield posed._replace(prices=prices)
-
-
-def node_prices(problem: ScheduleProblem, window: Window) -> Ints | None:
-    """Prices of nodes by which the tasks of a window need most; None where there are none, or the program is too large.
-
-    Lengths count as they are: function and prices of the window do not matter.
-    """
-    long, room = window.end - window.begin, problem.room[KINDS[window.kind]].astype(np.float64)
-    nodes, until, _ = problem.running_of(window.kind)
-    np.subtract.at(room, nodes, np.clip(until - window.begin, 0, long) / long)
-    posed = _posed(problem, np.flatnonzero(counted(problem, window)), long, np.maximum(room, 0.0))
-    if posed is None:
-        return None
-    found = solve_uninterrupted(posed, Profile("prices of nodes"))
-    if found.row_duals is None:
-        return None
-    duals = np.maximum(-found.row_duals[-len(room) :], 0.0)
-    if duals.max(initial=0.0) <= 0:
-        return None
-    prices: Ints = np.rint(duals * (_LARGEST / duals.max())).astype(np.int64)
-    return prices
-
-
-def _posed(problem: ScheduleProblem, tasks: Ints, long: int, room: Floats) -> LinearProgram | None:
-    """The least part of all nodes' room that holds the tasks; rows are tasks, hubs and nodes."""
-    usable = room > 0
-    arcs: list[tuple[Ints, Ints, Floats]] = []  # the row that a variable takes 1 from, and what it adds to another one
-    into_nodes: list[tuple[Ints, Ints, Floats]] = []
-    hubs = len(tasks)
-    for level in problem.times.near:
-        check()
-        held, times = level.of_tasks(tasks)
-        fits = times <= long
-        keys, place = np.unique(np.stack([held.values, times])[:, fits], axis=1, return_inverse=True)
-        arcs.append((held.row_of[fits], hubs + place.ravel(), np.full(int(fits.sum()), -1.0)))
-        if sum(len(tails) for tails, _, _ in arcs) + len(keys[0]) * int(usable.sum()) ** (len(arcs) > 1) > _ARCS:
-            return None
-        hub, node = np.nonzero((keys[0][:, None] == level.area[None, :]) & usable)
-        into_nodes.append((hubs + hub, node, keys[1][hub] / long))
-        hubs += len(keys[0])
-    arcs += [(tails, hubs + node, weights) for tails, node, weights in into_nodes]
-    tails, heads, weights = (np.concatenate(parts) for parts in zip(*arcs, strict=True))
-    count, column = len(tails), np.arange(len(tails))
-    rows = np.concatenate([tails, heads, hubs + np.arange(len(room))])
-    columns = np.concatenate([column, column, np.full(len(room), count)])
-    values = np.concatenate([np.ones(count), weights, -room])
-    due = np.append(np.ones(len(tasks)), np.zeros(hubs - len(tasks)))
-    return LinearProgram(
-        objective=np.append(np.zeros(count), 1.0),
-        col_lower=np.zeros(count + 1),
-        col_upper=np.full(count + 1, np.inf),
-        integer=np.zeros(count + 1, dtype=bool),
-        row_lower=np.concatenate([due, np.full(len(room), -np.inf)]),
-        row_upper=np.concatenate([due, np.zeros(len(room))]),
-        matrix=sp.csr_array((values, (rows, columns)), shape=(hubs + len(room), count + 1)),
-    )
-
-
-# Each job alone on the empty cluster ----------------------------------------------------------------------------------
-# By the search of `latency`, by covers first and then exactly. Jobs that may prove most come first. Work is limited by
-# counts, not by a clock: what is beyond them counts as before.
-
-#: Tasks, and pairs of a task and a slot with its data, that are looked at in all; and what beginning a job counts as.
-_SIZE, _BEGUN = 4_000_000, 8_000
-
-#: Jobs that are looked at exactly, and the most tasks and pairs of each.
-_EXACT, _LITTLE = 20, 3_000
-
-
-class AloneSearch:
-    """The bounds so far of jobs alone, of a problem that is not plainly infeasible.
-
-    Attributes
-    ----------
-    ends
-        int64, shape (jobs,): microseconds at which each job ends at the earliest.
-    entries
-        By job: what a certificate holds of it (`alone_entry`); not for jobs where counting proves as much.
-    """
+class JobPlacing:
+    """Places jobs of a problem, for which each kind with tasks has a slot, in any order."""
 
     def __init__(self, problem: ScheduleProblem) -> None:
         self.problem = problem
-        self.ends = problem.earliest_completions.copy()
-        self.entries: dict[int, Mapping[str, Any]] = {}
-        self._jobs = JobsAlone(problem)
-        self._searches: dict[int, tuple[JobAlone, LatencySearch]] = {}
+        self._job = problem.jobs.of_task[problem.tasks]
+        self._room = [problem.slots(kind)[:2] for kind in (MAP, REDUCE)]
+        waiting = enumerate(problem.slots(REDUCE)[2].tolist())
+        self._waiting = [(place, job) for place, job in waiting if job >= 0]  # of reduces that run
+        self._maps = [self._classes(job) for job in range(len(problem.jobs))]
+        self._reduces: list[list[int]] = [[] for _ in range(len(problem.jobs))]
+        reduces = np.flatnonzero(problem.kind == REDUCE)
+        for position in reduces[np.argsort(-problem.least_times[reduces], kind="stable")].tolist():
+            self._reduces[int(self._job[position])].append(position)
+        self._reduce_times = problem.times.by_level[:, -1]
+        self._running_ends: list[list[int]] = [[] for _ in range(len(problem.jobs))]
+        _, ends, jobs = problem.running_of(MAP)
+        for job, end in zip(jobs.tolist(), ends.tolist(), strict=True):
+            self._running_ends[job].append(end)
 
-    @property
-    def bound(self) -> Bound:
-        """The bound of all jobs, each alone: of the last end, or of the sum of their times."""
+    def _classes(self, job: int) -> list[_Class]:
+        """The maps of a job, those that take longest first."""
         problem = self.problem
-        if isinstance(problem, JobTimes):
-            value = problem.total(self.ends)
-            meaning = "sum of job times, each job alone on the empty cluster, near and far from its data"
-        else:
-            value = seconds(int(self.ends.max(initial=problem.now)) - problem.now)
-            meaning = "makespan, of one job on the empty cluster"
-        return Bound("job-alone", problem.components[0].name, value, meaning, "Agosta et al., note 3")
+        positions = np.flatnonzero((self._job == job) & (problem.kind == MAP))
+        by_times: dict[tuple[int, ...], list[int]] = {}
+        for position, times in zip(positions.tolist(), problem.times.by_level[positions].tolist(), strict=True):
+            by_times.setdefault(tuple(times), []).append(position)
+        classes = []
+        for times, tasks in sorted(by_times.items(), reverse=True):
+            classes.append(_Class(tasks, times, list(map(problem.times.homes, tasks))))
+        return classes
 
-    @property
-    def proofs(self) -> list[Mapping[str, Any]]:
-        """The entries that a certificate needs: all of them, or for `makespan` that of the job that ends last."""
-        if not isinstance(self.problem, Makespan):
-            return [entry for _, entry in sorted(self.entries.items())]
-        last = int(np.argmax(self.ends)) if len(self.ends) else -1
-        return [self.entries[last]] if last in self.entries else []
+    def schedule(self, order: Sequence[int], packed: Bools, reduces: Sequence[int] | None = None) -> Schedule:
+        """The schedule with all jobs placed in an order, each so that its maps end as soon as they can.
 
-    def by_covers(self) -> None:
-        """Bound each job by matchings and counting, as l_flow of `latency`."""
-        left = _SIZE
-        for job in self._promising():
-            size = self._jobs.size(job)
-            left -= size + _BEGUN
-            if left < 0:
-                return
-            if self._gains()[job] > 0:
-                check()
-                alone = self._jobs.posed(job)
-                assert alone is not None  # a job that may gain something has maps, and slots for them
-                search = LatencySearch(alone.posed, Profile("alone"), relaxation)
-                self._keep(alone, search.makespan_certificate(search.flow_bound()))
-                if size <= _LITTLE:
-                    self._searches[job] = alone, search
+        A job that is `packed` takes the slots on which it has least time to spare, rather than those that are free
+        first. `reduces` is the order of the jobs' reduces; by default the same.
+        """
+        problem = self.problem
+        nodes, starts = (np.zeros(len(problem.tasks), dtype=np.int64) for _ in range(2))
+        ends = [list(already) for already in self._running_ends]
+        gaps = _Gaps(*self._room[MAP])
+        for job in order:
+            check()
+            if self._maps[job]:
+                placed = self._place_maps(gaps, job, bool(packed[job]))
+                nodes[placed.tasks], starts[placed.tasks] = gaps.node[placed.gaps], placed.starts
+                ends[job] += placed.ends
+                gaps.take(placed.gaps, placed.starts, placed.ends)
+        self._place_reduces(order if reduces is None else reduces, ends, nodes, starts)
+        return problem.schedule(nodes, starts)
 
-    def exactly(self) -> None:
-        """Bound jobs by the optimum of `latency`, where it is proved by a cover or prices; those that may gain most."""
-        promising = [job for job in self._promising() if job in self._searches]
-        for job in promising[:_EXACT]:
-            if self._gains()[job] > 0:
-                alone, search = self._searches[job]
-                self._keep(alone, search.makespan_certificate(search.first_feasible().limit))
+    def within(self, order: Sequence[int], packed: bool, by: Sequence[int]) -> Schedule | None:
+        """The schedule with the maps of each job at any time `by` then (microseconds); None where they did not fit.
 
-    def _gains(self) -> Ints:
-        """How much later than is proved each job may end, or of `makespan` all of them; microseconds."""
-        proved = self.ends.max(initial=self.problem.now) if isinstance(self.problem, Makespan) else self.ends
-        return np.asarray(self._jobs.latest - proved)
+        Slots are filled from the end on, without a break, and then all moves to the front as far as it can.
+        """
+        problem = self.problem
+        nodes, starts = (np.zeros(len(problem.tasks), dtype=np.int64) for _ in range(2))
+        node, begin = self._room[MAP]
+        clock = np.full(len(node), -NEVER)
+        rows: list[list[tuple[int, int, int]]] = [[] for _ in range(len(node))]  # by slot: end from the end on, task
+        for job in order:
+            check()
+            release = np.maximum(begin, max(problem.now, int(problem.jobs.arrival[job])))
+            fitting = _Fitting(problem.times, node, np.maximum(clock, -by[job]), -release, packed)
+            if not all(fitting.add(known) for known in self._maps[job]):
+                return None
+            for task, slot, start, end in zip(*fitting.placed, strict=True):
+                rows[slot].append((-end, task, end - start))
+                clock[slot] = max(clock[slot], end)
+                nodes[task] = node[slot]
+        ends = [list(already) for already in self._running_ends]
+        for slot, row in enumerate(rows):
+            free = int(begin[slot])
+            for _, task, length in sorted(row):
+                starts[task] = max(free, int(problem.release[task]))
+                free = int(starts[task]) + length
+                ends[int(self._job[task])].append(free)
+        self._place_reduces(order, ends, nodes, starts)
+        return problem.schedule(nodes, starts)
 
-    def _promising(self) -> list[int]:
-        """Jobs that alone may end later than is proved, those first that may gain most."""
-        gain = self._gains()
-        weights = np.array(self.problem.job_weights, dtype=np.float64)
-        order: list[int] = np.argsort(-gain * weights, kind="stable").tolist()
-        return [job for job in order if gain[job] > 0 and weights[job] > 0]
+    # Maps ---------------------------------------------------------------------------------------------------------
 
-    def _keep(self, alone: JobAlone, proof: Certificate) -> None:
-        """Hold a proof that says more of its job than is known; not a solver's word."""
-        if not proof.kind.checkable:
+    def _place_maps(self, gaps: _Gaps, job: int, packed: bool) -> Placed:
+        """Place the maps of a job so that they end as soon as they can."""
+        problem, classes = self.problem, self._maps[job]
+        release = max(problem.now, int(problem.jobs.arrival[job]))
+        begin = np.maximum(gaps.begin, release)
+        shortest = max(1, max(min(known.times) for known in classes))
+
+        def counted(time: int) -> int | None:
+            """The time, unless counting says that there is too little until then, were all tasks local."""
+            free = np.minimum(gaps.end, time) - begin
+            free = free[free > 0]
+            needed = 0
+            for known in classes:
+                least = min(known.times)
+                if least and int((free // least).sum()) < len(known.tasks):
+                    return None
+                needed += least * len(known.tasks)
+            return time if int(free.sum()) >= needed else None
+
+        def fitted(time: int) -> Placed | None:
+            """The maps so that all end by a time; None where they were not made to fit."""
+            end = np.minimum(gaps.end, time)
+            usable = np.flatnonzero(end > begin if all(min(known.times) for known in classes) else end >= begin)
+            fitting = _Fitting(problem.times, gaps.node[usable], begin[usable], end[usable], packed)
+            if not all(map(fitting.add, classes)):
+                return None
+            return fitting.placed._replace(gaps=usable[fitting.placed.gaps].tolist())
+
+        time, step = _least(counted, release, 1, 1, 64), max(problem.lattice, shortest // _PARTS)
+        return _least(fitted, time, step, problem.lattice, _HALVES)
+
+    # Reduces ------------------------------------------------------------------------------------------------------
+
+    def _place_reduces(self, order: Sequence[int], map_ends: list[list[int]], nodes: Ints, starts: Ints) -> None:
+        """Each reduce where it ends first, and no sooner than it must, by when the maps of each job end.
+
+        It fills in where each runs, and when.
+        """
+        if not any(self._reduces):
             return
-        entry = alone_entry(self.problem, alone, proof)
-        end = end_alone(self.problem, alone, entry)
-        if end > self.ends[alone.job]:
-            self.ends[alone.job], self.entries[alone.job] = end, entry
+        problem = self.problem
+        node, begin = self._room[REDUCE]
+        begin = begin.copy()
+        for place, job in self._waiting:
+            begin[place] = max([int(begin[place]), *map_ends[job]])
+        gaps, needed = _Gaps(node, begin), problem.maps_before_reduces.tolist()
+        for job in order:
+            mapped = sorted(map_ends[job])
+            release = max(problem.now, int(problem.jobs.arrival[job]))
+            last = mapped[-1] if mapped else release
+            if needed[job]:
+                release = max(release, mapped[needed[job] - 1])
+            for task in self._reduces[job]:
+                length = int(self._reduce_times[task])
+                earliest = np.maximum(gaps.begin, release)
+                start = np.maximum(earliest, last - length)
+                end = start + length
+                fits = end <= gaps.end
+                gap = int(np.argmin(np.where(fits, end, NEVER)))
+                nodes[task], starts[task] = gaps.node[gap], start[gap]
+                if end[gap] > start[gap]:
+                    gaps.take([gap], [int(start[gap])], [int(end[gap])])
+
+
+class _Fitting:
+    """Tasks that are put at the beginning of gaps, one after another, so that all end in time.
+
+    The node of each gap is given, and between which instants it is free. Where it is `packed`, tasks go where least
+    time is left over, rather than where they end first.
+    """
+
+    def __init__(self, times: ServiceTimes, node: Ints, begin: Ints, end: Ints, packed: bool) -> None:
+        self._times, self._node, self._clock, self._until, self._packed = times, node, begin, end, packed
+        self._by_node, self._nodes = np.argsort(node, kind="stable"), len(times.areas[0])
+        self._first = np.searchsorted(node[self._by_node], np.arange(self._nodes + 1)).tolist()
+        self.placed = Placed([], [], [], [])
+
+    def add(self, group: _Class) -> bool:
+        """Put all tasks of a class somewhere; False where one does not fit."""
+        local, free = group.times[0], np.maximum(self._until - self._clock, 0)
+        room = np.bincount(
+            self._node,
+            weights=free // local if local else np.full(len(free), len(group.tasks)),
+            minlength=self._nodes,
+        )
+        at = matched(group.homes, room.astype(np.int64).tolist())
+        for task, home in zip(group.tasks, at, strict=True):
+            if home >= 0:
+                here = self._by_node[self._first[home] : self._first[home + 1]]
+                self._put(task, here[self._until[here] - self._clock[here] >= local], local)
+        for task in (task for task, home in zip(group.tasks, at, strict=True) if home < 0):
+            length = self._times.row(task)[self._node]
+            able = np.flatnonzero(self._until - self._clock >= length)
+            if not len(able):
+                return False
+            self._put(task, able, length[able])
+        return True
+
+    def _put(self, task: int, able: Ints, length: Ints | int) -> None:
+        """Put a task on one of some gaps, on which it takes so long."""
+        ends = self._clock[able] + length
+        rest = (self._until[able] - ends) % np.maximum(length, 1) if self._packed else ends
+        chosen = int(np.argmin(rest))
+        gap, end = int(able[chosen]), int(ends[chosen])
+        self.placed.tasks.append(task)
+        self.placed.gaps.append(gap)
+        self.placed.starts.append(int(self._clock[gap]))
+        self.placed.ends.append(end)
+        self._clock[gap] = end
+
+
+def matched(homes: Sequence[Sequence[int]], room: list[int]) -> list[int]:
+    """Match as many tasks as possible to nodes of their own: the node of each, or -1.
+
+    `homes` are the nodes of each task, `room` how many tasks each node takes. Those with the fewest come first.
+    """
+    cover = Cover(homes)
+    for task in sorted(range(len(homes)), key=lambda task: len(homes[task])):
+        cover.add(task, room)
+    return cover.node
 
 
 # The search -----------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from optsched.measuring.explaining.schedules import Waits
 from optsched.measuring.gaps import gap
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedules import ScheduleProblem
-from optsched.solvers.searches.job_placing import placed_schedules
+from optsched.solvers.searches.schedules import placed_schedules
 
 
 @pytest.fixture(scope="module")

@@ -1,27 +1,39 @@
-"""The tree of cases by jobs' ends, its program, prices of slots, and schedules by ends, against enumeration."""
+"""When jobs end at the earliest, against enumeration: by trees and prices of slots, by windows, and by jobs alone."""
 
 import json
+import random
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from over_time import batch, before, proved
+from over_time import FORMS, batch, before, crowded, fetching, one_job, proved, searched
 
+from optsched import Certificate, Proof, bounds
 from optsched.certificates import proved_bound, schedules
 from optsched.certificates.schedules import cases_certificate, counting_certificate, end_certificate
 from optsched.core.errors import CertificateInvalid
-from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.instance import MAP, Cluster, Instance, Ragged, Workload
 from optsched.core.results import Number, Termination
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedule_bounds import JobEnds, PricedTime
+from optsched.problems.schedule_bounds import JobEnds, PricedTime, Window, ruled_out
+from optsched.routes.latency import latency_search
 from optsched.solvers.answers import Limit, SolverOutcome
 from optsched.solvers.highs import ArraySolution
 from optsched.solvers.searches import job_ends
 from optsched.solvers.searches.enumeration import best_decision
-from optsched.solvers.searches.job_ends import EndTree, StartProgram, ended_by, fine_enough, latest_priced
-from optsched.solvers.searches.job_placing import best_placed
+from optsched.solvers.searches.job_ends import (
+    AloneSearch,
+    EndTree,
+    StartProgram,
+    ended_by,
+    fine_enough,
+    latest_priced,
+    latest_window,
+    node_prices,
+)
+from optsched.solvers.searches.schedules import JobPlacing, best_placed
 
 SECOND = 10**6
 
@@ -92,8 +104,11 @@ def test_ends_that_prices_rule_out() -> None:
 def test_tasks_that_do_not_divide(length: float) -> None:
     """Tests that three tasks of 10 s on two slots end at 20 s, where their area is 15 s; in microseconds as well."""
     problem = Makespan(Instance(Cluster(["a", "b"]), Workload(["t1", "t2", "t3"], duration=[length] * 3)))
+    last = round(2 * length * SECOND)
     found = latest_priced(problem, problem.now, best_placed(problem))
-    assert end_certificate(problem, *found).claim * SECOND == round(2 * length * SECOND)
+    assert end_certificate(problem, *found).claim * SECOND == last
+    window = latest_window(problem, MAP, 0, last)
+    assert counting_certificate(problem, window=window).claim * SECOND == last
 
 
 def test_steps_are_as_long_as_the_program_needs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,3 +243,150 @@ def test_times_that_are_too_short_or_programs_too_large() -> None:
     assert ended_by(problem, late, 100) is None
     assert ended_by(problem, 0 * late, 10**5) is None
     assert ended_by(problem, problem.earliest_completions, 10**5) is None
+
+
+# Windows --------------------------------------------------------------------------------------------------------------
+
+
+def two_holders(seed: int) -> Makespan:
+    """Twenty-four tasks whose data is on two of six nodes, which take three times as long elsewhere."""
+    chance = random.Random(seed)
+    replicas = [[chance.randrange(2)] for _ in range(24)]
+    workload = Workload([f"t{n}" for n in range(24)], replicas=Ragged.from_rows(replicas), times=[[10, 25, 30]] * 24)
+    cluster = Cluster([f"n{n}" for n in range(6)], rack=[n % 2 for n in range(6)], rack_ids=["a", "b"])
+    return Makespan(Instance(cluster, workload))
+
+
+def test_prices_of_crowded_nodes_prove_more() -> None:
+    """Tests that windows at prices of nodes prove more than at equal ones, and no more than a schedule attains."""
+    for seed in range(4):
+        problem = two_holders(seed)
+        placed = JobPlacing(problem).schedule(range(24), np.zeros(24, dtype=bool))
+        value = problem.evaluate(placed)[0]
+        assert not ruled_out(problem, Window(MAP, 0, 40 * 10**6))
+        found = latest_window(problem, MAP, 40 * 10**6, int(value * 10**6))
+        assert ruled_out(problem, found)
+        certificate = counting_certificate(problem, window=found)
+        assert 40 < certificate.claim <= value
+        assert proved_bound(problem, certificate) == certificate.claim
+
+
+def test_no_prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a window without tasks, or a program that is too large, has no prices."""
+    problem = Makespan(batch(1))
+    assert node_prices(problem, Window(MAP, 10**9, 2 * 10**9)) is None
+    monkeypatch.setattr(job_ends, "_ARCS", 10)
+    assert node_prices(problem, Window(MAP, 0, 20 * 10**6)) is None
+
+
+def test_the_latest_window_rules_out_what_it_says() -> None:
+    """Tests that the checker agrees, and that some optima are closed so."""
+    closed = 0
+    for problem, optimum in proved(Makespan, range(60)):
+        for kind in sorted(set(problem.kind.tolist())):
+            window = latest_window(problem, kind, problem.now, problem.now + int(optimum * 10**6))
+            if window is not None:
+                assert ruled_out(problem, window)
+                closed += counting_certificate(problem, window=window).claim == optimum
+    assert closed > 5
+
+
+# Each job alone on the empty cluster ----------------------------------------------------------------------------------
+
+
+def test_covers_and_then_the_optimum() -> None:
+    """Tests that covers give l_flow of a job, and the exact search the optimum of `latency`, in tenths of a second."""
+    gained = 0
+    for seed in range(60):
+        instance, alone = one_job(seed)
+        search, lone = AloneSearch(Makespan(instance)), latency_search(alone)
+        search.by_covers()
+        assert search.bound.value * 10 == max(lone.flow_bound(), search.problem.earliest_completions[0] // 10**5)
+        before = search.bound.value
+        search.exactly()
+        assert search.bound.value * 10 == lone.first_feasible().limit
+        gained += search.bound.value > before
+    assert gained
+
+
+def test_a_bound_by_name() -> None:
+    """Tests that `job-alone` is among the bounds of both problems, and none where nothing is feasible."""
+    instance = one_job(3)[0]
+    for kind in (Makespan, JobTimes):
+        *cheap, last = bounds(kind(instance))
+        assert (last.name, last.component) == ("job-alone", kind.components[0].name)
+        assert last.value > max(bound.value for bound in cheap)
+        none = instance.with_slots(np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64))
+        idle = replace(none.state, idle_slots=np.zeros(4, dtype=np.int64))
+        assert bounds(kind(none.with_state(idle))) == ()
+
+
+def test_makespan_holds_the_last_job_alone() -> None:
+    """Tests that a proof of the makespan has one job, where it says more than counting, and that of job times each."""
+    for seed in range(30):
+        problem = Makespan(crowded(seed, 6))
+        if problem.plainly_infeasible is not None:
+            continue
+        one, each = searched(problem), searched(JobTimes(problem.instance))
+        assert len(one.proofs) == (one.ends.max() > problem.earliest_completions.max())
+        later = np.flatnonzero(each.ends > problem.earliest_completions)
+        assert [entry["job"] for entry in each.proofs] == later.tolist()
+
+
+def test_work_has_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that only so many tasks and replicas are looked at, those jobs first that may gain most."""
+    problem = JobTimes(batch(2, nodes=4, slots=1, tasks=40, jobs=4))
+    search = AloneSearch(problem)
+    search.by_covers()
+    seen = len(search._searches)
+    assert seen > 1
+    monkeypatch.setattr(job_ends, "_SIZE", 2 * (job_ends._BEGUN + 60))
+    few = AloneSearch(problem)
+    few.by_covers()
+    few.exactly()
+    assert 0 < len(few._searches) < seen
+    assert (few.ends <= search.ends).all()
+    monkeypatch.setattr(job_ends, "_LITTLE", 0)
+    none = AloneSearch(problem)
+    none.by_covers()
+    before = none.ends.copy()
+    none.exactly()
+    assert (none.ends == before).all()
+
+
+def test_jobs_without_weight_are_left_out() -> None:
+    """Tests that a job that does not count is not looked at."""
+    instance = one_job(3)[0]
+    given = {"job_group": [0], "group_ids": ["g"], "group_weight": [0.0]}
+    weightless = replace(instance.workload, **given)
+    search = AloneSearch(JobTimes(Instance(instance.cluster, weightless), weights="group"))
+    search.by_covers()
+    assert not len(search._searches)
+
+
+def test_a_word_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that what a search of `latency` only claims changes nothing."""
+    search = AloneSearch(Makespan(one_job(3)[0]))
+
+    def word(self: Any, limit: int) -> Certificate:
+        return Certificate("makespan", Proof.SOLVER, limit)
+
+    monkeypatch.setattr(job_ends.LatencySearch, "makespan_certificate", word)
+    search.by_covers()
+    assert not search.entries
+
+
+def test_jobs_that_fetch_over_distances() -> None:
+    """Tests with times of transfer, over distances of each kind, that the bound holds, adds something and is proved."""
+    more = dict.fromkeys(FORMS, 0)
+    for seed in range(4):
+        for form in FORMS:
+            drawn = fetching(seed, form, nodes=3, tasks=5, jobs=1, slots=1)
+            near = Ragged.from_rows([[0]] * len(drawn.workload))
+            instance = replace(drawn, workload=replace(drawn.workload, replicas=near, size=drawn.workload.size + 1))
+            problem = Makespan(instance, service="transfer", scale=2)
+            search, found = searched(problem), best_decision(problem)
+            certificate = counting_certificate(problem, search.proofs)
+            assert proved_bound(problem, certificate) == search.bound.value <= found[0][0]
+            more[form] += search.bound.value > max(bound.value for bound in problem.cheap_bounds())
+    assert all(more.values())
