@@ -15,7 +15,6 @@ from optsched.solvers import compiled, matching
 
 #: From which size on an engine compiles its loops, by module: what asks `compiles` of anything.
 THRESHOLDS = {
-    "optsched.heuristics.labl": ("_MANY",),
     "optsched.routes.min_cost_flow": ("_SCALED",),
     "optsched.solvers.searches.capacity_tree": ("_COMPILED_FROM",),
     "optsched.solvers.searches.tabled_assignment": ("_FEW_ENTRIES", "_FEW_PAIRS"),
