@@ -14,16 +14,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from optsched.core.processes.cluster import DaskExecutor
     from optsched.core.processes.containing import contained
     from optsched.core.processes.limits import Limits, Outcome, Status
-    from optsched.core.processes.local import Executor, LocalExecutor, run
+    from optsched.core.processes.local import DaskExecutor, Executor, LocalExecutor, run
 
 __all__ = ["DaskExecutor", "Executor", "Limits", "LocalExecutor", "Outcome", "Status", "contained", "run"]
 
 #: Module of each name: who only asks for the limits in force loads nothing that starts processes.
 _MODULES = {
-    "DaskExecutor": "cluster",
+    "DaskExecutor": "local",
     "Executor": "local",
     "Limits": "limits",
     "LocalExecutor": "local",

@@ -139,7 +139,8 @@ def available_mb() -> int:
     for limit, used, statistics, files in _GROUPS:
         with suppress(OSError, ValueError):  # ValueError: a word says that there is no limit
             most, taken = int(Path(limit).read_text()), int(Path(used).read_text())
-            left.append(most - taken + _count(Path(statistics).read_text(), files))
+            # Files that are read count as used until memory is wanted.
+            left.append(most - taken + count_after(files, Path(statistics).read_text()))
     allowed = allowed_mb.get()
     if allowed < math.inf:
         left.append(round(allowed * _MIB) - psutil.Process().memory_info().rss)
@@ -167,10 +168,10 @@ def refuse_beyond(size: float, what: str, mend: str) -> None:
         raise TooLarge(f"{what}, and take about {size / _MIB:,.0f} MB where there are {available_mb():,}; {mend}")
 
 
-def _count(text: str, word: str) -> int:
-    r"""The number after a word that begins a line; 0 where there is none. Files that are read count as used till then.
+def count_after(word: str, text: str) -> int:
+    r"""The number after a word that begins a line; 0 where there is none.
 
-    >>> _count("cache 3\ninactive_file 5\n", "inactive_file")
+    >>> count_after("inactive_file", "cache 3\ninactive_file 5\n")
     5
     """
     return next((int(line.split()[1]) for line in text.splitlines() if line.split()[:1] == [word]), 0)

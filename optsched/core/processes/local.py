@@ -1,4 +1,9 @@
-"""Jobs in processes of this machine: one by `run`, many by `LocalExecutor`."""
+"""Jobs in processes: one by `run`, many by `LocalExecutor` on this machine, or by `DaskExecutor` on a cluster.
+
+On a cluster each job is contained on the machine of the worker that Dask gives it to. Dask runs the jobs of a worker
+that died elsewhere; one whose workers keep dying is an outcome. What a job finds around it is the worker's: its folder,
+its environment, its modules, and such folders of modules from here as exist there.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +12,29 @@ import contextlib
 import math
 import os
 import pickle
+import socket
 import subprocess
+import sys
 import threading
 import time
+import warnings
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import fields
+from dataclasses import replace
 from multiprocessing.connection import Connection, wait
+from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from uuid import uuid4
 
 from optsched.core.errors import OptschedError, UsageError
 from optsched.core.processes.handing import CannotSend, Latest, Receiver, pack, send, unpack
 from optsched.core.processes.limits import Limits, Outcome, Status
 from optsched.core.processes.supervisor import FORKS, STOP, Answer, Held, Surroundings, start
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
 
 Job = TypeVar("Job")
 
@@ -70,41 +82,6 @@ def run(
     packed = _packed(function, job)
     with LocalExecutor(1, limits, preload=preload) as executor:
         return executor.run_packed(packed, within=within, latest=latest)
-
-
-def answer_to(
-    packed: bytes,
-    limits: Limits,
-    preload: Sequence[str],
-    surroundings: Surroundings,
-    session: str,
-    unwanted: Callable[[], bool],
-) -> Answer:
-    """The answer to a job that another machine sent, packed.
-
-    `packed` are function and job, by `pack`. Jobs with the same `session` may be run in the same process, one after
-    another. `unwanted` is asked now and then; the job is killed, and Unwanted raised, where it says so.
-    """
-    supervised, usable = _spared(tuple(preload)), False
-    try:
-        supervised.ask(packed, limits, surroundings, session)
-        while True:
-            if supervised.connection.poll(_LOOKS):
-                answered = supervised.take()
-                if answered is not None:
-                    usable = not supervised.lost
-                    return answered
-            elif unwanted():
-                raise Unwanted
-    finally:
-        if usable:
-            _keep(supervised, os.cpu_count() or 1)
-        else:
-            supervised.close()
-
-
-class Unwanted(Exception):
-    """Nobody waits for the answer any more."""
 
 
 class Executor(ABC):
@@ -212,24 +189,18 @@ class LocalExecutor(Executor):
         self, packed: bytes, limits: Limits | None = None, within: float = math.inf, latest: Latest | None = None
     ) -> Outcome:
         """The same of function and job by `pack`."""
-        supervised = _living(self._idle) or _spared(self._preload)
-        usable = False
-        try:
-            supervised.ask(packed, limits or self.limits, Surroundings.here(), self._session, within)
-            answered = supervised.answer(latest)
-            usable = not supervised.lost
-        finally:
-            if usable:
-                self._idle.append(supervised)
-            else:
-                supervised.close()
-        return outcome_of(answered)
+        asked = packed, limits or self.limits, Surroundings.here(), self._session, within
+        return outcome_of(_answered(self._free(), self._idle.append, asked, latest))
+
+    def _free(self) -> _Supervised:
+        """A process that is at no job."""
+        return _living(self._idle) or _spared(self._preload)
 
     def _room(self) -> int:
         return self.workers
 
     def _begun(self, packed: bytes, limits: Limits) -> _Supervised:
-        supervised = _living(self._idle) or _spared(self._preload)
+        supervised = self._free()
         supervised.ask(packed, limits, Surroundings.here(), self._session)
         return supervised
 
@@ -240,10 +211,7 @@ class LocalExecutor(Executor):
             supervised = by_connection[connection]
             answered = supervised.take()
             if answered is not None:
-                if supervised.lost:
-                    supervised.close()
-                else:
-                    self._idle.append(supervised)
+                supervised.leave_to(self._idle.append)
                 yield supervised, outcome_of(answered)
 
     def _abandon(self, begun: Sequence[_Supervised]) -> None:
@@ -302,25 +270,25 @@ class _Supervised:
         with contextlib.suppress(OSError):  # it has ended, as `take` will see
             send(self.connection, pickle.dumps((limits, until, session, job)))
 
-    def answer(self, latest: Latest | None = None) -> Answer:
+    def answer(self, latest: Latest | None = None, unwanted: Callable[[], bool] = lambda: False) -> Answer:
         """The answer, however long it takes; what was handed over before is in `latest`.
 
         KeyboardInterrupt on Ctrl-C; where there is a `latest`, if the job does not answer soon then, or on a second
-        Ctrl-C.
+        Ctrl-C. `unwanted` is asked now and then whether nobody waits any more; then _Unwanted is raised.
         """
         try:
-            return self._awaited(latest)
+            return self._awaited(latest, unwanted)
         except KeyboardInterrupt:
             if latest is None:
                 raise
             with contextlib.suppress(OSError):
                 send(self.connection, STOP)
-            answered = self._awaited(latest)
+            answered = self._awaited(latest, unwanted)
             if not answered.done:
                 raise
             return answered
 
-    def _awaited(self, latest: Latest | None) -> Answer:
+    def _awaited(self, latest: Latest | None, unwanted: Callable[[], bool]) -> Answer:
         if self._late:  # it has been asked for nothing
             self.process.kill()
             self.lost = True
@@ -332,6 +300,8 @@ class _Supervised:
                     latest.data = self.held
                 if answered is not None:
                     return answered
+            elif unwanted():
+                raise _Unwanted
 
     def rest(self) -> None:
         """End the process that it runs jobs in, with what these have left there."""
@@ -362,6 +332,13 @@ class _Supervised:
             return None
         return answered
 
+    def leave_to(self, keep: Callable[[_Supervised], object]) -> None:
+        """Have it kept for another job, unless it was lost."""
+        if self.lost:
+            self.close()
+        else:
+            keep(self)
+
     def close(self) -> None:
         """End it, the job that it may be at, and all that this has started."""
         self.connection.close()
@@ -370,6 +347,28 @@ class _Supervised:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+
+
+class _Unwanted(Exception):
+    """Nobody waits for the answer any more."""
+
+
+def _answered(
+    supervised: _Supervised,
+    keep: Callable[[_Supervised], object],
+    asked: tuple[Any, ...],
+    latest: Latest | None = None,
+    unwanted: Callable[[], bool] = lambda: False,
+) -> Answer:
+    """The answer of a process to a job, as `ask` and `answer` take it; the process is kept unless something failed."""
+    try:
+        supervised.ask(*asked)
+        answer = supervised.answer(latest, unwanted)
+    except BaseException:
+        supervised.close()
+        raise
+    supervised.leave_to(keep)
+    return answer
 
 
 def _living(idle: list[_Supervised]) -> _Supervised | None:
@@ -384,14 +383,15 @@ def _living(idle: list[_Supervised]) -> _Supervised | None:
 
 def outcome_of(answer: Answer) -> Outcome:
     """The outcome of an answer: its value is unpickled here."""
-    values = {part.name: getattr(answer, part.name) for part in fields(Outcome)}
-    if answer.done:
-        try:
-            values["value"] = unpack(answer.value)
-        except Exception as error:  # anything that its own code raises
-            message = f"its value cannot be read: {type(error).__name__}: {error}"
-            values |= {"status": Status.FAILED, "value": None, "message": message}
-    return Outcome(**values)
+    outcome = Outcome(answer.status, None, answer.message, answer.seconds, answer.peak_mb, answer.traceback)
+    if not answer.done:
+        return outcome
+    try:
+        return replace(outcome, value=unpack(answer.value))
+    except Exception as error:  # anything that its own code raises
+        return replace(
+            outcome, status=Status.FAILED, message=f"its value cannot be read: {type(error).__name__}: {error}"
+        )
 
 
 #: Idle processes that may be used again, by what they have loaded.
@@ -425,3 +425,170 @@ def _end_spare() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_spare.clear)  # they serve the process that started them
+
+
+# On a cluster ---------------------------------------------------------------------------------------------------------
+
+
+#: Seconds in which a scheduler must answer, and between two looks at whether it still does.
+_ANSWERS, _ASKS = 10.0, 1.0
+
+#: Packages that must be the same there as here, with the number of parts of their version that count; None: all.
+_SAME = {"python": 2, "optsched": None, "dask": None, "distributed": None, "cloudpickle": 1, "numpy": 1}
+
+
+class DaskExecutor(Executor):
+    """Runs jobs on a Dask cluster.
+
+    `address` is that of the scheduler, such as `tcp://10.0.0.1:8786`; `limits` and `preload` are as for `run`, on the
+    workers. UsageError if Dask is not installed, nobody answers at the address, or a worker has other versions than are
+    here.
+    """
+
+    def __init__(self, address: str, limits: Limits | None = None, *, preload: Sequence[str] = ()) -> None:
+        self.address, self.limits = address, limits or Limits()
+        self._preload = tuple(preload)
+        self._session = uuid4().hex
+        self._client = _connected(address)
+        self._done: SimpleQueue[Future[Any]] = SimpleQueue()
+        self._most, self._asked_at = 0, -math.inf
+        try:
+            _check_same(self._client, address)
+        except BaseException:
+            self.close()
+            raise
+
+    def _room(self) -> int:
+        """How many jobs are with the cluster at most: one for each thread of its workers, and one that waits."""
+        if time.monotonic() > self._asked_at + _ASKS:  # workers come and go
+            try:
+                self._most = 2 * max(1, sum(map(int, self._client.nthreads().values())))
+            except OSError:
+                raise OptschedError(self._lost) from None
+            self._asked_at = time.monotonic()
+        return self._most
+
+    def _begun(self, packed: bytes, limits: Limits) -> Future[Any]:
+        asked = (packed, limits, self._preload, tuple(sys.path), self._session)
+        future = self._client.submit(_answer, *asked, pure=False)
+        future.add_done_callback(self._done.put)
+        return future
+
+    def _ended(self, begun: Sequence[Future[Any]]) -> Iterator[tuple[Future[Any], Outcome]]:
+        with contextlib.suppress(Empty):
+            future = self._done.get(timeout=_ASKS)
+            if future in begun:  # and not of an earlier call, which was broken off
+                yield future, self._outcome(future)
+            return
+        if self._client.status != "running":
+            raise OptschedError(self._lost)
+
+    def _abandon(self, begun: Sequence[Future[Any]]) -> None:
+        if begun and self._client.status == "running":
+            with contextlib.suppress(OSError):
+                self._client.cancel(begun, force=True)
+
+    @property
+    def _lost(self) -> str:
+        return f"the Dask scheduler at {self.address} was lost; start it again, and go on from what there is"
+
+    def _outcome(self, future: Future[Any]) -> Outcome:
+        from concurrent.futures import CancelledError
+
+        from distributed import KilledWorker
+
+        try:
+            answer = future.result()
+        except KilledWorker as error:
+            message = f"{error.allowed_failures + 1} workers in a row died while they had it"
+            return Outcome(Status.CRASHED, message=message)
+        except CancelledError:
+            raise OptschedError(self._lost) from None
+        return outcome_of(answer)
+
+    def close(self) -> None:
+        """Leave the cluster, which runs on."""
+        self._client.close()
+
+
+def _answer(packed: bytes, limits: Limits, preload: tuple[str, ...], path: tuple[str, ...], session: str) -> Answer:
+    """What a worker does: have the job run in another process, with the folders of modules of `path` that exist."""
+    here = Surroundings.here()
+    further = [folder for folder in path if folder not in here.path and os.path.isdir(folder)]
+    asked = packed, limits, replace(here, path=(*here.path, *further)), session
+    return _answered(_spared(preload), lambda held: _keep(held, os.cpu_count() or 1), asked, unwanted=_unwanted)
+
+
+def _unwanted() -> bool:
+    """Whether nobody waits for what this thread of a worker is at any more."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    task = worker.state.tasks.get(worker.get_current_task())
+    return task is None or task.state == "cancelled"
+
+
+def _connected(address: str) -> Client:
+    """The client of the scheduler at the address."""
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+    try:
+        from distributed import Client
+        from distributed.comm import connect, get_address_host_port
+        from distributed.versions import VersionMismatchWarning
+    except ImportError:
+        message = "a Dask cluster needs distributed, which is not installed"
+        raise UsageError(f'{message}: pip install "optsched[dask]"') from None
+
+    async def greeted() -> None:
+        """Connect and part again; OSError where the server speaks another language."""
+        comm = await asyncio.wait_for(connect(address, timeout=_ANSWERS), _ANSWERS)
+        await comm.close()
+
+    try:
+        with socket.create_connection(get_address_host_port(address), _ANSWERS):
+            pass
+        with ThreadPoolExecutor(1) as thread:  # Dask's own client is long in giving up, and a notebook has a loop
+            thread.submit(asyncio.run, greeted()).result()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", VersionMismatchWarning)  # `_check_same` reports what matters
+            return Client(address, timeout=_ANSWERS, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:  # TypeError: an address that is no text
+        reason = " ".join(str(error).split()) or f"nothing was said in {_ANSWERS:g} s"
+        mend = "start one (dask scheduler), or mend the address, such as tcp://10.0.0.1:8786"
+        raise UsageError(f'no Dask scheduler answers at "{address}" ({reason}): {mend}') from None
+
+
+def _check_same(client: Client, address: str) -> None:
+    """Raise UsageError where a worker has other versions than are here.
+
+    Its functions are found by their names, and its values are read here.
+    """
+
+    def installed() -> dict[str, str | None]:  # within a function, so that it is sent with its code
+        import importlib
+        import platform
+
+        found: dict[str, str | None] = {"python": platform.python_version()}
+        for name in ("optsched", "dask", "distributed", "cloudpickle", "numpy"):
+            try:
+                found[name] = str(importlib.import_module(name).__version__)
+            except ImportError:
+                found[name] = None
+        return found
+
+    here = installed()
+    lines: dict[str, str] = {}
+    for worker, there in sorted(client.run(installed).items()):
+        for name, parts in _SAME.items():
+            ours, theirs = here[name], there[name]
+            if theirs is None or _begin_of(theirs, parts) != _begin_of(str(ours), parts):
+                lines.setdefault(f"{name} is {theirs or 'not installed'} and not {ours}", worker)
+    if lines:
+        others = "; ".join(f"{line} (worker {worker})" for line, worker in lines.items())
+        raise UsageError(f"the Dask cluster at {address} has other versions than are here: {others}; install the same")
+
+
+def _begin_of(version: str, parts: int | None) -> list[str]:
+    return version.split(".")[:parts]

@@ -20,7 +20,7 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
@@ -31,7 +31,7 @@ import psutil
 
 from optsched.core.outside import raised
 from optsched.core.processes.handing import CannotSend, Receiver, pack, send, to, unpack
-from optsched.core.processes.limits import Limits, Outcome, Status, refused
+from optsched.core.processes.limits import Limits, Outcome, Status, count_after, refused
 
 MIB = 1 << 20
 
@@ -94,43 +94,34 @@ def peak_mb() -> float | None:
         return psutil.Process().memory_info().peak_wset / MIB
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
-            for line in Path("/proc/self/status").read_text().splitlines():
-                if line.startswith("VmHWM:"):
-                    return int(line.split()[1]) / 1024
+            return count_after("VmHWM:", Path("/proc/self/status").read_text()) / 1024
     import resource
 
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most / MIB if sys.platform == "darwin" else most / 1024
 
 
-def _used(process: psutil.Process) -> float:
-    """Resident memory of a process, in MiB; 0 where it has ended."""
-    try:
-        return float(process.memory_info().rss / MIB)
-    except psutil.Error:
-        return 0.0
-
-
-def used_by_all(processes: Iterable[psutil.Process], most: float) -> float:
+def used_by_all(processes: Sequence[psutil.Process], most: float) -> float:
     """Resident memory of processes, in MiB; where it is over `most`, what they share is counted once (Linux)."""
-    found = list(processes)
-    total = sum(map(_used, found))
-    if total <= most or len(found) < 2 or sys.platform != "linux":
-        return total
-    shares = 0.0
-    for process in found:
-        with contextlib.suppress(psutil.Error):
-            shares += process.memory_full_info().pss / MIB
-    return shares
+
+    def taken(of: Callable[[psutil.Process], int]) -> float:
+        total = 0
+        for process in processes:
+            with contextlib.suppress(psutil.Error):  # it has ended
+                total += of(process)
+        return total / MIB
+
+    resident = taken(lambda process: process.memory_info().rss)
+    if resident <= most or len(processes) < 2 or sys.platform != "linux":
+        return resident
+    return taken(lambda process: process.memory_full_info().pss)
 
 
-def killed_for_memory() -> int | None:
-    """How many processes the kernel has killed because memory ran out so far; None where it does not say."""
+def killed_for_memory() -> int:
+    """How many processes the kernel has killed because memory ran out so far; 0 where it does not say."""
     with contextlib.suppress(OSError):
-        for line in Path("/proc/vmstat").read_text().splitlines():
-            if line.startswith("oom_kill "):
-                return int(line.split()[1])
-    return None
+        return count_after("oom_kill", Path("/proc/vmstat").read_text())
+    return 0
 
 
 def descendants(pid: int) -> list[psutil.Process]:
@@ -148,13 +139,6 @@ def kill_all(processes: Iterable[psutil.Process]) -> None:
             process.kill()
 
 
-def kill_group(leader: int) -> None:
-    """Kill what is left of a group of processes."""
-    if sys.platform != "win32":
-        with contextlib.suppress(OSError):
-            os.killpg(leader, signal.SIGKILL)
-
-
 def reap() -> None:
     """Let go of children that have ended, orphans that this process has adopted among them."""
     if sys.platform == "win32":
@@ -162,14 +146,6 @@ def reap() -> None:
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             continue
-
-
-def reseed() -> None:
-    """Give a forked process random numbers of its own where it draws without a seed (Python's own do so themselves)."""
-    if "numpy" in sys.modules:
-        import numpy as np
-
-        np.random.seed()  # noqa: NPY002 - it is the old global state that forks share
 
 
 # Start another Python that has a connection to this one, and finds the same modules -----------------------------------
@@ -264,13 +240,9 @@ class Held:
     more: bool
 
 
-def work(handle: int) -> None:
-    """Serve jobs on a connection: what a worker that was started, not forked, calls."""
-    serve(connection_of(handle))
-
-
-def serve(connection: Connection) -> None:
-    """Answer jobs until nobody asks for more."""
+def serve(handle: int | Connection) -> None:
+    """Answer jobs on a connection, or its handle, until nobody asks for more."""
+    connection = connection_of(handle) if isinstance(handle, int) else handle
     signal.signal(signal.SIGINT, signal.default_int_handler)
     adopt_orphans()
     receiver = Receiver(connection)
@@ -483,14 +455,13 @@ class _Supervisor:
         return memory.with_peak(_crashed(worker.exit_code(), killed_before))
 
 
-def _crashed(code: int | None, killed_before: int | None) -> Answer:
+def _crashed(code: int | None, killed_before: int) -> Answer:
     """What to say of a worker that ended without an answer."""
     if code is None:
         return Answer(Status.CRASHED, message="closed the pipe by which it answers")
     if code >= 0:
         return Answer(Status.CRASHED, message=f"ended with exit code {code} before it answered")
-    killed = killed_for_memory()
-    if code == -9 and killed is not None and killed_before is not None and killed > killed_before:
+    if code == -9 and killed_for_memory() > killed_before:
         return Answer(Status.OUT_OF_MEMORY, message="killed by the system, which had no more memory")
     name = f"signal {-code}"
     with contextlib.suppress(ValueError):
@@ -505,7 +476,7 @@ class _Worker:
         if forks:
             pid, self.connection = _fork(control)
         else:
-            self._started, self.connection = start(__name__, "work")
+            self._started, self.connection = start(__name__, "serve")
             pid = self._started.pid
         self.process = psutil.Process(pid)
         self.receiver = Receiver(self.connection)
@@ -539,7 +510,9 @@ class _Worker:
         """Kill it, its group, and all else that it has started."""
         self.connection.close()
         kill_all([self.process, *descendants(self.process.pid)])
-        kill_group(self.process.pid)
+        if sys.platform != "win32":
+            with contextlib.suppress(OSError):
+                os.killpg(self.process.pid, signal.SIGKILL)  # what is left of it
         while found := descendants(os.getpid()):  # those that were orphans already, and what they start now
             kill_all(found)
             self.exit_code()
@@ -559,7 +532,8 @@ def _fork(control: Connection) -> tuple[int, Connection]:
             control.close()
             os.setsid()
             die_with(parent)
-            reseed()
+            if "numpy" in sys.modules:  # forks share its old global state, from which one may draw without a seed
+                sys.modules["numpy"].random.seed()
             serve(theirs)
         finally:
             os._exit(0)

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -23,7 +22,7 @@ def test_kernel_took_the_memory_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a worker which the kernel killed for want of memory is out of memory, and any other one crashed."""
     monkeypatch.setattr(supervisor, "killed_for_memory", lambda: 5)
     assert supervisor._crashed(-9, 4).status is Status.OUT_OF_MEMORY
-    for code, before in [(-9, 5), (-9, None), (-15, 4), (9, 4), (None, 4)]:
+    for code, before in [(-9, 5), (-15, 4), (9, 4), (None, 4)]:
         assert supervisor._crashed(code, before).status is Status.CRASHED
     assert supervisor._crashed(-64, 0).message == "ended by SIGRTMAX"
     assert supervisor._crashed(-60, 0).message == "ended by signal 60"
@@ -80,8 +79,8 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="of Linux's kernel")
 
 @linux
 def test_kernel_says_whom_it_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that the count is read, and that there is none where the kernel does not tell."""
-    assert isinstance(supervisor.killed_for_memory(), int)
+    """Tests that the count is read, and that it is 0 where the kernel does not tell."""
+    assert supervisor.killed_for_memory() >= 0
     monkeypatch.setattr(Path, "read_text", lambda self: "nr_free_pages 7\noom_kill 3\n")
     assert supervisor.killed_for_memory() == 3
 
@@ -89,7 +88,7 @@ def test_kernel_says_whom_it_killed(monkeypatch: pytest.MonkeyPatch) -> None:
         raise PermissionError
 
     monkeypatch.setattr(Path, "read_text", refuse)
-    assert supervisor.killed_for_memory() is None
+    assert supervisor.killed_for_memory() == 0
 
 
 @linux
@@ -122,15 +121,6 @@ def test_shared_memory_counts_once() -> None:
     assert supervisor.descendants(pid) == []
     os.close(reading)
     os.close(writing)
-
-
-def test_reap_without_children() -> None:
-    """Tests that there need not be any child to let go of, and no group to kill."""
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    supervisor.reap()
-    supervisor.kill_group(ended.pid)
-    supervisor.kill_all([])
 
 
 def main(handle: int) -> None:

@@ -1,4 +1,4 @@
-"""Tests of `optsched.core.processes.cluster`: jobs on a real Dask cluster of several worker processes."""
+"""Tests of `DaskExecutor`: jobs on a real Dask cluster of several worker processes."""
 
 import os
 import signal
@@ -15,7 +15,8 @@ import psutil
 import pytest
 
 from optsched.core.errors import OptschedError, UsageError
-from optsched.core.processes import DaskExecutor, Limits, Status, cluster
+from optsched.core.processes import DaskExecutor, Limits, Status
+from optsched.core.processes import local as executors
 
 distributed = pytest.importorskip("distributed")
 SILENT: dict[str, Any] = {"processes": True, "dashboard_address": ":0", "silence_logs": "CRITICAL"}
@@ -130,8 +131,8 @@ def test_other_versions(local: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_begin_of_versions() -> None:
     """Tests which parts of a version count."""
-    assert cluster._begin_of("3.11.7", 2) == ["3", "11"]
-    assert cluster._begin_of("3.11.7", None) == ["3", "11", "7"]
+    assert executors._begin_of("3.11.7", 2) == ["3", "11"]
+    assert executors._begin_of("3.11.7", None) == ["3", "11", "7"]
 
 
 @pytest.mark.parametrize(
@@ -160,6 +161,6 @@ def test_dask_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.thorough
 def test_server_of_another_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a server that is no scheduler is reported as such, soon."""
-    monkeypatch.setattr(cluster, "_ANSWERS", 0.5)
+    monkeypatch.setattr(executors, "_ANSWERS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(UsageError, match="no Dask scheduler answers"):
         DaskExecutor(f"tcp://127.0.0.1:{server.getsockname()[1]}")
