@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from optsched.core.instance import Instance
     from optsched.core.network import FlowNetwork
     from optsched.measuring.gaps import GapReport
-    from optsched.measuring.printing import Table
+    from optsched.measuring.printing import Page, Table
     from optsched.solvers.profiles import Profile
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -420,9 +420,11 @@ def emit(text: str, output: str | None = None) -> None:
     write_whole(output, text.encode("utf-8", "backslashreplace"))
 
 
-def emit_table(table: Table, output: str | None = None, form: str = "table") -> None:
+def emit_table(
+    table: Table, output: str | None = None, form: str = "table", heading: str = "", remarks: Sequence[str] = ()
+) -> None:
     """Put a table on stdout, fitted to the terminal, or into a file; `form` is one of `TABLES`."""
-    emit(as_text(output, form)(table), output)
+    emit(page(output, form).put(table, heading, remarks), output)
 
 
 def drawn(output: str | None) -> bool:
@@ -430,16 +432,30 @@ def drawn(output: str | None) -> bool:
     return output is None and sys.stdout.isatty() and (sys.stdout.encoding or "").lower().startswith("utf")
 
 
-def as_text(output: str | None = None, form: str = "table") -> Callable[[Table], str]:
-    """A function that makes tables texts for stdout or a file; those of a `table` are folded to the terminal.
+def page(output: str | None = None, form: str = "table") -> Page:
+    """What tables are put on, on stdout or in a file.
 
     Whether stdout is a terminal is asked now: while heuristics run, stdout stands for stderr.
     """
-    from optsched.measuring.printing import on_page, page_width, render
+    from optsched.measuring.printing import Page, page_width
 
-    if form != "table":
-        return functools.partial(render, form=form)
-    return functools.partial(on_page, most=page_width(file=output is not None), terminal=drawn(output))
+    return Page(form, page_width(file=output is not None), drawn(output))
+
+
+def emit_lines(lines: Iterable[str], output: str | None = None) -> None:
+    """Put sentences on stdout, or into a file, each folded to the terminal."""
+    from optsched.measuring.printing import folded, page_width
+
+    emit("".join(folded(printable(line), page_width(), "  ") for line in lines), output)
+
+
+def emit_names(names: Iterable[tuple[str, str]], widest: int = 30) -> None:
+    """Put names with what they are on stdout, in columns of at most `widest` characters and the rest."""
+    from optsched.measuring.printing import page_width
+
+    lines = click.HelpFormatter(width=page_width())
+    lines.write_dl([(name, printable(text)) for name, text in names], col_max=widest)
+    emit(lines.getvalue())
 
 
 def emit_json(content: Any, output: str | None = None) -> None:

@@ -18,6 +18,7 @@ from optsched.core.errors import ExitCode, HeuristicFailed, UsageError
 if TYPE_CHECKING:
     from optsched.cli.output import Notes, Texts
     from optsched.measuring.gaps import GapReport
+    from optsched.measuring.printing import Page
     from optsched.measuring.records import Run
     from optsched.measuring.studies.choices import Choice, Source
     from optsched.measuring.studies.runs import Work
@@ -252,21 +253,18 @@ def _texts(
 ) -> Texts:
     """The gaps as a table: with `rows` a row for each heuristic on each problem, else their summary."""
     from optsched.cli.output import at_end
-    from optsched.measuring.printing import page_width, render
     from optsched.measuring.studies.tables import gap_lines, gap_table, summaries
 
-    width, terminal = page_width(file=output is not None), arguments.drawn(output)
-    repeats = None if seeds is None else len(seeds)
+    page, repeats = arguments.page(output, form), None if seeds is None else len(seeds)
     if not rows:
-        more = " --each: a row for each run."
-        return at_end(lambda runs: summaries_text(summaries(runs), width, terminal, form, more))
+        return at_end(lambda runs: summaries_text(summaries(runs), page, " --each: a row for each run."))
     if form != "table":
-        return at_end(lambda runs: render(gap_table(runs, repeats != 1), form))
+        return at_end(lambda runs: page.put(gap_table(runs, repeats != 1)))
     labels = [(part.problem, [choice.label for choice in part.choices]) for part in work]
 
     def lines(runs: Iterable[Run]) -> Iterator[str]:
         shown, again = tee(runs)
-        yield from gap_lines(shown, labels, repeats, width, terminal)
+        yield from gap_lines(shown, labels, repeats, page.most, page.terminal)
         if explain:
             yield from _made_of(run.report for run in again if run.report.objective is not None)
 
@@ -294,23 +292,19 @@ LEGEND = (
 SHED = ("median", "mean", "on")
 
 
-def summaries_text(summaries: Sequence[ProblemSummary], width: int, terminal: bool, form: str, more: str = "") -> str:
+def summaries_text(summaries: Sequence[ProblemSummary], page: Page, more: str = "") -> str:
     """A table for each problem, and what its words mean; `more` is said after that."""
-    from optsched.measuring.printing import fitted, folded, render, titled
+    from optsched.measuring.printing import folded
 
     if any(row.instances < part.instances for part in summaries for row in part.rows):
         fewer = "A heuristic that does not apply everywhere has a row over fewer instances: its mean does not compare."
         more = f" {fewer}{more}"
-    parts = []
-    for part in summaries:
-        if form == "table":
-            table = fitted(part.table(), width, SHED, terminal, keyed="on")
-        else:
-            table = render(part.table(), form=form)
-        parts.append(titled(part.heading(), table, form, width))
+    parts = [page.put(part.table(), part.heading(), shed=SHED) for part in summaries]
     if summaries:
         legend = f"{LEGEND}{more}"
-        parts.append(folded(legend, width) if form == "table" else f"{'% ' * (form == 'latex')}{legend}\n")
+        parts.append(
+            folded(legend, page.most) if page.form == "table" else f"{'% ' * (page.form == 'latex')}{legend}\n"
+        )
     return "\n".join(parts)
 
 
@@ -380,7 +374,6 @@ def matrix(
     arguments.check_plot(plot)
     from optsched.cli.output import Notes, at_end, collected, gap_records, picturing
     from optsched.measuring.matrix import GapMatrix, cell_record, each_cell, heuristics_of, posable
-    from optsched.measuring.printing import page_width, remarks
     from optsched.measuring.records import legend, matrix_table
     from optsched.measuring.studies.choices import chosen as choice_of
     from optsched.measuring.studies.choices import load_instance
@@ -402,8 +395,8 @@ def matrix(
         return cell_record(run) | {"notes": notes.recorded(loaded.name, run.problem)}
 
     if form in arguments.TABLES:
-        as_text, width = arguments.as_text(output, form), page_width(file=output is not None)
-        texts = at_end(lambda runs: as_text(matrix_table(runs)) + remarks(legend(runs), form, width))
+        page = arguments.page(output, form)
+        texts = at_end(lambda runs: page.put(matrix_table(runs), remarks=legend(runs)))
     else:
         entries = (entry for entry, _ in listed.values())
         texts = gap_records(form, posed, entries, record, ("ran_in", "reason", "notes"))

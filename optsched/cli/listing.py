@@ -13,7 +13,7 @@ import click
 
 from optsched.cli import arguments
 from optsched.core.brief import cited
-from optsched.core.errors import ExitCode, UsageError, nearest, printable
+from optsched.core.errors import ExitCode, UsageError, nearest
 from optsched.core.resources import folder
 
 if TYPE_CHECKING:
@@ -152,15 +152,13 @@ def list_(what: str, name: str | None, form: str) -> None:
             [{**entry, "cited": cited(entry["paper"])} if "paper" in entry else entry for entry in found]
         )
         return
-    from optsched.measuring.printing import Table, page_width
-
     if name is not None:
+        from optsched.measuring.printing import Table
+
         rows = [row for entry in found for row in _all_of(entry)]
         arguments.emit_table(Table(("field", "value"), rows))
         return
-    lines = click.HelpFormatter(width=page_width())
-    lines.write_dl([(entry["name"], printable(_read(key, entry[key]))) for entry in found], col_max=40)
-    arguments.emit(lines.getvalue())
+    arguments.emit_names(((entry["name"], _read(key, entry[key])) for entry in found), 40)
 
 
 def _all_of(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -290,12 +288,8 @@ def docs(page: str | None, path: bool) -> None:
     """
     found = pages()
     if page is None:
-        from optsched.measuring.printing import page_width
-
         titles = [file.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ") for file in found.values()]
-        lines = click.HelpFormatter(width=page_width())
-        lines.write_dl(list(zip(found, titles, strict=True)))
-        arguments.emit(lines.getvalue())
+        arguments.emit_names(zip(found, titles, strict=True))
         return
     wanted = page.removeprefix("docs/").removesuffix(".md")
     named = [file for name, file in found.items() if wanted in (name, name.rpartition("/")[2])]

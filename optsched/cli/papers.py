@@ -67,7 +67,6 @@ def claims(
     """
     from optsched.measuring.judging import claim
     from optsched.measuring.judging import claims as find
-    from optsched.measuring.printing import folded, page_width
 
     named = [word for word in words if "/" in word]
     if named and (len(words) > 1 or paper or verdict):
@@ -88,8 +87,8 @@ def claims(
     if form == "json":
         arguments.emit_json(one.record() | ({} if done is None else {"judgement": done.record()}))
     else:
-        for name, text in _described(one) if done is None else _judged(one, done):
-            arguments.emit(folded(printable(f"{name}: {text}" if name else text), page_width(), "  "))
+        said = _described(one) if done is None else _judged(one, done)
+        arguments.emit_lines(f"{name}: {text}" if name else text for name, text in said)
     ctx.exit(ExitCode.DONE if done is None or done.holds else ExitCode.FAILED)
 
 
@@ -116,8 +115,6 @@ def _keep(claims: Sequence[Claim], seeds: int | None, time_limit: float | None, 
 
 
 def _list_claims(claims: Sequence[Claim], form: str) -> None:
-    from optsched.measuring.printing import folded, page_width
-
     if form == "json":
         arguments.emit_json([one.record() for one in claims])
         return
@@ -126,8 +123,7 @@ def _list_claims(claims: Sequence[Claim], form: str) -> None:
     if form == "markdown":
         arguments.emit("".join(_claims_page(claims)))
         return
-    for one in claims:
-        arguments.emit(folded(printable(f"{one.id} ({one.verdict}): {one.claim}"), page_width(), "  "))
+    arguments.emit_lines(f"{one.id} ({one.verdict}): {one.claim}" for one in claims)
     arguments.emit("\n")
     arguments.emit_table(_counted(claims))
 
@@ -240,7 +236,7 @@ def figure(
     far come to stderr. With a time limit, a table may lack points; the exit code is then 5.
     """
     from optsched.cli.output import picturing, replacing
-    from optsched.measuring.printing import remarks, render, to_csv
+    from optsched.measuring.printing import to_csv
     from optsched.measuring.reproducing import figure as find
     from optsched.measuring.reproducing import figures
 
@@ -272,7 +268,7 @@ def figure(
         elif form == "table":
             arguments.emit(_figure_page(shown), output)
         else:
-            arguments.emit(render(shown.table(), form=form) + remarks([shown.caption()], form), output)
+            arguments.emit_table(shown.table(), output, form, remarks=[shown.caption()])
     if not stored and (missing := shown.missing()):
         raise OutOfTime(
             f"{counted(len(missing), 'point')} without a draw: give more seconds, or go on with --store FILE"
@@ -307,7 +303,7 @@ def _figure_page(shown: Reproduction) -> str:
 
 
 def _list_figures(figures: Sequence[PaperFigure], form: str, output: str | None) -> None:
-    from optsched.measuring.printing import Table, folded, page_width, render
+    from optsched.measuring.printing import Table, render
 
     if not figures:
         raise UsageError("no figure fits; optsched figure lists all, with the words that occur in them")
@@ -315,7 +311,7 @@ def _list_figures(figures: Sequence[PaperFigure], form: str, output: str | None)
         arguments.emit_json([one.record() for one in figures], output)
     elif form == "table":
         lines = (f"{one.id}: {one.title}" + (f" ({_instead(one)})" if _instead(one) else "") for one in figures)
-        arguments.emit("".join(folded(printable(line), page_width(), "  ") for line in lines), output)
+        arguments.emit_lines(lines, output)
     else:
         rows = [[one.id, one.place, one.title, _instead(one)] for one in figures]
         arguments.emit(render(Table(("figure", "place", "shows", "instead"), rows), form=form), output)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from optsched.core.instance import Instance
     from optsched.heuristics.simulating import Simulation
     from optsched.measuring.decomposing import Decomposition, Decompositions
-    from optsched.measuring.printing import Progress, Table
+    from optsched.measuring.printing import Page, Progress, Table
 
     #: A run, and its policy as it was asked for.
     Named = tuple[str, Simulation]
@@ -328,7 +328,7 @@ def _texts(form: str, output: str | None, instances: Sequence[Instance], notes: 
 
     if form in arguments.TABLES:
         heads = ("instance", "policy") if len(instances) > 1 else ("policy",)
-        return at_end(partial(_table, arguments.as_text(output, form), heads))
+        return at_end(partial(_table, arguments.page(output, form), heads))
 
     def record(named: Named) -> dict[str, Any]:
         run = named[1]
@@ -377,7 +377,7 @@ _TIMES = {
 }
 
 
-def _table(as_text: Callable[[Table], str], heads: Sequence[str], named: Sequence[Named]) -> str:
+def _table(page: Page, heads: Sequence[str], named: Sequence[Named]) -> str:
     """A row for each policy on each instance, of several seeds the means; where every run failed there is none."""
     from optsched.measuring.printing import Table
 
@@ -397,7 +397,7 @@ def _table(as_text: Callable[[Table], str], heads: Sequence[str], named: Sequenc
         counts = [sum(column) for column in zip(*(run.locality.values() for run in runs), strict=True)]
         cells += [f"{100 * count / max(1, sum(counts)):.1f} %" for count in counts]
         rows.append((*key, str(len(runs)), ended, *cells))
-    return as_text(Table((*heads, *numbers), rows, frozenset(numbers)))
+    return page.put(Table((*heads, *numbers), rows, frozenset(numbers)))
 
 
 def _seconds(name: str, times: Sequence[float | None]) -> str:
@@ -504,7 +504,7 @@ def decompose(
     elif len(policies) == 1:
         arguments.emit_table(parts_table(found[0]), output, form)
     else:
-        arguments.emit(_several(found, output, form), output)
+        arguments.emit_table(policies_table(found), output, form, _shared(found))
     found.raise_if_failed()
 
 
@@ -595,19 +595,15 @@ def policies_table(decompositions: Decompositions) -> Table:
     return Table(("policy", *numbers), rows, frozenset(numbers))
 
 
-def _several(results: Decompositions, output: str | None, form: str) -> str:
-    """The table of several policies below what they share."""
-    from optsched.measuring.printing import page_width, titled
-
+def _shared(results: Decompositions) -> str:
+    """What several policies share, above their table."""
     first = results[0]
     bound = "no bound is proved" if first.bound is None else f"bound (G) {_in_seconds(first.bound)}, {_proved(first)}"
-    heading = (
+    return (
         f"{results.problem.instance.name}, {results.problem.name}: {_mean_of(first)}, in seconds; {first.assumed}; "
         f"best found with what has arrived (E) {_in_seconds(first.arrived)}, with all known (F) "
         f"{_in_seconds(first.known)}, {bound}"
     )
-    table = arguments.as_text(output, form)(policies_table(results))
-    return titled(heading, table, form, page_width(file=output is not None))
 
 
 def _mean_of(decomposition: Decomposition) -> str:

@@ -283,14 +283,13 @@ def _put(agenda: Agenda, path: str, form: str, output: str | None) -> None:
     """The results of all runs that were asked for, those that were there before, too."""
     from optsched.cli.gaps import summaries_text
     from optsched.cli.output import destination
-    from optsched.measuring.printing import page_width, to_csv, to_json
+    from optsched.measuring.printing import to_csv, to_json
     from optsched.measuring.sweeping.store import load_sweep
 
     found = load_sweep(path, agenda.sweep)
     with destination(output) as write:
         if form in arguments.TABLES:
-            width = page_width(file=output is not None)
-            write(summaries_text(found.summaries(), width, arguments.drawn(output), form))
+            write(summaries_text(found.summaries(), arguments.page(output, form)))
         else:
             write(to_json(found.records()) if form == "json" else to_csv(found.records()))
     _raise_failures(found.records())

@@ -145,26 +145,6 @@ def _aligned(lines: _Layout | Fitted, rows: Iterable[Sequence[str]], terminal: b
     return lines.head(terminal) + "".join(map(lines.line, rows))
 
 
-def titled(heading: str, table: str, form: str = "table", most: int = 80) -> str:
-    """A table below a heading."""
-    if form == "table":
-        return folded(heading, most, "  ") + table
-    return f"% {heading}\n{table}" if form == "latex" else f"{heading}\n\n{table}"
-
-
-def remarks(texts: Iterable[str], form: str = "table", most: int = 80) -> str:
-    """The texts below a table, each in lines of its own.
-
-    >>> print(remarks(["*: elsewhere"], "latex"), end="")
-    % *: elsewhere
-    """
-    if form == "latex":
-        return "".join(f"% {printable(text)}\n" for text in texts)
-    if form == "markdown":
-        return "".join(f"\n{escaped(text, form)}\n" for text in texts)
-    return "".join(folded(printable(text), most, "  ") for text in texts)
-
-
 #: How LaTeX and Markdown write what they would otherwise obey.
 _LATEX = str.maketrans(
     {
@@ -395,6 +375,34 @@ def fitted(table: Table, most: int, shed: Sequence[str] = (), terminal: bool = F
         key = folded(f"{keyed}\0{entries}", most, "  ").replace("\0", " ") if names else ""
     lines = Fitted(table, most, shed, min(widths[-1], _ROOM) if noted else 0)
     return _aligned(lines, table.rows, terminal) + (key if keyed in lines.columns else "")
+
+
+@dataclass(frozen=True)
+class Page:
+    """What tables are put on: lines of `most` characters where the form is `table`, else `markdown` or `latex`.
+
+    On a `terminal` heads are bold.
+    """
+
+    form: str = "table"
+    most: int = 80
+    terminal: bool = False
+
+    def put(self, table: Table, heading: str = "", remarks: Iterable[str] = (), shed: Sequence[str] = ()) -> str:
+        """A table below its heading and above remarks; with `shed` it is `fitted`, and names in `on` may be numbers."""
+        if self.form != "table":
+            text = render(table, self.form)
+        elif shed:
+            text = fitted(table, self.most, shed, self.terminal, keyed="on")
+        else:
+            text = on_page(table, self.most, self.terminal)
+        head = f"{heading}\n\n" if self.form == "markdown" else self._remark(heading)
+        return (head if heading else "") + text + "".join(map(self._remark, remarks))
+
+    def _remark(self, text: str) -> str:
+        if self.form == "markdown":
+            return f"\n{escaped(text, self.form)}\n"
+        return f"% {printable(text)}\n" if self.form == "latex" else folded(printable(text), self.most, "  ")
 
 
 # CSV and JSON -----------------------------------------------------------------------------------------------------

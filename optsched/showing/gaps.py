@@ -15,9 +15,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from optsched.core.brief import counted
 from optsched.core.errors import UsageError, described
@@ -275,49 +277,27 @@ def ratios(
     if against not in ("best", "reference"):
         raise UsageError(f'a performance profile is against "best" or "reference", not {described(against)}')
     frame = _checked(frame, component, ["instance", "seed", f"objective_{component}", f"reference_{component}"])
-    cells = [name for name in ("problem", "group", "instance", "parameters", "seed") if name in frame.columns]
+    cells = [frame[name] for name in ("problem", "group", "instance", "parameters", "seed") if name in frame.columns]
     # Instances may share a name: the first run of each heuristic is compared with the first of the others, and so on.
-    occurrence = frame.groupby([*cells, "heuristic"], sort=False, dropna=False).cumcount()
-    numbers = frame.groupby([*(frame[name] for name in cells), occurrence], sort=False, dropna=False).ngroup()
-    highest = {problem: _is_maximum(part, component) for problem, part in frame.groupby("problem", sort=False)}
-    compared: dict[int, list[int]] = {}
-    for row, number in enumerate(numbers.tolist()):
-        compared.setdefault(number, []).append(row)
-    rows = _rows(frame)
-    found: list[float | str] = ["unknown"] * len(rows)
-    for together in compared.values():
-        cell = [rows[row] for row in together]
-        ratios_there = _cell_ratios(cell, component, against, highest[cell[0]["problem"]])
-        for row, ratio in zip(together, ratios_there, strict=True):
-            found[row] = ratio
-    return _by_heuristic(frame, found)
+    occurrence = frame.groupby([*cells, frame["heuristic"]], sort=False, dropna=False).cumcount()
+    reasons = _reasons(frame)
+    value = frame[f"objective_{component}"].astype(float).mask(reasons.notna())
+    rivals = value if against == "best" else frame[f"reference_{component}"].astype(float)
+    compared = rivals.groupby([*cells, occurrence], sort=False, dropna=False)
+    highest = frame["problem"].isin(_maxima(frame, component))
+    best = compared.transform("max").where(highest, compared.transform("min"))
+    found = (best / value).where(highest, value / best).astype(object)
+    found[(value <= 0) | (best <= 0)] = "no ratio"
+    found[(best == 0) & ~highest] = "over 0"
+    found[value == best] = 1.0
+    found[value.isna() | best.isna()] = "unknown"
+    return _by_heuristic(frame, reasons.where(reasons.notna(), found))
 
 
-def _cell_ratios(
-    cell: Sequence[Mapping[str, Any]], component: int, against: str, highest: bool
-) -> Iterator[float | str]:
-    """The ratio of each run to the best of those that are compared, or why there is none."""
-    values = [_no_value(row) or row[f"objective_{component}"] for row in cell]
-    rivals = values if against == "best" else [row[f"reference_{component}"] for row in cell]
-    known = [value for value in rivals if not isinstance(value, str) and not math.isnan(value)]
-    best = (max if highest else min)(known) if known else None
-    for value in values:
-        if isinstance(value, str):
-            yield value
-        elif best is None or math.isnan(value):
-            yield "unknown"
-        elif value == best:
-            yield 1.0
-        elif value > 0 and best > 0:
-            yield best / value if highest else value / best
-        else:
-            yield "no ratio" if highest or best else "over 0"
-
-
-def _is_maximum(frame: pd.DataFrame, component: int) -> bool:
-    """Whether the component is to be high: a run with a gap says so. Without one, values equal their references."""
+def _maxima(frame: pd.DataFrame, component: int) -> set[str]:
+    """The problems whose component is to be high, as a run with a gap says; without one values are the references."""
     away = frame[frame[f"absolute_gap_{component}"] > 0]
-    return bool((away[f"objective_{component}"] < away[f"reference_{component}"]).any())
+    return set(away[away[f"objective_{component}"] < away[f"reference_{component}"]]["problem"])
 
 
 # Runs -------------------------------------------------------------------------------------------------------------
@@ -334,7 +314,13 @@ def runs_of(frame: pd.DataFrame | GapReports, component: int = 1, absolute: bool
     ([0.333], {})
     """
     frame = _checked(frame, component)
-    return _by_heuristic(frame, [_gap(row, component, absolute) for row in _rows(frame)])
+    difference, share = (frame[f"{which}_gap_{component}"].astype(float) for which in ("absolute", "relative"))
+    found = (difference if absolute else share).astype(object)
+    if not absolute:
+        found[~np.isfinite(share)] = "over 0"
+    found[difference.isna()] = "unknown"
+    reasons = _reasons(frame)
+    return _by_heuristic(frame, reasons.where(reasons.notna(), found))
 
 
 def _drawable(frame: pd.DataFrame, component: int, absolute: bool) -> tuple[Panels, set[str]]:
@@ -355,11 +341,7 @@ def _drawable(frame: pd.DataFrame, component: int, absolute: bool) -> tuple[Pane
     return {problem: (differences if problem in differing else panels)[problem] for problem in panels}, differing
 
 
-def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
-
-
-def _by_heuristic(frame: pd.DataFrame, found: Sequence[float | str]) -> Panels:
+def _by_heuristic(frame: pd.DataFrame, found: Iterable[float | str]) -> Panels:
     """What was found of each run, a value or why there is none, by problem and heuristic."""
     held: dict[tuple[str, str], list[float | str]] = {}
     for problem, heuristic, value in zip(frame["problem"], frame["heuristic"], found, strict=True):
@@ -372,29 +354,21 @@ def _by_heuristic(frame: pd.DataFrame, found: Sequence[float | str]) -> Panels:
     return panels
 
 
-def _gap(row: Mapping[str, Any], component: int, absolute: bool) -> float | str:
-    """The gap of a run, or why it has none."""
-    reason = _no_value(row)
-    if reason is not None:
-        return reason
-    difference, share = row[f"absolute_gap_{component}"], row[f"relative_gap_{component}"]
-    if math.isnan(difference):
-        return "unknown"
-    if absolute:
-        return float(difference)
-    return "over 0" if math.isnan(share) or math.isinf(share) else float(share)
+def _reasons(frame: pd.DataFrame) -> pd.Series[Any]:
+    """Why each run has no value; None where it has one. Frames of sweeps and reports say it in a word."""
+    import pandas as pd
 
+    def reason(row: Mapping[Any, Any]) -> str | None:
+        status = row.get("status")
+        if isinstance(status, str):
+            return None if status == "done" else status.replace("-", " ")
+        if isinstance(row.get("error"), str) and row["error"]:
+            return "failed"
+        if not row["feasible"]:
+            return "starved" if row.get("starved") is True else "infeasible"
+        return None
 
-def _no_value(row: Mapping[str, Any]) -> str | None:
-    """Why a run has no value; None where it has one. Frames of sweeps and reports say it in a word."""
-    status = row.get("status")
-    if isinstance(status, str):
-        return None if status == "done" else status.replace("-", " ")
-    if isinstance(row.get("error"), str) and row["error"]:
-        return "failed"
-    if not row["feasible"]:
-        return "starved" if row.get("starved") is True else "infeasible"
-    return None
+    return pd.Series([reason(row) for row in frame.to_dict("records")], frame.index, dtype=object)
 
 
 def _checked(study: pd.DataFrame | GapReports, component: int, further: Sequence[str] = ()) -> pd.DataFrame:
