@@ -7,11 +7,11 @@ Pictures can be read in black and white: what a colour says, a hatch, a marker o
 
 from __future__ import annotations
 
-from optsched.showing.building import write_report
 from optsched.showing.choosing import draw
 from optsched.showing.explained import chains_picture, decomposition_picture, decompositions_picture
 from optsched.showing.figures import MissingGlyphs, picture, save
 from optsched.showing.gaps import box_plot, distribution, gaps_picture, performance_profile
+from optsched.showing.reports import write_report
 from optsched.showing.reproduced import reproduced_pgf, reproduced_picture
 from optsched.showing.runs import gantt_picture, locality_picture, reductions_picture, running_picture, times_picture
 from optsched.showing.trade_offs import frontier_picture, heat_map, matrix_picture, staircase

@@ -17,7 +17,7 @@ import optsched
 from optsched.core.errors import InputError, UsageError
 from optsched.core.resources import code_version
 from optsched.measuring.records import Record
-from optsched.showing.building import built
+from optsched.showing.reports import built
 from optsched.showing.sources import FrontierRecord, again, argument, chosen, entries_of, parsed, read, study
 
 
