@@ -14,7 +14,7 @@ import os
 import shutil
 import statistics
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -61,6 +61,13 @@ class Table:
     title: str = ""
     note: str = ""
     everywhere: bool = True
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, str | int]], texts: Collection[str], **more: Any) -> Table:
+        """A table of rows by column, which are of numbers but for `texts`; whole numbers are counts."""
+        cells = [[cell if isinstance(cell, str) else counts(cell)[0] for cell in row.values()] for row in rows]
+        columns = tuple(rows[0])
+        return cls(columns, cells, frozenset(columns).difference(texts), **more)
 
     def numbered(self) -> Iterator[dict[str, Any]]:
         """Each row by column: numbers in full, and the text where there is no number."""

@@ -185,17 +185,14 @@ def tidy(report: Report) -> str:
     table,row,key,column,value,shown
     t,1,dl,gap,0.125,12.5 %
     """
-    return to_csv(list(_cells(report.tables)), COLUMNS)
-
-
-def _cells(tables: Iterable[Table]) -> Iterator[dict[str, Any]]:
-    for table in tables:
-        numbers = [place for place, name in enumerate(table.columns) if name in table.numbers]
-        heads = numbers[0] if numbers else 1
+    cells = []
+    for table in report.tables:
+        heads = next((place for place, name in enumerate(table.columns) if name in table.numbers), 1)
         for number, row in enumerate(table.rows, 1):
             key = "; ".join(row[:heads])
             for name, cell in list(zip(table.columns, row, strict=True))[heads:]:
-                yield dict(zip(COLUMNS, (table.key, number, key, name, in_full(cell), cell), strict=True))
+                cells.append(dict(zip(COLUMNS, (table.key, number, key, name, in_full(cell), cell), strict=True)))
+    return to_csv(cells, COLUMNS)
 
 
 # The page ------------------------------------------------------------------------------------------------------------

@@ -51,19 +51,22 @@ def overview(parts: Sequence[ProblemSummary]) -> Table:
 
 def proofs(parts: Sequence[ProblemSummary]) -> Table:
     """How many references are an optimum with each kind of proof: a row a problem."""
-    kinds = list(dict.fromkeys(kind for part in parts for kind in part.proofs))
-    rows = []
-    for part in parts:
-        cells = [_of(part.proofs.get(kind, 0), part.instances) for kind in kinds]
-        rows.append([part.problem, *counts(part.instances), *cells])
+    kinds = dict.fromkeys(kind for part in parts for kind in part.proofs)
+    called = {kind: "bound only" if kind == "bound" else kind for kind in kinds}
+    rows: list[dict[str, str | int]] = [
+        {
+            "problem": part.problem,
+            "instances": part.instances,
+            **{name: _of(part.proofs.get(kind, 0), part.instances) for kind, name in called.items()},
+        }
+        for part in parts
+    ]
     note = (
         "Each instance (and wave) counts once. dual, combinatorial: a certificate that can be checked without the "
         "solver; enumeration: all placements were tried; solver: only the solver claims it. bound: no optimum is "
         "proved, and gaps are upper limits of the true ones; unknown: there is no reference."
     )
-    named = {"bound": "bound only"}
-    columns = ("problem", "instances", *(named.get(kind, kind) for kind in kinds))
-    return Table(columns, rows, frozenset(columns[1:]), "proofs", "Optima by kind of proof", note)
+    return Table.of(rows, ["problem"], key="proofs", title="Optima by kind of proof", note=note)
 
 
 def gaps(part: ProblemSummary) -> Table:
@@ -98,7 +101,8 @@ def gaps(part: ProblemSummary) -> Table:
         words = [WITHOUT[name] for name in lacking]
         listed = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
         note += f" Runs under {listed} are in no median, mean or worst."
-    return _by_column(rows, ("heuristic", "worst on"), f"gaps-{part.problem}", f"Gaps in {part.problem}", note)
+    title = f"Gaps in {part.problem}"
+    return Table.of(rows, ("heuristic", "worst on"), key=f"gaps-{part.problem}", title=title, note=note)
 
 
 def distribution(entries: Sequence[Run]) -> Table:
@@ -127,13 +131,17 @@ def profile(entries: Sequence[Run]) -> Table:
 def _reached(panels: Panels, limits: Mapping[str, float], without: str, key: str, title: str, note: str) -> Table:
     """How many runs of each heuristic are within each limit, of one problem."""
     (panel,) = panels.values()
-    rows = []
-    for name, runs in panel.items():
-        cells = [_of(sum(value <= limit for value in runs.values), runs.count) for limit in limits.values()]
-        beyond = sum(value > max(limits.values()) for value in runs.values)
-        rows.append([name, *counts(runs.count), *cells, *counts(beyond), runs.lacking()])
-    columns = ("heuristic", "runs", *limits, "more", without)
-    return Table(columns, rows, frozenset(columns) - {"heuristic", without}, key, title, note)
+    rows: list[dict[str, str | int]] = [
+        {
+            "heuristic": name,
+            "runs": runs.count,
+            **{text: _of(sum(value <= most for value in runs.values), runs.count) for text, most in limits.items()},
+            "more": sum(value > max(limits.values()) for value in runs.values),
+            without: runs.lacking(),
+        }
+        for name, runs in panel.items()
+    ]
+    return Table.of(rows, ("heuristic", without), key=key, title=title, note=note)
 
 
 def comparisons(entries: Sequence[Run]) -> Table | None:
@@ -164,13 +172,13 @@ def comparisons(entries: Sequence[Run]) -> Table | None:
     )
     problem = entries[0].problem
     title = f"Heuristics compared in pairs in {problem}"
-    return _by_column(rows, ("first", "second"), f"pairs-{problem}", title, note)
+    return Table.of(rows, ("first", "second"), key=f"pairs-{problem}", title=title, note=note)
 
 
 def times(entries: Sequence[Run]) -> Table:
     """Seconds of each heuristic, and of the references."""
     problem = entries[0].problem
-    rows = []
+    rows: list[dict[str, str | int]] = []
     by_heuristic: dict[str, list[float | None]] = {}
     references: dict[Hashable, float | None] = {}
     for entry in entries:
@@ -179,12 +187,11 @@ def times(entries: Sequence[Run]) -> Table:
         references[entry.reference] = None if None in parts else sum(part or 0 for part in parts)
     for name, measured in (("the reference (build and solve)", list(references.values())), *by_heuristic.items()):
         known = sorted(value for value in measured if value is not None)
-        statistics_shown = (statistics.median, statistics.fmean, max, sum)
-        cells = [seconds(function(known) if known else None) for function in statistics_shown]
-        rows.append([name, *counts(len(known)), *cells])
-    columns = ("heuristic", "runs", "median s", "mean s", "longest s", "all s")
+        cells = [seconds(of(known) if known else None) for of in (statistics.median, statistics.fmean, max, sum)]
+        columns = ("median s", "mean s", "longest s", "all s")
+        rows.append({"heuristic": name, "runs": len(known), **dict(zip(columns, cells, strict=True))})
     note = "Wall-clock seconds, as recorded: comparable if the runs were on one machine with little other load."
-    return Table(columns, rows, frozenset(columns[1:]), f"times-{problem}", f"Times in {problem}", note)
+    return Table.of(rows, ["heuristic"], key=f"times-{problem}", title=f"Times in {problem}", note=note)
 
 
 # Instances and runs -----------------------------------------------------------------------------------------------
@@ -257,7 +264,7 @@ def all_runs(entries: Sequence[Run]) -> Table:
         "Runs without a feasible placement come first, then runs over 0, then the largest gaps. Difference "
         "and gap are of the first component. Commas separate the values of several components."
     )
-    return _by_column(rows, texts, "runs", "All runs", note, everywhere=False)
+    return Table.of(rows, texts, key="runs", title="All runs", note=note, everywhere=False)
 
 
 # Frontiers and matrices -------------------------------------------------------------------------------------------
@@ -309,20 +316,6 @@ def matrices(cells: Iterable[Record]) -> list[Table]:
 
 
 # Cells ------------------------------------------------------------------------------------------------------------
-
-
-def _by_column(
-    rows: Sequence[Mapping[str, str | int]],
-    texts: Sequence[str],
-    key: str,
-    title: str,
-    note: str,
-    everywhere: bool = True,
-) -> Table:
-    """A table of rows by column, those of numbers but for `texts`; whole numbers are counts."""
-    cells = [[cell if isinstance(cell, str) else counts(cell)[0] for cell in row.values()] for row in rows]
-    columns = tuple(rows[0])
-    return Table(columns, cells, frozenset(columns).difference(texts), key, title, note, everywhere)
 
 
 def _of(part: int, total: int) -> Cell:
