@@ -21,13 +21,14 @@ import click
 from click.shell_completion import CompletionItem
 
 from optsched.core.errors import UsageError, nearest, printable
+from optsched.core.resources import folder
+from optsched.measuring.printing import Page, Table, folded, page_width, to_json
+from optsched.solvers.profiles import Profile, load_profile
 
 if TYPE_CHECKING:
     from optsched.core.instance import Instance
     from optsched.core.network import FlowNetwork
     from optsched.measuring.gaps import GapReport
-    from optsched.measuring.printing import Page, Table
-    from optsched.solvers.profiles import Profile
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -88,16 +89,12 @@ def _file(incomplete: str) -> Iterable[CompletionItem]:
 
 def _profiles(incomplete: str) -> Iterable[str | CompletionItem]:
     """Names of shipped solver profiles; where none begins so, files."""
-    from optsched.core.resources import folder
-
     names = sorted(path.stem for path in folder("solvers").glob("*.toml"))
     return [name for name in names if name.startswith(incomplete)] or _file(incomplete)
 
 
 def _instances(incomplete: str) -> Iterable[str | CompletionItem]:
     """Names of the library, and files of instances; else the last parts of such names, else any file there is."""
-    from optsched.core.resources import folder
-
     names = json.loads((folder("instances") / "optima.json").read_text(encoding="utf-8"))["instances"]
     for found in ([*names, *_files_of_instances(incomplete)], (Path(name).name for name in names)):
         if begun := [name for name in found if name.startswith(incomplete)]:
@@ -333,8 +330,6 @@ def format_of(form: str | None, output: str | None) -> str:
 
 def limited(profile: str, time_limit: float | None) -> tuple[Profile, float | None]:
     """The profile for the references and the seconds for each run of a heuristic, by what `gap_limit_options` gave."""
-    from optsched.solvers.profiles import load_profile
-
     loaded = load_profile(profile)
     if time_limit is None:
         time_limit = DEFAULT_LIMIT if loaded.time_limit is None else loaded.time_limit
@@ -437,22 +432,16 @@ def page(output: str | None = None, form: str = "table") -> Page:
 
     Whether stdout is a terminal is asked now: while heuristics run, stdout stands for stderr.
     """
-    from optsched.measuring.printing import Page, page_width
-
     return Page(form, page_width(file=output is not None), drawn(output))
 
 
 def emit_lines(lines: Iterable[str], output: str | None = None) -> None:
     """Put sentences on stdout, or into a file, each folded to the terminal."""
-    from optsched.measuring.printing import folded, page_width
-
     emit("".join(folded(printable(line), page_width(), "  ") for line in lines), output)
 
 
 def emit_names(names: Iterable[tuple[str, str]], widest: int = 30) -> None:
     """Put names with what they are on stdout, in columns of at most `widest` characters and the rest."""
-    from optsched.measuring.printing import page_width
-
     lines = click.HelpFormatter(width=page_width())
     lines.write_dl([(name, printable(text)) for name, text in names], col_max=widest)
     emit(lines.getvalue())
@@ -460,8 +449,6 @@ def emit_names(names: Iterable[tuple[str, str]], widest: int = 30) -> None:
 
 def emit_json(content: Any, output: str | None = None) -> None:
     """Put content on stdout, or into a file, as JSON."""
-    from optsched.measuring.printing import to_json
-
     emit(to_json(content), output)
 
 

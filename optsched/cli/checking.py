@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments
+from optsched.cli.output import Write, destination, replacing, working
 from optsched.core.errors import ExitCode, Fault, HeuristicFailed, InputError, OptschedError, UsageError, printable
 from optsched.core.resources import code_version
+from optsched.measuring.printing import Fitted, Table, page_width, progress
 
 if TYPE_CHECKING:
-    from optsched.cli.output import Write
     from optsched.core.processes.limits import Outcome
-    from optsched.measuring.printing import Fitted
     from optsched.measuring.records import Run
     from optsched.measuring.studies.checks import Planned, Result
 
@@ -54,7 +54,6 @@ def check(
     instances and limits (docs/uses/ci.md). Paths and modules in it are looked for from its folder. Exit code 4 where a
     check fails.
     """
-    from optsched.cli.output import destination, replacing
     from optsched.measuring.studies import checks
 
     path = file or FILE
@@ -108,7 +107,6 @@ def check(
 def _run(planned: Sequence[Planned], folder: Path, put: Callable[[Result], None]) -> None:
     """Run the checks one after another; where one is broken off, it and those after it are put out as not finished."""
     from optsched.core.processes.containing import contained
-    from optsched.measuring.printing import progress
     from optsched.measuring.studies.checks import Result
 
     left, began = list(planned), 0.0
@@ -137,7 +135,6 @@ def _run_at_once(
 ) -> None:
     """Run several checks at once, each in a process of its own, and put them out in the order of the file."""
     from optsched.core.processes.local import LocalExecutor
-    from optsched.measuring.printing import progress
     from optsched.measuring.studies.checks import Result, runs_of
 
     left = list(planned)
@@ -164,7 +161,6 @@ def _run_at_once(
 
 def _lines(planned: Sequence[Planned]) -> Fitted:
     """The lines of the table, which has a row as soon as its check is done."""
-    from optsched.measuring.printing import Fitted, Table, page_width
     from optsched.measuring.studies.checks import COLUMNS, NUMBERS
 
     to_come = [(entry.name, "", "", "infeasible", "-" * 13, "not finished", "") for entry in planned]
@@ -274,7 +270,6 @@ def mine(
 
     Exit code 5: nothing was found. Ctrl-C keeps the best so far.
     """
-    from optsched.cli.output import working
     from optsched.measuring.mining import check_free, default_name, statement
     from optsched.measuring.mining import mine as mined
     from optsched.measuring.studies.choices import assignments, chosen

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments
+from optsched.cli.output import tell_assumed
 from optsched.core.brief import cited
 from optsched.core.errors import Fault, InputError, UsageError
+from optsched.core.kinds import expected, imported_by
+from optsched.measuring.printing import Table
 
 if TYPE_CHECKING:
     from optsched.core.instance import Instance
@@ -33,7 +36,6 @@ SHOWN_IN_TABLE, SHOWN_IN_JSON = 3, 100
 def describe(instance: str, form: str) -> None:
     """Sizes and labels of an instance, which problems apply, and which fields the others miss."""
     from optsched.core.instance import Instance
-    from optsched.measuring.printing import Table
 
     loaded = arguments.load_any(instance)
     fields = ("name", "description", "source", "sha256", "time")
@@ -157,7 +159,6 @@ def generate() -> None:
 
 def _generate(family: str, /, **options: tuple[str, ...]) -> None:
     """Draw an instance, to stdout or to a file."""
-    from optsched.cli.output import tell_assumed
     from optsched.instances.generate import generate
 
     for name, texts in options.items():
@@ -236,8 +237,6 @@ def _option(option: Option) -> click.Option:
 
 def _import(importer: Importer, /, file: str, output: str | None, folder: str | None = None, **options: Any) -> None:
     """What a file holds, to stdout, to a file, or each job to one of a folder; and what was odd in it."""
-    from optsched.cli.output import tell_assumed
-    from optsched.core.kinds import expected, imported_by
     from optsched.instances.files import from_document
 
     if output is not None and folder is not None:

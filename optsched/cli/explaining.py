@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments
+from optsched.cli.output import Notes, check_noun, picturing, pose, replacing, working
 from optsched.core.errors import ExitCode, HeuristicFailed, UsageError, printable
 from optsched.core.resources import code_version
+from optsched.measuring.printing import Table, folded, number, page_width, value
+from optsched.solvers.profiles import Profile
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,11 +24,9 @@ if TYPE_CHECKING:
     from optsched.core.results import Solution
     from optsched.measuring.explaining import Explanation, ScheduleExplanation
     from optsched.measuring.gaps import GapReport
-    from optsched.measuring.printing import Table
     from optsched.measuring.studies.choices import Choice
     from optsched.problems import AnyProblem, Problem
     from optsched.problems.schedules import ScheduleProblem
-    from optsched.solvers.profiles import Profile
 
 
 @click.command()
@@ -83,7 +84,6 @@ def explain(
     file) waited for: maps of their job, a free slot, or a policy that left a free slot unused. It also shows the chain
     of tasks that leads to the last end. --to draws it next to the best schedule, with that chain framed.
     """
-    from optsched.cli.output import picturing, pose, working
     from optsched.core.results import Limit, Termination
     from optsched.instances.claim_files import read_decision
     from optsched.measuring.explaining import Explanation
@@ -138,8 +138,6 @@ def explain(
 
 def words(explained: Explanation | ScheduleExplanation, most: int, file: bool = False) -> str:
     """The explanation in sentences, folded to the width of a terminal."""
-    from optsched.measuring.printing import folded, page_width
-
     width, parts = page_width(file), []
     for line in explained.sentences(most):
         text = line.lstrip()
@@ -150,8 +148,6 @@ def words(explained: Explanation | ScheduleExplanation, most: int, file: bool = 
 
 def _jobs_table(explanation: ScheduleExplanation) -> Table:
     """A row for each job, with the task that ended last, and what that waited for."""
-    from optsched.measuring.printing import Table, number
-
     seconds = ("time", "best", "alone", "waited", "for maps", "for slots", "passed", "took")
     rows = []
     for job in () if explanation.infeasible else explanation.jobs:
@@ -172,7 +168,6 @@ def explanation_table(explanation: Explanation | ScheduleExplanation, most: int)
     cluster ("if"); or one for each conflicting task. Of a schedule a row for each job.
     """
     from optsched.measuring.explaining import Explanation
-    from optsched.measuring.printing import Table, number, value
 
     if not isinstance(explanation, Explanation):
         return _jobs_table(explanation)
@@ -238,7 +233,6 @@ def show(
     For a problem over time, and for a schedule file, Gantt charts are drawn one below another. A schedule
     file names no problem: without --problem the first one over time judges it.
     """
-    from optsched.cli.output import Notes, check_noun, replacing
     from optsched.core.placement import Schedule
     from optsched.measuring.studies.choices import chosen as choice_of
     from optsched.problems import Problem
@@ -336,7 +330,6 @@ def _decisions(
     failures: list[GapReport],
 ) -> Figure:
     """The decisions of heuristics and files, side by side; `failures` gets the heuristics that failed."""
-    from optsched.cli.output import working
     from optsched.core.placement import Placement
     from optsched.core.results import Limit
     from optsched.heuristics import run

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments
+from optsched.cli.output import Notes, Texts, at_end, collected, gap_records, picturing
 from optsched.core.brief import counted
 from optsched.core.errors import ExitCode, HeuristicFailed, UsageError
+from optsched.measuring.printing import Page, folded
 
 if TYPE_CHECKING:
-    from optsched.cli.output import Notes, Texts
     from optsched.measuring.gaps import GapReport
-    from optsched.measuring.printing import Page
     from optsched.measuring.records import Run
     from optsched.measuring.studies.choices import Choice, Source
     from optsched.measuring.studies.runs import Work
@@ -80,7 +80,6 @@ def gap(
 
     --solution takes a solution or schedule file of the one INSTANCE. Its problem and parameters are the defaults then.
     """
-    from optsched.cli.output import collected, picturing
     from optsched.measuring.gaps import gap_limit
     from optsched.measuring.studies.runs import measure
 
@@ -144,7 +143,6 @@ def _planned(
     solutions: tuple[str, ...],
 ) -> tuple[list[Work], Notes]:
     """The work and its notes; without sources the shipped library is meant."""
-    from optsched.cli.output import Notes
     from optsched.measuring.studies.runs import plan, problems_with_heuristics
     from optsched.problems import problem_class
 
@@ -194,7 +192,6 @@ def _decided(
 
 def _records(form: str, work: Sequence[Work], notes: Notes, placements: bool, explain: bool) -> Texts:
     """Records of the gaps, each with what was said of its problem."""
-    from optsched.cli.output import gap_records
 
     def record(entry: Run) -> dict[str, Any]:
         report, problem = entry.report, entry.report.problem
@@ -252,7 +249,6 @@ def _texts(
     form: str, work: Sequence[Work], seeds: Sequence[int] | None, output: str | None, rows: bool, explain: bool
 ) -> Texts:
     """The gaps as a table: with `rows` a row for each heuristic on each problem, else their summary."""
-    from optsched.cli.output import at_end
     from optsched.measuring.studies.tables import gap_lines, gap_table, summaries
 
     page, repeats = arguments.page(output, form), None if seeds is None else len(seeds)
@@ -294,8 +290,6 @@ SHED = ("median", "mean", "on")
 
 def summaries_text(summaries: Sequence[ProblemSummary], page: Page, more: str = "") -> str:
     """A table for each problem, and what its words mean; `more` is said after that."""
-    from optsched.measuring.printing import folded
-
     if any(row.instances < part.instances for part in summaries for row in part.rows):
         fewer = "A heuristic that does not apply everywhere has a row over fewer instances: its mean does not compare."
         more = f" {fewer}{more}"
@@ -372,7 +366,6 @@ def matrix(
     --plot draws the table as a heat map.
     """
     arguments.check_plot(plot)
-    from optsched.cli.output import Notes, at_end, collected, gap_records, picturing
     from optsched.measuring.matrix import GapMatrix, cell_record, each_cell, heuristics_of, posable
     from optsched.measuring.records import legend, matrix_table
     from optsched.measuring.studies.choices import chosen as choice_of

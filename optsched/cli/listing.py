@@ -15,6 +15,8 @@ from optsched.cli import arguments
 from optsched.core.brief import cited
 from optsched.core.errors import ExitCode, UsageError, nearest
 from optsched.core.resources import folder
+from optsched.measuring.printing import Table, progress
+from optsched.solvers.profiles import load_profile, profile_names
 
 if TYPE_CHECKING:
     from optsched.certificates import Finding
@@ -94,8 +96,6 @@ def _instances() -> list[dict[str, Any]]:
 
 
 def _profiles() -> list[dict[str, Any]]:
-    from optsched.solvers.profiles import load_profile, profile_names
-
     fields = ("name", "description", "time_limit", "node_limit", "relative_gap", "threads", "highs")
     return [{field: getattr(load_profile(name), field) for field in fields} for name in profile_names()]
 
@@ -153,8 +153,6 @@ def list_(what: str, name: str | None, form: str) -> None:
         )
         return
     if name is not None:
-        from optsched.measuring.printing import Table
-
         rows = [row for entry in found for row in _all_of(entry)]
         arguments.emit_table(Table(("field", "value"), rows))
         return
@@ -201,8 +199,6 @@ def _plain(content: Any) -> str:
 @click.pass_context
 def self_test(ctx: click.Context, form: str) -> None:
     """Check this installation: small programs that broken solvers got wrong, and known optima by two routes."""
-    from optsched.measuring.printing import Table, progress
-
     done = []
     with progress(sys.stderr) as step:
         step("self-test")
@@ -260,8 +256,6 @@ def versions(form: str) -> None:
     if form == "json":
         arguments.emit_json(found)
         return
-    from optsched.measuring.printing import Table
-
     arguments.emit_table(Table(("name", "version"), list(found.items())))
 
 

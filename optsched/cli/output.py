@@ -12,22 +12,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-import numpy as np
-
 from optsched.cli import arguments
 from optsched.core.brief import assumed, assumed_in_words
 from optsched.core.errors import InputError, MissingField, UsageError
-from optsched.core.instance import KINDS, MAP, Instance
-from optsched.core.network import FlowNetwork
-from optsched.core.placement import Schedule
 from optsched.core.resources import code_version
 from optsched.measuring.printing import Progress, progress, to_csv, to_json
-from optsched.problems import AnyProblem, problem
-from optsched.problems.base import TaskProblem
 
 if TYPE_CHECKING:
+    from optsched.core.instance import Instance
+    from optsched.core.network import FlowNetwork
     from optsched.heuristics import Heuristic
     from optsched.instances.documents.storing import GrowingFile
+    from optsched.problems import AnyProblem
+    from optsched.problems.base import TaskProblem
 
 Entry = TypeVar("Entry")
 
@@ -230,6 +227,12 @@ class Notes:
 
     def of(self, problem: AnyProblem) -> None:
         """All that there is to say of a problem."""
+        import numpy as np
+
+        from optsched.core.instance import KINDS, MAP
+        from optsched.core.placement import Schedule
+        from optsched.problems.base import TaskProblem
+
         if not isinstance(problem, TaskProblem):
             return
         instance, name = problem.instance, problem.name
@@ -290,6 +293,8 @@ def pose(argument: str, problem_name: str, params: Sequence[str]) -> tuple[AnyPr
 
     Wrong usage is found before the file is read.
     """
+    from optsched.problems import problem
+
     values = arguments.parameters_of([problem_name], params)[problem_name]
     posed = problem(problem_name, arguments.load_any(argument), **values)
     notes = Notes()
@@ -329,6 +334,8 @@ def _nearly(instance: Instance, error: MissingField) -> bool:
 
 def _large_size(instance: Instance) -> str:
     """The first size that is rather one in bytes than in MB, with its place; empty where there is none."""
+    import numpy as np
+
     shuffle = instance.workload.shuffle
     columns = {
         "tasks[{}].size": instance.workload.size,

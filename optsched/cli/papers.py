@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 import click
 
 from optsched.cli import arguments
+from optsched.cli.output import picturing, replacing
 from optsched.core.brief import counted
 from optsched.core.errors import ExitCode, OutOfTime, UsageError, printable
+from optsched.measuring.printing import Table, counts, escaped, folded, on_page, page_width, progress, render, to_csv
 
 if TYPE_CHECKING:
     from optsched.measuring.judging import Claim, Judgement
-    from optsched.measuring.printing import Table
     from optsched.measuring.reproducing import PaperFigure
     from optsched.measuring.reproducing.results import Reproduction
 
@@ -95,7 +96,6 @@ def claims(
 def _keep(claims: Sequence[Claim], seeds: int | None, time_limit: float | None, file: Path) -> ExitCode:
     """Judge claims in full and keep the judgements; what the command exits with."""
     from optsched.measuring.judging import judged_in_full
-    from optsched.measuring.printing import progress
 
     having = [one for one in claims if one.checks]
     if not having:
@@ -131,7 +131,6 @@ def _list_claims(claims: Sequence[Claim], form: str) -> None:
 def _counted(claims: Sequence[Claim]) -> Table:
     """How many claims of each paper have each verdict."""
     from optsched.measuring.judging import VERDICTS
-    from optsched.measuring.printing import Table, counts
 
     each = Counter((one.paper, one.verdict) for one in claims)
     papers = list(dict.fromkeys(one.paper for one in claims))
@@ -145,7 +144,6 @@ def _counted(claims: Sequence[Claim]) -> Table:
 def _claims_page(claims: Sequence[Claim]) -> Iterator[str]:
     """The page of the documentation: the claims of each paper by verdict."""
     from optsched.measuring.judging import VERDICTS
-    from optsched.measuring.printing import escaped, folded, render
 
     having = [one for one in claims if one.checks]
     days = sorted({each.date for one in having for each in one.in_full})
@@ -235,8 +233,6 @@ def figure(
     draws, with its 95 % interval; csv and json also have the median and both ends. While it is measured, the numbers so
     far come to stderr. With a time limit, a table may lack points; the exit code is then 5.
     """
-    from optsched.cli.output import picturing, replacing
-    from optsched.measuring.printing import to_csv
     from optsched.measuring.reproducing import figure as find
     from optsched.measuring.reproducing import figures
 
@@ -278,8 +274,6 @@ def figure(
 def _measured(
     figure: PaperFigure, effort: str, seeds: int | None, jobs: int, store: str | None, time_limit: float | None
 ) -> Reproduction:
-    from optsched.measuring.printing import progress
-
     with progress(sys.stderr, (seeds or figure.draws_of(effort)) * len(figure.points(effort))) as step:
         last = time.monotonic()
 
@@ -296,15 +290,11 @@ def _measured(
 
 
 def _figure_page(shown: Reproduction) -> str:
-    from optsched.measuring.printing import folded, on_page, page_width
-
     width = page_width()
     return on_page(shown.table(), width) + "\n" + folded(printable(shown.caption()), width)
 
 
 def _list_figures(figures: Sequence[PaperFigure], form: str, output: str | None) -> None:
-    from optsched.measuring.printing import Table, render
-
     if not figures:
         raise UsageError("no figure fits; optsched figure lists all, with the words that occur in them")
     if form == "json":

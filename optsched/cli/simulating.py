@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments
+from optsched.cli.output import Notes, Texts, at_end, collected, picturing, pose, records, replacing, working
 from optsched.core.brief import counted
 from optsched.core.errors import HeuristicFailed, UsageError, nearest
 from optsched.core.resources import code_version
+from optsched.measuring.printing import Page, Progress, Table, interval, to_csv
 
 if TYPE_CHECKING:
-    from optsched.cli.output import Notes, Texts
     from optsched.core.instance import Instance
     from optsched.heuristics.simulating import Simulation
     from optsched.measuring.decomposing import Decomposition, Decompositions
-    from optsched.measuring.printing import Page, Progress, Table
 
     #: A run, and its policy as it was asked for.
     Named = tuple[str, Simulation]
@@ -118,7 +118,6 @@ def simulate(
     --schedule and --plot gantt take one seed unless --repeats says more. A run that fails, or ends at --run-limit or
     --memory-limit, has no row. Exit code 4 if a policy failed, or left tasks waiting for ever.
     """
-    from optsched.cli.output import Notes, collected, picturing, replacing
     from optsched.instances.claim_files import claim_content
     from optsched.measuring.studies.choices import groups_of
     from optsched.measuring.timelines import timeline
@@ -324,8 +323,6 @@ def _jobs(done: Sequence[Named], path: str) -> bytes:
 
 def _texts(form: str, output: str | None, instances: Sequence[Instance], notes: Notes) -> Texts:
     """What is put out of the runs: a table, or records with the notes on their instances."""
-    from optsched.cli.output import at_end, records
-
     if form in arguments.TABLES:
         heads = ("instance", "policy") if len(instances) > 1 else ("policy",)
         return at_end(partial(_table, arguments.page(output, form), heads))
@@ -379,8 +376,6 @@ _TIMES = {
 
 def _table(page: Page, heads: Sequence[str], named: Sequence[Named]) -> str:
     """A row for each policy on each instance, of several seeds the means; where every run failed there is none."""
-    from optsched.measuring.printing import Table
-
     found: dict[tuple[str, ...], list[Simulation]] = {}
     for label, run in named:
         found.setdefault((run.instance.name, label)[-len(heads) :], []).append(run)
@@ -407,8 +402,6 @@ def _seconds(name: str, times: Sequence[float | None]) -> str:
         return "-"
     if name == "worst seed":
         return f"{max(known):,.1f} s"
-    from optsched.measuring.printing import interval
-
     limits = interval(known) if name in ("makespan", "mean job") else None
     half = (limits[1] - limits[0]) / 2 if limits else 0
     return f"{sum(known) / len(known):,.1f}{f' ±{half:,.1f}' if half else ''} s"
@@ -469,7 +462,6 @@ def decompose(
     Several policies have a row each. The best schedule and the bound are computed once for all of them. JSON is
     one object, CSV has a row for each policy. Exit code 4 if a policy failed, or left tasks waiting for ever.
     """
-    from optsched.cli.output import picturing, pose, working
     from optsched.measuring.decomposing import decompose_all
     from optsched.problems import problem_class
     from optsched.problems.schedules import ScheduleProblem
@@ -542,8 +534,6 @@ def content(decompositions: Decompositions) -> dict[str, Any]:
 
 def _rows(decompositions: Decompositions) -> str:
     """The CSV form: a row for each policy."""
-    from optsched.measuring.printing import to_csv
-
     record = content(decompositions)
     shared = {name: record[name] for name in ("version", "instance", "problem", "parameters", "assumed")}
     records = [
@@ -572,7 +562,6 @@ def _float(value: Any) -> float | None:
 def parts_table(decomposition: Decomposition) -> Table:
     """A row for each part, with its seconds and its share of the gap, between the policy and the bound."""
     from optsched.measuring.decomposing import PARTS
-    from optsched.measuring.printing import Table
 
     rows = [("as it is (A)", _in_seconds(decomposition.means["as_is"]), "", _mean_of(decomposition))]
     for part, value in decomposition.parts.items():
@@ -586,7 +575,6 @@ def parts_table(decomposition: Decomposition) -> Table:
 def policies_table(decompositions: Decompositions) -> Table:
     """A row for each policy: what it comes to as it is, the whole gap, and the parts of it, in seconds."""
     from optsched.measuring.decomposing import PARTS
-    from optsched.measuring.printing import Table
 
     numbers = ("as it is", "gap", *PARTS)
     rows = []

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments
+from optsched.cli.output import check_noun, picturing, pose, replacing, working
 from optsched.core.brief import counted
+from optsched.core.deadline import deadline
 from optsched.core.errors import ExitCode, Fault, InputError, OutOfTime, UsageError, nearest
 from optsched.core.resources import code_version
+from optsched.measuring.printing import Table, number, value
 
 if TYPE_CHECKING:
     from optsched.certificates import Verdict
@@ -62,7 +65,6 @@ def solve(
     Ctrl-C ends the search and shows the incumbent and the bound so far. The file of --output then stays as it was; the
     incumbent is written next to it, as SOLUTION.json.partial.
     """
-    from optsched.cli.output import check_noun, pose, replacing, working
     from optsched.core.results import Limit, Termination
     from optsched.instances.claim_files import claim_content, read_decision
     from optsched.routes import end_reason, solve
@@ -119,7 +121,6 @@ def _show(problem: AnyProblem, solution: Solution, form: str, notes: list[str]) 
 def _show_routes(problem: AnyProblem, route: str | None, form: str) -> None:
     """The routes of a problem, the default first, and what each would build."""
     from optsched.core.processes.limits import available_mb
-    from optsched.measuring.printing import Table
     from optsched.routes import chosen_route, routes_of
     from optsched.routes.listing import route_sizes
 
@@ -138,7 +139,6 @@ def _show_routes(problem: AnyProblem, route: str | None, form: str) -> None:
 def _solution_table(problem: AnyProblem, solution: Solution) -> Any:
     from optsched.core.placement import Placement, Schedule
     from optsched.core.results import FEASIBLE, Termination
-    from optsched.measuring.printing import Table, number, value
     from optsched.problems import Problem
     from optsched.problems.base import TaskProblem, stated
 
@@ -190,8 +190,6 @@ def _proof(certificate: Certificate | None) -> str:
 @arguments.format_option("table", "json")
 def bounds(instance: str, problem_name: str, params: tuple[str, ...], form: str) -> None:
     """Every bound that is cheap to prove, with what it bounds."""
-    from optsched.cli.output import pose
-    from optsched.measuring.printing import Table, number
     from optsched.problems.base import stated
     from optsched.routes import bounds
 
@@ -247,10 +245,8 @@ def frontier(
     if heuristics and plot is None:
         raise UsageError("--heuristic is drawn in the picture: name its file with --plot FILE")
     arguments.check_plot(plot)
-    from optsched.cli.output import picturing, pose, replacing, working
     from optsched.core.results import Limit
     from optsched.instances.claim_files import claim_content
-    from optsched.measuring.printing import Table, number
     from optsched.problems.base import stated
     from optsched.routes import frontier
 
@@ -499,7 +495,6 @@ def certify(
     """
     from optsched.certificates.checking import mark_of
     from optsched.instances.claim_files import read_claim
-    from optsched.measuring.printing import Table
 
     posed_on = arguments.load_any(instance)
     claimed = read_claim(solution, posed_on)
@@ -626,7 +621,6 @@ def _examined(job: _Job) -> Verdict:
     """The verdict within a limit on time."""
     from optsched.certificates import Verdict
     from optsched.certificates.checking import unchecked
-    from optsched.core.deadline import deadline
     from optsched.routes.doubts import examine
 
     posed, solution, time_limit = job

@@ -16,16 +16,17 @@ import click
 from click.core import ParameterSource
 
 from optsched.cli import arguments
+from optsched.cli.output import Notes, destination
 from optsched.core.brief import counted
 from optsched.core.errors import Fault, HeuristicFailed, InputError, UsageError
+from optsched.measuring.printing import Progress, progress, time_left, to_csv, to_json
+from optsched.solvers.profiles import Profile
 
 if TYPE_CHECKING:
-    from optsched.cli.output import Notes
     from optsched.core.processes import Limits
     from optsched.measuring.studies.choices import Source
     from optsched.measuring.sweeping import Agenda
     from optsched.measuring.sweeping.plans import Plan, SweepFile
-    from optsched.solvers.profiles import Profile
 
 #: Seconds between two lines on how far it is, where there is no terminal to draw on.
 PAUSE = 30.0
@@ -101,8 +102,6 @@ def sweep(
         wanted = name if name is not None and not _said(ctx, "profile") else profile
         seconds = time_limit if _said(ctx, "time_limit") else options.get("time_limit")
         return arguments.limited(wanted, math.inf if seconds == "none" else seconds)[0]
-
-    from optsched.cli.output import Notes
 
     notes = Notes()
     with redirect_stdout(sys.stderr), chdir(folder):
@@ -228,7 +227,6 @@ def _carried_out(
     options: dict[str, Any],
 ) -> Agenda:
     """The sweep itself: its progress goes to stderr, as a bar, or as a line now and then without a terminal."""
-    from optsched.measuring.printing import Progress, progress, time_left
     from optsched.measuring.sweeping import Steps, carry_out, executor_of
 
     class Noted(Steps):
@@ -282,8 +280,6 @@ def _carried_out(
 def _put(agenda: Agenda, path: str, form: str, output: str | None) -> None:
     """The results of all runs that were asked for, those that were there before, too."""
     from optsched.cli.gaps import summaries_text
-    from optsched.cli.output import destination
-    from optsched.measuring.printing import to_csv, to_json
     from optsched.measuring.sweeping.store import load_sweep
 
     found = load_sweep(path, agenda.sweep)
@@ -324,7 +320,6 @@ _WORDS = {"solver": "a solver's word", "enumeration": "enumeration", "nothing": 
 
 def _check(path: str) -> None:
     """Check a store."""
-    from optsched.measuring.printing import progress
     from optsched.measuring.sweeping.store import check_store, of_other_code
 
     with progress(sys.stderr) as step:

@@ -12,7 +12,6 @@ import io
 import json
 import os
 import shutil
-import statistics
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -22,11 +21,12 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from optsched.core.errors import printable
-from optsched.core.results import Number
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import ProgressColumn
+
+    from optsched.core.results import Number
 
 
 class Cell(str):
@@ -488,6 +488,8 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
     """
     if len(values) < 2:
         return None
+    import statistics
+
     from scipy.special import stdtrit
 
     mean = statistics.fmean(values)
