@@ -9,13 +9,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
 from optsched.core.errors import OutOfTime
 
+Held = TypeVar("Held")
+
 #: The instant on the monotonic clock; None without a deadline.
 _ends: ContextVar[float | None] = ContextVar("optsched deadline", default=None)
+
+
+@contextmanager
+def holding(variable: ContextVar[Held], value: Held) -> Iterator[None]:
+    """Let a context variable have a value in what runs within."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
 
 
 @contextmanager
@@ -35,21 +48,13 @@ def deadline(seconds: float | None) -> Iterator[None]:
         yield
         return
     ends = time.monotonic() + seconds
-    held = _ends.set(ends if before is None else min(before, ends))
-    try:
+    with holding(_ends, ends if before is None else min(before, ends)):
         yield
-    finally:
-        _ends.reset(held)
 
 
-@contextmanager
-def unhurried() -> Iterator[None]:
+def unhurried() -> AbstractContextManager[None]:
     """Lift every deadline, for quick work that gives a result where a search was cut short."""
-    held = _ends.set(None)
-    try:
-        yield
-    finally:
-        _ends.reset(held)
+    return holding(_ends, None)
 
 
 def remaining() -> float | None:

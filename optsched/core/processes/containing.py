@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from optsched.core.deadline import check, deadline, remaining
+from optsched.core.deadline import check, deadline, holding, remaining
 from optsched.core.errors import OptschedError
 from optsched.core.processes.handing import Latest, handing
 from optsched.core.processes.limits import Limits, Outcome, Status, allowed_mb
@@ -71,12 +71,8 @@ def contained(limits: Limits | None) -> Iterator[None]:
         return
     from optsched.core.processes.local import LocalExecutor
 
-    with LocalExecutor(1, limits, preload=PRELOADED) as executor:
-        token = _executor.set(executor)
-        try:
-            yield
-        finally:
-            _executor.reset(token)
+    with LocalExecutor(1, limits, preload=PRELOADED) as executor, holding(_executor, executor):
+        yield
 
 
 def in_force() -> Limits | None:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from multiprocessing.connection import Connection
 from typing import Any
+
+from optsched.core.deadline import holding
 
 # Functions, jobs and values go between processes pickled; those of `__main__` with their code -------------------------
 
@@ -119,14 +121,9 @@ def to(send: Callable[[bytes, bool], None]) -> Iterator[None]:
         _send.clear()
 
 
-@contextmanager
-def handing() -> Iterator[None]:
+def handing() -> AbstractContextManager[None]:
     """Hand over what is held within to who asked for the job."""
-    before = _handing.set(True)
-    try:
-        yield
-    finally:
-        _handing.reset(before)
+    return holding(_handing, True)
 
 
 @contextmanager
@@ -138,12 +135,8 @@ def unheard() -> Iterator[None]:
     ...     taken(abs) is None
     True
     """
-    before, take = _handing.set(False), _take.set(None)
-    try:
+    with holding(_handing, False), holding(_take, None):
         yield
-    finally:
-        _handing.reset(before)
-        _take.reset(take)
 
 
 def hand_over(value: Callable[[], Any], more: bool = False) -> None:
@@ -159,14 +152,9 @@ def hand_over(value: Callable[[], Any], more: bool = False) -> None:
             send(pack(value()), more)
 
 
-@contextmanager
-def taking(take: Callable[[Any], None]) -> Iterator[None]:
+def taking(take: Callable[[Any], None]) -> AbstractContextManager[None]:
     """Give `take` what engines find within on their way to an answer, in a job that hands over; elsewhere nobody."""
-    before = _take.set(take if _handing.get() else None)
-    try:
-        yield
-    finally:
-        _take.reset(before)
+    return holding(_take, take if _handing.get() else None)
 
 
 def taken(read: Callable[[Any], Any]) -> Callable[[Any], None] | None:

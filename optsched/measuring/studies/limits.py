@@ -528,7 +528,10 @@ class Baseline:
             }
             lines.append(json.dumps(run))
         text = f'{{"format": "{FORMAT}", "runs": [\n  ' + ",\n  ".join(lines) + "\n]}\n"
-        _folder_of(Path(path))
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError([Fault("", f"its folder cannot be made: {error.strerror}")], str(path)) from None
         write_whole(str(path), text.encode())
 
     def record(self, path: str | Path) -> None:
@@ -536,7 +539,6 @@ class Baseline:
 
         InputError if the file is no baseline, cannot be written, or is held by another process for long.
         """
-        _folder_of(Path(path))
         with _locked(Path(path)):
             others = Baseline.read(path).entries if os.path.exists(path) else {}
             Baseline({**others, **self.entries}).write(path)
@@ -610,14 +612,6 @@ def _value(objective: Any, place: str, faults: list[Fault]) -> Value | None:
     if not isinstance(objective, list) or not objective:
         raise TypeError("its objective is a list of numbers, or null")
     return tuple(read_number(part, f"{place}[{at}]", faults) for at, part in enumerate(objective))
-
-
-def _folder_of(path: Path) -> None:
-    """Makes the folder of a file, where there is none."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError([Fault("", f"its folder cannot be made: {error.strerror}")], str(path)) from None
 
 
 @contextmanager
