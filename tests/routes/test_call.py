@@ -52,7 +52,9 @@ def test_interrupt_of_a_search_for_prices_ends_it(name: str, monkeypatch: pytest
         ran.append(bool(program.integer.any()))
         return ArraySolution(INTERRUPTED, None, None, None)
 
-    own = {"flow-congestion": "routes.programs", "generalized-assignment": "searches.generalized_assignment"}[name]
+    own = {"flow-congestion": "routes.programs", "generalized-assignment": "solvers.searches.generalized_assignment"}[
+        name
+    ]
     for module in (f"optsched.{own}", "optsched.solvers.highs"):
         monkeypatch.setattr(f"{module}.solve_arrays", interrupted)
     solution = solve(posed)
