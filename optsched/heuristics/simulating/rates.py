@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from math import ceil, isnan
 
 import numpy as np
@@ -23,7 +23,6 @@ from optsched.heuristics.running.course import WAKE, Ends, Progress, Service
 from optsched.heuristics.simulating.services import Levels, Shuffling, place_of, unplaced
 from optsched.problems.base import Parameter, choice, resolve
 from optsched.problems.demands import demands_of, task_rates
-from optsched.solvers.max_min import Shares
 
 __all__ = [
     "Rates",
@@ -41,6 +40,131 @@ _NOWHERE = -1
 
 #: What a task asks for that asks for all there is: more than any rate.
 _ALL = _UNIT * 2**53
+
+
+class Shares:
+    """Max-min fair rates of flows that come and go on resources of given capacities; `rate` has them as settled last.
+
+    All rates grow alike until a flow has what it asks for or a resource that it uses is full; then it stays, and the
+    others grow on (Bertsekas and Gallager 1992, section 6.5.2). All in whole numbers: what a full resource leaves over,
+    less than one unit a flow, nobody gets.
+
+    Only what an event touches is filled anew: the flows that are joined to it by resources that are asked for more
+    than there is. All others keep their rates.
+
+    Examples
+    --------
+    >>> shares = Shares([10, 4])
+    >>> shares.add(7, [0], 9), shares.add(8, [0, 1], 9), shares.settle()
+    (None, None, {7: 6, 8: 4})
+    >>> shares.remove(7), shares.add(9, [1], 1), shares.settle()
+    (None, None, {8: 3, 9: 1})
+    """
+
+    def __init__(self, capacity: Sequence[int]) -> None:
+        self._capacity = capacity
+        #: The flows on each resource, in the order in which they came, and what they ask for together.
+        self._users: list[dict[int, None]] = [{} for _ in capacity]
+        self._asked = [0] * len(capacity)
+        self._uses: dict[int, tuple[int, ...]] = {}
+        self._most: dict[int, int] = {}
+        self.rate: dict[int, int] = {}
+        #: Flows whose rates may have changed since they were settled.
+        self._touched: dict[int, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._uses)
+
+    def __contains__(self, flow: object) -> bool:
+        return flow in self._uses
+
+    def add(self, flow: int, uses: Iterable[int], most: int) -> None:
+        """A flow comes, which asks for `most`. It has no rate until it is settled."""
+        used = tuple(uses)
+        asked = min((self._capacity[resource] for resource in used), default=most)
+        asked = min(asked, most)
+        self._uses[flow], self._most[flow] = used, asked
+        for resource in used:
+            self._users[resource][flow] = None
+            self._asked[resource] += asked
+        self._touched[flow] = None
+
+    def remove(self, flow: int) -> None:
+        """A flow goes."""
+        for resource in self._uses.pop(flow):
+            del self._users[resource][flow]
+            if self._asked[resource] > self._capacity[resource]:
+                self._touched.update(self._users[resource])
+            self._asked[resource] -= self._most[flow]
+        del self._most[flow]
+        self.rate.pop(flow, None)
+        self._touched.pop(flow, None)
+
+    def settle(self) -> dict[int, int]:
+        """Give each flow its rate; those that have another than before, with it."""
+        if not self._touched:
+            return {}
+        flows, tight = self._joined()
+        self._touched = {}
+        changed = {}
+        filled = self._filled(flows, tight)
+        for flow in flows:
+            if self.rate.get(flow) != filled[flow]:
+                self.rate[flow] = changed[flow] = filled[flow]
+        return changed
+
+    def _joined(self) -> tuple[list[int], list[int]]:
+        """The flows that the touched ones share scarce resources with, those that share with these, and so on."""
+        found = dict.fromkeys(self._touched)
+        wait = list(found)
+        tight: dict[int, None] = {}
+        for flow in wait:
+            for resource in self._uses[flow]:
+                if resource in tight or self._asked[resource] <= self._capacity[resource]:
+                    continue
+                tight[resource] = None
+                for other in self._users[resource]:
+                    if other not in found:
+                        found[other] = None
+                        wait.append(other)
+        return wait, list(tight)
+
+    def _filled(self, flows: list[int], tight: list[int]) -> dict[int, int]:
+        """The rates of flows that no others share scarce resources with."""
+        if not tight:  # the common case: there is enough for all
+            return {flow: self._most[flow] for flow in flows}
+        left = {resource: self._capacity[resource] for resource in tight}
+        count = {resource: len(self._users[resource]) for resource in tight}
+        levels = [(left[resource] // count[resource], resource) for resource in tight]
+        heapify(levels)
+        modest = sorted(flows, key=self._most.__getitem__)  # stable: those that ask for as much stay in order
+        rate: dict[int, int] = {}
+
+        def give(flow: int, level: int) -> None:
+            rate[flow] = level
+            for resource in self._uses[flow]:
+                if resource in left:
+                    left[resource] -= level
+                    count[resource] -= 1
+
+        for flow in modest:
+            if flow in rate:
+                continue
+            asked = self._most[flow]
+            while levels and levels[0][0] < asked:
+                level, resource = heappop(levels)
+                if not count[resource]:
+                    continue
+                now = left[resource] // count[resource]
+                if now > level:  # others on it took less than their share
+                    heappush(levels, (now, resource))
+                    continue
+                for user in self._users[resource]:
+                    if user not in rate:
+                        give(user, level)
+            if flow not in rate:
+                give(flow, asked)
+        return rate
 
 
 class _Reading:
@@ -111,7 +235,7 @@ class Rates(Service):
 
     A task asks for its `rate_in`, by the type of its node. It shares its node's `rate_process` with all that run there,
     its node's `rate_in` with all that read over the network there, and the `rate_out` of the node that it reads from
-    with all that read from there: max-min fair shares (`optsched.solvers.max_min`), anew whenever a task starts or
+    with all that read from there: max-min fair `Shares`, anew whenever a task starts or
     ends. What is not given does not limit.
 
     A map reads its `size` from a node with its block: the one it runs on, else one in its rack, else any, of these the
@@ -156,7 +280,7 @@ class Rates(Service):
         self._process, self._in, self._out = (
             _resources(column, capacities) for column in (cluster.rate_process, cluster.rate_in, cluster.rate_out)
         )
-        self._shares: Shares[int] = Shares(capacities)
+        self._shares: Shares = Shares(capacities)
         self._instance, self._is_map = instance, (workload.kind == MAP).tolist()
         self._shuffling = Shuffling(instance)
         self._receives = self._shuffling.of_reduce.lengths > 0

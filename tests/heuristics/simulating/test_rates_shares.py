@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from optsched.solvers.max_min import Shares
+from optsched.heuristics.simulating.rates import Shares
 
 #: Units of drawn capacities: whatever shares they are divided into, nothing is lost by rounding down.
 UNIT = 840**8
@@ -17,7 +17,7 @@ Drawn = tuple[list[int], list[list[int]], list[int]]
 
 def max_min(capacity: Sequence[int], uses: Sequence[Sequence[int]], most: Sequence[int]) -> list[int]:
     """The rate of each flow, if all come at once."""
-    shares: Shares[int] = Shares(capacity)
+    shares: Shares = Shares(capacity)
     for flow, (used, asked) in enumerate(zip(uses, most, strict=True)):
         shares.add(flow, used, asked)
     shares.settle()
@@ -71,7 +71,7 @@ def test_rates_are_those_of_the_definition(seed: int) -> None:
 def test_flows_that_come_and_go(seed: int) -> None:
     """Tests that rates kept from before are those of filling all anew, and that only changes are reported."""
     capacity, uses, most = drawn(seed + 5000)
-    rng, shares, before = random.Random(seed), Shares[int](capacity), {}
+    rng, shares, before = random.Random(seed), Shares(capacity), {}
     for _ in range(15 if uses else 0):
         for flow in rng.sample(range(len(uses)), rng.randint(1, min(3, len(uses)))):
             if flow in shares:
@@ -90,14 +90,14 @@ def test_flows_that_come_and_go(seed: int) -> None:
 
 def test_only_what_is_joined_by_scarce_resources_is_filled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a flow on a resource with room for all, or on another one, is left alone."""
-    shares = Shares[str]([10, 10, 100])
+    shares = Shares([10, 10, 100])
     for flow, used in (("a", [0, 2]), ("b", [0]), ("c", [1, 2]), ("d", [2])):
         shares.add(flow, used, 9)
     assert shares.settle() == {"a": 5, "b": 5, "c": 9, "d": 9}
     filled: list[list[str]] = []
     whole = Shares._filled
 
-    def seen(self: Shares[str], flows: list[str], tight: list[int]) -> dict[str, int]:
+    def seen(self: Shares, flows: list[str], tight: list[int]) -> dict[str, int]:
         filled.append(sorted(flows))
         return whole(self, flows, tight)
 
