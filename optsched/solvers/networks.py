@@ -1,6 +1,9 @@
-"""Minimum-cost flow on arrays, with whole potentials that prove it: a network simplex, cost scaling, or networkx.
+"""Flows of least cost on arrays: in networks and on tables of costs, with whole potentials and prices that prove them.
 
-The loops are those of `kernels`. None uses HiGHS.
+`min_cost_flow` has a network simplex, cost scaling and networkx. `transport` says what rows of a table send and columns
+take. Nothing is made for an entry of the table: the network simplex prices entries where they stand, and keeps flows on
+the arcs of its tree alone, one for each row and column. `assign_dense` copies the table for SciPy, a column for each
+unit, and gives no prices. The loops are those of `kernels`. None uses HiGHS.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ import enum
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +38,7 @@ _MOST_FLOW = 2**61  # flows below this fit into int64, and so do sums of two
 #: With fewer arcs, other engines are done before numba and the kernels are loaded.
 FEW_ARCS = 20_000
 
-#: Pivots between two looks at the deadline: milliseconds, a tenth of a second on the largest networks.
+#: Pivots between two looks at the deadline: milliseconds, a tenth of a second on the largest networks and tables.
 _PIVOTS = 2000
 
 #: The fewest arcs of a block of pricing.
@@ -55,6 +59,15 @@ _DISTANCES = 4
 
 #: No price falls below this: then int64 is left with room for every sum.
 _LOWEST = -(2**61)
+
+
+#: More than every sum of costs along a path of a table, in int64 with room for twice as much.
+_MOST_SUM = 2**60
+
+#: Equal rows and columns are made one where at most this part of the entries is left.
+_SMALLER = 2
+
+_BLOCK = 2**22  # entries compared or copied at once, so that memory stays small
 
 
 def largest_of(cost: Ints) -> int:
@@ -125,11 +138,14 @@ def min_cost_flow(
     limits = float(capacity[capacity != UNBOUNDED].sum(dtype=np.float64))
     most = limits + float(lower.sum(dtype=np.float64)) + float(np.abs(supply).sum(dtype=np.float64))
     fits = most < _MOST_FLOW and int(supply.sum()) == 0  # what is supplied, and goes round through arcs with a limit
-    if (scaling or simplex_compiled(arcs)) and fits:
-        found = _by_kernels(tail, head, lower, capacity, cost, supply, scaling)
-        if found is not None:
-            return found
-    return _by_networkx(tail, head, lower, capacity, cost, supply)
+    # Only the flow above the lower limits is left to decide.
+    left, room = supply.copy(), np.where(capacity == UNBOUNDED, UNBOUNDED, capacity - lower)
+    np.subtract.at(left, tail, lower)
+    np.add.at(left, head, lower)
+    asked = tail, head, room, cost, left
+    found = _by_kernels(*asked, scaling) if (scaling or simplex_compiled(arcs)) and fits else None
+    found = _by_networkx(*asked) if found is None else found
+    return replace(found, flow=None if found.flow is None else lower + found.flow)
 
 
 def simplex_compiled(arcs: int) -> bool:
@@ -142,69 +158,71 @@ def bytes_an_arc(arcs: int) -> int:
     return _BYTES_COMPILED if simplex_compiled(arcs) else _BYTES_IN_PYTHON
 
 
-def _by_kernels(
-    tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, supply: Ints, scaling: bool
-) -> CheapestFlow | None:
-    """Solve by loops on arrays, on the flow above the lower limits; None where it is for networkx."""
-    left = supply.copy()
-    np.subtract.at(left, tail, lower)
-    np.add.at(left, head, lower)
-    room = np.where(capacity == UNBOUNDED, UNBOUNDED, capacity - lower)
+def _by_kernels(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints, scaling: bool) -> CheapestFlow | None:
+    """Solve by loops on arrays; None where it is for networkx."""
     found, name = None, "cost scaling"
-    if scaling and scales(len(supply), room, cost, left):
-        found = cost_scaling(tail, head, room, cost, left)
+    if scaling and scales(len(supply), capacity, cost, supply):
+        found = cost_scaling(tail, head, capacity, cost, supply)
     if found is None:
         if not simplex_compiled(len(tail)):
             return None
-        found, name = network_simplex(tail, head, room, cost, left), "network simplex"
+        found, name = network_simplex(tail, head, capacity, cost, supply), "network simplex"
         if found.status is FlowStatus.UNBOUNDED:  # it does not know whether a flow is feasible
-            feasible = network_simplex(tail, head, room, np.zeros_like(cost), left)
+            feasible = network_simplex(tail, head, capacity, np.zeros_like(cost), supply)
             found = found if feasible.flow is not None else feasible
-    return replace(found, flow=None if found.flow is None else lower + found.flow, solver=compiler(name))
+    return replace(found, solver=compiler(name))
 
 
-def _by_networkx(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, supply: Ints) -> CheapestFlow:
+def _by_networkx(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> CheapestFlow:
     """Solve by the network simplex of networkx, with potentials of what it found."""
     solver = {"name": "networkx network_simplex", "version": version("networkx")}
     free = np.flatnonzero(capacity == UNBOUNDED)
     unbounded = bool(negative_cycle(tail[free], head[free], cost[free], len(supply)))  # it may go round it for ever
-    flow = _network_simplex(tail, head, lower, capacity, np.zeros_like(cost) if unbounded else cost, supply)
+    flow = _network_simplex(tail, head, capacity, np.zeros_like(cost) if unbounded else cost, supply)
     if flow is None:
         return CheapestFlow(FlowStatus.INFEASIBLE, solver=solver)
     if unbounded:
         return CheapestFlow(FlowStatus.UNBOUNDED, solver=solver)
-    potential = residual_potentials(tail, head, lower, capacity, cost, flow, len(supply))
+    potential = residual_potentials(tail, head, np.zeros_like(flow), capacity, cost, flow, len(supply))
     if potential is None:
         raise SolverDisagreement("the flow that networkx found is not of least cost: its residual network has a cycle")
     return CheapestFlow(FlowStatus.OPTIMAL, flow, potential, solver)
 
 
-def _network_simplex(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, supply: Ints) -> Ints | None:
+def _network_simplex(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> Ints | None:
     """A flow of least cost by networkx; None where no flow is feasible."""
     import networkx as nx
 
-    # Only the flow above the lower limits is left to decide.
-    demand = -supply
-    np.add.at(demand, tail, lower)
-    np.subtract.at(demand, head, lower)
-    if not len(demand):
-        return lower.copy()
+    if not len(supply):
+        return np.zeros_like(tail)
     what = f"the network simplex of networkx would have {len(tail):,} arcs as Python objects"
     refuse_beyond(len(tail) * _BYTES_IN_PYTHON, what, 'use route "arrays"')
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
-    graph.add_nodes_from((node, {"demand": amount}) for node, amount in enumerate(demand.tolist()))
-    room = [most - least for least, most in zip(lower.tolist(), capacity.tolist(), strict=True) if most != UNBOUNDED]
+    graph.add_nodes_from((node, {"demand": -amount}) for node, amount in enumerate(supply.tolist()))
     # An arc without a limit is given one that no flow needs, since networkx takes some large flows for unlimited ones.
-    ample = 1 + sum(room) + sum(map(abs, demand.tolist()))
-    numbers = zip(tail.tolist(), head.tolist(), lower.tolist(), capacity.tolist(), cost.tolist(), strict=True)
-    for arc, (i, j, least, most, price) in enumerate(numbers):
-        graph.add_edge(i, j, key=arc, weight=price, capacity=ample if most == UNBOUNDED else most - least)
+    ample = 1 + _most(capacity, supply)
+    ends = list(zip(tail.tolist(), head.tolist(), strict=True))
+    for arc, ((i, j), most, price) in enumerate(zip(ends, capacity.tolist(), cost.tolist(), strict=True)):
+        graph.add_edge(i, j, key=arc, weight=price, capacity=ample if most == UNBOUNDED else most)
     try:
         _, flows = nx.network_simplex(graph)
     except nx.NetworkXUnfeasible:
         return None
-    ends = zip(tail.tolist(), head.tolist(), strict=True)
-    return lower + np.array([flows[i][j][arc] for arc, (i, j) in enumerate(ends)], dtype=np.int64)
+    return np.array([flows[i][j][arc] for arc, (i, j) in enumerate(ends)], dtype=np.int64)
+
+
+def _residual(
+    tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, flow: Ints
+) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """The residual arcs of a flow: number of the arc, ends, cost, and by how much its flow may change at most."""
+    onwards, back = np.flatnonzero(flow < capacity), np.flatnonzero(flow > lower)
+    return (
+        np.concatenate([onwards, back]),
+        np.concatenate([tail[onwards], head[back]]),
+        np.concatenate([head[onwards], tail[back]]),
+        np.concatenate([cost[onwards], -cost[back]]),
+        np.concatenate([capacity[onwards] - flow[onwards], lower[back] - flow[back]]),
+    )
 
 
 def residual_potentials(
@@ -215,10 +233,7 @@ def residual_potentials(
     None where it has a cycle of negative cost, that is, where the flow is not of least cost. They are exact integers
     (Bellman-Ford), with at most one pass over the arcs for each node. Parameters are as for `min_cost_flow`.
     """
-    onwards, back = flow < capacity, flow > lower
-    start = np.concatenate([tail[onwards], head[back]])
-    end = np.concatenate([head[onwards], tail[back]])
-    length = np.concatenate([cost[onwards], -cost[back]])
+    _, start, end, length, _ = _residual(tail, head, lower, capacity, cost, flow)
     distance = np.zeros(nodes, dtype=np.int64)
     for _ in range(nodes + 1):
         check()
@@ -239,16 +254,11 @@ def cheapened(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, f
     flow = flow.copy()
     while True:
         check()
-        onwards, back = np.flatnonzero(flow < capacity), np.flatnonzero(flow > lower)
-        arc = np.concatenate([onwards, back])
-        start, end = np.concatenate([tail[onwards], head[back]]), np.concatenate([head[onwards], tail[back]])
-        length = np.concatenate([cost[onwards], -cost[back]])
+        arc, start, end, length, left = _residual(tail, head, lower, capacity, cost, flow)
         cycle = np.array(negative_cycle(start, end, length, nodes), dtype=np.int64)
         if not len(cycle):
             return flow
-        left = np.concatenate([capacity[onwards] - flow[onwards], flow[back] - lower[back]])
-        more = np.where(cycle < len(onwards), 1, -1) * left[cycle].min()
-        flow[arc[cycle]] += more
+        flow[arc[cycle]] += np.sign(left[cycle]) * np.abs(left[cycle]).min()
 
 
 # Network simplex -----------------------------------------------------------------------------------------------------
@@ -473,3 +483,199 @@ def _whole(price: Ints) -> Ints:
     free[price % parts] = False
     prices: Ints = (price - int(np.flatnonzero(free)[0])) // parts
     return prices
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------
+
+
+class Transport(NamedTuple):
+    """Who sends how much to whom at least cost, and what proves it.
+
+    `units` flow from a `row` to a `column` (int64, of equal lengths; no pair is there twice). `price` is what one unit
+    more costs, `column_prices` what a unit of a column's capacity is worth, at least 0. A row that sends all it has
+    does so where cost and price of the column add up to least, and to at most `price`, if others keep some; a column
+    that could take more has price 0.
+    """
+
+    row: Ints
+    column: Ints
+    units: Ints
+    price: int
+    column_prices: Ints
+
+
+def transport(cost: Ints, size: Ints, capacity: Ints) -> Transport:
+    """Send as much as possible, the lesser of all sizes and all capacities, at least total cost.
+
+    `cost`: int64, shape (rows, columns), at least one of each: the cost of a unit from each row to each column, any
+    sign. `size`, `capacity`: int64, shapes (rows,) and (columns,): what each row has, at least 0, and each column
+    takes, at least 1.
+
+    Notes
+    -----
+    Network simplex (`kernels`) on one row for all that are equal, and one column for all that are. Next to the
+    table it takes some 100 bytes a row and column, and a copy of at most half the table where rows or columns repeat.
+
+    UsageError if shapes or numbers do not fit, or sums of costs along a path might be too large (`transport_fits`).
+    OutOfTime if a deadline is past.
+
+    Examples
+    --------
+    >>> found = transport(np.array([[5, 1], [4, 3]]), np.array([2, 1]), np.array([1, 1]))
+    >>> found.row.tolist(), found.column.tolist(), found.units.tolist(), found.price, found.column_prices.tolist()
+    ([1, 0], [0, 1], [1, 1], 4, [0, 3])
+    """
+    from optsched.solvers.kernels import ARC, IN, OUT
+
+    rows, columns = cost.shape
+    if size.shape != (rows,) or capacity.shape != (columns,) or not cost.size or size.min() < 0 or capacity.min() < 1:
+        raise UsageError(f"transport needs {rows} sizes of at least 0 and {columns} capacities of at least 1")
+    largest = largest_of(cost)
+    if not transport_fits(rows, columns, largest):
+        raise UsageError(f"sums of {rows + columns} costs up to {largest} might pass 2^60: scale the costs")
+    table, of_row, of_column = _distinct(cost)
+    sizes, capacities = _summed(size, of_row, len(table)), _summed(capacity, of_column, table.shape[1])
+    stay = int(size.sum()) >= int(capacity.sum())
+    tree, potential = _solved(table, sizes, capacities, stay, largest)
+    tree = tree[:-1]
+    flow = np.concatenate([tree[: len(table), IN], tree[len(table) :, OUT]])  # what could flow back
+    used = (tree[:, ARC] >= 0) & (flow > 0)  # less what does not leave its row or comes from no row
+    (row, column), units = np.divmod(tree[used, ARC], table.shape[1]), flow[used]
+    flow, row, units = _shared(of_row, size, row, units)
+    flow, column, units = _shared(of_column, capacity, column[flow], units)
+    of_columns = potential[len(table) : -1][of_column]
+    price = int(of_columns.max()) if stay else -int(potential[: len(table)].min())
+    return Transport(row[flow], column, units, price, (price if stay else 0) - of_columns)
+
+
+def transport_fits(rows: int, columns: int, largest: int) -> bool:
+    """Whether the sums of costs up to `largest` along any path are numbers that `transport` can hold.
+
+    >>> transport_fits(10**6, 10**5, 2**39), transport_fits(10**6, 10**5, 2**40)
+    (True, False)
+    """
+    return (rows + columns + 1) * (largest + 1) < _MOST_SUM
+
+
+def _distinct(cost: Ints) -> tuple[Ints, Ints, Ints]:
+    """The table without repeated rows and columns, and which of its rows and columns each one is."""
+    of_row = _alike(cost)
+    first_row = np.unique(of_row, return_index=True)[1]
+    of_column = _alike(cost.T)
+    first_column = np.unique(of_column, return_index=True)[1]
+    if len(first_row) * len(first_column) * _SMALLER > cost.size:
+        return np.ascontiguousarray(cost), np.arange(len(of_row)), np.arange(len(of_column))
+    return np.ascontiguousarray(cost[first_row][:, first_column]), of_row, of_column
+
+
+def _alike(table: Ints) -> Ints:
+    """A number for each row, from 0 in the order of first appearance; equal rows have the same.
+
+    Rows are distinguished by products with random numbers, modulo 2^64, and compared where these agree.
+    """
+    weights = np.random.default_rng(0).integers(0, 2**63, size=table.shape[1], dtype=np.int64)
+    first, inverse = np.unique(table @ weights, return_index=True, return_inverse=True)[1:]
+    of_row: Ints = inverse.ravel().astype(np.int64)
+    step = max(1, _BLOCK // table.shape[1])
+    later = np.flatnonzero(first[of_row] != np.arange(len(table)))
+    for begin in range(0, len(later), step):
+        part = later[begin : begin + step]
+        if not np.array_equal(table[part], table[first[of_row[part]]]):
+            return np.arange(len(table))
+    return of_row
+
+
+def _summed(amount: Ints, of: Ints, count: int) -> Ints:
+    total = np.zeros(count, dtype=np.int64)
+    np.add.at(total, of, amount)
+    return total
+
+
+def _solved(table: Ints, size: Ints, capacity: Ints, stay: bool, largest: int) -> tuple[Ints, Ints]:
+    """Tree and potentials of an optimum; the root is where rows keep what they do not send if they `stay` with some.
+
+    Else it is where columns get what no row sends.
+    """
+    from optsched.solvers.kernels import ROW_OF_CELLS, table_pivots
+
+    sends = np.repeat([True, False], table.shape)
+    dear = (len(sends) + 1) * (largest + 1)
+    tree, potential = first_tree(sends, np.concatenate([size, capacity]), dear, spare=not stay)
+    block = max(1, int(table.size**0.5 / (2 * ROW_OF_CELLS)))
+    place = np.zeros(1, dtype=np.int64)
+    ready(table_pivots, tree, potential, table, stay, place, block, _PIVOTS)
+    until_done(lambda: table_pivots(tree, potential, table, stay, place, block, _PIVOTS))
+    return tree, closer(potential, largest)
+
+
+def _shared(of: Ints, amount: Ints, group: Ints, units: Ints) -> tuple[Ints, Ints, Ints]:
+    """Share flows of groups among their members, who take in turn: which flow, which member, how many units."""
+    order, turn = np.argsort(of, kind="stable"), np.argsort(group, kind="stable")
+    member_ends = np.cumsum(amount[order])
+    begins = np.append(0, member_ends)[np.searchsorted(of[order], group[turn])]
+    ahead = np.cumsum(units[turn]) - units[turn]
+    begins += ahead - ahead[np.searchsorted(group[turn], group[turn])]
+    ends = begins + units[turn]
+    # Cut at the ends of flows and members; what lies within a flow is a piece of it.
+    cuts = np.unique(np.concatenate([begins, ends, member_ends]))
+    at = np.searchsorted(ends, cuts[:-1], side="right")
+    within = np.append(begins, cuts[-1:])[at] <= cuts[:-1]
+    flow, start = at[within], cuts[:-1][within]
+    return turn[flow], order[np.searchsorted(member_ends, start, side="right")], np.diff(cuts)[within]
+
+
+def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int, row: Ints | None = None) -> Ints:
+    """Place exactly `count` tasks at least total cost, by SciPy's assignment on a dense matrix.
+
+    `cost` is of shape (tasks, nodes), or has the `row` of each task, where tasks share rows. Each node takes up to its
+    `capacity`, at least 0. Returns the node of each task, -1 for those that are not placed.
+
+    Notes
+    -----
+    The matrix has a column for each unit of capacity. Where `count` is less than tasks and units, there is a dummy
+    column for each task that is left out, and a dummy row for each unit. With n rows and m >= n columns it takes O(n^2
+    m) time at worst, and 8 n m bytes.
+
+    UsageError if `count` tasks cannot be placed, shapes do not fit, or sums of costs pass 2^53 and would not be exact.
+    TooLarge if there is no memory for the matrix.
+
+    Examples
+    --------
+    >>> assign_dense(np.array([[5, 1], [4, 3], [9, 2]]), np.array([1, 1]), 2).tolist()
+    [1, 0, -1]
+    """
+    nodes = cost.shape[1]
+    row = np.arange(len(cost)) if row is None else row
+    tasks = len(row)
+    if capacity.shape != (nodes,) or (nodes and capacity.min() < 0):
+        raise UsageError(f"dense assignment needs {nodes} capacities, each at least 0")
+    units = np.minimum(capacity, max(count, 0)).astype(np.int64)
+    slots = int(units.sum())
+    if not 0 <= count <= min(tasks, slots):
+        raise UsageError(f"{count} tasks cannot be placed: there are {tasks} tasks and capacity for {slots}")
+    dummies = (tasks - count, slots - count) if count < min(tasks, slots) else (0, 0)
+    height, width = tasks + dummies[1], slots + dummies[0]
+    refuse_beyond(8 * height * width, f"dense assignment would have a matrix of {height:,} x {width:,}", "use a flow")
+    largest = largest_of(cost)
+    if 2 * min(height, width) * largest >= _EXACT:
+        raise UsageError(
+            f"sums of {min(height, width)} costs up to {largest} pass 2^53 and would not be exact: scale the costs"
+        )
+    from scipy.optimize import linear_sum_assignment
+
+    node_of = np.repeat(np.arange(nodes), units)
+    # SciPy copies a matrix that is higher than wide, so the array is laid out by columns and its transpose is passed.
+    matrix = np.zeros((height, width), order="F" if height > width else "C")
+    step = max(1, _BLOCK // max(1, width))
+    for begin in range(0, tasks, step):
+        part = row[begin : begin + step]
+        matrix[begin : begin + len(part), :slots] = cost[part][:, node_of]
+    matrix[tasks:, slots:] = np.inf  # a unit that is left out cannot take a task that is left out
+    if height > width:
+        columns, rows = linear_sum_assignment(matrix.T)
+    else:
+        rows, columns = linear_sum_assignment(matrix)
+    node = np.full(tasks, -1, dtype=np.int64)
+    placed = (rows < tasks) & (columns < slots)
+    node[rows[placed]] = node_of[columns[placed]]
+    return node

@@ -72,9 +72,6 @@ class Shares:
         #: Flows whose rates may have changed since they were settled.
         self._touched: dict[int, None] = {}
 
-    def __len__(self) -> int:
-        return len(self._uses)
-
     def __contains__(self, flow: object) -> bool:
         return flow in self._uses
 

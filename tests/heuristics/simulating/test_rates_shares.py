@@ -82,7 +82,7 @@ def test_flows_that_come_and_go(seed: int) -> None:
         changed = shares.settle()
         there = [flow for flow in range(len(uses)) if flow in shares]
         anew = max_min(capacity, [uses[flow] for flow in there], [most[flow] for flow in there])
-        assert ([shares.rate[flow] for flow in there], len(shares)) == (anew, len(there))
+        assert ([shares.rate[flow] for flow in there], len(shares._uses)) == (anew, len(there))
         assert changed == {flow: rate for flow, rate in zip(there, anew, strict=True) if before.get(flow) != rate}
         before = dict(zip(there, anew, strict=True))
     assert shares.settle() == {}

@@ -12,7 +12,7 @@ from large_engines import KERNELS, ints, plain
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime, TooLarge, UsageError
 from optsched.core.processes import limits
-from optsched.solvers.transport import Transport, assign_dense, transport
+from optsched.solvers.networks import Transport, assign_dense, transport
 
 Table = tuple[np.ndarray, np.ndarray, np.ndarray]
 
