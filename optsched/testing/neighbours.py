@@ -132,7 +132,7 @@ def check_scarce(record: Record, seeds: Sequence[int]) -> None:
     for route in routes_of(short.problem):
         right(short.problem, solve(short.problem, route=route), None, f"{short.name}, route {route}")
     for program in programs(record, short) if is_modelled(record) else ():
-        right_program(record, short, program)
+        right_program(program)
     shown = solve(short.problem)
     if record.infeasible is not None or shown.certificates:
         verdict = certify(short.problem, shown)

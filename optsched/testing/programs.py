@@ -6,8 +6,9 @@ import inspect
 import itertools
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from optsched.core.errors import UsageError
 from optsched.core.network import FlowNetwork
 from optsched.core.placement import NONE, Placement, Schedule
 from optsched.core.registry import Record, imported, records
-from optsched.core.results import Decision, Sense, Termination, Value
+from optsched.core.results import Decision, Sense, Termination
 from optsched.instances.files import from_document
 from optsched.instances.importers.libraries import import_dimacs
 from optsched.problems import Problem, network_problem
@@ -36,48 +37,83 @@ def is_modelled(record: Record) -> bool:
     return record.models is not None
 
 
-@dataclass(frozen=True)
 class Program:
-    """One program of a problem: how it was built, the component that is its objective, and the truth of it."""
+    """One program of a problem: a model of one kind, without a limit or at one, which is built when it is asked for."""
 
-    where: str
-    kind: str
-    model: Any
-    limit: Any
-    component: int
-    truth: Any
+    def __init__(self, record: Record, case: Case, kind: str, limit: Any = None, **options: Any) -> None:
+        from optsched.models.export import about
+
+        self.record, self.case, self.kind, self.limit = record, case, kind, limit
+        self.module: Any = imported(str(record.models))
+        self.options = options if limit is None else {"limit": limit, **options}
+        self.where = ", ".join([case.name, kind, *(f"{key}={value}" for key, value in self.options.items())])
+        self.meaning = about(case.problem, limit is not None)
+        #: The component that is its objective, and the truth of it.
+        self.component = case.problem.components.index(self.meaning.component)
+        within = None if limit is None or record.limit is None else (record.limit.component, limit)
+        self.truth = case.best_of(self.component, within)
+
+    @cached_property
+    def model(self) -> Any:
+        """What the module of models builds."""
+        return getattr(self.module, self.kind)(self.case.problem, **self.options)
+
+    def solved(self, start: Any = None, presolve: bool = True) -> Any:
+        """The answer of HiGHS, from a start if there is one."""
+        from optsched.solvers.algebraic import solve_pulp, solve_pyomo
+        from optsched.solvers.profiles import load_profile
+
+        run = solve_pulp if self.kind == "build_pulp" else solve_pyomo
+        profile = load_profile("exact")
+        if not presolve:
+            profile = replace(profile, highs={**profile.highs, "presolve": "off"})
+        return run(self.model, profile, start)
+
+    def value(self, outcome: Any, where: str) -> Fraction:
+        """What an optimum is worth, in the units of the component."""
+        expect(outcome.status is Termination.OPTIMAL, where, str(outcome.status))
+        return self.meaning.of(outcome.objective)
+
+    def finds_truth(self, start: Any = None, where: str | None = None) -> None:
+        """It finds its truth, from a start if there is one."""
+        value = self.value(self.solved(start), where or self.where)
+        expect(agrees(value, self.truth), where or self.where, f"finds {float(value)}, the truth is {self.truth}")
+
+    def decoded(self, where: str, by_costs: Sequence[str] = ()) -> Any:
+        """What its decision is worth in the component; it must be feasible and within the limit.
+
+        Where the objective is another one, what only the costs keep (`by_costs`) may be violated.
+        """
+        problem = self.case.problem
+        decision = self.module.decode(self.model, problem)
+        wrong = [entry for entry in problem.violations(decision) if entry.constraint not in by_costs]
+        expect(not wrong, where, f"decodes into what is infeasible: {'; '.join(map(str, wrong))}")
+        value = problem.objective(decision)
+        if self.limit is not None:
+            sign, worth = problem.minimised((1, 1))[1 - self.component], value[1 - self.component]
+            expect(sign * worth <= sign * self.limit, where, f"decodes into {worth}, past the limit")
+        return value[self.component]
 
 
 def programs(record: Record, case: Case) -> Iterator[Program]:
     """Every program of the module of models: compact and literal, with and without a limit, in and out of reach."""
-    from optsched.models.export import about
-
-    module, problem = imported(str(record.models)), case.problem
-    names = [component.name for component in problem.components]
-    free = names.index(about(problem).component.name)
-    asked: list[tuple[dict[str, Any], int, Any]] = [({}, free, case.best_of(free))]
+    limits: list[Any] = [None]
     if record.limit is not None:
-        wanted, other = 1 - record.limit.component, record.limit.component
-        signs = problem.minimised((1, 1))
-        reached = sorted({value[other] for value in case.decisions})
-        beyond = [reached[0] - 1] if reached and (reached[0] > 0 or signs[other] < 0) else []
-        for value in beyond + reached[:2] + reached[-1:]:
-            limit = signs[other] * value
-            asked.append(({"limit": limit_of(record, limit)}, wanted, case.best_of(wanted, (other, limit))))
+        sign = case.problem.minimised((1, 1))[record.limit.component]
+        reached = sorted({value[record.limit.component] for value in case.decisions})
+        beyond = [reached[0] - 1] if reached and (reached[0] > 0 or sign < 0) else []
+        limits += [limit_of(record, sign * value) for value in beyond + reached[:2] + reached[-1:]]
     for kind in KINDS:
-        build = getattr(module, kind)
-        for options, component, truth in asked:
-            ways = [options]
-            if kind == "build_pyomo" and "per_pair" in inspect.signature(build).parameters:
-                ways.append({**options, "per_pair": True})
-            for way in ways:
-                where = ", ".join([case.name, kind, *(f"{key}={value}" for key, value in way.items())])
-                try:
-                    model = build(problem, **way)
-                except UsageError as error:  # nothing is feasible for a plain reason
-                    expect(truth is None, where, f"is refused: {error}")
-                    continue
-                yield Program(where, kind, model, options.get("limit"), component, truth)
+        build = getattr(imported(str(record.models)), kind)
+        pairs = kind == "build_pyomo" and "per_pair" in inspect.signature(build).parameters
+        for limit, way in itertools.product(limits, [{}, {"per_pair": True}] if pairs else [{}]):
+            program = Program(record, case, kind, limit, **way)
+            try:
+                assert program.model is not None
+            except UsageError as error:  # nothing is feasible for a plain reason
+                expect(program.truth is None, program.where, f"is refused: {error}")
+            else:
+                yield program
 
 
 def limit_of(record: Record, value: Any) -> Any:
@@ -91,70 +127,38 @@ def agrees(value: float | Fraction, truth: Any) -> bool:
     return abs(float(value) - float(truth)) <= 1e-6 * max(1.0, abs(float(truth)))
 
 
-def solved(program: Program, start: Any = None, presolve: bool = True) -> Any:
-    """The answer of HiGHS to a program, from a start if there is one."""
-    from optsched.solvers.algebraic import solve_pulp, solve_pyomo
-    from optsched.solvers.profiles import load_profile
-
-    run = solve_pulp if program.kind == "build_pulp" else solve_pyomo
-    profile = load_profile("exact")
-    if not presolve:
-        profile = replace(profile, highs={**profile.highs, "presolve": "off"})
-    return run(program.model, profile, start)
-
-
 @check(is_modelled)
 def check_models(record: Record, seeds: Sequence[int]) -> None:
     """Every model has the true optimum, decodes it correctly, and admits no infeasible decision."""
     module = imported(str(record.models))
     for case in cases(record, seeds):
         for program in programs(record, case):
-            right_program(record, case, program)
+            right_program(program)
         if case.best is not None:
             size, model = module.literal_size(case.problem), module.build_pulp(case.problem)
             built = len(model.variables()), len(list(model.constraints()))
             expect(built == (size.variables, size.constraints), case.name, f"literal_size says {size}, built {built}")
 
 
-def right_program(record: Record, case: Case, program: Program) -> None:
+def right_program(program: Program) -> None:
     """A program finds its truth, and for any objective a feasible decision."""
-    from optsched.models.export import about
-
-    problem, outcome = case.problem, solved(program)
+    where, problem = program.where, program.case.problem
     if program.truth is None:
-        expect(outcome.status is Termination.INFEASIBLE, program.where, f"{outcome.status}, not INFEASIBLE")
+        outcome = program.solved()
+        expect(outcome.status is Termination.INFEASIBLE, where, f"{outcome.status}, not INFEASIBLE")
         return
-    expect(outcome.status is Termination.OPTIMAL, program.where, str(outcome.status))
-    value = about(problem, program.limit is not None).of(outcome.objective)
-    expect(agrees(value, program.truth), program.where, f"finds {float(value)}, the truth is {program.truth}")
-    worth = _decoded(record, case, program)[program.component]
-    expect(worth == program.truth, program.where, f"decodes into what is worth {worth}, not {program.truth}")
+    program.finds_truth()
+    worth = program.decoded(where)
+    expect(worth == program.truth, where, f"decodes into what is worth {worth}, not {program.truth}")
+    left_out = program.kind == "build_pulp" and getattr(problem, "due", 0) < size_of(problem)
     for draw in range(_DRAWN):
         _draw_objective(program.model, np.random.default_rng(draw))
-        outcome = solved(program)
+        outcome = program.solved()
         if outcome.status is Termination.INFEASIBLE:  # it is feasible: highspy 1.15's presolve says otherwise of some
-            outcome = solved(program, presolve=False)
-        drawn = replace(program, where=f"{program.where}, another objective")
-        expect(outcome.status is Termination.OPTIMAL, drawn.where, str(outcome.status))
-        left_out = program.kind == "build_pulp" and getattr(problem, "due", 0) < size_of(problem)
-        by_costs = getattr(imported(str(record.models)), "KEPT_BY_COSTS", ()) if left_out else ()
-        _decoded(record, case, drawn, by_costs)
-
-
-def _decoded(record: Record, case: Case, program: Program, by_costs: Sequence[str] = ()) -> Value:
-    """The value of what a solved program holds, which must be feasible and within the limit.
-
-    Where the objective is another one, what only the costs keep (`by_costs`) may be violated.
-    """
-    problem = case.problem
-    decision = imported(str(record.models)).decode(program.model, problem)
-    wrong = [entry for entry in problem.violations(decision) if entry.constraint not in by_costs]
-    expect(not wrong, program.where, f"decodes into what is infeasible: {'; '.join(map(str, wrong))}")
-    value = problem.objective(decision)
-    if program.limit is not None:
-        sign, worth = problem.minimised((1, 1))[1 - program.component], value[1 - program.component]
-        expect(sign * worth <= sign * program.limit, program.where, f"decodes into {worth}, past the limit")
-    return value
+            outcome = program.solved(presolve=False)
+        program.value(outcome, f"{where}, another objective")
+        by_costs = getattr(program.module, "KEPT_BY_COSTS", ()) if left_out else ()
+        program.decoded(f"{where}, another objective", by_costs)
 
 
 def _room(bound: float | None) -> float:
@@ -223,89 +227,67 @@ def check_limits(record: Record, seeds: Sequence[int]) -> None:
 
 def _between(record: Record, case: Case, value: Fraction) -> None:
     """A limit between two values is one like any other, or refused where limits are whole numbers."""
-    limit, module = record.limit, imported(str(record.models))
+    limit = record.limit
     assert limit is not None
     if limit.denominator is not None:
         message = f"a limit may not be {value}: no multiple of 1/{limit.denominator} is between two values"
         expect(limit.denominator == 1 or (value * limit.denominator).denominator == 1, case.name, message)
     for kind in KINDS:
-        where = f"{case.name}, {kind}, limit={value}"
+        program = Program(record, case, kind, value)
         try:
-            model = getattr(module, kind)(case.problem, limit=value)
+            assert program.model is not None
         except UsageError as error:
-            expect(limit.denominator == 1, where, f"is refused: {error}")
+            expect(limit.denominator == 1, program.where, f"is refused: {error}")
             continue
-        expect(limit.denominator != 1, where, "is taken, though limits are whole numbers")
-        wanted = 1 - limit.component
-        truth = case.best_of(wanted, (limit.component, value))
-        right_program(record, case, Program(where, kind, model, value, wanted, truth))
+        expect(limit.denominator != 1, program.where, "is taken, though limits are whole numbers")
+        right_program(program)
 
 
 @check(is_modelled)
 def check_starts(record: Record, seeds: Sequence[int]) -> None:
     """A model fixed at a decision is worth what the decision is. From a partial one it finds the optimum."""
-    from optsched.models.export import about
-
-    module = imported(str(record.models))
     for case in cases(record, seeds):
         held = list(case.decisions.values())
         for decision in held[1:2] or held:  # the second best: what is left to the solver would become the best
-            asked: list[dict[str, Any]] = [{}]
+            limits: list[Any] = [None]
             if record.limit is not None:
-                asked.append({"limit": limit_of(record, case.problem.objective(decision)[record.limit.component])})
-            for kind, options in itertools.product(KINDS, asked):
-                model = getattr(module, kind)(case.problem, **options)
-                shown = "".join(f", {name}={value}" for name, value in options.items())
-                where = f"{case.name}, {kind}{shown}, start {columns(decision)}"
-                own = about(case.problem, bool(options)).component
-                component = case.problem.components.index(own)
-                limit = options.get("limit")
-                within = None if record.limit is None or limit is None else (record.limit.component, limit)
-                program = Program(where, kind, model, limit, component, case.best_of(component, within))
+                limits.append(limit_of(record, case.problem.objective(decision)[record.limit.component]))
+            for kind, limit in itertools.product(KINDS, limits):
+                program = Program(record, case, kind, limit)
                 if limit is None:
-                    _from_unfinished(record, case, program, decision)
-                left_out = (
-                    isinstance(decision, Schedule)
-                    and limit is None
-                    and not module.start_values(model, case.problem, decision)
-                )
-                _at_start(record, case, program, held[0] if left_out else decision)
+                    _from_unfinished(program, decision)
+                left_out = isinstance(decision, Schedule) and limit is None
+                left_out = left_out and not program.module.start_values(program.model, case.problem, decision)
+                _at_start(program, held[0] if left_out else decision)
 
 
-def _at_start(record: Record, case: Case, program: Program, decision: Decision) -> None:
+def _at_start(program: Program, decision: Decision) -> None:
     """Held at what a decision starts with, a program has a solution, and it is worth what the decision is.
 
     A schedule may be worth more there: it starts as early as the order of its tasks allows.
     """
-    from optsched.models.export import about
-
-    _hold(program.model, imported(str(record.models)).start_values(program.model, case.problem, decision))
-    outcome, worth = solved(program), case.problem.evaluate(decision)[program.component]
-    expect(outcome.status is Termination.OPTIMAL, program.where, str(outcome.status))
-    value = about(case.problem, program.limit is not None).of(outcome.objective)
-    sign = 1 if case.problem.components[program.component].sense is Sense.MIN else -1
+    problem, component = program.case.problem, program.component
+    where = f"{program.where}, start {columns(decision)}"
+    _hold(program.model, program.module.start_values(program.model, problem, decision))
+    value, worth = program.value(program.solved(), where), problem.evaluate(decision)[component]
+    sign = 1 if problem.components[component].sense is Sense.MIN else -1
     as_good = agrees(value, worth) or (isinstance(decision, Schedule) and sign * value < sign * worth)
-    expect(as_good, program.where, f"the start has the value {worth}, and the result of it {float(value)}")
-    found = _decoded(record, case, program)[program.component]
-    expect(sign * found <= sign * worth, program.where, f"the start is worth {worth}, and is decoded into {found}")
+    expect(as_good, where, f"the start has the value {worth}, and the result of it {float(value)}")
+    found = program.decoded(where)
+    expect(sign * found <= sign * worth, where, f"the start is worth {worth}, and is decoded into {found}")
 
 
-def _from_unfinished(record: Record, case: Case, program: Program, decision: Decision) -> None:
+def _from_unfinished(program: Program, decision: Decision) -> None:
     """What is found from a decision that lacks its last task, or from one with all tasks on the first node."""
-    from optsched.models.export import about
-
-    problem, module = case.problem, imported(str(record.models))
+    problem = program.case.problem
     if not isinstance(problem, Problem):
         return
     assert isinstance(decision, Placement)
     placed = np.flatnonzero(decision.nodes != NONE)
     unfinished = decision.with_tasks(placed[-1:], [NONE] * len(placed[-1:]))
     for start in (unfinished, problem.placement([0] * len(problem.tasks))):
-        outcome = solved(program, module.start_values(program.model, problem, start))
-        where = f"{program.where}, from {columns(start)} in its place"
-        expect(outcome.status is Termination.OPTIMAL, where, str(outcome.status))
-        value = about(problem, program.limit is not None).of(outcome.objective)
-        expect(agrees(value, program.truth), where, f"finds {float(value)}, the truth is {program.truth}")
+        entries = program.module.start_values(program.model, problem, start)
+        program.finds_truth(entries, f"{program.where}, from {columns(start)} in its place")
 
 
 def _hold(model: Any, start: Any) -> None:
@@ -330,13 +312,12 @@ def _hold(model: Any, start: Any) -> None:
 @check(is_modelled)
 def check_export(record: Record, seeds: Sequence[int]) -> None:
     """LP and MPS files of every model mean the same to each reader."""
-    from optsched.models.export import about, write_lp, write_mps
+    from optsched.models.export import write_lp, write_mps
 
     for case in cases(record, seeds[:1]):
-        problem = case.problem
         with tempfile.TemporaryDirectory() as folder:
             for program in programs(record, case):
-                meaning = about(problem, program.limit is not None)
+                meaning = program.meaning
                 for suffix, write in ((".lp", write_lp), (".mps", write_mps)):
                     path = Path(folder, f"program{suffix}")
                     write(program.model, path, meaning.notes())
