@@ -91,7 +91,7 @@ class Program:
         value = problem.objective(decision)
         if self.limit is not None:
             sign, worth = problem.minimised((1, 1))[1 - self.component], value[1 - self.component]
-            expect(sign * worth <= sign * self.limit, where, f"decodes into {worth}, past the limit")
+            expect(sign * worth <= sign * self.options["limit"], where, f"decodes into {worth}, past the limit")
         return value[self.component]
 
 
@@ -102,12 +102,13 @@ def programs(record: Record, case: Case) -> Iterator[Program]:
         sign = case.problem.minimised((1, 1))[record.limit.component]
         reached = sorted({value[record.limit.component] for value in case.decisions})
         beyond = [reached[0] - 1] if reached and (reached[0] > 0 or sign < 0) else []
-        limits += [limit_of(record, sign * value) for value in beyond + reached[:2] + reached[-1:]]
+        limits += [sign * value for value in beyond + reached[:2] + reached[-1:]]
     for kind in KINDS:
         build = getattr(imported(str(record.models)), kind)
         pairs = kind == "build_pyomo" and "per_pair" in inspect.signature(build).parameters
         for limit, way in itertools.product(limits, [{}, {"per_pair": True}] if pairs else [{}]):
-            program = Program(record, case, kind, limit, **way)
+            given = {} if limit is None else {"limit": limit_of(record, limit)}
+            program = Program(record, case, kind, limit, **given, **way)
             try:
                 assert program.model is not None
             except UsageError as error:  # nothing is feasible for a plain reason
