@@ -38,14 +38,19 @@ def is_modelled(record: Record) -> bool:
 
 
 class Program:
-    """One program of a problem: a model of one kind, without a limit or at one, which is built when it is asked for."""
+    """One program of a problem: a model of one kind, without a limit or at one, which is built when it is asked for.
 
-    def __init__(self, record: Record, case: Case, kind: str, limit: Any = None, **options: Any) -> None:
+    The builder gets the `options`, by default the limit.
+    """
+
+    def __init__(
+        self, record: Record, case: Case, kind: str, limit: Any = None, options: dict[str, Any] | None = None
+    ) -> None:
         from optsched.models.export import about
 
         self.record, self.case, self.kind, self.limit = record, case, kind, limit
         self.module: Any = imported(str(record.models))
-        self.options = options if limit is None else {"limit": limit, **options}
+        self.options = ({} if limit is None else {"limit": limit}) if options is None else options
         self.where = ", ".join([case.name, kind, *(f"{key}={value}" for key, value in self.options.items())])
         self.meaning = about(case.problem, limit is not None)
         #: The component that is its objective, and the truth of it.
@@ -108,7 +113,7 @@ def programs(record: Record, case: Case) -> Iterator[Program]:
         pairs = kind == "build_pyomo" and "per_pair" in inspect.signature(build).parameters
         for limit, way in itertools.product(limits, [{}, {"per_pair": True}] if pairs else [{}]):
             given = {} if limit is None else {"limit": limit_of(record, limit)}
-            program = Program(record, case, kind, limit, **given, **way)
+            program = Program(record, case, kind, limit, {**given, **way})
             try:
                 assert program.model is not None
             except UsageError as error:  # nothing is feasible for a plain reason
