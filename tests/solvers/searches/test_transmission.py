@@ -104,8 +104,11 @@ def test_an_interrupt(name: str, after: int, monkeypatch: pytest.MonkeyPatch) ->
     ("place", "value"),
     [
         ("problems.transmission_bounds._PAIRED", -1),  # each reduce for itself, where pairs would take too long
-        ("searches.transmission._MOST_WAITING", 0),  # depth first
-        ("searches.transmission_stages.by_arrays", lambda problem, profile: (None, None, None)),  # no first placement
+        ("solvers.searches.transmission._MOST_WAITING", 0),  # depth first
+        (
+            "solvers.searches.transmission_stages.by_arrays",
+            lambda problem, profile: (None, None, None),
+        ),  # no first placement
     ],
 )
 def test_the_optimum_by_other_ways(place: str, value: object, monkeypatch: pytest.MonkeyPatch) -> None:
