@@ -63,8 +63,6 @@ class Ended:
 def ended_like_interrupts() -> Iterator[Ended]:
     """A context in which SIGTERM and SIGHUP act like Ctrl-C, unless they are ignored already (`nohup` ignores SIGHUP).
 
-    Examples
-    --------
     >>> with ended_like_interrupts() as ended:
     ...     try:
     ...         signal.raise_signal(signal.SIGTERM)

@@ -204,8 +204,6 @@ def hadoop_delay(nodes: int) -> int:
     ----------
     Hadoop 1.2.1, `FairScheduler.java`: `updateLocalityWaitTimes`, `getAllowedLocalityLevel`.
 
-    Examples
-    --------
     >>> hadoop_delay(60), hadoop_delay(15)
     (90, 23)
     """

@@ -33,8 +33,6 @@ def flow_sched(problem: Flow | FlowCongestion, rng: np.random.Generator) -> Plac
     Hsu and Freeh, sections 3.3 and 4.1. The paper's solver is cs2; here it is the network engine for assignment
     problems, and in `flow-congestion` HiGHS on the network of classes and nodes.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> cluster = Cluster(["n1", "n2"], rate_in=[85, 85])
     >>> problem = Flow(Instance(cluster, Workload(["t1"], rate_in=[3])), scale=1)

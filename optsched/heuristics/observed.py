@@ -38,8 +38,6 @@ def observed(problem: TaskProblem[Any], rng: np.random.Generator) -> Ints | Sche
     A task without a record is left out, which the problem's violations name. They also name each node on which more
     tasks ran than it has idle slots.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems import Lsap
     >>> problem = Lsap(Instance(Cluster(["a", "b"]), Workload(["t1", "t2"], observed=[1, -1])))

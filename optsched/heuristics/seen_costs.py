@@ -39,8 +39,6 @@ class AreaCosts:
 
     `sizes` are the MB of each map's block. A block without replicas is farthest from all nodes.
 
-    Examples
-    --------
     >>> nested = NestedAreas(np.array([[0, 0, 1], [0, 0, 0]]), np.array([0.0, 2.0, 4.0]))
     >>> costs = AreaCosts(nested, np.array([10.0, 1.0]), Ragged.from_rows([[0], [2]]))
     >>> costs.on(np.array([0, 1]), 1).tolist()

@@ -582,8 +582,6 @@ class Together(Policy):
     The other policy does not learn of that, nor where its maps really run: jobs may have changed places. Reduces stay
     where it starts them, since they take the same time anywhere.
 
-    Examples
-    --------
     >>> from optsched.measuring.decomposing import InOrder
     >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems.makespan import Makespan

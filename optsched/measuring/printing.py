@@ -90,8 +90,6 @@ def render(table: Table, form: str = "table") -> str:
 
     `form` may be `markdown`, `latex` (for the package booktabs) or `csv` instead of `table`. CSV has numbers in full.
 
-    Examples
-    --------
     >>> print(render(Table(("name", "value"), [("lsap", "7"), ("flow", "12")], frozenset({"value"}))), end="")
     name  value
     ----  -----
@@ -225,8 +223,6 @@ def on_page(table: Table, most: int, terminal: bool = False) -> str:
     Texts are folded. If that is not enough, the table continues below with the other columns; each part begins with the
     first column.
 
-    Examples
-    --------
     >>> table = Table(("", "value"), [("nodes", "3"), ("source", "a text that is folded at blanks")])
     >>> print(on_page(table, 30), end="")
             value

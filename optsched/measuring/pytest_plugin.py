@@ -179,8 +179,6 @@ def own_name(nodeid: str) -> str:
 
     Where characters of the parameters are none of file names, or are too many, a hash of them tells it from others.
 
-    Examples
-    --------
     >>> own_name("tests/test_a.py::TestFifo::test_gap[small-3]"), own_name("test_a.py::test_gap[a/b]")
     ('TestFifo.test_gap-small-3', 'test_gap-a-b-c14cddc0')
     """

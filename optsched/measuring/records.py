@@ -106,8 +106,6 @@ class Record(Struct, frozen=True, kw_only=True):
 def renewed(document: Mapping[str, Any]) -> dict[str, Any]:
     """A record with today's keys: earlier versions called off-rack tasks `remote`.
 
-    Examples
-    --------
     >>> renewed({"locality": {"map": {"node": 1, "rack": 0, "remote": 2}}})
     {'locality': {'map': {'node': 1, 'rack': 0, 'off_rack': 2}}}
     """

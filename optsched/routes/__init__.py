@@ -347,8 +347,6 @@ def _limits() -> Limits:
 def end_reason(solution: Solution) -> str | None:
     """How the process of its own ended in which there was to be a solution; None where it gave one, or there was none.
 
-    Examples
-    --------
     >>> import optsched
     >>> from optsched.core.processes import Limits, contained
     >>> with contained(Limits(seconds=0.001)):

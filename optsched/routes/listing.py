@@ -157,8 +157,6 @@ def may_overrun(problem: AnyProblem, route: str, further: Mapping[str, int]) -> 
     `problem`, `route`: what is solved, and how. `further`: routes of the problem's own, with how many pairs of tasks
     and nodes (of a flow network: nodes and arcs) it takes (`OVERRUNS` of its module).
 
-    Examples
-    --------
     >>> import optsched
     >>> small = optsched.problem("lsap", "papers/guo-fig2")
     >>> large = optsched.problem("lsap", optsched.generate("lsap", nodes=500, tasks=500))

@@ -177,8 +177,6 @@ def tidy(report: Report) -> str:
     `table` is the table's key, `row` its number from 1, `key` what stands in the columns before the first one of
     numbers, joined by `; `, `value` the number in full, or the text, `shown` what the page shows.
 
-    Examples
-    --------
     >>> from optsched.measuring.printing import share
     >>> table = Table(("name", "gap"), [["dl", share(0.125)]], frozenset({"gap"}), key="t", title="T")
     >>> print(tidy(Report("R", "", (Section("s", "S", (table,)),))), end="")

@@ -391,8 +391,6 @@ _NAMED = 8
 def again(record: Record) -> Cell:
     """The command that makes a run again; its instance is a name of the library, a family, or a file of yours.
 
-    Examples
-    --------
     >>> import optsched
     >>> (record,) = read([optsched.study("papers/guo-fig2", "lsap", "dl")]).runs
     >>> again(record)

@@ -343,8 +343,6 @@ def watched_streams() -> Iterator[Callable[[], bool]]:
 
     Where none was, another seed gives the same run, unless the heuristic has random numbers from elsewhere.
 
-    Examples
-    --------
     >>> with watched_streams() as drawn:
     ...     own = streams(0)[1]
     ...     before = drawn()

@@ -78,8 +78,6 @@ def alarm() -> Iterator[None]:
     Nothing changes without a deadline, outside the main thread of Unix, or where the signal SIGALRM or its timer is
     taken. Ctrl-C works as before.
 
-    Examples
-    --------
     >>> from optsched.core.deadline import deadline
     >>> with deadline(0.01), alarm():
     ...     while True:

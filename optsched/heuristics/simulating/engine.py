@@ -36,8 +36,6 @@ class Stage:
     Its parameters are what policies look for in those of a problem: with `distinct=True` no two reduces of a job run on
     one node at once.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Workload
     >>> stage = Stage(Instance(Cluster(["a"], slots=[2]), Workload(["t1", "t2"], kind=[0, 1])))
     >>> stage.tasks.tolist(), {kind: slots.tolist() for kind, slots in stage.offered.items()}
@@ -83,8 +81,6 @@ class Beats:
     once, in which each node has its `place`. A heartbeat is called by its number, 0 for the first of all: number b is
     that of the node at place b mod nodes, in interval b div nodes.
 
-    Examples
-    --------
     >>> beats = Beats(3, 3_000_000, 0, np.random.default_rng(0))
     >>> [(beats.node(number), beats.time(number)) for number in range(4)]
     [(2, 0), (0, 1000000), (1, 2000000), (2, 3000000)]

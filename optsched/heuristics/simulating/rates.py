@@ -52,8 +52,6 @@ class Shares:
     Only what an event touches is filled anew: the flows that are joined to it by resources that are asked for more
     than there is. All others keep their rates.
 
-    Examples
-    --------
     >>> shares = Shares([10, 4])
     >>> shares.add(7, [0], 9), shares.add(8, [0, 1], 9), shares.settle()
     (None, None, {7: 6, 8: 4})

@@ -94,8 +94,6 @@ def difference(problem: Problem, here: Placement, there: Placement) -> Differenc
     The gains add up to the difference of the two values, exactly and in each component; where it is worse, gains are
     negative.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems import Lsap
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
@@ -367,8 +365,6 @@ def alike_kept(classes: Ints, here: Ints, there: Ints) -> Ints:
 
     Tasks of a class are the same to the problem. All are int64, shape (tasks,); a place is -1 or more.
 
-    Examples
-    --------
     >>> alike_kept(np.array([0, 0, 1]), np.array([4, 5, 6]), np.array([5, 7, 4])).tolist()
     [7, 5, 4]
     """

@@ -130,8 +130,6 @@ def with_room(
 ) -> Instance:
     """The instance with more room on some nodes: idle slots by kind, and capacity by resource, in its own units.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Workload
     >>> held = Instance(Cluster(["a"], capacity={"cpu": [0.1]}), Workload(["t"]))
     >>> with_room(held, [0], capacity={"cpu": Fraction(1, 5)}).cluster.capacity["cpu"].tolist()

@@ -325,8 +325,6 @@ def causes_of(problem: Problem, here: Ints, there: Ints) -> list[Cause]:
 
     `here` and `there` are the node (or -1) of each of `problem.tasks` in the placement and in a better one.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems import Lsap
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
@@ -419,8 +417,6 @@ def _move(move: Move, pushed: bool) -> str:
 def gained(problem: Problem, gain: Sequence[Number]) -> str:
     """A gain in words, by its components.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems import Latency
     >>> gained(Latency(Instance(Cluster(["a"]), Workload(["t"]))), (3, -1))
@@ -474,8 +470,6 @@ def _conflict(explanation: Explanation) -> str:
 def cause_lines(problem: Problem, causes: Sequence[Cause]) -> Iterator[str]:
     """A line for each cause: how many maps, what they pay too much, and on which nodes, in which racks.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems import Lsap
     >>> problem = Lsap(Instance(Cluster(["b"]), Workload(["t"])))

@@ -287,8 +287,6 @@ def hard_shapes(family: str, usual: Mapping[str, Any], nodes: int) -> list[tuple
     The family itself, with these `usual` sizes, is made tight: as many tasks as nodes, one idle slot each, up to three
     replicas and none lost. So is the family of the same problem in which an optimum is planted.
 
-    Examples
-    --------
     >>> [name for name, _ in hard_shapes("lsap", {}, 4)]
     ['lsap', 'planted-lsap']
     """
@@ -406,8 +404,6 @@ SEARCHED = 0.7
 def luby() -> Iterator[int]:
     """1, 1, 2, 1, 1, 2, 4, 1, ...: how long searches go on that start over, since the best length is not known.
 
-    Examples
-    --------
     >>> from itertools import islice
     >>> list(islice(luby(), 15))
     [1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8]

@@ -64,8 +64,6 @@ def chosen(named: AnyHeuristic | Choice) -> Choice:
 
     UsageError if there is no such heuristic or parameter, or it does not take the value.
 
-    Examples
-    --------
     >>> choice = chosen("dl,reading=heartbeat")
     >>> choice.entry.name, dict(choice.parameters)
     ('dl', {'reading': 'heartbeat'})
@@ -174,8 +172,6 @@ def seeds_of(seeds: int | str | Iterable[int]) -> list[int]:
 
     UsageError if they are none, or more than a million.
 
-    Examples
-    --------
     >>> seeds_of(3), seeds_of("1,4,7-9")
     ([0, 1, 2], [1, 4, 7, 8, 9])
     """

@@ -67,8 +67,6 @@ def named(entry: Heuristic) -> str:
     UsageError if no name leads to it, as to a lambda, a function within a function, or one that was typed into a
     notebook.
 
-    Examples
-    --------
     >>> from optsched.heuristics.lsap_sched import HEURISTICS
     >>> named(HEURISTICS[0])
     'dl'
@@ -361,8 +359,6 @@ def planned(
     name and cannot be posed. UsageError for what does not exist or does not go together, and for a heuristic that other
     processes cannot import. InputError for instances that are wrong or lack a field.
 
-    Examples
-    --------
     >>> variants = [{"w_rem": 3}, {"w_rem": 5}]
     >>> plan = planned("papers/guo-fig2", "latency", ["labl", "round-robin"], 3, parameters=variants)
     >>> len(plan), len({run.posed.key for run in plan.runs}), plan.runs[-1].label

@@ -413,8 +413,6 @@ class Sweep:
 def of_other_code(versions: Iterable[str]) -> str:
     """What to say of runs that other code computed.
 
-    Examples
-    --------
     >>> of_other_code({"0.1.0": 3})
     'by other code (optsched 0.1.0)'
     """

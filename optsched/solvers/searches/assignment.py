@@ -197,8 +197,6 @@ def solve_assignment(
     small or kernels do not compile. `dense`: SciPy's assignment of tasks to slots, not for pools with several tiers,
     for small instances.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems import Lsap
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
@@ -235,8 +233,6 @@ def _way(problem: AssignmentProblem, engine: str) -> str:
 def sizes(problem: AssignmentProblem) -> Iterator[tuple[str, int, int, int]]:
     """For each engine the size of its program: variables, constraints, and bytes a variable.
 
-    Examples
-    --------
     >>> import optsched
     >>> for row in sizes(optsched.problem("lsap", "papers/guo-fig2")):
     ...     print(*row)

@@ -64,8 +64,6 @@ def best_placement(problem: Problem, most: int = MOST_PLACEMENTS) -> tuple[Value
 
     TooLarge if there are more than `most` ways to map tasks to nodes, or more than `MOST_TASKS` tasks.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems import Lsap
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
@@ -89,8 +87,6 @@ def best_decision(problem: AnyProblem, most: int = MOST_PLACEMENTS) -> tuple[Val
     TooLarge if there are more than `most` ways to place the tasks, or orders of them on nodes, or too many tasks.
     UsageError if the problem decides a flow, or a schedule without a record that names an enumeration.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems.makespan import Makespan
     >>> best_decision(Makespan(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[20, 10]))))
@@ -111,8 +107,6 @@ def pareto_values(problem: Problem, most: int = MOST_PLACEMENTS) -> list[Value]:
 
     TooLarge as for `best_placement`.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems import Latency
     >>> workload = Workload(list("abcd"), replicas=Ragged.from_rows([[0]] * 4))
@@ -278,8 +272,6 @@ def semi_active(problem: ScheduleProblem, most: int = MOST_ORDERS) -> Iterator[T
 
     TooLarge if there may be more than `most` orders of the tasks on nodes, or more than `MOST_TASKS` tasks.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems.job_times import JobTimes
     >>> problem = JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[20, 10])))
