@@ -18,7 +18,7 @@ THRESHOLDS = {
     "optsched.routes.min_cost_flow": ("_SCALED",),
     "optsched.solvers.searches.capacity_tree": ("_COMPILED_FROM",),
     "optsched.solvers.searches.tabled_assignment": ("_FEW_ENTRIES", "_FEW_PAIRS"),
-    "optsched.solvers.matching": ("COMPILED_PAIRS",),
+    "optsched.solvers.matching": ("COMPILED_PAIRS", "COMPILED_TASKS"),
     "optsched.solvers.networks": ("FEW_ARCS",),
 }
 

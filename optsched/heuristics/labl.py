@@ -122,7 +122,7 @@ def flow_based(problem: Latency, rng: np.random.Generator, *, ties: str = "first
         check()
         if fresh:
             cover = _Cover(problem)
-        following = cover.grow(threshold)
+        following = cover.grow_within(threshold)
         placement = problem.placement(cover.completed())
         value = problem.objective(placement)
         if best is None or value[:compared] < best[0][:compared]:
@@ -136,22 +136,16 @@ class _Cover(Cover):
     """A largest set of tasks that run locally within a threshold, each on a server that holds its block."""
 
     def __init__(self, problem: Latency) -> None:
-        super().__init__(problem.replicas.lists())
-        self._problem, self._uncovered = problem, np.flatnonzero(problem.replicas.lengths).tolist()
+        self._problem, self._homes = problem, problem.replicas.lists()
+        waiting = [task for task, homes in enumerate(self._homes) if homes]
+        super().__init__(self._homes, waiting, len(problem.initial_load))
 
-    def grow(self, threshold: int) -> int | None:
+    def grow_within(self, threshold: int) -> int | None:
         """Augment until the cover is maximum within `threshold`; the next threshold at which it grows, if any."""
-        capacity = self._problem.local_capacity(threshold)
-        room: list[int] = capacity.tolist()
-        self.closed.clear()
-        uncovered = []
-        for task in self._uncovered:
-            check()
-            if not self.add(task, room):
-                uncovered.append(task)
-        self._uncovered = uncovered
-        ends = self._problem.initial_load + self._problem.w_loc * (capacity + 1)
-        return int(ends[list(self.closed)].min()) if self.closed else None
+        room = self._problem.local_capacity(threshold)
+        closed = np.flatnonzero(self.grow(room.tolist()))
+        ends = self._problem.initial_load[closed] + self._problem.w_loc * (room[closed] + 1)
+        return int(ends.min()) if len(ends) else None
 
     def completed(self) -> Ints:
         """Node of each task: the cover, and the other tasks by position to servers of least virtual load (bal-assign).
@@ -166,7 +160,7 @@ class _Cover(Cover):
         for task in np.flatnonzero(nodes == NONE).tolist():
             check()
             load, server = heap[0]
-            work = problem.w_loc if server in self.homes[task] else problem.w_rem
+            work = problem.w_loc if server in self._homes[task] else problem.w_rem
             heapreplace(heap, (load + work, server))
             nodes[task] = server
         return nodes

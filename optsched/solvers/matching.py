@@ -7,11 +7,10 @@ arrays, compiled by numba, where there are many pairs. `Cover` grows task by tas
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from itertools import chain
+from functools import cache, partial
+from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -268,54 +267,129 @@ def grow(
 _compiled = cache(lambda: compiled(grow))
 
 
+# A matching that grows task by task, and so in a known order ----------------------------------------------------------
+
+#: The loop is compiled, where numba is installed, from this many tasks on.
+COMPILED_TASKS = 20_000
+
+#: Steps of the loop between two looks at the deadline.
+_COVER_STEPS = 2**18
+
+
 class Cover:
-    """A matching of tasks to nodes that grows task by task, each along the path that a search breadth first finds.
+    """A matching of tasks to nodes with room that grows task by task, each along the path that a search finds first.
 
     A task that is matched stays so, perhaps on another node.
 
     Attributes
     ----------
-    homes
-        The nodes that each task accepts.
-    node, held
-        The node of each task, or -1; and the tasks of each node, in the order in which they came.
-    closed
-        Nodes from which no room was reached. They stay so as long as no node gets more, and searches leave them out.
+    node, count
+        The node of each task, or -1; and how many tasks each node has.
 
     Examples
     --------
-    >>> cover = Cover([[0, 1], [0], [0]])
-    >>> [cover.add(task, [1, 1]) for task in range(3)], cover.node, cover.closed
-    ([True, True, False], [1, 0, -1], {0})
+    >>> cover = Cover([[0, 1], [0], [0]], [0, 1, 2], 2)
+    >>> cover.grow([1, 1]), cover.node
+    ([1, 0], [1, 0, -1])
     """
 
-    def __init__(self, homes: Sequence[Sequence[int]]) -> None:
-        self.homes, self.node = homes, [-1] * len(homes)
-        self.held: defaultdict[int, dict[int, None]] = defaultdict(dict)
-        self.closed: set[int] = set()
+    def __init__(self, homes: Sequence[Sequence[int]], waiting: Sequence[int], nodes: int) -> None:
+        """`homes` are the nodes that each task accepts, `waiting` the tasks to match, in their order."""
+        tasks = len(homes)
+        self._on_arrays = tasks >= COMPILED_TASKS and compiles()
+        self._read: Callable[[Sequence[int]], Any] = partial(np.array, dtype=np.int64) if self._on_arrays else list
+        self._rows = self._read([0, *accumulate(map(len, homes))]), self._read([*chain.from_iterable(homes)])
+        self._waiting, self.node, self.count = map(self._read, (waiting, [-1] * tasks, [0] * nodes))
+        self._rings = [self._read(range(tasks + nodes)) for _ in range(2)]
 
-    def add(self, task: int, room: Sequence[int]) -> bool:
-        """Match one more task, if that can be; `room` is how many tasks each node takes."""
-        came: dict[int, int] = {}  # the task that looked at each node first
-        reached: list[int] = []
-        end = -1
-        for looking in chain((task,), (held for node in reached for held in self.held[node])):
-            for node in self.homes[looking]:
-                if node not in came and node not in self.closed:
-                    came[node] = looking
-                    reached.append(node)
-                    if len(self.held[node]) < room[node]:
-                        end = node
+    def grow(self, room: Sequence[int]) -> Any:
+        """Match all that can be, of nodes that have so much room in all; 1 for nodes from which no room is reached."""
+        nodes = len(room)
+        closed, reached, queue, progress = map(self._read, ([0] * nodes, [-1] * nodes, [0] * nodes, [0, 0]))
+        state = self._read(room), self.node, self.count, *self._rings, closed, reached, queue, progress
+        loop = _compiled_cover() if self._on_arrays else augment
+        asked = *self._rows, self._waiting, *state, _COVER_STEPS
+        ready(loop, *asked)
+        check()
+        while not loop(*asked):
+            check()
+        self._waiting = self._waiting[: progress[1]]
+        return closed
+
+
+def augment(
+    starts: Any,
+    values: Any,
+    waiting: Any,
+    capacity: Any,
+    node: Any,
+    count: Any,
+    before: Any,
+    after: Any,
+    closed: Any,
+    reached: Any,
+    queue: Any,
+    progress: Any,
+    most: int,
+) -> bool:
+    """Match the tasks of `waiting` one after another, each along an augmenting path, where there is one.
+
+    It is the path that a breadth-first search from the task finds first.
+
+    Columns are lists or arrays, and changed in place: `starts` and `values` are the nodes that each task accepts, as
+    rows. `waiting` are tasks to match; those that stay unmatched are moved to its beginning. Nodes have a `capacity`
+    and a `count` of tasks, tasks a `node`, or -1. The tasks of each node are a ring, `before` and `after`, in the order
+    in which they came; node n has the entry behind all tasks, number tasks + n. From `closed` nodes no room is reached.
+    `reached` (-1) and `queue` are room for nodes. `progress` is how many of `waiting` are done, and how many stay.
+    After some `most` steps it returns, whether or not all are done, which it says.
+    """
+    tasks = len(node)
+    done, stay = progress[0], progress[1]
+    looked = 0
+    while done < len(waiting) and looked < most:
+        task = waiting[done]
+        done += 1
+        looked += 1
+        first, last, end, moving = 0, 0, -1, task
+        while moving != -1 and end == -1:
+            for position in range(starts[moving], starts[moving + 1]):
+                one = values[position]
+                if reached[one] == -1 and closed[one] == 0:
+                    reached[one] = moving
+                    queue[last] = one
+                    last += 1
+                    if count[one] < capacity[one]:
+                        end = one
                         break
-            if end >= 0:
-                break
-        if end < 0:
-            self.closed.update(reached)
-            return False
-        while end >= 0:  # every task of the path moves one node on
-            moved = came[end]
-            former = self.node[moved]
-            self.held[former].pop(moved, None)
-            self.held[end][moved] = None
-            self.node[moved], end = end, former
-        return True
+            moving = after[moving] if first > 0 else tasks
+            while moving >= tasks:  # the next node that was reached
+                if first == last:
+                    moving = -1
+                else:
+                    moving = after[tasks + queue[first]]
+                    first += 1
+        looked += last
+        if end == -1:
+            waiting[stay] = task
+            stay += 1
+            for place in range(last):
+                closed[queue[place]] = 1
+        else:
+            count[end] += 1
+        while end != -1:  # move every task of the path one node on
+            moving, ring = reached[end], tasks + end
+            left = node[moving]
+            if left != -1:
+                after[before[moving]], before[after[moving]] = after[moving], before[moving]
+            node[moving] = end
+            before[moving], after[moving] = before[ring], ring
+            after[before[ring]] = moving
+            before[ring] = moving
+            end = left
+        for place in range(last):
+            reached[queue[place]] = -1
+    progress[0], progress[1] = done, stay
+    return bool(done == len(waiting))
+
+
+_compiled_cover = cache(lambda: compiled(augment))

@@ -21,6 +21,8 @@ from optsched.instances.files import load
 from optsched.instances.generate import generate
 from optsched.problems import Latency
 from optsched.routes import bounds, frontier, solve
+from optsched.solvers import matching
+from optsched.solvers.compiled import compiles
 from optsched.solvers.searches.enumeration import best_placement
 
 RNG = np.random.default_rng(0)
@@ -297,7 +299,7 @@ def every_threshold(problem: Latency) -> list[tuple[int, ...]]:
     highest = int(problem.initial_load.max()) + problem.w_loc * len(problem.tasks)
     cover, values = _Cover(problem), []
     for threshold in range(1, highest + 1):
-        cover.grow(threshold)
+        cover.grow_within(threshold)
         value = problem.evaluate(problem.placement(cover.completed()))
         values.append(tuple(int(part) for part in value))
     return values
@@ -494,3 +496,20 @@ def test_as_the_algorithm_reads(covers: str) -> None:
         problem = drawn(seed)
         found = flow_based(problem, np.random.default_rng(), covers=covers)
         assert found.nodes.tolist() == plain(problem, covers), seed
+
+
+def test_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a loop that stops after each task goes on where it stopped."""
+    expected = [flow_based(drawn(seed), np.random.default_rng()).nodes.tolist() for seed in range(20)]
+    monkeypatch.setattr(matching, "_COVER_STEPS", 1)
+    assert [flow_based(drawn(seed), np.random.default_rng()).nodes.tolist() for seed in range(20)] == expected
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not compiles(), reason="numba is not installed")
+def test_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the compiled loops place as those that are not."""
+    problems = [drawn(seed) for seed in range(60)] + [Latency(generate("latency", nodes=500, tasks=3000))]
+    expected = [flow_based(problem, np.random.default_rng()).nodes.tolist() for problem in problems]
+    monkeypatch.setattr(matching, "COMPILED_TASKS", 0)
+    assert [flow_based(problem, np.random.default_rng()).nodes.tolist() for problem in problems] == expected

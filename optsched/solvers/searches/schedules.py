@@ -327,15 +327,15 @@ class _Fitting:
         self._clock[gap] = end
 
 
-def matched(homes: Sequence[Sequence[int]], room: list[int]) -> list[int]:
+def matched(homes: list[list[int]], room: list[int]) -> list[int]:
     """Match as many tasks as possible to nodes of their own: the node of each, or -1.
 
     `homes` are the nodes of each task, `room` how many tasks each node takes. Those with the fewest come first.
     """
-    cover = Cover(homes)
-    for task in sorted(range(len(homes)), key=lambda task: len(homes[task])):
-        cover.add(task, room)
-    return cover.node
+    order = sorted(range(len(homes)), key=lambda task: len(homes[task]))
+    cover = Cover(homes, order, len(room))
+    cover.grow(room)
+    return list(cover.node)
 
 
 # The search -----------------------------------------------------------------------------------------------------------
