@@ -99,7 +99,7 @@ def render(table: Table, form: str = "table") -> str:
     if form == "csv":
         return to_csv(list(table.numbered()), table.columns)
     if form == "table":
-        return _aligned(_Layout.of(table), table.rows)
+        return _aligned(_Layout(table), table.rows)
     names, *rows = ([escaped(cell, form) for cell in row] for row in (table.columns, *table.rows))
     numeric = [name in table.numbers for name in table.columns]
     if form == "markdown":
@@ -112,40 +112,40 @@ def render(table: Table, form: str = "table") -> str:
     return "\n".join([*head, *lines[1:], "\\bottomrule", "\\end{tabular}", ""])
 
 
-@dataclass(frozen=True, slots=True)
 class _Layout:
-    """Columns of text: their names, how wide each is, and which hold numbers, which stand at the right."""
+    """Some columns of a table, by default all, of these widths; those of numbers stand at the right."""
 
-    columns: Sequence[str]
-    widths: Sequence[int]
-    numbers: frozenset[str]
-
-    @classmethod
-    def of(cls, table: Table) -> _Layout:
-        """Columns as wide as their longest cells."""
-        cells = [[len(printable(cell)) for cell in row] for row in (table.columns, *table.rows)]
-        return cls(table.columns, [max(column) for column in zip(*cells, strict=True)], table.numbers)
-
-    def part(self, columns: Sequence[int], widths: Sequence[int]) -> _Layout:
-        """Some of the columns, of these widths."""
-        return _Layout([self.columns[at] for at in columns], widths, self.numbers)
+    def __init__(self, table: Table, shown: Sequence[int] | None = None, widths: Sequence[int] | None = None) -> None:
+        self.columns = table.columns if shown is None else tuple(table.columns[at] for at in shown)
+        self.widths = _widths(table) if widths is None else widths
+        self._numbers = table.numbers
 
     def head(self, terminal: bool = False) -> str:
         """The names, and a rule; on a terminal the names are bold, and the rule is a line."""
-        names, rule = self.line(self.columns), self.line(["-" * width for width in self.widths])
+        names, rule = self._shown(self.columns), self._shown(["-" * width for width in self.widths])
         return f"\x1b[1m{names[:-1]}\x1b[0m\n{rule.replace('-', '─')}" if terminal else names + rule
 
     def line(self, cells: Sequence[str]) -> str:
-        """A row. A cell that is wider than its column moves the next ones by as little as it must."""
+        """A row."""
+        return self._shown(cells)
+
+    def _shown(self, cells: Sequence[str]) -> str:
+        """The cells of a line. A cell that is wider than its column moves the next ones by as little as it must."""
         text, start = "", 0
         for name, width, cell in zip(self.columns, self.widths, map(printable, cells), strict=True):
-            at = start + width - len(cell) if name in self.numbers else start
+            at = start + width - len(cell) if name in self._numbers else start
             text = text.ljust(max(at, len(text) + 2 * bool(start))) + cell
             start += width + 2
         return text.rstrip() + "\n"
 
 
-def _aligned(lines: _Layout | Fitted, rows: Iterable[Sequence[str]], terminal: bool = False) -> str:
+def _widths(table: Table) -> list[int]:
+    """The lengths of the longest cells of each column."""
+    cells = [[len(printable(cell)) for cell in row] for row in (table.columns, *table.rows)]
+    return [max(column) for column in zip(*cells, strict=True)]
+
+
+def _aligned(lines: _Layout, rows: Iterable[Sequence[str]], terminal: bool = False) -> str:
     """A whole table: its head and its rows."""
     return lines.head(terminal) + "".join(map(lines.line, rows))
 
@@ -240,9 +240,9 @@ def on_page(table: Table, most: int, terminal: bool = False) -> str:
     ----  --
     lsap  12
     """
-    whole, last = _Layout.of(table), len(table.columns) - 1
-    least = list(whole.widths)  # a column of text may become as narrow as its longest word, the last one narrower
-    for at, name in enumerate(whole.columns):
+    widths, last = _widths(table), len(table.columns) - 1
+    least = list(widths)  # a column of text may become as narrow as its longest word, the last one narrower
+    for at, name in enumerate(table.columns):
         if name not in table.numbers:
             longest = max((len(word) for row in table.rows for word in printable(row[at]).split()), default=0)
             least[at] = max(len(name), min(longest, _SHORT) if at == last else longest)
@@ -253,7 +253,7 @@ def on_page(table: Table, most: int, terminal: bool = False) -> str:
         parts[-1].append(at)
     blocks = []
     for part in parts:
-        lines = whole.part(part, _narrowed([whole.widths[at] for at in part], [least[at] for at in part], most))
+        lines = _Layout(table, part, _narrowed([widths[at] for at in part], [least[at] for at in part], most))
         folds = (_folded_row([printable(row[at]) for at in part], lines.widths) for row in table.rows)
         blocks.append(_aligned(lines, chain.from_iterable(folds), terminal))
     return "\n".join(blocks)
@@ -280,7 +280,7 @@ def _folded_row(cells: Sequence[str], widths: Sequence[int]) -> Iterator[Sequenc
     return zip_longest(*folds, fillvalue="")
 
 
-class Fitted:
+class Fitted(_Layout):
     """The lines of a table that fit a page; the last column is text that is folded, below the row if need be.
 
     Rows may come one by one: those of `table` say how wide columns are to be, `most` how long a line may be. Names are
@@ -296,10 +296,9 @@ class Fitted:
     def __init__(
         self, table: Table, most: int, shed: Sequence[str] = (), reserved: int = 0, short: int = _SHORT
     ) -> None:
-        whole = _Layout.of(table)
         self._most = most
         self._kept = list(range(len(table.columns) - 1))
-        widths = list(whole.widths)
+        widths = _widths(table)
         texts = [at for at in self._kept if table.columns[at] not in table.numbers]
 
         def taken() -> int:
@@ -323,29 +322,18 @@ class Fitted:
         shown = [*self._kept, *[len(table.columns) - 1] * bool(self._room)]
         if self._room:
             widths[-1] = min(widths[-1], self._room)
-        self._lines = whole.part(shown, [widths[at] for at in shown])
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Those that are not left out."""
-        return self._lines.columns
-
-    def head(self, terminal: bool = False) -> str:
-        """The names, and a rule."""
-        return self._lines.head(terminal)
+        super().__init__(table, shown, [widths[at] for at in shown])
 
     def line(self, cells: Sequence[str]) -> str:
         """A row, of all columns of the table."""
         cells = [printable(cell) for cell in cells]
-        widths = dict(zip(self._kept, self._lines.widths, strict=False))
+        widths = dict(zip(self._kept, self.widths, strict=False))
         shown = [elided(cells[at], widths[at]) if at in self._texts else cells[at] for at in self._kept]
         text = cells[-1]
         if not self._room:
-            return self._lines.line(shown) + (textwrap.indent(folded(text, self._most - 2), "  ") if text else "")
+            return self._shown(shown) + (textwrap.indent(folded(text, self._most - 2), "  ") if text else "")
         first, *more = textwrap.wrap(text, self._room, break_on_hyphens=False) or [""]
-        return self._lines.line([*shown, first]) + "".join(
-            self._lines.line([*[""] * len(shown), another]) for another in more
-        )
+        return self._shown([*shown, first]) + "".join(self._shown([*[""] * len(shown), another]) for another in more)
 
 
 def fitted(table: Table, most: int, shed: Sequence[str] = (), terminal: bool = False, keyed: str = "") -> str:
@@ -365,7 +353,7 @@ def fitted(table: Table, most: int, shed: Sequence[str] = (), terminal: bool = F
     noted, key = any(row[-1] for row in table.rows), ""
     if not noted:
         table = replace(table, columns=(*table.columns[:-1], ""))
-    widths = _Layout.of(table).widths
+    widths = _widths(table)
     if keyed and sum(width + 2 for width in widths[: None if noted else -1]) - 2 > most:
         at = table.columns.index(keyed)
         names = list(dict.fromkeys(printable(row[at]) for row in table.rows if row[at]))

@@ -19,6 +19,7 @@ from optsched.core.network import UNBOUNDED, FlowNetwork
 from optsched.core.placement import NetworkFlow, Placement, Schedule
 from optsched.core.results import Sense, Solution
 from optsched.heuristics.simulating import Simulation
+from optsched.instances.files import load
 from optsched.measuring.decomposing import Decomposition, Decompositions
 from optsched.measuring.explaining import Explanation, ScheduleExplanation, decision_of
 from optsched.measuring.gaps import GapReport, Reference, gap
@@ -29,7 +30,7 @@ from optsched.measuring.timelines import Timeline, timeline
 from optsched.problems import Problem
 from optsched.problems.base import BaseProblem, TaskProblem
 from optsched.problems.schedules import ScheduleProblem
-from optsched.routes import Frontier
+from optsched.routes import Frontier, solve
 from optsched.showing.clusters import Scene, drawn, of_placement, of_snapshot
 from optsched.showing.explained import chains_picture, decomposition_picture, decompositions_picture
 from optsched.showing.figures import SMALL, WIDEST, begun, short
@@ -93,8 +94,6 @@ def draw(
     ['dl', 'lsap-sched', 'optimum (proved: dual)']
     """
     if isinstance(of, str | os.PathLike | Mapping):
-        from optsched.instances.files import load
-
         of = load(of)
     reference = None
     if isinstance(of, GapReport):
@@ -222,8 +221,6 @@ def _network(of: Any, flows: Sequence[Any], profile: str | Path | Profile, time_
             result = ", infeasible" if of.violations(flow) else f": {value(of.objective(flow))}"
         shown.append((f"{flow.noun}{result}", flow))
     if isinstance(of, BaseProblem):
-        from optsched.routes import solve
-
         solution = solve(of, profile, time_limit=time_limit)
         proved = "optimum" if solution.optimal else str(solution.termination)
         flow = solution.decision if isinstance(solution.decision, NetworkFlow) else None

@@ -284,7 +284,10 @@ def ratios(
     value = frame[f"objective_{component}"].astype(float).mask(reasons.notna())
     rivals = value if against == "best" else frame[f"reference_{component}"].astype(float)
     compared = rivals.groupby([*cells, occurrence], sort=False, dropna=False)
-    highest = frame["problem"].isin(_maxima(frame, component))
+    # A maximum has runs with a gap below their references. Without such a run values are the references.
+    away = frame[frame[f"absolute_gap_{component}"] > 0]
+    below = away[away[f"objective_{component}"] < away[f"reference_{component}"]]
+    highest = frame["problem"].isin(below["problem"])
     best = compared.transform("max").where(highest, compared.transform("min"))
     found = (best / value).where(highest, value / best).astype(object)
     found[(value <= 0) | (best <= 0)] = "no ratio"
@@ -292,12 +295,6 @@ def ratios(
     found[value == best] = 1.0
     found[value.isna() | best.isna()] = "unknown"
     return _by_heuristic(frame, reasons.where(reasons.notna(), found))
-
-
-def _maxima(frame: pd.DataFrame, component: int) -> set[str]:
-    """The problems whose component is to be high, as a run with a gap says; without one values are the references."""
-    away = frame[frame[f"absolute_gap_{component}"] > 0]
-    return set(away[away[f"objective_{component}"] < away[f"reference_{component}"]]["problem"])
 
 
 # Runs -------------------------------------------------------------------------------------------------------------
@@ -482,7 +479,9 @@ def _steps_of(
     right = axes.get_xlim()[1]
     lines = []
     for number, (name, runs) in enumerate(rows.items()):
-        across, up = _steps([factor * value for value in runs.values], runs.count, start, right)
+        values = np.sort([factor * value for value in runs.values])
+        across = np.unique([start, *values, right])
+        up = 100 * np.searchsorted(values, across, side="right") / runs.count
         marked = list(range(0, len(across) - 1, max(1, math.ceil(len(across) / 8))))
         # Thick ones first, so that a curve is seen behind another one that is the same.
         slim = 1.6 * (1 - number / len(rows))
@@ -493,18 +492,6 @@ def _steps_of(
     axes.grid(alpha=0.3)
     below = axes.transAxes + ScaledTranslation(0, -_BELOW, axes.figure.dpi_scale_trans)
     keyed(axes, lines, _entries(rows), loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, borderaxespad=0)
-
-
-def _steps(values: Sequence[float], count: int, start: float, end: float) -> tuple[list[float], list[float]]:
-    """Where the share (in per cent) of the values that are at most x rises, from `start` to `end`."""
-    rises = Counter(values)
-    across, up, reached = [start], [100 * rises.get(start, 0) / count], rises.get(start, 0)
-    for value in sorted(rises):
-        if value != start:
-            reached += rises[value]
-            across.append(value)
-            up.append(100 * reached / count)
-    return [*across, end], [*up, up[-1]]
 
 
 def _entries(rows: Mapping[str, Runs]) -> list[str]:

@@ -25,8 +25,11 @@ from optsched.core import kinds
 from optsched.core.errors import Fault, InputError, UsageError, described, nearest
 from optsched.core.resources import code_version
 from optsched.core.results import Proof, Value
+from optsched.heuristics import HEURISTICS
+from optsched.instances.library import library
 from optsched.measuring.printing import Cell
 from optsched.measuring.records import Record, Run
+from optsched.problems import PROBLEMS
 
 Kept = TypeVar("Kept")
 
@@ -453,15 +456,11 @@ def argument(name: str, source: str) -> tuple[str, str]:
 @cache
 def _shipped() -> Mapping[str, str]:
     """The library's names by those that records have, which are their last parts."""
-    from optsched.instances.library import library
-
     return {Path(name).name: name for name in library()}
 
 
 def _parameters(record: Record | FrontierRecord) -> Iterator[str]:
     """The parameters of the problem that are not its defaults."""
-    from optsched.problems import PROBLEMS
-
     kind = PROBLEMS.get(record.problem)
     for value in _differing(record.parameters, () if kind is None else kind.parameter_table, ","):
         yield from ("--param", value)
@@ -485,8 +484,6 @@ def _limits(record: Record) -> Iterator[str]:
 
 def _heuristic(record: Record) -> str:
     """The heuristic with those parameters that are not its defaults."""
-    from optsched.heuristics import HEURISTICS
-
     entry = None if ":" in record.heuristic else HEURISTICS.get(record.heuristic)
     table = () if entry is None or entry.parameters is None else entry.parameters
     return ",".join([record.heuristic, *_differing(record.heuristic_parameters, table, ":")])
