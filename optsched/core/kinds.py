@@ -1,4 +1,4 @@
-"""Recognises kinds of files by their first bytes, and names the command for each: for error messages.
+"""Recognises kinds of files by their first bytes, and names the command for each, for error messages; and reads TOML.
 
 The formats of other tools are here, too, as far as they differ visibly. Reading them is for `importers`.
 """
@@ -8,10 +8,13 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import tomllib
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from optsched.core.errors import Fault, InputError
 
@@ -222,3 +225,23 @@ def expected(path: str | os.PathLike[str], wanted: str, own: Sequence[str], made
         if fault is None:
             raise
         raise InputError([fault], os.fspath(path)) from error
+
+
+def read_toml(path: str | os.PathLike[str], kind: str = "") -> tuple[str, dict[str, Any]]:
+    """The text of a file and the document that it is.
+
+    InputError if it cannot be read, is no TOML, or is of another kind, where a `kind` is given.
+    """
+    source = os.fspath(path)
+    if kind and (other := other_kind(kind_of_file(path), kind, (kind,), source)):
+        raise InputError([other], source)
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        return text, tomllib.loads(text)
+    except OSError as error:
+        message = f"cannot be read ({error.strerror}): check the path"
+    except ValueError as error:
+        message = f"is not TOML: {error}"
+    except RecursionError:
+        message = "is nested too deep; such a file is two levels deep"
+    raise InputError([Fault("", message)], source)

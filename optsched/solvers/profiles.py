@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.core.errors import Fault, InputError, UsageError, expect, nearest
-from optsched.core.kinds import PROFILE, expected
+from optsched.core.kinds import PROFILE, expected, read_toml
 from optsched.core.resources import folder
 
 __all__ = ["AnyProfile", "Profile", "load_profile", "profile_names"]
@@ -209,14 +208,7 @@ def _shipped(name: str) -> Profile:
 
 def _read(path: Path) -> Profile:
     """The profile that a file holds."""
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError([Fault("", f"cannot be read ({error.strerror}): check the path")], str(path)) from error
-    except ValueError as error:
-        raise InputError([Fault("", f"is not TOML: {error}")], str(path)) from error
-    except RecursionError:
-        raise InputError([Fault("", "is nested too deep; a profile is two levels deep")], str(path)) from None
+    _, values = read_toml(path)
     keys = [key for key in _RULES if key != "name"]
     faults = [Fault(key, f"unknown key: {nearest(key, keys)}") for key in values if key not in keys] + _faults(values)
     options = values.get("highs")

@@ -29,7 +29,7 @@ from optsched.core.errors import (
     nearest,
     printable,
 )
-from optsched.core.kinds import CHECKS
+from optsched.core.kinds import CHECKS, read_toml
 from optsched.core.processes.containing import contained
 from optsched.core.processes.limits import Limits
 from optsched.heuristics import AnyHeuristic
@@ -49,7 +49,6 @@ from optsched.measuring.studies.choices import (
     chosen,
     distinct,
     listed,
-    read_toml,
     seeds_of,
     tables_of,
 )

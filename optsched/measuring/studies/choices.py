@@ -8,7 +8,6 @@ from __future__ import annotations
 import glob
 import os
 import sys
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -20,7 +19,6 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 import msgspec
 from msgspec import Meta
 
-from optsched.core import kinds
 from optsched.core.brief import brief, counted
 from optsched.core.errors import Fault, InputError, UsageError, described, nearest, printable
 from optsched.core.instance import Instance
@@ -413,25 +411,6 @@ MEASURED: dict[str, Rule] = {
     "profile": Rule("the name of a profile, or a file", Text, load_profile),
     "time_limit": Rule("a number of seconds, at least 0", AtLeastZero),
 }
-
-
-def read_toml(path: str | Path, kind: str) -> tuple[str, Mapping[str, Any]]:
-    """The text of a file and the document that it is.
-
-    InputError if it cannot be read, is no TOML, or is of another `kind` (`optsched.core.kinds`).
-    """
-    other = kinds.other_kind(kinds.kind_of_file(path), kind, (kind,), str(path))
-    if other is not None:
-        raise InputError([other], str(path))
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-        return text, tomllib.loads(text)
-    except OSError as error:
-        raise InputError([Fault("", f"cannot be read ({error.strerror}): check the path")], str(path)) from error
-    except ValueError as error:
-        raise InputError([Fault("", f"is not TOML: {error}")], str(path)) from error
-    except RecursionError:
-        raise InputError([Fault("", "is nested too deep; such a file is two levels deep")], str(path)) from None
 
 
 def formed(table: Mapping[str, Any], rules: Mapping[str, Rule], before: str, faults: list[Fault]) -> dict[str, Any]:

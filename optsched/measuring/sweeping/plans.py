@@ -36,7 +36,7 @@ from msgspec import Meta
 
 from optsched.core.errors import Fault, InputError, UsageError
 from optsched.core.instance import Instance
-from optsched.core.kinds import SWEEP
+from optsched.core.kinds import SWEEP, read_toml
 from optsched.core.resources import code_version
 from optsched.heuristics import HEURISTICS, AnyHeuristic, Heuristic, heuristic
 from optsched.heuristics.running.run import TIMING
@@ -49,7 +49,6 @@ from optsched.measuring.studies.choices import (
     Source,
     Text,
     groups_of,
-    read_toml,
     seeds_of,
     tables_of,
 )

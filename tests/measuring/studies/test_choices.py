@@ -11,7 +11,6 @@ import pytest
 import optsched
 from optsched.core.errors import Fault, InputError, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
-from optsched.core.kinds import SWEEP
 from optsched.heuristics.simulating import EveryRound
 from optsched.instances.library import NETWORK, library
 from optsched.measuring.studies import choices
@@ -184,17 +183,8 @@ def test_the_optimum_of_each_round() -> None:
     assert report.objective == problem.evaluate(run.schedule)
 
 
-def test_files(tmp_path: Path) -> None:
-    """Tests that a file that is no TOML, and each wrong value or key of a table, is reported with its place."""
-    file = tmp_path / "a.toml"
-    for text, message in ((None, "cannot be read"), ("a = ", "is not TOML"), (f"a = {'[' * 9999}", "nested too deep")):
-        if text is not None:
-            file.write_text(text)
-        with pytest.raises(InputError, match=message) as caught:
-            choices.read_toml(file, SWEEP)
-        assert str(caught.value).startswith(str(file))
-    file.write_text("seeds = 3\n")
-    assert choices.read_toml(file, SWEEP) == ("seeds = 3\n", {"seeds": 3})
+def test_tables() -> None:
+    """Tests that each wrong value or key of a table is reported with its place."""
     faults: list[Fault] = []
     given = {"seeds": True, "heuristic": ["dl", ""], "instances": "a", "family": [{"nodes": 3}], "problme": "lsap"}
     assert choices.formed(given, choices.MEASURED, "part[0].", faults) == {"instances": "a", "heuristic": ["dl", None]}
