@@ -72,44 +72,24 @@ def import_rumen(
 ) -> Imported:
     """Make instance documents of a Rumen trace: a snapshot in which the chosen jobs' tasks all wait to be placed.
 
-    Parameters
-    ----------
-    trace, topology
-        The trace, plain or gzipped, and the file of racks and hosts; without it these are what the trace mentions.
-    jobs
-        Ids of the jobs to import; none means all that have maps.
-    slots
-        `"observed"`: each node has exactly the slots that the chosen jobs' successful attempts used there, a quota
-        over the jobs' life, and tasks that never succeeded (so used none) are left out. `"inferred"`: every node has
-        the largest number of attempts of the whole trace that ran at once on any node, a lower estimate under the
-        assumption that nodes are configured alike. A number: that many, for maps and for reduces, on every node.
-    name
-        Name of the instance, by default that of the file, and of the job if one was named; with `split`, what stands
-        before the job id.
-    split
-        One document a job instead of one for all.
-    shuffle
-        `"proportional"`: what a reduce fetched came from the maps of its job in proportion to what each gave out, and
-        nodes are `HOPS` apart; both assumed, and labelled so. Reduces have no entries where the trace does not tell
-        what they fetched. `"none"`: neither.
-    maps
-        `"waiting"`: all tasks wait at once. `"finished"`: the maps have run where the trace says, and the reduces wait;
-        a map that it does not tell of waits too.
-    unsuccessful
-        `"leave-out"`: tasks that never succeeded are left out, with every value of `slots`. They have no duration, so
-        that no run can take its times from the trace (`--service recorded`). `"keep"`: they wait.
+    `trace` and `topology` are files, plain or gzipped; without a topology racks and hosts are what the trace mentions.
+    `jobs` are ids; none means all that have maps. `name` is by default that of the file, and of the job if one was
+    named; with `split`, a document of each job, what stands before the job id. Names made from file and job (letters,
+    digits, `_`, `-`, `.`) are fit for files.
 
-    Returns
-    -------
-    Imported
-        The documents, with notes. Names made from file and job (letters, digits, `_`, `-`, `.`) are fit for files.
+    `slots` `"observed"`: each node has exactly the slots that the chosen jobs' successful attempts used there, a quota
+    over the jobs' life, and tasks that never succeeded (so used none) are left out. `"inferred"`: every node has the
+    largest number of attempts of the whole trace that ran at once on any node, a lower estimate under the assumption
+    that nodes are configured alike. A number: that many, for maps and for reduces, on every node.
 
-    Raises
-    ------
-    InputError
-        A file is missing, unreadable or wrong, a host is in two racks, or the chosen jobs have nothing to place.
-    UsageError
-        A job id that is not in the trace, or an option with another value.
+    `shuffle` `"proportional"`: what a reduce fetched came from the maps of its job in proportion to what each gave out,
+    and nodes are `HOPS` apart; both assumed, and labelled so. Reduces have no entries where the trace does not tell
+    what they fetched. `maps` `"finished"`: the maps have run where the trace says, and the reduces wait; a map that it
+    does not tell of waits too. `unsuccessful` `"leave-out"`: tasks that never succeeded are left out, with every value
+    of `slots`. They have no duration, so that no run can take its times from the trace (`--service recorded`).
+
+    InputError if a file is missing, unreadable or wrong, a host is in two racks, or the chosen jobs have nothing to
+    place. UsageError for a job id that is not in the trace, or an option with another value.
     """
     IMPORTERS["rumen"].check(locals())
     per_node = parse_slots(slots, "observed", "inferred")
@@ -251,7 +231,9 @@ class _Importer:
             for task, record in self._tasks(job, origin, oddities):
                 tasks.append(record)
                 read += task.kind == "map" and task.input_bytes is None and "size" in record
-            notes.extend(_note(job, *oddity, times) for oddity, times in oddities.items())
+            for (kind, what), times in oddities.items():  # `job_7: 3 of 20 maps name no replica; off-rack everywhere`
+                of = f"{times} of {counted(sum(task.kind == kind for task in job.tasks), kind)} " if kind else ""
+                notes.append(f"{job.id}: {of}{what}")
         placed = {"map": Counter[str](), "reduce": Counter[str]()}
         for record in tasks:
             placed[record["kind"]][record.get("observed", "")] += 1
@@ -419,13 +401,6 @@ def _job_record(job: Job, origin: int | None, oddities: Oddities) -> dict[str, A
     if read:
         record["filter_ratio"] = written / read
     return record
-
-
-def _note(job: Job, kind: str, what: str, times: int) -> str:
-    """One sentence on what was odd in a job: `job_7: 3 of 20 maps name no replica; off-rack everywhere`."""
-    if not kind:
-        return f"{job.id}: {what}"
-    return f"{job.id}: {times} of {counted(sum(task.kind == kind for task in job.tasks), kind)} {what}"
 
 
 # -- the two file formats -------------------------------------------------------------------------------------------

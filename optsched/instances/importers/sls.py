@@ -84,18 +84,12 @@ def import_sls(
 ) -> Imported:
     """Make an instance document of SLS's files, in which all containers of all jobs wait to be placed.
 
-    InputError lists every fault of a file with its place; UsageError if `slots` is none of the below.
+    `jobs` is the job file, plain or gzipped, `nodes` the node file, else the nodes are the hosts that the jobs name.
+    `queues` is a Fair Scheduler allocation file with the queues' weights, else they weigh the same. `slots`
+    `"inferred"`: on every node the most containers of a kind that ran at once on any node, a lower estimate; a number:
+    that many, for maps and for reduces. `name` is by default that of the job file.
 
-    Parameters
-    ----------
-    jobs, nodes, queues
-        The job file, plain or gzipped; the node file, else the nodes are the hosts that the jobs name; a Fair Scheduler
-        allocation file with the queues' weights, else they weigh the same.
-    slots
-        `"inferred"`: on every node the most containers of a kind that ran at once on any node, a lower estimate. A
-        number: that many, for maps and for reduces.
-    name
-        Name of the instance, by default that of the job file.
+    InputError lists every fault of a file with its place; UsageError if `slots` is something else.
     """
     slots = parse_slots(slots, "inferred")
     reading = Reading(jobs)

@@ -91,20 +91,3 @@ def test_network_arcs_keep_their_names() -> None:
     )
     assert network.arc_ids.tolist() == ["0", "x"]
     assert to_document(network)["arcs"][0] == {"tail": "a", "head": "a"}
-
-
-@pytest.mark.parametrize(
-    ("values", "plain"),
-    [
-        ([1.0, 2.0], [1, 2]),
-        ([1.0, 0.5, np.nan], [1, 0.5, None]),
-        ([2.0**53, -0.0], [2**53, 0]),
-        (np.array([True]), [True]),
-        ([], []),
-    ],
-)
-def test_plain_numbers(values: Any, plain: list[Any]) -> None:
-    """Tests that whole numbers are integers, beside others too, and that NaN is None."""
-    found = columns.plain_numbers(np.asarray(values))
-    assert found == plain
-    assert [type(value) for value in found] == [type(value) for value in plain]

@@ -24,9 +24,10 @@ Document = dict[str, Any]
 
 
 def one(trace: str, topology: str | None = None, **options: Any) -> tuple[Document, tuple[str, ...]]:
-    """The only document of a small trace, and the notes."""
+    """The only document of a small trace, every field of which the format knows, and the notes."""
     imported = import_rumen(DATA / trace, None if topology is None else DATA / topology, **options)
     (document,) = imported.documents
+    msgspec.convert(document, InstanceDocument)
     return document, imported.notes
 
 
@@ -71,14 +72,6 @@ def test_plain_trace() -> None:
     assert list(tasks[0]) == ["id", "job", "kind", "replicas", "size", "observed", "start", "duration"]
     assert "a quota over the life of the jobs, not slots that were free at once" in labels["slots"]
     assert {"state", "rack", "slots", "reduce_slots", "size", "observed", "start", "duration"} <= set(labels)
-
-
-@pytest.mark.parametrize("trace", ["plain", "escaped", "unknown", "attempts", "killed", "cut", "repeated"])
-def test_documents_fit_the_format(trace: str) -> None:
-    """Tests that the instance format knows every field of every document, and takes its type."""
-    for given in ("observed", "inferred", 2):
-        for document in import_rumen(DATA / f"{trace}.trace.json", slots=given, split=True).documents:
-            msgspec.convert(document, InstanceDocument)
 
 
 def test_some_jobs_and_no_topology() -> None:
@@ -383,48 +376,43 @@ def test_more_text_than_is_read(file: Callable[..., Path], monkeypatch: pytest.M
     assert faults(read_trace, path) == ["unpacks to more than 1 MiB; split it into smaller files"]
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("", "there is no complete job in it; a Rumen trace is JSON objects, one after the other"),
-        (gzip.compress(b"{}", mtime=0)[:10] + b"\xff" * 20, "the compressed data are damaged (Error -3 while"),
-        ('[{"jobID": "j"}]', "job 1: is a list; a Rumen trace is JSON objects, one after the other"),
-        ("{}", "job 1.jobID: is missing"),
-        ('{"jobID": "../up"}', "job 1 (../up).jobID: expected letters, digits, _, - and . only, got"),
-        ('{"jobID": "j", "submitTime": NaN}', "job 1 (j).submitTime: expected an integer, 0 or more, or -1 where"),
-        ('{"jobID": "j", "mapTasks": [{}]}', "job 1 (j).mapTasks[0].taskID: is missing"),
-        (
-            '{"jobID": "j", "mapTasks": [{"taskID": "t", "preferredLocations": [{"layers": []}]}]}',
-            "job 1 (j).mapTasks[0].preferredLocations[0].layers: must not be empty",
-        ),
-        (
-            '{"jobID": "j", "mapTasks": [{"taskID": "t"}], "reduceTasks": [{"taskID": "t"}]}',
-            'job 1 (j): task "t" is recorded in j already',
-        ),
-    ],
-)
-def test_wrong_trace(file: Callable[..., Path], text: str | bytes, fault: str) -> None:
-    """Tests that a wrong trace has one fault, with its place."""
-    (found,) = faults(read_trace, file(text))
-    assert found.startswith(fault)
+#: Wrong texts, and the one thing that is wrong with each.
+TRACES: list[tuple[str | bytes, str]] = [
+    ("", "there is no complete job in it; a Rumen trace is JSON objects, one after the other"),
+    (gzip.compress(b"{}", mtime=0)[:10] + b"\xff" * 20, "the compressed data are damaged (Error -3 while"),
+    ('[{"jobID": "j"}]', "job 1: is a list; a Rumen trace is JSON objects, one after the other"),
+    ("{}", "job 1.jobID: is missing"),
+    ('{"jobID": "../up"}', "job 1 (../up).jobID: expected letters, digits, _, - and . only, got"),
+    ('{"jobID": "j", "submitTime": NaN}', "job 1 (j).submitTime: expected an integer, 0 or more, or -1 where"),
+    ('{"jobID": "j", "mapTasks": [{}]}', "job 1 (j).mapTasks[0].taskID: is missing"),
+    (
+        '{"jobID": "j", "mapTasks": [{"taskID": "t", "preferredLocations": [{"layers": []}]}]}',
+        "job 1 (j).mapTasks[0].preferredLocations[0].layers: must not be empty",
+    ),
+    (
+        '{"jobID": "j", "mapTasks": [{"taskID": "t"}], "reduceTasks": [{"taskID": "t"}]}',
+        'job 1 (j): task "t" is recorded in j already',
+    ),
+]
+TOPOLOGIES = [
+    ("", "a topology is one JSON object, not 0"),
+    ("{} {}", "a topology is one JSON object, not 2"),
+    ("{}", "a topology without hosts"),
+    ('{"name": "<root>", "children": [', "the file was cut before its end"),
+    ('{"children": [{"children": null}]}', "children[0].name: is missing"),
+    ('{"children": [{"children": [{"name": "a"}]}]}', "children[0].name: is missing"),
+    ('{"children": ' + '[{"name": "a", "children": ' * 300 + "[]" + "}]" * 300 + "}", "is nested too deeply"),
+    ('{"children": [{"name": "a"}, {"name": "/"}]}', "children[1].name: expected the name of a host or rack"),
+]
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("", "a topology is one JSON object, not 0"),
-        ("{} {}", "a topology is one JSON object, not 2"),
-        ("{}", "a topology without hosts"),
-        ('{"name": "<root>", "children": [', "the file was cut before its end"),
-        ('{"children": [{"children": null}]}', "children[0].name: is missing"),
-        ('{"children": [{"children": [{"name": "a"}]}]}', "children[0].name: is missing"),
-        ('{"children": ' + '[{"name": "a", "children": ' * 300 + "[]" + "}]" * 300 + "}", "is nested too deeply"),
-        ('{"children": [{"name": "a"}, {"name": "/"}]}', "children[1].name: expected the name of a host or rack"),
-    ],
+    ("read", "text", "fault"),
+    [*((read_trace, *case) for case in TRACES), *((read_topology, *case) for case in TOPOLOGIES)],
 )
-def test_wrong_topology(file: Callable[..., Path], text: str, fault: str) -> None:
-    """Tests that a wrong topology has one fault, with its place."""
-    (found,) = faults(read_topology, file(text))
+def test_wrong_files(file: Callable[..., Path], read: Callable[..., Any], text: str | bytes, fault: str) -> None:
+    """Tests that a wrong trace, or topology, has one fault, with its place."""
+    (found,) = faults(read, file(text))
     assert found.startswith(fault)
 
 

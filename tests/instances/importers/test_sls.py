@@ -79,9 +79,9 @@ def test_sls_slots(file: Callable[..., Path], slots: Any) -> None:
         import_sls(file(SLS), slots=slots)
 
 
-@pytest.mark.parametrize(
-    ("jobs", "expected"),
-    [
+#: Wrong texts, for each kind of file, and what is wrong with them.
+WRONG: dict[str, list[tuple[str, list[str]]]] = {
+    "jobs": [
         ("", ["there is no complete job in it; an SLS job file is JSON objects, one after the other"]),
         ("[1]", ["job 1: expected an object, got a list"]),
         ('{"job.id": "j", "job.tasks": []}', ["the jobs name no host, and there is no node file"]),
@@ -100,15 +100,7 @@ def test_sls_slots(file: Callable[..., Path], slots: Any) -> None:
         (SLS.replace('"j2"', '"j1"'), ['job 2.job.id: "j1" is the id of another job too']),
         (SLS.replace("/r1/h2", "/r2/h1"), ['j1, container 2: host "h1" is in rack "r2" here, and in "r1" before']),
     ],
-)
-def test_sls_job_faults(file: Callable[..., Path], jobs: str, expected: list[str]) -> None:
-    """Tests that each fault of a job file is reported with its place, all of them at once."""
-    assert cut(faults(import_sls, file(jobs)), expected) == expected
-
-
-@pytest.mark.parametrize(
-    ("nodes", "expected"),
-    [
+    "nodes": [
         ("", ["there is no node in it; an SLS node file is {rack, nodes: [{node}]}, one a rack"]),
         (NODES[:-10], ["the file ends within rack 1; the complete ones before it are kept"]),
         (
@@ -123,15 +115,7 @@ def test_sls_job_faults(file: Callable[..., Path], jobs: str, expected: list[str
             ],
         ),
     ],
-)
-def test_sls_node_faults(file: Callable[..., Path], nodes: str, expected: list[str]) -> None:
-    """Tests that each fault of a node file is reported with its place."""
-    assert cut(faults(import_sls, file(SLS, "jobs"), file(nodes, "nodes")), expected) == expected
-
-
-@pytest.mark.parametrize(
-    ("queues", "expected"),
-    [
+    "queues": [
         ("<allocations>", ["line 1, column 14: malformed XML: no element found"]),
         ('<!DOCTYPE x [<!ENTITY a "b">]><allocations/>', ["declares a document type; an allocation file needs none"]),
         ("<queues/>", ['the outermost element is "queues", not allocations']),
@@ -148,9 +132,14 @@ def test_sls_node_faults(file: Callable[..., Path], nodes: str, expected: list[s
             ],
         ),
     ],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "expected"), [(kind, *case) for kind, cases in WRONG.items() for case in cases]
 )
-def test_sls_queue_faults(file: Callable[..., Path], queues: str, expected: list[str]) -> None:
-    """Tests that each fault of an allocation file is reported with its place, and entities are not even read."""
-    assert (
-        cut(faults(import_sls, file(SLS, "jobs"), file(NODES, "nodes"), file(queues, "queues")), expected) == expected
-    )
+def test_sls_faults(file: Callable[..., Path], kind: str, text: str, expected: list[str]) -> None:
+    """Tests that each fault of a file is reported with its place, all of them at once; entities are not even read."""
+    texts = {"jobs": SLS} | ({"nodes": NODES} if kind != "jobs" else {}) | {kind: text}
+    files = [file(text, name) for name, text in texts.items()]
+    assert cut(faults(import_sls, *files), expected) == expected
