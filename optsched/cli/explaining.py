@@ -238,7 +238,7 @@ def show(
     from optsched.problems import Problem
     from optsched.problems.base import TaskProblem
     from optsched.problems.schedules import ScheduleProblem
-    from optsched.showing.choosing import draw
+    from optsched.showing.drawing import draw
     from optsched.showing.figures import check_kind, picture, require
 
     kind = check_kind(target, "--to ")
@@ -334,7 +334,7 @@ def _decisions(
     from optsched.core.results import Limit
     from optsched.heuristics import run
     from optsched.measuring.gaps import Reference, gap_of
-    from optsched.showing.choosing import draw, side_by_side
+    from optsched.showing.drawing import draw, side_by_side
 
     reports = []
     with working() as step:

@@ -7,7 +7,7 @@ Pictures can be read in black and white: what a colour says, a hatch, a marker o
 
 from __future__ import annotations
 
-from optsched.showing.choosing import draw
+from optsched.showing.drawing import draw
 from optsched.showing.explained import chains_picture, decomposition_picture, decompositions_picture
 from optsched.showing.figures import MissingGlyphs, picture, save
 from optsched.showing.gaps import box_plot, distribution, gaps_picture, performance_profile

@@ -20,7 +20,7 @@ from optsched.measuring.records import Record, Run, frame_of, legend
 from optsched.measuring.studies.limits import GapLimit, breaches
 from optsched.measuring.studies.tables import GapReports, summaries, summary_frame
 from optsched.showing import tables
-from optsched.showing.choosing import gap_text
+from optsched.showing.drawing import gap_text
 from optsched.showing.gaps import ratios, runs_of
 
 

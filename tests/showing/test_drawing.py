@@ -1,4 +1,4 @@
-"""Tests for pictures of clusters: cells, what waits, and how closely a cluster is drawn, by its size."""
+"""Tests for `draw`: what it takes, what it says of the rest, and how clusters and networks are drawn."""
 
 from typing import Any
 
@@ -12,9 +12,11 @@ from pictured import ODD, odd, outside, racked, texts
 import optsched
 from optsched.core.errors import UsageError
 from optsched.core.instance import PENDING
-from optsched.core.placement import NetworkFlow, Placement
-from optsched.showing.choosing import panel
-from optsched.showing.clusters import (
+from optsched.core.network import FlowNetwork
+from optsched.core.placement import NetworkFlow, Placement, Schedule
+from optsched.measuring.gaps import gap
+from optsched.problems.schedules import ScheduleProblem
+from optsched.showing.drawing import (
     IDLE,
     LEAST,
     LOOKS,
@@ -28,14 +30,211 @@ from optsched.showing.clusters import (
     Scene,
     counts,
     detail,
+    draw,
     drawn,
     grouped,
     headings,
+    layers,
+    network_picture,
     of_placement,
     of_snapshot,
     page,
+    panel,
 )
 from optsched.showing.figures import picture, short
+
+
+def names(figure: Any) -> list[str]:
+    """The names of the panels."""
+    return [text.get_text() for text in figure.texts if text.get_fontweight() == "bold"]
+
+
+def test_instances() -> None:
+    """Tests a name, a document, an instance, and placements on it."""
+    assert names(draw("papers/guo-fig2")) == ["guo-fig2"]
+    assert names(draw({"format": "optsched/1", "nodes": [{"id": "n"}], "tasks": []})) == ["instance"]
+    assert names(draw(racked(), Placement.empty(6))) == ["placement"]
+
+
+@pytest.mark.thorough
+def test_problems() -> None:
+    """Tests that placements of all kinds stand before the optimum, which is last, and alone without them."""
+    problem = optsched.problem("latency", "papers/fsy-not-optimal")
+    best = "optimum (proved: combinatorial)"
+    assert names(draw(problem)) == [best]
+    report, solution = optsched.gap(problem, "labl"), optsched.solve(problem)
+    shown = draw(problem, "round-robin", report, solution, solution.decision, [0] * 7)
+    assert names(shown) == ["round-robin", "labl", "placement", "placement", "placement", best]
+    assert names(draw(report)) == ["labl", best]
+    assert optsched.draw is draw
+
+
+def test_networks() -> None:
+    """Tests a network, a problem on it, flows on both, with their values."""
+    network = optsched.load("examples/negative-cycle")
+    problem = optsched.problem("min-cost-flow", network)
+    assert len(draw(network).axes) == 1
+    titles = [axes.get_title() for axes in draw(problem, optsched.solve(problem)).axes]
+    assert titles == ["negative-cycle\nflow: 3", "negative-cycle\noptimum: 3"]
+    nothing = NetworkFlow([0] * network.arcs)
+    assert draw(problem, nothing).axes[0].get_title() == "negative-cycle\nflow, infeasible"
+    assert draw(network, nothing).axes[0].get_title() == "negative-cycle\nflow"
+
+
+def test_studies() -> None:
+    """Tests that the gaps of a study are box plots."""
+    figure = draw(optsched.study("papers/fsy-not-optimal", "latency", "labl"))
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["labl"]
+
+
+def test_wrong_arguments() -> None:
+    """Tests that what cannot be drawn is reported in one line with what to do."""
+    instance, problem = racked(), optsched.problem("lsap", racked())
+    other = optsched.problem("latency", "papers/fsy-not-optimal")
+    for arguments, message in (
+        ((instance, "dl"), "pose a problem first"),
+        ((None,), "not None"),
+        ((3, "dl"), "not on an int"),
+        ((problem, [0, 1]), "the placement has 2 nodes"),
+        ((problem, optsched.solve(other)), "another instance"),
+        ((problem, optsched.gap(other, "labl")), "another instance"),
+        ((optsched.load("examples/negative-cycle"), "dl"), "flows are drawn on a network"),
+    ):
+        with pytest.raises(UsageError, match=rf"\A.*{message}.*\Z"):
+            draw(*arguments)
+
+
+def test_what_is_cut_short_is_drawn_without_an_optimum() -> None:
+    """Tests that without a known placement or schedule the others are drawn, and nothing at all is reported."""
+    problem = optsched.problem("lsap", racked())
+    assert names(draw(problem, [0, 1, 1, 2, 3], time_limit=0))[0] == "placement"
+    pairs = {"cost": [[1], [1]], "demand": {"c": [[1], [1]]}}
+    crowded = {"format": "optsched/1", "nodes": [{"id": "n1", "capacity": {"c": 1}, "slots": 0}], "pairs": pairs}
+    crowded["tasks"] = [{"id": "a", "duration": 1}, {"id": "b", "duration": 1}]
+    for name, noun in (("generalized-assignment", "placement"), ("makespan", "schedule")):
+        with pytest.raises(UsageError, match=f"no {noun} is known to draw: INFEASIBLE"):
+            draw(optsched.problem(name, crowded))
+    assert "infeasible" in texts(draw(optsched.problem("generalized-assignment", crowded), [0, 0]))[1]
+
+
+def test_values_and_gaps_of_placements() -> None:
+    """Tests the words of a gap: above, at the optimum, beside 0, below a maximum, and of the optimum itself."""
+
+    def shown(name: str, instance: str, heuristic: Any) -> str:
+        problem = optsched.problem(name, instance)
+        return panel(problem, optsched.gap(problem, heuristic, seed=0)).lines[0]
+
+    problem = optsched.problem("latency", "papers/fsy-not-optimal")
+    report = optsched.gap(problem, "labl")
+    assert panel(problem, report, "LABL").lines[0] == "makespan 4, work 7, 33.33 % above the optimum"
+    best = [text.get_text() for text in draw(report).texts]
+    assert best[-3:-1] == ["optimum (proved: combinatorial)", "makespan 3, work 9"]
+    again = optsched.gap(problem, lambda posed, rng: report.reference.solution.decision)
+    assert panel(problem, again).lines[0] == "makespan 3, work 9, at the optimum"
+    assert shown("lsap", "papers/guo-fig2", "dl") == "locality-cost 1, 1 above the optimum (over 0)"
+    assert "below the optimum" in shown("utility", "papers/ras-endless-swap", "fair-sharing")
+
+
+class Never:
+    """A policy that takes nothing."""
+
+    def offer(self, offer: object, view: object) -> list[int]:
+        return []
+
+
+def test_infeasible_failed_and_starved_are_reported() -> None:
+    """Tests that a placement with violations is drawn with them, and a failure says what failed."""
+    problem = optsched.problem("lsap", racked())
+    crowd = optsched.gap(problem, lambda posed, rng: [0, 0, 0, 0, 0])
+    assert panel(problem, crowd).lines[0].startswith("infeasible: slots")
+    broken = panel(problem, optsched.gap(problem, lambda posed, rng: 1 / 0))
+    assert broken.name.endswith(": failed")
+    (line,) = broken.lines  # nothing is counted where there is no placement
+    assert "ZeroDivisionError" in line
+    assert panel(problem, optsched.gap(problem, Never(), max_idle_rounds=1)).name.endswith(": starved")
+
+
+@pytest.fixture(scope="module")
+def problem() -> ScheduleProblem:
+    """Two jobs, four maps and two reduces."""
+    return optsched.problem("job-times", "examples/order-of-jobs")
+
+
+def test_values_and_gaps_are_reported(problem: ScheduleProblem) -> None:
+    """Tests the names of a heuristic's schedule, a given one, and the optimum; and the picture of all of them."""
+    best, report = optsched.solve(problem), gap(problem, "fair")
+    empty = Schedule.empty(len(problem.instance.workload))
+    figure = optsched.draw(problem, "fair", best, empty)
+    titles = [title for axes in figure.axes if (title := axes.get_title(loc="left"))]
+    names = [title.partition("\n")[0] for title in titles]
+    assert names[0].startswith(f"fair: job time {float(report.objective[0]):g}, ")
+    assert names[0].endswith("above the optimum")
+    assert names[1] == f"schedule: job time {float(best.objective[0]):g}"
+    assert names[2].startswith("schedule: infeasible: every-task-runs(")
+    assert names[3].startswith("optimum (proved: ")
+    assert titles == [f"{names[0]}\nlevels, heartbeat 3 s", *(f"{name}\n" for name in names[1:])]
+    assert f"{names[3]}\n" in [axes.get_title(loc="left") for axes in optsched.draw(report).axes]
+    run = optsched.simulate(problem.instance, "fair")
+    titles = [axes.get_title(loc="left") for axes in optsched.draw(run, run).axes]
+    assert titles.count("fair\nlevels, heartbeat 3 s") == 2
+
+
+def test_what_fails_has_no_bars(problem: ScheduleProblem) -> None:
+    """Tests that a heuristic that raises is named so, and a schedule of another instance is reported."""
+    failed = panel(problem, gap(problem, lambda posed, rng: 1 / 0), "mine")
+    assert (failed.name, len(failed.rows)) == ("mine: failed", 0)
+    with pytest.raises(UsageError, match="of another instance"):
+        panel(problem, Schedule.empty(1))
+
+
+def test_arcs_and_their_flow() -> None:
+    """Tests what stands on arcs with and without a flow: units, capacity, lower bound, cost; nodes and supplies."""
+    arcs = {"capacity": [1, 2**63 - 1, 4], "lower": [0, 1, 0], "cost": [2, -5, 0]}
+    network = FlowNetwork(["s", "t"], tail=[0, 0, 1], head=[1, 1, 1], supply=[3, -3], **arcs)
+    flows = [("", None), ("best", NetworkFlow([1, 2, 0]))]
+    figure = network_picture(network, flows)
+    plain, flowing = ([text.get_text() for text in axes.texts] for axes in figure.axes)
+    assert {"1, 2", "1..∞, -5", "4, 0", "s\n+3", "t\n-3"} <= set(plain)
+    assert {"1/1, 2", "2/1..∞, -5", "0/4, 0"} <= set(flowing)
+    assert [patch.get_linewidth() for patch in figure.axes[1].patches] == [2.2, 2.2, 0.8]
+    assert picture(figure) == picture(network_picture(network, flows))
+
+
+@pytest.mark.parametrize(
+    ("tail", "head", "supply", "found"),
+    [
+        ([0, 1], [1, 2], [1, 0, -1], [[0], [1], [2]]),
+        ([], [], [0, 0, 0], [[0], [1, 2]]),
+        ([1, 2], [2, 1], [0, 1, -1], [[1], [2], [0]]),
+    ],
+)
+def test_layers(tail: list[int], head: list[int], supply: list[int], found: list[list[int]]) -> None:
+    """Tests distances from the supplies, cycles, and nodes that nothing reaches."""
+    assert layers(FlowNetwork(["a", "b", "c"], tail=tail, head=head, supply=supply)) == found
+
+
+def test_large_networks_are_not_drawn() -> None:
+    """Tests that one node or arc too many is reported, with the sizes and what to do, before anything is solved."""
+    names = [f"n{node}" for node in range(31)]
+    largest = FlowNetwork(names[:30], tail=[0] * 60, head=[1] * 60)
+    assert len(network_picture(largest, [("", None)]).axes) == 1
+    for network, sizes in (
+        (FlowNetwork(names, tail=[0], head=[1]), "31 nodes and 1 arc;"),
+        (FlowNetwork(names[:2], tail=[0] * 61, head=[1] * 61), "2 nodes and 61 arcs;"),
+    ):
+        with pytest.raises(UsageError, match=f"the network has {sizes} at most 30 and 60 are drawn: .*graphml"):
+            optsched.draw(optsched.problem("min-cost-flow", network))
+
+
+def test_odd_names() -> None:
+    """Tests that odd names of nodes are shown as they are."""
+    network = FlowNetwork(list(ODD), tail=[0], head=[1])
+    figure = network_picture(network, [("", None)])
+    assert {short(name, 14) for name in ODD} <= set(texts(figure))
+    assert picture(figure)
+
+
+# Clusters --------------------------------------------------------------------------------------------------
 
 
 def test_the_size_decides() -> None:
@@ -97,7 +296,7 @@ def test_nodes_stay_where_they_are() -> None:
     assert other["t1"][1] == other["n3  load 0"][1]
 
 
-def test_odd_names() -> None:
+def test_odd_names_of_a_cluster() -> None:
     """Tests that odd names are shown as they are, shortened, and that none is cut at the edge."""
     figure, again = (detail([of_snapshot(odd())], "") for _ in range(2))
     shown = texts(figure)

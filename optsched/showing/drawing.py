@@ -1,43 +1,370 @@
-"""Clusters with placements side by side: with the ids of nodes and tasks, or, if they are large, as counts.
+"""`draw`: makes the picture of any object that has one; and what is drawn of a cluster and of a flow network.
 
-A `Scene` is what is shown of one placement: for each node its cells (tasks that run, tasks that are placed, idle
-slots), the tasks that wait, and what is said of the placement.
+A cluster is drawn with the ids of nodes and tasks, or, if it is large, as counts. A `Scene` is what is shown of one
+placement: for each node its cells (tasks that run, tasks that are placed, idle slots), the tasks that wait, and what is
+said of the placement.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from optsched.core.brief import counted
-from optsched.core.errors import UsageError
+from optsched.core.brief import counted, several
+from optsched.core.errors import UsageError, described
 from optsched.core.instance import KINDS, MAP, PENDING, REDUCE, RUNNING, Instance, Ints, Strings
-from optsched.core.placement import NONE, Placement
-from optsched.measuring.printing import number
+from optsched.core.network import UNBOUNDED, FlowNetwork
+from optsched.core.placement import NONE, NetworkFlow, Placement, Schedule
+from optsched.core.results import Sense, Solution
+from optsched.heuristics.simulating import Simulation
+from optsched.instances.files import load
+from optsched.measuring.decomposing import Decomposition, Decompositions
+from optsched.measuring.explaining import Explanation, ScheduleExplanation, decision_of
+from optsched.measuring.gaps import GapReport, Reference, gap
+from optsched.measuring.matrix import GapMatrix
+from optsched.measuring.printing import number, percent, value
+from optsched.measuring.studies.tables import GapReports
+from optsched.measuring.timelines import Timeline, timeline
 from optsched.problems import Problem
+from optsched.problems.base import BaseProblem, TaskProblem
 from optsched.problems.locality_counts import NAMES, locality
-from optsched.showing.figures import (
-    SMALL,
-    WIDEST,
-    begun,
-    fold,
-    keyed,
-    require,
-    short,
-    trimmed,
-    whole_ticks,
-    wide,
-)
+from optsched.problems.schedules import ScheduleProblem
+from optsched.routes import Frontier, solve
+from optsched.showing.explained import chains_picture, decomposition_picture, decompositions_picture
+from optsched.showing.figures import SMALL, WIDEST, begun, fold, keyed, require, short, trimmed, whole_ticks, wide
+from optsched.showing.gaps import box_plot
+from optsched.showing.runs import gantt_picture
+from optsched.showing.trade_offs import frontier_picture, matrix_picture
+from optsched.solvers.profiles import Profile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+#: What is drawn of one decision: a placement on its cluster, or a schedule over time.
+Panel: TypeAlias = "Scene | Timeline"
+
+
+def draw(
+    of: Any,
+    *placements: Any,
+    seed: int = 0,
+    profile: str | Path | Profile = "exact",
+    time_limit: float | None = None,
+) -> Figure:
+    """Draw an instance, placements on it side by side, or a result.
+
+    Parameters
+    ----------
+    of
+        - an instance, or what `optsched.load` takes: its nodes by rack, slots, running and waiting tasks;
+        - a problem: the placements with their values and gaps, and the optimum last;
+        - a `GapReport`: the heuristic's placement next to the optimum;
+        - a problem over time: schedules as Gantt charts, with their values and gaps, and the optimum last;
+        - a `Simulation` (and further ones on the same nodes): a Gantt chart of each;
+        - a flow network, or a problem on one: with the flows;
+        - a frontier, a gap matrix, an explanation, the gaps of a study, what one gap or several are made of: their own
+          pictures.
+    *placements
+        Placements, schedules, solutions, reports, or heuristics (as `optsched.gap` takes them), which are run.
+    seed, profile, time_limit
+        For the heuristics and for the optimum, as of `optsched.gap`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Notebooks show it; `optsched.showing.save(figure, path)` writes it.
+
+    Raises
+    ------
+    UsageError
+        For what cannot be drawn, and if matplotlib is missing.
+    InputError
+        For an instance that is wrong.
+    HeuristicFailed
+        If a placement is none on the instance.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> figure = draw(optsched.problem("lsap", "papers/guo-fig2"), "dl", "lsap-sched")
+    >>> [text.get_text() for text in figure.texts if text.get_fontweight() == "bold"]
+    ['dl', 'lsap-sched', 'optimum (proved: dual)']
+    """
+    if isinstance(of, str | os.PathLike | Mapping):
+        of = load(of)
+    reference = None
+    if isinstance(of, GapReport):
+        placements, reference, of = (of, *placements), of.reference, of.problem
+    if isinstance(of, Instance):
+        return drawn([_on_instance(of, given) for given in placements] or [of_snapshot(of)])
+    if isinstance(of, Problem | ScheduleProblem):
+        reference = reference or Reference.solved(of, profile, time_limit)
+        return side_by_side(of, [("", given) for given in placements], reference, seed, time_limit)
+    if isinstance(of, Simulation | Timeline):
+        return gantt_picture([of, *placements])
+    if isinstance(of, FlowNetwork | BaseProblem):
+        return _network(of, placements, profile, time_limit)
+    if placements:
+        raise UsageError(f"placements are drawn on an instance or a problem, not on {described(of)}")
+    return _result(of)
+
+
+def side_by_side(
+    problem: Problem | ScheduleProblem,
+    decisions: Sequence[tuple[str, Any]],
+    reference: Reference,
+    seed: int = 0,
+    time_limit: float | None = None,
+) -> Figure:
+    """What each decision comes to, with its value and gap, and the optimum last; schedules are Gantt charts.
+
+    `decisions` are what each is called (empty: as it calls itself), and a decision, a solution, a report or a
+    heuristic, which runs with `seed` and `time_limit`. They are compared with `reference`. UsageError if there is
+    nothing to draw.
+    """
+    shown = []
+    for name, one in decisions:
+        if not isinstance(one, GapReport) and decision_of(problem, one) is None:
+            one = gap(problem, one, seed, reference, time_limit=time_limit)
+        shown.append(panel(problem, one, name))
+    best = _best(problem, reference.solution)
+    if best is None and not shown:
+        termination = reference.solution.termination
+        raise UsageError(f"{problem.place}: no {problem.decided.noun} is known to draw: {termination}")
+    shown += [] if best is None else [best]
+    if isinstance(problem, ScheduleProblem):
+        return gantt_picture(shown)
+    return drawn([one for one in shown if isinstance(one, Scene)])
+
+
+def _best(problem: Problem | ScheduleProblem, solution: Solution) -> Panel | None:
+    """The optimum, or the best that is known; None without one."""
+    if solution.decision is None:
+        return None
+    proved = f"proved: {solution.certificate}" if solution.certificate is not None else "proved"
+    return panel(problem, solution, f"optimum ({proved})" if solution.optimal else "best that is known")
+
+
+def panel(problem: Problem | ScheduleProblem, item: Any, name: str = "") -> Panel:
+    """What is drawn of a decision, a solution or a report, with its value and gap; nothing where a heuristic failed.
+
+    UsageError if it is of another instance, or holds no decision of the problem.
+    """
+    if isinstance(item, GapReport) and item.problem.instance.sha256 != problem.instance.sha256:
+        raise UsageError(f"{item.run.name} was run on another instance than {problem.instance.name or 'this one'}")
+    decision = item.decision if isinstance(item, GapReport) else decision_of(problem, item)
+    if isinstance(item, GapReport):
+        name = (name or item.run.name) + (f": {item.status}" if decision is None or item.status == "starved" else "")
+    name = name or problem.decided.noun
+    if isinstance(problem, ScheduleProblem):
+        if decision is None:
+            return timeline(problem, Schedule.empty(len(problem.instance.workload)), name)
+        found = timeline(item) if isinstance(item, GapReport) else timeline(problem, decision)
+        return timeline(found, name=f"{name}: {_value_text(problem, decision, item)}")
+    if decision is None:
+        nothing = of_placement(problem, Placement.empty(len(problem.instance.workload)), name)
+        return replace(nothing, lines=tuple((item.error or item.status).splitlines()[:1]))
+    assert isinstance(decision, Placement)
+    return of_placement(problem, decision, name, [_value_text(problem, decision, item)])
+
+
+def _value_text(problem: TaskProblem[Any], decision: Any, decided: Any) -> str:
+    """The value of a decision, with its gap where that was measured; or what is wrong with it."""
+    wrong = problem.violations(decision)
+    if wrong:
+        return f"infeasible: {several(wrong, 2)}"
+    parts = zip(problem.components, problem.objective(decision), strict=True)
+    values = [f"{part.name} {number(entry)}" for part, entry in parts]
+    return ", ".join([*values, *([gap_text(decided)] if isinstance(decided, GapReport) else [])])
+
+
+def gap_text(report: GapReport) -> str:
+    """The gap of the component that decides, in words."""
+    if report.deciding is None:
+        return "gap unknown"
+    absolute, relative = report.deciding
+    optimum = "optimum" if report.reference.kind == "optimum" else "bound"
+    if not absolute:
+        return f"at the {optimum}"
+    first = next(entry for entry in zip(report.absolute_gap or (), report.problem.components, strict=True) if entry[0])
+    side = "above" if first[1].sense is Sense.MIN else "below"
+    if relative is None:
+        return f"{number(absolute)} {side} the {optimum} (over 0)"
+    return f"{percent(relative)} {side} the {optimum}"
+
+
+def _on_instance(instance: Instance, placement: Any) -> Scene:
+    """A placement on an instance that no problem judges."""
+    if isinstance(placement, Solution):
+        placement = placement.decision
+    if not isinstance(placement, Placement):
+        mend = 'pose a problem first: optsched.draw(optsched.problem("lsap", instance), "dl")'
+        raise UsageError(f"placements are drawn on an instance, not {described(placement)}; {mend}")
+    return of_placement(instance, placement)
+
+
+def _network(of: Any, flows: Sequence[Any], profile: str | Path | Profile, time_limit: float | None) -> Figure:
+    """A network as it is, or with flows; of a problem on one with the optimal flow last."""
+    network = of.instance if isinstance(of, BaseProblem) else of
+    check_size(network)  # before anything is solved
+    shown: list[tuple[str, NetworkFlow | None]] = []
+    for given in flows:
+        flow = given.decision if isinstance(given, Solution) else given
+        if not isinstance(flow, NetworkFlow):
+            raise UsageError(f"flows are drawn on a network, not {described(given)}")
+        flow.to_dict(network)
+        result = ""
+        if isinstance(of, BaseProblem):
+            result = ", infeasible" if of.violations(flow) else f": {value(of.objective(flow))}"
+        shown.append((f"{flow.noun}{result}", flow))
+    if isinstance(of, BaseProblem):
+        solution = solve(of, profile, time_limit=time_limit)
+        proved = "optimum" if solution.optimal else str(solution.termination)
+        flow = solution.decision if isinstance(solution.decision, NetworkFlow) else None
+        shown.append((f"{proved}{'' if solution.objective is None else f': {value(solution.objective)}'}", flow))
+    return network_picture(network, shown or [("", None)])
+
+
+def _result(of: Any) -> Figure:
+    """The picture of a frontier, a matrix, an explanation, a study, or of what gaps are made of."""
+    pictures: dict[type, Callable[[Any], Figure]] = {
+        Frontier: frontier_picture,
+        GapMatrix: matrix_picture,
+        Explanation: chains_picture,
+        ScheduleExplanation: explained_picture,
+        GapReports: box_plot,
+        Decomposition: decomposition_picture,
+        Decompositions: decompositions_picture,
+    }
+    if type(of) in pictures:
+        return pictures[type(of)](of)
+    kinds = (
+        "an instance, a problem, a report, a simulation, a network, a frontier, a matrix, an explanation, a study or "
+        "what gaps are made of"
+    )
+    raise UsageError(f"draw takes {kinds}, not {described(of)}")
+
+
+def explained_picture(found: ScheduleExplanation) -> Figure:
+    """The explained schedule next to the best one, with the chain that its last end comes of framed.
+
+    UsageError where nothing is feasible, or matplotlib is missing.
+    """
+    if found.infeasible:
+        raise UsageError(f"{found.problem.place}: nothing is feasible: there is no schedule to draw")
+    best = _best(found.problem, found.report.reference.solution)
+    shown = [panel(found.problem, found.report, found.who), *([] if best is None else [best])]
+    return gantt_picture(shown, framed=[link.task for link in found.chain])
+
+
+# Flow networks -------------------------------------------------------------------------------------------------------
+
+#: Nodes and arcs of a picture, at most.
+_MOST_NODES, _MOST_ARCS = 30, 60
+
+#: Inches between nodes: across at the most and the least, and down.
+_ACROSS, _NEAREST, _DOWN = 1.9, 1.3, 0.85
+
+
+def check_size(network: FlowNetwork) -> None:
+    """Raise UsageError for a network whose picture could not be read."""
+    if len(network) > _MOST_NODES or network.arcs > _MOST_ARCS:
+        sizes = f"{counted(len(network), 'node')} and {counted(network.arcs, 'arc')}"
+        raise UsageError(
+            f"{network.name or 'the network'} has {sizes}; at most {_MOST_NODES} and {_MOST_ARCS} are drawn: "
+            "`optsched export --to FILE.graphml` is for programs that draw more"
+        )
+
+
+def layers(network: FlowNetwork) -> list[list[int]]:
+    """The nodes by their distance, in arcs, from where something enters; those that nothing reaches come last."""
+    import networkx as nx
+
+    graph = nx.DiGraph(zip(network.tail.tolist(), network.head.tolist(), strict=True))
+    graph.add_nodes_from(range(len(network)))
+    sources = np.flatnonzero(network.supply > 0).tolist() or ([0] if len(network) else [])
+    found = list(nx.bfs_layers(graph, sources))
+    left = sorted(set(graph) - {node for level in found for node in level})
+    return [*found, *([left] if left else [])]
+
+
+def network_picture(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow | None]]) -> Figure:
+    """A network with each of the flows (its title, and the flow or None), side by side; UsageError if too large."""
+    check_size(network)
+    levels = layers(network)
+    tallest = max(map(len, levels), default=1)
+    step = max(_NEAREST, min(_ACROSS, (WIDEST - 0.4) / max(1, len(levels))))
+    width, height = max(3.5, step * len(levels) + 0.4), _DOWN * tallest + 0.9
+    columns = max(1, min(len(flows), int(WIDEST / width)))
+    rows = math.ceil(len(flows) / columns)
+    places = {
+        node: (step * (across + 0.5), _DOWN * (rank + (tallest - len(level)) / 2 + 0.5))
+        for across, level in enumerate(levels)
+        for rank, node in enumerate(level)
+    }
+    sizes = f"{counted(len(network), 'node')}, {counted(network.arcs, 'arc')}"
+    heading = filter(None, [f"{network.name or 'network'}: {sizes}", *(title for title, _ in flows)])
+    with begun(width * columns, height * rows, "; ".join(heading)) as figure:
+        for place, (title, flow) in enumerate(flows, 1):
+            axes = figure.add_subplot(rows, columns, place)
+            axes.set(xlim=(0, max(step * len(levels), 0.1)), ylim=(_DOWN * tallest, 0))
+            axes.set_axis_off()
+            _arcs(axes, network, places, flow)
+            for node, (x, y) in places.items():
+                box = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": "black", "linewidth": 0.8}
+                supply = int(network.supply[node])
+                name = short(str(network.node_ids[node]), 14) + (f"\n{supply:+d}" if supply else "")
+                axes.text(x, y, name, fontsize=SMALL, ha="center", va="center", bbox=box, zorder=3)
+            axes.set_title("\n".join(filter(None, [short(network.name or "network", 40), title])), fontsize=9)
+            what = "units of capacity, cost of a unit" if flow is not None else "capacity, cost of a unit"
+            axes.text(0, 1, f"on arcs: {what}", transform=axes.transAxes, fontsize=SMALL)
+    return figure
+
+
+def _arcs(axes: Axes, network: FlowNetwork, places: dict[int, tuple[float, float]], flow: NetworkFlow | None) -> None:
+    """The arcs, thick where something flows; those between the same nodes are bent apart.
+
+    On each stand the units of its capacity, and the cost of a unit.
+    """
+    from matplotlib.patches import FancyArrowPatch
+
+    seen: dict[tuple[int, int], int] = defaultdict(int)
+    for arc, (tail, head) in enumerate(zip(network.tail.tolist(), network.head.tolist(), strict=True)):
+        bend = 0.12 + 0.16 * seen[tail, head]
+        seen[tail, head] += 1
+        units = 0 if flow is None else int(flow.units[arc])
+        look: dict[str, Any] = {
+            "linewidth": 2.2 if units else 0.8,
+            "color": "black" if units or flow is None else "#888888",
+        }
+        start, end = np.array(places[tail]), np.array(places[head])
+        if tail == head:
+            end = start + np.array([0.01, 0.35])
+        curve = f"arc3,rad={bend}"
+        arrow: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 9, "connectionstyle": curve, "zorder": 1}
+        axes.add_patch(FancyArrowPatch(tuple(start), tuple(end), shrinkA=16, shrinkB=16, **arrow, **look))
+        across = end - start
+        middle = start + 0.42 * across + np.array([across[1], -across[0]]) * -bend * 0.48
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+        weight = "bold" if units else "normal"
+        capacity = "∞" if network.capacity[arc] == UNBOUNDED else str(network.capacity[arc])
+        lower = f"{network.lower[arc]}.." if network.lower[arc] else ""
+        text = f"{'' if flow is None else f'{units}/'}{lower}{capacity}, {network.cost[arc]}"
+        x, y = middle.tolist()
+        axes.text(x, y, text, fontsize=SMALL, ha="center", va="center", bbox=box, zorder=2, fontweight=weight)
+
+
+# Clusters with placements side by side --------------------------------------------------------------------------------
 
 #: What a cell is, in the order in which they stand on a node: a task that runs, a slot that is taken by what is not
 #: listed, a placed task by how near it is to its data or where nothing has data, an idle slot.
