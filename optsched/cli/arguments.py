@@ -6,16 +6,16 @@ names. Packages outside are loaded only where there are such.
 
 from __future__ import annotations
 
-import functools
+import inspect
 import json
 import math
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import click
 from click.shell_completion import CompletionItem
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from optsched.core.instance import Instance
     from optsched.core.network import FlowNetwork
     from optsched.measuring.gaps import GapReport
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 # Values and what a shell offers for them -----------------------------------------------------------------------------
 
@@ -47,6 +45,25 @@ class Value(click.ParamType[str]):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         items = (CompletionItem(item) if isinstance(item, str) else item for item in self._offered(incomplete))
         return [item for item in items if item.value.startswith(incomplete)]
+
+
+class Picture(Value):
+    """A file for a picture. UsageError if it cannot be drawn: before the work is done.
+
+    `also` are endings that the command writes itself.
+    """
+
+    def __init__(self, *also: str) -> None:
+        super().__init__("FILE", _file)
+        self._also = also
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not value.lower().endswith(self._also):
+            from optsched.showing.figures import check_kind, require
+
+            check_kind(value, f"{param.opts[0] if param else '--plot'} ", self._also)
+            require()
+        return value
 
 
 #: How the files of instances end.
@@ -123,6 +140,7 @@ HEURISTIC = Value("H[,K=V...]", _listed("optsched.heuristics", "HEURISTICS", "op
 FAMILY = Value("F", _listed("optsched.families", "FAMILIES", "optsched.instances.generate:FAMILIES"))
 PROFILE = Value("NAME|FILE", _profiles)
 FILE, SOLUTION = Value("FILE", _file), Value("SOLUTION.json", _file)
+PICTURE, PICTURE_HELP = Picture(), "Draw it, too: .svg, .png or .pdf. Needs matplotlib."
 FOLDER = Value("FOLDER", lambda incomplete: [CompletionItem(incomplete, type="dir")])
 
 #: The values of an option of this name, which are the same in every command.
@@ -134,16 +152,12 @@ _VALUES = {
     "--profile": PROFILE,
     "--solution": SOLUTION,
     "--start": SOLUTION,
-    **dict.fromkeys(("--to", "--output", "--plot", "--schedule", "--jobs", "--store", "--junit", "--markdown"), FILE),
+    "--plot": PICTURE,
+    **dict.fromkeys(("--to", "--output", "--schedule", "--store", "--junit", "--markdown"), FILE),
 }
 
 
-def option(name: str, *further: str, **overrides: Any) -> Callable[[Command], Command]:
-    """`click.option` with the values that an option of this name has in every command; what is given comes first."""
-    return click.option(name, *further, **{"type": _VALUES[name], **overrides})
-
-
-# Commands and options ------------------------------------------------------------------------------------------------
+# Commands and their parameters --------------------------------------------------------------------------------------
 
 
 class Seconds(click.FloatRange):
@@ -201,140 +215,262 @@ class Commands(click.Group):
             formatter.write_dl(rows)
 
 
-def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """Arguments and options that several commands take, in this order, as one."""
+@dataclass(frozen=True)
+class Option:
+    """Declares an option, in the annotation of the parameter of a command that it fills.
 
-    def decorate(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
+    The parameter says the rest: `bool` is a flag, a tuple may be repeated, and what has no default must be given.
 
-    return decorate
+    Attributes
+    ----------
+    flags
+        How it is spelled, with blanks between; by default as the parameter.
+    kind, least, choices
+        Its values, the least number, or all words; by default what an option of its name takes in every command.
+    shown
+        Whether the help shows the default.
+    """
+
+    help: str | None = None
+    flags: str = ""
+    kind: click.ParamType[Any] | None = None
+    least: int | None = None
+    choices: Sequence[str] = ()
+    metavar: str | None = None
+    shown: bool = True
+
+    def parameters(self, name: str, hint: Any, default: Any) -> list[click.Parameter]:
+        """The option of click."""
+        flags = self.flags.split() or [f"--{name.replace('_', '-')}"]
+        kind = self.kind or (click.Choice(self.choices) if self.choices else _VALUES.get(flags[0]))
+        if kind is None and self.least is not None:
+            kind = click.IntRange(self.least)
+        given = {} if default is inspect.Parameter.empty else {"default": default}
+        several = get_origin(hint) is tuple
+        option = click.Option(
+            [*flags, name],
+            type=kind or (float if float in {hint, *get_args(hint)} else None),
+            required=not given,
+            multiple=several,
+            is_flag=True if hint is bool else None,
+            metavar=self.metavar,
+            help=self.help,
+            show_default=self.shown and isinstance(default, str | int | float) and default is not False,
+            **({} if several else given),
+        )
+        return [option]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """Declares an argument in the same way; a tuple takes all that are given."""
+
+    kind: click.ParamType[Any] | None = None
+    metavar: str | None = None
+
+    def parameters(self, name: str, hint: Any, default: Any) -> list[click.Parameter]:
+        """The argument of click."""
+        required = default is inspect.Parameter.empty
+        several = -1 if get_origin(hint) is tuple else 1
+        return [click.Argument([name], type=self.kind, required=required, nargs=several, metavar=self.metavar)]
+
+
+@dataclass(frozen=True)
+class Together:
+    """Declares several that a command gets as one value: what `make` makes of theirs.
+
+    With `within`, that is a context in which the command runs, and the command gets None.
+    """
+
+    make: Callable[..., Any]
+    theirs: Sequence[click.Parameter] = ()
+    within: bool = False
+
+    def parameters(self, name: str, hint: Any, default: Any) -> list[click.Parameter]:
+        """Those of click: what the parameters of `make` declare, if they are not given."""
+        return list(self.theirs or _parameters(self.make))
+
+
+def _declared(function: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, Option | Argument | Together]]:
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        for declared in getattr(parameter.annotation, "__metadata__", ()):
+            yield parameter, declared
+
+
+def _parameters(function: Callable[..., Any]) -> list[click.Parameter]:
+    """The parameters of click that those of a function declare."""
+    return [
+        one
+        for parameter, declared in _declared(function)
+        for one in declared.parameters(parameter.name, get_args(parameter.annotation)[0], parameter.default)
+    ]
+
+
+def command(function: Callable[..., Any], name: str | None = None) -> click.Command:
+    """The command that calls a function: its parameters declare what is typed, its docstring is the help.
+
+    The exit code is what it returns.
+    """
+    together = {of.name: one for of, one in _declared(function) if isinstance(one, Together)}
+
+    def called(**values: Any) -> Any:
+        with ExitStack() as contexts:
+            for key, one in together.items():
+                made = one.make(**{each.name: values.pop(each.name) for each in one.parameters("", None, None)})
+                values[key] = contexts.enter_context(made) if one.within else made
+            return function(**values)
+
+    help_text = inspect.getdoc(function)
+    return click.Command(name or function.__name__, params=_parameters(function), callback=called, help=help_text)
 
 
 #: Seconds for each reference and each run of a heuristic, where neither the command nor the profile says.
 DEFAULT_LIMIT = 10.0
 
-_profile = option("--profile", default="exact", help="Solver profile: exact, quick, ci, ..., or a TOML file.")
-param_option = click.option(
-    "--param", "params", multiple=True, metavar="[P.]K=V", help="Parameter of a problem; lists with commas."
-)
-plot_option = option("--plot", help="Draw it, too: .svg, .png or .pdf. Needs matplotlib.")
-output_option = option("--output", help="Write there instead: the whole file or none.")
-
-#: One problem on one instance, and how long to solve it.
-posed_options = _together(
-    click.argument("instance", type=INSTANCE),
-    option("--problem", "problem_name", required=True, help="See `list problems`."),
-    param_option,
-)
-limit_options = _together(
-    _profile, click.option("--time-limit", type=Seconds(), metavar="S", help="Seconds for the whole solve or frontier.")
-)
-
-#: Heuristics on problems, how long for each, and where the records go.
-measured_options = _together(
-    option("--problem", "problems", multiple=True, help="By default every one that can be posed."),
-    option(
-        "--heuristic",
-        "heuristics",
-        multiple=True,
-        help="By default every applicable one; your own as package.module:function. Lists with colons.",
-    ),
-    param_option,
-)
-
-#: Instances of a family in addition to those that are named; how often each heuristic runs on each.
-drawn_options = _together(
-    option("--family", help="Generated instances, in addition to INSTANCE; see `list families`."),
-    click.option("--seeds", metavar="A-B", help="Seeds of the family's instances: 0-29, or 1,4,7. By default 0-9."),
-    click.option("--set", "drawn_with", multiple=True, metavar="K=V", help="Parameter of the family."),
-)
-seed_options = _together(
-    click.option(
-        "--repeats",
-        type=click.IntRange(1),
-        help="Seeds for each heuristic. By default ten if it draws random numbers, else one.",
-    ),
-    click.option(
-        "--seed", type=click.IntRange(0), help="First seed, by default 0; given without --repeats, the only one."
-    ),
-)
-gap_limit_options = _together(
-    _profile,
-    click.option(
-        "--time-limit",
-        type=Seconds(none=True),
-        metavar="S|none",
-        help="Seconds for each reference, and for each run of a heuristic. By default the profile's, else "
+#: Parameters of several commands.
+OneInstance = Annotated[str, Argument(INSTANCE)]
+Params = Annotated[tuple[str, ...], Option("Parameter of a problem; lists with commas.", "--param", metavar="[P.]K=V")]
+Problems = Annotated[tuple[str, ...], Option("By default every one that can be posed.", "--problem")]
+Heuristics = Annotated[
+    tuple[str, ...],
+    Option("By default every applicable one; your own as package.module:function. Lists with colons.", "--heuristic"),
+]
+FamilyName = Annotated[
+    str | None, Option("Generated instances, in addition to INSTANCE; see `list families`.", "--family")
+]
+Seeds = Annotated[str | None, Option("Seeds of the family's instances: 0-29, or 1,4,7. By default 0-9.", metavar="A-B")]
+DrawnWith = Annotated[tuple[str, ...], Option("Parameter of the family.", "--set", metavar="K=V")]
+Repeats = Annotated[
+    int | None, Option("Seeds for each heuristic. By default ten if it draws random numbers, else one.", least=1)
+]
+FirstSeed = Annotated[int | None, Option("First seed, by default 0; given without --repeats, the only one.", least=0)]
+Seed = Annotated[int, Option(least=0)]
+Plot = Annotated[str | None, Option(PICTURE_HELP, "--plot")]
+Target = Annotated[str | None, Option(PICTURE_HELP, "--to", kind=PICTURE)]
+ProfileName = Annotated[str, Option("Solver profile: exact, quick, ci, ..., or a TOML file.", shown=False)]
+WholeLimit = Annotated[float | None, Option("Seconds for the whole solve or frontier.", kind=Seconds(), metavar="S")]
+TimeLimit = Annotated[
+    float | None,
+    Option(
+        "Seconds for each reference, and for each run of a heuristic. By default the profile's, else "
         f"{DEFAULT_LIMIT:g}; none lifts it.",
+        kind=Seconds(none=True),
+        metavar="S|none",
     ),
-)
-
-
-#: `--run-limit` and `--memory-limit`, for commands that give each run a process of its own.
-kill_options = _together(
-    click.option(
-        "--run-limit",
-        type=Seconds(min_open=True),
+]
+RunLimit = Annotated[
+    float | None,
+    Option(
+        "Kill each run of a heuristic, and each solve, after this many seconds.",
+        kind=Seconds(min_open=True),
         metavar="S",
-        help="Kill each run of a heuristic, and each solve, after this many seconds.",
     ),
-    click.option(
-        "--memory-limit",
-        type=click.IntRange(1),
-        metavar="MB",
-        help="Kill a run or solve that takes more memory; Python itself takes some 150.",
-    ),
-)
+]
+MemoryLimit = Annotated[
+    int | None,
+    Option("Kill a run or solve that takes more memory; Python itself takes some 150.", least=1, metavar="MB"),
+]
 
 
-def run_limit_options(command: Command) -> Command:
-    """`--run-limit` and `--memory-limit`: with one of them each run and each solve has a process of its own."""
+def limited(profile: ProfileName = "exact", time_limit: TimeLimit = None) -> Profile:
+    """The profile for the references, with the seconds for these and for each run of a heuristic."""
+    loaded = load_profile(profile)
+    if time_limit is None:
+        time_limit = DEFAULT_LIMIT if loaded.time_limit is None else loaded.time_limit
+    return replace(loaded, time_limit=None if time_limit == math.inf else time_limit)
 
-    @functools.wraps(command)
-    def limited(*args: Any, run_limit: float | None, memory_limit: int | None, **values: Any) -> Any:
-        if run_limit is None and memory_limit is None:
-            return command(*args, **values)
-        from optsched.core.processes import Limits, contained
 
-        with contained(Limits(run_limit, memory_limit)):
-            return command(*args, **values)
+def _contained(run_limit: RunLimit = None, memory_limit: MemoryLimit = None) -> AbstractContextManager[None]:
+    """A context in which each run and each solve has a process of its own, if one of the limits is given."""
+    if run_limit is None and memory_limit is None:
+        return nullcontext()
+    from optsched.core.processes import Limits, contained
 
-    return kill_options(limited)  # type: ignore[return-value]
+    return contained(Limits(run_limit, memory_limit))
+
+
+Limited = Annotated[Profile, Together(limited)]
+RunLimits = Annotated[None, Together(_contained, within=True)]
 
 
 #: The formats of a table: as people read it, and as documents take it.
 TABLES = ("table", "markdown", "latex")
 
-record_options = _together(
-    click.option(
-        "--format",
-        "form",
-        type=click.Choice([*TABLES, "csv", "json"]),
-        help="By default as --output ends, else a table.",
-    ),
-    output_option,
-)
+
+@dataclass(frozen=True)
+class Out:
+    """Where the data of a command go, a file or stdout, and in what form: what `--format` and `--output` say.
+
+    Where the form is not said, it is that of the file's ending, else a table.
+    """
+
+    form: str
+    file: str | None = None
+
+    @staticmethod
+    def of(form: str | None, output: str | None = None) -> Out:
+        """What is said, and what follows where the form is not."""
+        return Out(form or {".json": "json", ".csv": "csv"}.get(Path(output or "").suffix, "table"), output)
+
+    @property
+    def tabled(self) -> bool:
+        """Whether it is a table, for people or for documents."""
+        return self.form in TABLES
+
+    @property
+    def drawn(self) -> bool:
+        """Whether a table goes to a terminal that can draw lines."""
+        return self.file is None and sys.stdout.isatty() and (sys.stdout.encoding or "").lower().startswith("utf")
+
+    @property
+    def page(self) -> Page:
+        """What tables are put on.
+
+        Whether stdout is a terminal is asked now: while heuristics run, stdout stands for stderr.
+        """
+        return Page(self.form, page_width(file=self.file is not None), self.drawn)
+
+    def text(self, text: str) -> None:
+        """Put data out: the whole of them or nothing."""
+        if self.file is None:
+            click.echo(text, nl=False)
+            return
+        from optsched.instances.documents.storing import write_whole
+
+        write_whole(self.file, text.encode("utf-8", "backslashreplace"))
+
+    def json(self, content: Any) -> None:
+        """Put content out as JSON."""
+        self.text(to_json(content))
+
+    def table(self, table: Table, heading: str = "", remarks: Sequence[str] = ()) -> None:
+        """Put a table out."""
+        self.text(self.page.put(table, heading, remarks))
+
+    def lines(self, lines: Iterable[str]) -> None:
+        """Put sentences out, each folded to the terminal."""
+        self.text("".join(folded(printable(line), page_width(), "  ") for line in lines))
+
+    def names(self, names: Iterable[tuple[str, str]], widest: int = 30) -> None:
+        """Put names out with what they are, in columns of at most `widest` characters and the rest."""
+        lines = click.HelpFormatter(width=page_width())
+        lines.write_dl([(name, printable(text)) for name, text in names], col_max=widest)
+        self.text(lines.getvalue())
 
 
-def format_option(*formats: str) -> Callable[[Command], Command]:
-    """`--format`; the first is the default."""
-    return click.option("--format", "form", type=click.Choice(formats), default=formats[0], show_default=True)
+_OUTPUT = Option("Write there instead: the whole file or none.").parameters("output", str, None)
+_ANY = Option("By default as --output ends, else a table.", "--format", choices=[*TABLES, "csv", "json"])
 
 
-def format_of(form: str | None, output: str | None) -> str:
-    """The format of data for a file: the one asked for, else that of the file's ending, else a table."""
-    return form or {".json": "json", ".csv": "csv"}.get(Path(output or "").suffix, "table")
+def formats(*names: str, file: bool = False) -> Together:
+    """`--format`, of which the first is the default; with `file` also `--output`."""
+    form = Option(None, "--format", choices=names).parameters("form", str, names[0])
+    return Together(Out.of, [*form, *_OUTPUT] if file else form)
 
 
-def limited(profile: str, time_limit: float | None) -> tuple[Profile, float | None]:
-    """The profile for the references and the seconds for each run of a heuristic, by what `gap_limit_options` gave."""
-    loaded = load_profile(profile)
-    if time_limit is None:
-        time_limit = DEFAULT_LIMIT if loaded.time_limit is None else loaded.time_limit
-    seconds = None if time_limit == math.inf else time_limit
-    return replace(loaded, time_limit=seconds), seconds
+#: Where data go, and in what form.
+Recorded = Annotated[Out, Together(Out.of, [*_ANY.parameters("form", str, None), *_OUTPUT])]
+TableOrJson = Annotated[Out, formats("table", "json")]
 
 
 def seeds_of(repeats: int | None, seed: int | None) -> range | None:
@@ -343,15 +479,6 @@ def seeds_of(repeats: int | None, seed: int | None) -> range | None:
         return None
     first = seed or 0
     return range(first, first + (repeats or 1))
-
-
-def check_plot(path: str | None, option: str = "--plot", also: Sequence[str] = ()) -> None:
-    """Raise UsageError where a picture was asked for and cannot be drawn: before the work is done."""
-    if path is not None:
-        from optsched.showing.figures import check_kind, require
-
-        check_kind(path, f"{option} ", also)
-        require()
 
 
 # Values -----------------------------------------------------------------------------------------------------------
@@ -405,51 +532,8 @@ def load_any(argument: str) -> Instance | FlowNetwork:
 # Results ----------------------------------------------------------------------------------------------------------
 
 
-def emit(text: str, output: str | None = None) -> None:
-    """Put data on stdout, or into a file: the whole of it or nothing."""
-    if output is None:
-        click.echo(text, nl=False)
-        return
-    from optsched.instances.documents.storing import write_whole
-
-    write_whole(output, text.encode("utf-8", "backslashreplace"))
-
-
-def emit_table(
-    table: Table, output: str | None = None, form: str = "table", heading: str = "", remarks: Sequence[str] = ()
-) -> None:
-    """Put a table on stdout, fitted to the terminal, or into a file; `form` is one of `TABLES`."""
-    emit(page(output, form).put(table, heading, remarks), output)
-
-
-def drawn(output: str | None) -> bool:
-    """Whether a table goes to a terminal that can draw lines."""
-    return output is None and sys.stdout.isatty() and (sys.stdout.encoding or "").lower().startswith("utf")
-
-
-def page(output: str | None = None, form: str = "table") -> Page:
-    """What tables are put on, on stdout or in a file.
-
-    Whether stdout is a terminal is asked now: while heuristics run, stdout stands for stderr.
-    """
-    return Page(form, page_width(file=output is not None), drawn(output))
-
-
-def emit_lines(lines: Iterable[str], output: str | None = None) -> None:
-    """Put sentences on stdout, or into a file, each folded to the terminal."""
-    emit("".join(folded(printable(line), page_width(), "  ") for line in lines), output)
-
-
-def emit_names(names: Iterable[tuple[str, str]], widest: int = 30) -> None:
-    """Put names with what they are on stdout, in columns of at most `widest` characters and the rest."""
-    lines = click.HelpFormatter(width=page_width())
-    lines.write_dl([(name, printable(text)) for name, text in names], col_max=widest)
-    emit(lines.getvalue())
-
-
-def emit_json(content: Any, output: str | None = None) -> None:
-    """Put content on stdout, or into a file, as JSON."""
-    emit(to_json(content), output)
+#: Of what has one form alone.
+STDOUT = Out("table")
 
 
 def note(message: str, kind: str = "note") -> None:

@@ -7,12 +7,12 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, chdir, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import TYPE_CHECKING, Annotated
 
 from optsched.cli import arguments
+from optsched.cli.arguments import Argument, Option
 from optsched.cli.output import Write, destination, replacing, working
 from optsched.core.errors import ExitCode, Fault, HeuristicFailed, InputError, OptschedError, UsageError, printable
 from optsched.core.resources import code_version
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
 FILE = "optsched-check.toml"
 
 
-@click.command()
-@click.argument("file", required=False, type=arguments.FILE)
-@click.option("--only", multiple=True, metavar="NAME", help="The check of this name (repeatable); by default all.")
-@click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Checks that run at once; by default 1.")
-@click.option("--update", is_flag=True, help="Record today's values of the heuristics as the baselines.")
-@arguments.option("--junit", help="Write the results there as JUnit XML, too.")
-@arguments.option("--markdown", help="Write a summary there in Markdown, too.")
-@click.option(
-    "--github/--no-github",
-    default=None,
-    help="Annotations for GitHub Actions, and a summary of the step. By default where GITHUB_ACTIONS is true.",
-)
+@arguments.command
 def check(
-    file: str | None,
-    only: tuple[str, ...],
-    jobs: int | None,
-    update: bool,
-    junit: str | None,
-    markdown: str | None,
-    github: bool | None,
+    *,
+    file: Annotated[str | None, Argument(arguments.FILE)] = None,
+    only: Annotated[
+        tuple[str, ...], Option("The check of this name (repeatable); by default all.", metavar="NAME")
+    ] = (),
+    jobs: Annotated[
+        int | None, Option("Checks that run at once; by default 1.", "-j --jobs", least=1, metavar="N")
+    ] = None,
+    update: Annotated[bool, Option("Record today's values of the heuristics as the baselines.")] = False,
+    junit: Annotated[str | None, Option("Write the results there as JUnit XML, too.")] = None,
+    markdown: Annotated[str | None, Option("Write a summary there in Markdown, too.")] = None,
+    github: Annotated[
+        bool | None,
+        Option(
+            "Annotations for GitHub Actions, and a summary of the step. By default where GITHUB_ACTIONS is true.",
+            "--github/--no-github",
+        ),
+    ] = None,
 ) -> None:
     """Check what a file asserts about heuristics: how far they may be from the proved optimum.
 
@@ -72,7 +72,7 @@ def check(
     results: list[Result] = []
     with ExitStack() as files, destination(None) as write:
         xml, page = (files.enter_context(replacing(name)) if name else None for name in (junit, markdown))
-        lines, terminal = _lines(planned), arguments.drawn(None)
+        lines, terminal = _lines(planned), arguments.STDOUT.drawn
 
         def put(result: Result) -> None:
             write(("" if results else lines.head(terminal)) + lines.line(result.cells))
@@ -208,58 +208,64 @@ def _record(results: Sequence[Result]) -> None:
 # The worst instance for a heuristic, or one that breaks a claim, as a file and a test ------------------------------
 
 
-@click.command()
-@arguments.option("--problem", "problem_name", help="See `list problems`.")
-@arguments.option("--heuristic", help="One; your own as package.module:function. Lists with colons.")
-@arguments.param_option
-@click.option(
-    "--budget",
-    type=click.IntRange(1),
-    help="Instances that are tried; by default 2000, or all that --time-limit allows.",
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the search.")
-@click.option(
-    "--run-seeds",
-    default="0",
-    show_default=True,
-    metavar="A-B",
-    help="Seeds of the heuristic on each instance, such as 0-4.",
-)
-@click.option(
-    "--over",
-    default="worst",
-    metavar="O",
-    help="Which of their gaps counts: worst, mean, median, or a quantile such as 0.9.",
-)
-@click.option(
-    "--worst",
-    type=click.Choice(["relative", "absolute"]),
-    default="relative",
-    show_default=True,
-    help="The gap to maximise; a gap over 0 (the optimum is 0) counts as larger than every percentage.",
-)
-@click.option("--component", metavar="C", help="Component of the objective; by default the first that differs.")
-@click.option(
-    "--claim",
-    metavar="ID|package.module:function",
-    help="Break this claim instead: one of a paper (see `claims`), or a function of the GapReport that is true if the "
-    "claim holds.",
-)
-@click.option("--no-failures", is_flag=True, help="Pass over runs that fail or have no feasible placement.")
-@arguments.option("--family", help="Start of the search; by default the problem's own.")
-@click.option("--set", "drawn_with", multiple=True, metavar="K=V", help="Parameter of the family.")
-@click.option("--most-tasks", type=click.IntRange(1), default=12, show_default=True)
-@click.option("--most-nodes", type=click.IntRange(1), default=6, show_default=True)
-@arguments.option("--profile", default="exact", help="Solver profile.")
-@click.option("--time-limit", type=arguments.Seconds(min_open=True), metavar="S", help="Seconds for the whole search.")
-@arguments.run_limit_options
-@arguments.option("--to", "folder", help="Write NAME.json and test_NAME.py there.", type=arguments.FOLDER)
-@click.option("--name", metavar="NAME", help="Name of both files; by default made from problem and heuristic.")
-@arguments.format_option("words", "json")
-@click.pass_context
+@dataclass
+class _Search:
+    """What is looked for, and where."""
+
+    budget: Annotated[
+        int | None, Option("Instances that are tried; by default 2000, or all that --time-limit allows.", least=1)
+    ] = None
+    seed: Annotated[int, Option("Seed of the search.", least=0)] = 0
+    run_seeds: Annotated[str, Option("Seeds of the heuristic on each instance, such as 0-4.", metavar="A-B")] = "0"
+    over: Annotated[
+        str,
+        Option("Which of their gaps counts: worst, mean, median, or a quantile such as 0.9.", metavar="O", shown=False),
+    ] = "worst"
+    worst: Annotated[
+        str,
+        Option(
+            "The gap to maximise; a gap over 0 (the optimum is 0) counts as larger than every percentage.",
+            choices=("relative", "absolute"),
+        ),
+    ] = "relative"
+    component: Annotated[
+        str | None, Option("Component of the objective; by default the first that differs.", metavar="C")
+    ] = None
+    claim: Annotated[
+        str | None,
+        Option(
+            "Break this claim instead: one of a paper (see `claims`), or a function of the GapReport that is true if "
+            "the claim holds.",
+            metavar="ID|package.module:function",
+        ),
+    ] = None
+    no_failures: Annotated[bool, Option("Pass over runs that fail or have no feasible placement.")] = False
+    family: Annotated[str | None, Option("Start of the search; by default the problem's own.")] = None
+    drawn_with: arguments.DrawnWith = ()
+    most_tasks: Annotated[int, Option(least=1)] = 12
+    most_nodes: Annotated[int, Option(least=1)] = 6
+    profile: Annotated[str, Option("Solver profile.", shown=False)] = "exact"
+    time_limit: Annotated[
+        float | None, Option("Seconds for the whole search.", kind=arguments.Seconds(min_open=True), metavar="S")
+    ] = None
+
+
+@arguments.command
 def mine(
-    ctx: click.Context, /, problem_name: str | None, heuristic: str | None, params: tuple[str, ...], **options: Any
-) -> None:
+    *,
+    problem_name: Annotated[str | None, Option("See `list problems`.", "--problem")] = None,
+    heuristic: Annotated[str | None, Option("One; your own as package.module:function. Lists with colons.")] = None,
+    params: arguments.Params = (),
+    search: Annotated[_Search, arguments.Together(_Search)],
+    within: arguments.RunLimits = None,
+    folder: Annotated[
+        str | None, Option("Write NAME.json and test_NAME.py there.", "--to", kind=arguments.FOLDER)
+    ] = None,
+    name: Annotated[
+        str | None, Option("Name of both files; by default made from problem and heuristic.", metavar="NAME")
+    ] = None,
+    out: Annotated[arguments.Out, arguments.formats("words", "json")],
+) -> ExitCode:
     """Look for the instance on which a heuristic is worst, and shrink it to a minimal one.
 
     The search starts from small random instances and changes them: tasks, nodes, replicas, numbers. Each is judged
@@ -274,7 +280,7 @@ def mine(
     from optsched.measuring.mining import mine as mined
     from optsched.measuring.studies.choices import assignments, chosen
 
-    folder, name, form = (options.pop(key) for key in ("folder", "name", "form"))
+    options = {**vars(search)}
     if "/" in (options["claim"] or ""):
         stated = statement(options["claim"], heuristic)
         problem_name, heuristic = problem_name or stated.problem, stated.heuristic
@@ -290,16 +296,17 @@ def mine(
         found = mined(choice, problem_name, parameters=values, step=step, **options)
     if found is None:
         what = "a gap was found" if options["claim"] is None else "the claim is broken"
-        if form == "json":
-            arguments.emit_json({"version": code_version(), "found": False})
+        if out.form == "json":
+            out.json({"version": code_version(), "found": False})
         arguments.note(f"no instance on which {what} in the budget; give a larger one, or another --seed")
-        ctx.exit(ExitCode.NO_SOLUTION)
-    if form == "json":
-        arguments.emit_json({"version": code_version(), **found.to_dict()})
+        return ExitCode.NO_SOLUTION
+    if out.form == "json":
+        out.json({"version": code_version(), **found.to_dict()})
     else:
-        arguments.emit(found.words())
+        out.text(found.words())
     if folder is not None:
         for path in found.save(folder, name):
             arguments.note(f"written: {path}")
     if found.interrupted:
         raise KeyboardInterrupt
+    return ExitCode.DONE

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from inspect import signature
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import TYPE_CHECKING, Annotated, Any
 
 from optsched.cli import arguments
-from optsched.cli.output import Notes, check_noun, picturing, pose, replacing, working
+from optsched.cli.arguments import Option
+from optsched.cli.output import Notes, Posed, check_noun, picturing, replacing, working
 from optsched.core.errors import ExitCode, HeuristicFailed, UsageError, printable
 from optsched.core.resources import code_version
 from optsched.measuring.printing import Table, folded, number, page_width, value
@@ -29,48 +28,29 @@ if TYPE_CHECKING:
     from optsched.problems.schedules import ScheduleProblem
 
 
-@click.command()
-@arguments.posed_options
-@arguments.option("--heuristic", "heuristic", help="One; your own as package.module:function.")
-@arguments.option("--solution", help="Explain the placement or schedule of this file instead.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@arguments.gap_limit_options
-@arguments.run_limit_options
-@click.option(
-    "--most",
-    type=click.IntRange(0),
-    default=10,
-    show_default=True,
-    help="Chains (of schedules: jobs, links) that are shown one by one, largest first.",
-)
-@click.option(
-    "--worth",
-    type=click.IntRange(0),
-    default=4,
-    show_default=True,
-    metavar="N",
-    help="How many times to solve again with one more slot, replica or unit of room, to show what it is worth.",
-)
-@arguments.option("--to", "target", help="Draw it, too: .svg, .png or .pdf. Needs matplotlib.")
-@arguments.format_option("words", "table", "json")
-@arguments.output_option
-@click.pass_context
+@arguments.command
 def explain(
-    ctx: click.Context,
-    instance: str,
-    problem_name: str,
-    params: tuple[str, ...],
-    heuristic: str | None,
-    solution: str | None,
-    seed: int,
-    profile: str,
-    time_limit: float | None,
-    most: int,
-    worth: int,
-    target: str | None,
-    form: str,
-    output: str | None,
-) -> None:
+    *,
+    asked: Posed,
+    heuristic: Annotated[str | None, Option("One; your own as package.module:function.")] = None,
+    solution: Annotated[str | None, Option("Explain the placement or schedule of this file instead.")] = None,
+    seed: arguments.Seed = 0,
+    profile: arguments.Limited,
+    within: arguments.RunLimits = None,
+    most: Annotated[
+        int, Option("Chains (of schedules: jobs, links) that are shown one by one, largest first.", least=0)
+    ] = 10,
+    worth: Annotated[
+        int,
+        Option(
+            "How many times to solve again with one more slot, replica or unit of room, to show what it is worth.",
+            least=0,
+            metavar="N",
+        ),
+    ] = 4,
+    target: arguments.Target = None,
+    out: Annotated[arguments.Out, arguments.formats("words", "table", "json", file=True)],
+) -> ExitCode:
     """Why a heuristic is no better: what an optimum does differently, and what each difference costs.
 
     The tasks that an optimum places differently make chains of moves (one task takes the slot that the next one leaves)
@@ -93,16 +73,15 @@ def explain(
     from optsched.problems import Problem, problem_class
     from optsched.problems.schedules import ScheduleProblem
 
-    arguments.check_plot(target, "--to")
+    one = "explain takes the placement of a --heuristic, or that of a --solution: give one of them"
     if heuristic is not None and solution is not None:
-        raise UsageError("explain takes the placement of a --heuristic, or that of a --solution: give one of them")
-    kind = problem_class(problem_name)
+        raise UsageError(one)
+    kind = problem_class(asked.problem_name)
     if not issubclass(kind, Problem | ScheduleProblem):
         subject = "explain is of moves of tasks from node to node, and of schedules"
-        raise UsageError(f"{problem_name} decides a {kind.decided.noun}: {subject}")
-    limits, seconds = arguments.limited(profile, time_limit)
+        raise UsageError(f"{kind.name} decides a {kind.decided.noun}: {subject}")
     choice = None if heuristic is None else choice_of(heuristic)
-    posed, notes = pose(instance, problem_name, params)
+    posed, notes = asked.pose()
     assert isinstance(posed, Problem | ScheduleProblem)
     given: Any = None if choice is None else choice.entry
     if solution is not None:
@@ -115,25 +94,23 @@ def explain(
     with picturing(target) as draw:
         with working() as step:
             step(f"{posed.instance.name} {posed.name}")
-            reference = Reference.solved(posed, limits)
+            reference = Reference.solved(posed, profile)
             if reference.solution.limit is Limit.INTERRUPTED:
                 raise KeyboardInterrupt
             if given is None and reference.solution.termination is not Termination.INFEASIBLE:
-                raise UsageError(
-                    "explain takes the placement of a --heuristic, or that of a --solution: give one of them"
-                )
-            found = explanation_of(posed, given, seed, reference, time_limit=seconds, worth=worth, **named)
+                raise UsageError(one)
+            found = explanation_of(posed, given, seed, reference, time_limit=profile.time_limit, worth=worth, **named)
         draw(*("chains_picture", found, most) if isinstance(found, Explanation) else ("draw", found))
-    arguments.note_limits([found.report], seconds)
-    if form == "json":
-        arguments.emit_json({"version": code_version(), **found.to_dict(most), "notes": notes}, output)
-    elif form == "table":
-        arguments.emit_table(explanation_table(found, most), output)
+    arguments.note_limits([found.report], profile.time_limit)
+    if out.form == "json":
+        out.json({"version": code_version(), **found.to_dict(most), "notes": notes})
+    elif out.tabled:
+        out.table(explanation_table(found, most))
     else:
-        arguments.emit(words(found, most, output is not None), output)
+        out.text(words(found, most, out.file is not None))
     if found.infeasible:
-        ctx.exit(ExitCode.INFEASIBLE)
-    ctx.exit(ExitCode.NO_SOLUTION if reference.solution.decision is None else 0)
+        return ExitCode.INFEASIBLE
+    return ExitCode.NO_SOLUTION if reference.solution.decision is None else ExitCode.DONE
 
 
 def words(explained: Explanation | ScheduleExplanation, most: int, file: bool = False) -> str:
@@ -197,31 +174,23 @@ def explanation_table(explanation: Explanation | ScheduleExplanation, most: int)
 # Pictures ----------------------------------------------------------------------------------------------------------
 
 
-@click.command()
-@click.argument("instance", type=arguments.INSTANCE)
-@arguments.option("--problem", "problem_name", help="The problem that judges the placements; see `list problems`.")
-@arguments.param_option
-@arguments.option(
-    "--heuristic",
-    "heuristics",
-    multiple=True,
-    help="Draw its placement (repeatable); your own as package.module:function.",
-)
-@arguments.option("--solution", "solutions", multiple=True, help="Draw that of this file (repeatable).")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@arguments.gap_limit_options
-@arguments.run_limit_options
-@arguments.option("--to", "target", required=True, help="Ends in .svg, .png or .pdf. Needs matplotlib.")
+@arguments.command
 def show(
-    instance: str,
-    problem_name: str | None,
-    params: tuple[str, ...],
-    heuristics: tuple[str, ...],
-    solutions: tuple[str, ...],
-    seed: int,
-    profile: str,
-    time_limit: float | None,
-    target: str,
+    *,
+    instance: arguments.OneInstance,
+    problem_name: Annotated[
+        str | None, Option("The problem that judges the placements; see `list problems`.", "--problem")
+    ] = None,
+    params: arguments.Params = (),
+    heuristics: Annotated[
+        tuple[str, ...],
+        Option("Draw its placement (repeatable); your own as package.module:function.", "--heuristic"),
+    ] = (),
+    solutions: Annotated[tuple[str, ...], Option("Draw that of this file (repeatable).", "--solution")] = (),
+    seed: arguments.Seed = 0,
+    profile: arguments.Limited,
+    within: arguments.RunLimits = None,
+    target: Annotated[str, Option("Ends in .svg, .png or .pdf. Needs matplotlib.", "--to", kind=arguments.PICTURE)],
 ) -> None:
     """Draw an instance: nodes by rack, slots, tasks that run, and placements next to the optimum.
 
@@ -239,11 +208,8 @@ def show(
     from optsched.problems.base import TaskProblem
     from optsched.problems.schedules import ScheduleProblem
     from optsched.showing.drawing import draw
-    from optsched.showing.figures import check_kind, picture, require
+    from optsched.showing.figures import check_kind, picture
 
-    kind = check_kind(target, "--to ")
-    require()
-    limits, seconds = arguments.limited(profile, time_limit)
     choices = [choice_of(text) for text in dict.fromkeys(heuristics)]
     loaded = arguments.load_any(instance)
     held = [(path, decision_file(loaded, path)) for path in dict.fromkeys(solutions)]
@@ -259,10 +225,10 @@ def show(
     failures: list[GapReport] = []
     with replacing(target) as file:
         if isinstance(posed, Problem | ScheduleProblem):
-            figure = _decisions(posed, choices, held, seed, limits, seconds, failures)
+            figure = _decisions(posed, choices, held, seed, profile, failures)
         else:
-            figure = draw(posed or loaded, *(solution for _, solution in held), profile=limits)
-        file.write(picture(figure, kind))
+            figure = draw(posed or loaded, *(solution for _, solution in held), profile=profile)
+        file.write(picture(figure, check_kind(target)))
     if failures:
         raise HeuristicFailed(*(line for report in failures for line in str(report.error).split("\n")))
 
@@ -326,7 +292,6 @@ def _decisions(
     decisions: Sequence[tuple[str, Solution | Schedule]],
     seed: int,
     profile: Profile,
-    seconds: float | None,
     failures: list[GapReport],
 ) -> Figure:
     """The decisions of heuristics and files, side by side; `failures` gets the heuristics that failed."""
@@ -344,9 +309,9 @@ def _decisions(
             raise KeyboardInterrupt
         for choice in choices:
             step(f"{posed.instance.name} {posed.name} {choice.label}")
-            ran = run(posed, choice.entry, seed, time_limit=seconds, **choice.parameters)
+            ran = run(posed, choice.entry, seed, time_limit=profile.time_limit, **choice.parameters)
             reports.append(gap_of(posed, ran, seed, reference))
-    arguments.note_limits(reports, seconds)
+    arguments.note_limits(reports, profile.time_limit)
     if reference.solution.decision is None:
         arguments.note(f"no optimum is drawn: {reference.solution.termination}", "warning")
     failures += [report for report in reports if report.error is not None and report.run.out_of_time is None]

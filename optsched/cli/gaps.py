@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import tee
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import TYPE_CHECKING, Annotated, Any
 
 from optsched.cli import arguments
+from optsched.cli.arguments import Argument, Option
 from optsched.cli.output import Notes, Texts, at_end, collected, gap_records, picturing
 from optsched.core.brief import counted
 from optsched.core.errors import ExitCode, HeuristicFailed, UsageError
@@ -28,45 +27,32 @@ if TYPE_CHECKING:
 MOST = 10
 
 
-@click.command()
-@click.argument("instances", nargs=-1, metavar="[INSTANCE]...", type=arguments.INSTANCE)
-@arguments.measured_options
-@arguments.option(
-    "--solution", "solutions", multiple=True, help="Measure what this file decides, as a heuristic (repeatable)."
-)
-@arguments.drawn_options
-@arguments.seed_options
-@arguments.gap_limit_options
-@arguments.run_limit_options
-@click.option("--max-gap", metavar="X", help="Exit code 4 if a relative gap is over X (0.05, or 5%), or unknown.")
-@click.option("--each", is_flag=True, help="A row for each run also of several instances, not their summary.")
-@click.option("--placements", is_flag=True, help="Records also say where each task is, in the optimum too.")
-@click.option("--explain", is_flag=True, help="Show the moves that make up each gap; see `explain`.")
-@arguments.plot_option
-@arguments.record_options
-@click.pass_context
+@arguments.command
 def gap(
-    ctx: click.Context,
-    instances: tuple[str, ...],
-    problems: tuple[str, ...],
-    heuristics: tuple[str, ...],
-    params: tuple[str, ...],
-    solutions: tuple[str, ...],
-    family: str | None,
-    seeds: str | None,
-    drawn_with: tuple[str, ...],
-    repeats: int | None,
-    seed: int | None,
-    profile: str,
-    time_limit: float | None,
-    max_gap: str | None,
-    each: bool,
-    placements: bool,
-    explain: bool,
-    plot: str | None,
-    form: str | None,
-    output: str | None,
-) -> None:
+    *,
+    instances: Annotated[tuple[str, ...], Argument(arguments.INSTANCE, "[INSTANCE]...")] = (),
+    problems: arguments.Problems = (),
+    heuristics: arguments.Heuristics = (),
+    params: arguments.Params = (),
+    solutions: Annotated[
+        tuple[str, ...], Option("Measure what this file decides, as a heuristic (repeatable).", "--solution")
+    ] = (),
+    family: arguments.FamilyName = None,
+    seeds: arguments.Seeds = None,
+    drawn_with: arguments.DrawnWith = (),
+    repeats: arguments.Repeats = None,
+    seed: arguments.FirstSeed = None,
+    profile: arguments.Limited,
+    within: arguments.RunLimits = None,
+    max_gap: Annotated[
+        str | None, Option("Exit code 4 if a relative gap is over X (0.05, or 5%), or unknown.", metavar="X")
+    ] = None,
+    each: Annotated[bool, Option("A row for each run also of several instances, not their summary.")] = False,
+    placements: Annotated[bool, Option("Records also say where each task is, in the optimum too.")] = False,
+    explain: Annotated[bool, Option("Show the moves that make up each gap; see `explain`.")] = False,
+    plot: arguments.Plot = None,
+    out: arguments.Recorded,
+) -> ExitCode:
     """Measure heuristics against the proved optimum.
 
     INSTANCE is a file, a folder, a name from `list instances`, or a pattern of files or of such names (`'papers/*'`);
@@ -84,14 +70,10 @@ def gap(
     from optsched.measuring.studies.runs import measure
 
     limit = None if max_gap is None else gap_limit(max_gap, "--max-gap")
-    form = arguments.format_of(form, output)
-    tabled = form in arguments.TABLES
-    if explain and form not in ("table", "json"):
+    if explain and out.form not in ("table", "json"):
         raise UsageError("--explain is no table: take --format table or json")
-    arguments.check_plot(plot)
-    if placements and tabled:
+    if placements and out.tabled:
         raise UsageError("--placements are in records: take --format json or csv")
-    limits, seconds = arguments.limited(profile, time_limit)
     given = sources(instances, family, seeds, drawn_with)
     work, notes = _planned(given, problems, heuristics, params, solutions)
     drawn_by = arguments.seeds_of(1 if explain and repeats is None else repeats, seed)
@@ -99,27 +81,27 @@ def gap(
     steps = pairs if drawn_by is None else pairs * len(drawn_by)
     rows = each or explain or len({id(part.problem.instance) for part in work}) == 1
 
-    texts = _texts(str(form), work, drawn_by, output, rows, explain)
-    if not tabled:
-        texts = _records(str(form), work, notes, placements, explain)
+    if out.tabled:
+        texts = _texts(out, work, drawn_by, rows, explain)
+    else:
+        texts = _records(out.form, work, notes, placements, explain)
 
     def found(step: Callable[[str], None]) -> Iterator[Run]:
-        return measure(work, drawn_by, profile=limits, time_limit=seconds, step=step)
+        return measure(work, drawn_by, profile=profile, time_limit=profile.time_limit, step=step)
 
     with picturing(plot) as draw:
         total = "runs" if drawn_by is None else f"of {steps} runs"
-        measured = collected(found, texts, output, total, steps)
+        measured = collected(found, texts, out.file, total, steps)
         if plot is not None:
             from optsched.measuring.studies.tables import GapReports
 
             draw("gaps_picture", GapReports(measured))
     reports = [entry.report for entry in measured]
-    arguments.note_limits(reports, seconds)
+    arguments.note_limits(reports, profile.time_limit)
     failures = _failures(reports, limit)
     if failures:
         raise HeuristicFailed(*(line for failure in failures for line in failure.split("\n")))
-    if reports and _note_infeasible(reports):
-        ctx.exit(ExitCode.INFEASIBLE)
+    return ExitCode.INFEASIBLE if reports and _note_infeasible(reports) else ExitCode.DONE
 
 
 def _note_infeasible(reports: Sequence[GapReport]) -> bool:
@@ -245,16 +227,14 @@ def look_at(work: Sequence[Work], chosen: bool, notes: Notes) -> None:
         notes.of_labels(problem.instance)
 
 
-def _texts(
-    form: str, work: Sequence[Work], seeds: Sequence[int] | None, output: str | None, rows: bool, explain: bool
-) -> Texts:
+def _texts(out: arguments.Out, work: Sequence[Work], seeds: Sequence[int] | None, rows: bool, explain: bool) -> Texts:
     """The gaps as a table: with `rows` a row for each heuristic on each problem, else their summary."""
     from optsched.measuring.studies.tables import gap_lines, gap_table, summaries
 
-    page, repeats = arguments.page(output, form), None if seeds is None else len(seeds)
+    page, repeats = out.page, None if seeds is None else len(seeds)
     if not rows:
         return at_end(lambda runs: summaries_text(summaries(runs), page, " --each: a row for each run."))
-    if form != "table":
+    if out.form != "table":
         return at_end(lambda runs: page.put(gap_table(runs, repeats != 1)))
     labels = [(part.problem, [choice.label for choice in part.choices]) for part in work]
 
@@ -337,25 +317,18 @@ def _failures(reports: Sequence[GapReport], max_gap: Fraction | float | None) ->
 # Every heuristic judged by every problem ---------------------------------------------------------------------------
 
 
-@click.command()
-@click.argument("instance", type=arguments.INSTANCE)
-@arguments.measured_options
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@arguments.gap_limit_options
-@arguments.run_limit_options
-@arguments.plot_option
-@arguments.record_options
+@arguments.command
 def matrix(
-    instance: str,
-    problems: tuple[str, ...],
-    heuristics: tuple[str, ...],
-    params: tuple[str, ...],
-    seed: int,
-    profile: str,
-    time_limit: float | None,
-    plot: str | None,
-    form: str | None,
-    output: str | None,
+    *,
+    instance: arguments.OneInstance,
+    problems: arguments.Problems = (),
+    heuristics: arguments.Heuristics = (),
+    params: arguments.Params = (),
+    seed: arguments.Seed = 0,
+    profile: arguments.Limited,
+    within: arguments.RunLimits = None,
+    plot: arguments.Plot = None,
+    out: arguments.Recorded,
 ) -> None:
     """Judge each heuristic by each problem: a row a heuristic, a column a problem.
 
@@ -365,14 +338,12 @@ def matrix(
     The gap is of the first component that differs; (2) marks a gap of the second one. A legend says what marks mean.
     --plot draws the table as a heat map.
     """
-    arguments.check_plot(plot)
     from optsched.measuring.matrix import GapMatrix, cell_record, each_cell, heuristics_of, posable
     from optsched.measuring.records import legend, matrix_table
     from optsched.measuring.studies.choices import chosen as choice_of
     from optsched.measuring.studies.choices import load_instance
     from optsched.problems import PROBLEMS
 
-    limits, seconds = arguments.limited(profile, time_limit)
     chosen = {choice.label: (choice.entry, choice.parameters) for choice in map(choice_of, heuristics)}
     parameters = arguments.parameters_of(problems or list(PROBLEMS), params)
     loaded, notes = load_instance(instance), Notes()
@@ -382,22 +353,21 @@ def matrix(
     notes.of_labels(loaded)
     notes.tell()
     listed = heuristics_of(posed, chosen)
-    form = arguments.format_of(form, output)
 
     def record(run: Run) -> dict[str, Any]:
         return cell_record(run) | {"notes": notes.recorded(loaded.name, run.problem)}
 
-    if form in arguments.TABLES:
-        page = arguments.page(output, form)
+    if out.tabled:
+        page = out.page
         texts = at_end(lambda runs: page.put(matrix_table(runs), remarks=legend(runs)))
     else:
         entries = (entry for entry, _ in listed.values())
-        texts = gap_records(form, posed, entries, record, ("ran_in", "reason", "notes"))
-    cells = partial(each_cell, posed, listed, seed, limits, seconds)
+        texts = gap_records(out.form, posed, entries, record, ("ran_in", "reason", "notes"))
+    cells = partial(each_cell, posed, listed, seed, profile, profile.time_limit)
     with picturing(plot) as draw:
-        done = collected(cells, texts, output, f"of {len(posed) * len(listed)} cells")
+        done = collected(cells, texts, out.file, f"of {len(posed) * len(listed)} cells")
         draw("matrix_picture", GapMatrix.of(done))
-    arguments.note_limits([cell.report for cell in done], seconds)
+    arguments.note_limits([cell.report for cell in done], profile.time_limit)
     failed = (cell.report for cell in done if cell.report.run.out_of_time is None)
     errors = {report.error: None for report in failed if report.error is not None}
     if errors:
@@ -407,20 +377,16 @@ def matrix(
 # A page of recorded gaps -------------------------------------------------------------------------------------------
 
 
-@click.command()
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", type=arguments.FILE)
-@arguments.option(
-    "--to", multiple=True, required=True, help="Where to: a .html page, .tex or .md tables, or .csv (repeatable)."
-)
-@arguments.option("--problem", "problems", multiple=True, help="Only this problem (repeatable).")
-@arguments.option("--heuristic", "heuristics", multiple=True, metavar="H", help="Only this heuristic (repeatable).")
-@click.option("--title", metavar="TEXT", help="Heading of the report.")
+@arguments.command
 def report(
-    sources: tuple[str, ...],
-    to: tuple[str, ...],
-    problems: tuple[str, ...],
-    heuristics: tuple[str, ...],
-    title: str | None,
+    *,
+    sources: Annotated[tuple[str, ...], Argument(arguments.FILE, "SOURCE...")],
+    to: Annotated[tuple[str, ...], Option("Where to: a .html page, .tex or .md tables, or .csv (repeatable).")],
+    problems: Annotated[tuple[str, ...], Option("Only this problem (repeatable).", "--problem")] = (),
+    heuristics: Annotated[
+        tuple[str, ...], Option("Only this heuristic (repeatable).", "--heuristic", metavar="H")
+    ] = (),
+    title: Annotated[str | None, Option("Heading of the report.", metavar="TEXT")] = None,
 ) -> None:
     """Report on recorded gaps: tables, pictures, tests, and the commands that give them again.
 

@@ -9,11 +9,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from optsched.cli import arguments
+from optsched.cli.arguments import Argument, Option
 from optsched.cli.output import tell_assumed
 from optsched.core.brief import cited
 from optsched.core.errors import ExitCode, Fault, InputError, UsageError, nearest
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from optsched.certificates import Finding
     from optsched.core.instance import Instance
     from optsched.core.network import FlowNetwork
-    from optsched.instances.importers import Importer, Option
+    from optsched.instances import importers
 
 #: The packages that `versions` lists, if installed.
 PACKAGES = (
@@ -138,11 +139,13 @@ LISTS: Mapping[str, tuple[Callable[[], list[dict[str, Any]]], str]] = {
 }
 
 
-@click.command("list")
-@click.argument("what", type=click.Choice(list(LISTS)))
-@click.argument("name", required=False)
-@arguments.format_option("table", "json")
-def list_(what: str, name: str | None, form: str) -> None:
+@partial(arguments.command, name="list")
+def list_(
+    *,
+    what: Annotated[str, Argument(click.Choice(list(LISTS)))],
+    name: Annotated[str | None, Argument()] = None,
+    out: arguments.TableOrJson,
+) -> None:
     """List what there is: problems, heuristics, models, instances, solver profiles, families of instances.
 
     With a NAME, everything known about that one: parameters with their defaults, papers, required fields.
@@ -154,16 +157,14 @@ def list_(what: str, name: str | None, form: str) -> None:
         found = [entry for entry in found if name in (entry["name"], entry["name"].rpartition("/")[2])]
         if not found:
             raise UsageError(f'{what} have no "{name}"; {nearest(name, known)}')
-    if form == "json":
-        arguments.emit_json(
-            [{**entry, "cited": cited(entry["paper"])} if "paper" in entry else entry for entry in found]
-        )
+    if not out.tabled:
+        out.json([{**entry, "cited": cited(entry["paper"])} if "paper" in entry else entry for entry in found])
         return
     if name is not None:
         rows = [row for entry in found for row in _all_of(entry)]
-        arguments.emit_table(Table(("field", "value"), rows))
+        out.table(Table(("field", "value"), rows))
         return
-    arguments.emit_names(((entry["name"], _read(key, entry[key])) for entry in found), 40)
+    out.names(((entry["name"], _read(key, entry[key])) for entry in found), 40)
 
 
 def _all_of(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -201,10 +202,8 @@ def _plain(content: Any) -> str:
     return f"{content:g}" if isinstance(content, float) else str(content)
 
 
-@click.command("self-test")
-@arguments.format_option("table", "json")
-@click.pass_context
-def self_test(ctx: click.Context, form: str) -> None:
+@partial(arguments.command, name="self-test")
+def self_test(out: arguments.TableOrJson) -> ExitCode:
     """Check this installation: small programs that broken solvers got wrong, and known optima by two routes."""
     done = []
     with progress(sys.stderr) as step:
@@ -212,12 +211,12 @@ def self_test(ctx: click.Context, form: str) -> None:
         for check in checks():
             done.append(check)
             step(check.what)
-    if form == "json":
-        arguments.emit_json([{"what": check.what, "holds": check.holds, "found": check.found} for check in done])
-    else:
+    if out.tabled:
         rows = [("ok" if check.holds else "FALSE", check.what, check.found) for check in done]
-        arguments.emit_table(Table(("", "check", "found"), rows))
-    ctx.exit(0 if all(check.holds for check in done) else ExitCode.FAILED)
+        out.table(Table(("", "check", "found"), rows))
+    else:
+        out.json([{"what": check.what, "holds": check.holds, "found": check.found} for check in done])
+    return ExitCode.DONE if all(check.holds for check in done) else ExitCode.FAILED
 
 
 def checks() -> Iterator[Finding]:
@@ -253,17 +252,16 @@ def checks() -> Iterator[Finding]:
                 yield Finding(f"{name} by {route}", holds, found)
 
 
-@click.command()
-@arguments.format_option("table", "json")
-def versions(form: str) -> None:
+@arguments.command
+def versions(out: arguments.TableOrJson) -> None:
     """Versions of this package, of Python, and of what computes."""
     from optsched.core.resources import versions
 
     found = {**versions(PACKAGES), "platform": platform.platform()}
-    if form == "json":
-        arguments.emit_json(found)
-        return
-    arguments.emit_table(Table(("name", "version"), list(found.items())))
+    if out.tabled:
+        out.table(Table(("name", "version"), list(found.items())))
+    else:
+        out.json(found)
 
 
 # `optsched docs`: the pages of the documentation that come with the package -------------------------------------------
@@ -279,18 +277,19 @@ def pages() -> dict[str, Path]:
     return {name: path for name, path in files.items() if not _OF_THE_SITE.search(path.read_text(encoding="utf-8"))}
 
 
-@click.command()
-@click.argument("page", required=False)
-@click.option("--path", is_flag=True, help="Print where the page's file is, to open it elsewhere.")
-def docs(page: str | None, path: bool) -> None:
+@arguments.command
+def docs(
+    page: Annotated[str | None, Argument()] = None,
+    path: Annotated[bool, Option("Print where the page's file is, to open it elsewhere.")] = False,
+) -> None:
     """Show the documentation, which comes with the package.
 
     Without PAGE the names and titles of all pages. With one its text: drawn on a terminal, elsewhere as Markdown.
     """
-    found = pages()
+    found, out = pages(), arguments.STDOUT
     if page is None:
         titles = [file.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ") for file in found.values()]
-        arguments.emit_names(zip(found, titles, strict=True))
+        out.names(zip(found, titles, strict=True))
         return
     wanted = page.removeprefix("docs/").removesuffix(".md")
     named = [file for name, file in found.items() if wanted in (name, name.rpartition("/")[2])]
@@ -298,14 +297,14 @@ def docs(page: str | None, path: bool) -> None:
         known = {name.rpartition("/")[2]: name for name in found} if "/" not in wanted else found
         raise UsageError(f'there is no page "{page}"; {nearest(wanted, list(known))}; optsched docs lists all')
     if path:
-        arguments.emit(f"{named[0]}\n")
+        out.text(f"{named[0]}\n")
     elif sys.stdout.isatty():
         from rich.console import Console
         from rich.markdown import Markdown
 
         Console().print(Markdown(named[0].read_text(encoding="utf-8")))
     else:
-        arguments.emit(named[0].read_text(encoding="utf-8"))
+        out.text(named[0].read_text(encoding="utf-8"))
 
 
 #: How many of a problem's missing fields a table shows, and JSON.
@@ -315,10 +314,8 @@ SHOWN_IN_TABLE, SHOWN_IN_JSON = 3, 100
 # Describe ---------------------------------------------------------------------------------------------------------
 
 
-@click.command()
-@click.argument("instance", type=arguments.INSTANCE)
-@arguments.format_option("table", "json")
-def describe(instance: str, form: str) -> None:
+@arguments.command
+def describe(instance: arguments.OneInstance, out: arguments.TableOrJson) -> None:
     """Sizes and labels of an instance, which problems apply, and which fields the others miss."""
     from optsched.core.instance import Instance
 
@@ -329,8 +326,8 @@ def describe(instance: str, form: str) -> None:
     if isinstance(loaded, Instance):
         known["parameters"] = {problem: dict(given) for problem, given in loaded.parameters.items()}
     known["problems"] = list(_posable(loaded))
-    if form == "json":
-        arguments.emit_json(known)
+    if not out.tabled:
+        out.json(known)
         return
     rows = [(name, str(known[name])) for name in fields if name in known]
     rows += [(name, str(size)) for name, size in known["sizes"].items()]
@@ -342,7 +339,7 @@ def describe(instance: str, form: str) -> None:
         more = entry["missing_count"] - len(shown)
         missing = "; ".join(shown) + (f"; and {more} more" if more else "")
         rows.append((f"problem {entry['name']}", "applies" if entry["applies"] else missing))
-    arguments.emit_table(Table(("", "value"), [row for row in rows if row[1]]))
+    out.table(Table(("", "value"), [row for row in rows if row[1]]))
 
 
 def _sizes(loaded: Instance | FlowNetwork) -> dict[str, int]:
@@ -419,8 +416,9 @@ class _Families(arguments.Commands):
             name,
             {"token_normalize_func": lambda token: token.replace("_", "-")},
             params=[
-                click.Option([f"--{key.replace('_', '-')}"], help=text, multiple=True, type=kinds.get(key))
+                option
                 for key, text in helps.items()
+                for option in Option(text, kind=kinds.get(key)).parameters(key, tuple[str, ...], ())
             ],
             callback=partial(_generate, name),
             help=cited(f"{family.description} {family.paper}").strip(),
@@ -461,7 +459,7 @@ def _emit(instance: Instance | FlowNetwork, output: str | None) -> None:
     from optsched.instances.files import save, to_json
 
     if output is None:
-        arguments.emit(to_json(instance).decode())
+        arguments.STDOUT.text(to_json(instance).decode())
     else:
         save(instance, output)
 
@@ -501,26 +499,16 @@ def import_() -> None:
     """Make instances of what other tools recorded."""
 
 
-def _option(option: Option) -> click.Option:
-    kind: click.ParamType[Any] = click.STRING
-    if option.choices:
-        kind = click.Choice(option.choices)
-    elif option.lowest is not None:
-        kind = click.IntRange(option.lowest)
-    elif option.metavar == arguments.FILE.name:
-        kind = arguments.FILE
-    return click.Option(
-        [option.written, option.name],
-        type=kind,
-        default=option.default,
-        show_default=option.default is not None,
-        multiple=option.several,
-        metavar=option.metavar,
-        help=option.doc,
-    )
+def _option(option: importers.Option) -> click.Parameter:
+    """An option of an importer as one of its command."""
+    kind = arguments.FILE if option.metavar == arguments.FILE.name else None
+    declared = Option(option.doc, option.written, kind, option.lowest, option.choices, option.metavar)
+    return declared.parameters(option.name, tuple[str, ...] if option.several else str, option.default)[0]
 
 
-def _import(importer: Importer, /, file: str, output: str | None, folder: str | None = None, **options: Any) -> None:
+def _import(
+    importer: importers.Importer, /, file: str, output: str | None, folder: str | None = None, **options: Any
+) -> None:
     """What a file holds, to stdout, to a file, or each job to one of a folder; and what was odd in it."""
     from optsched.instances.files import from_document
 

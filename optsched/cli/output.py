@@ -10,7 +10,8 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from optsched.cli import arguments
 from optsched.core.brief import assumed, assumed_in_words
@@ -288,20 +289,31 @@ class Notes:
         self._found.clear()
 
 
-def pose(argument: str, problem_name: str, params: Sequence[str]) -> tuple[AnyProblem, list[str]]:
-    """The problem on the instance or network that is named, and the notes on it, which are printed here: for records.
+@dataclass(frozen=True)
+class Asked:
+    """One problem on one instance, as the command line names them."""
 
-    Wrong usage is found before the file is read.
-    """
-    from optsched.problems import problem
+    instance: arguments.OneInstance
+    problem_name: Annotated[str, arguments.Option("See `list problems`.", "--problem")]
+    params: arguments.Params = ()
 
-    values = arguments.parameters_of([problem_name], params)[problem_name]
-    posed = problem(problem_name, arguments.load_any(argument), **values)
-    notes = Notes()
-    notes.of(posed)
-    notes.of_labels(posed.instance)
-    notes.tell()
-    return posed, notes.recorded(posed.instance.name, posed.name)
+    def pose(self) -> tuple[AnyProblem, list[str]]:
+        """The problem on the instance or network, and the notes on it, which are printed here: for records.
+
+        Wrong usage is found before the file is read.
+        """
+        from optsched.problems import problem
+
+        values = arguments.parameters_of([self.problem_name], self.params)[self.problem_name]
+        posed = problem(self.problem_name, arguments.load_any(self.instance), **values)
+        notes = Notes()
+        notes.of(posed)
+        notes.of_labels(posed.instance)
+        notes.tell()
+        return posed, notes.recorded(posed.instance.name, posed.name)
+
+
+Posed = Annotated[Asked, arguments.Together(Asked)]
 
 
 def check_noun(path: str, decision: Any, problem: AnyProblem, otherwise: str = "") -> None:

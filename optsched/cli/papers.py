@@ -8,11 +8,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import click
+from typing import TYPE_CHECKING, Annotated
 
 from optsched.cli import arguments
+from optsched.cli.arguments import Argument, Option
 from optsched.cli.output import picturing, replacing
 from optsched.core.brief import counted
 from optsched.core.errors import ExitCode, OutOfTime, UsageError, printable
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from optsched.measuring.judging import Claim, Judgement
     from optsched.measuring.reproducing import PaperFigure
     from optsched.measuring.reproducing.results import Reproduction
+
+Words = Annotated[tuple[str, ...], Argument(metavar="[ID | WORD...]")]
 
 #: The head of the page that is printed from the records.
 _HEAD = """# Claims of the papers
@@ -35,33 +36,31 @@ gives the reason and the evidence of one, `optsched claims ID --judge` judges it
 _WIDTH = 120
 
 
-@click.command()
-@click.argument("words", nargs=-1, metavar="[ID | WORD...]")
-@click.option("--paper", metavar="PAPER", help="Only claims of this paper, such as guo-2012.")
-@click.option("--verdict", metavar="VERDICT", help="Only those: holds, fails, depends, ceiling or not-judged.")
-@click.option("--judge", is_flag=True, help="Judge the claim ID again; exits with 4 if its verdict no longer holds.")
-@click.option("--effort", type=click.Choice(["quick", "full"]), help="Seconds (the default), or all of its draws.")
-@click.option("--seeds", type=click.IntRange(1), metavar="N", help="Draws of each family, at any effort.")
-@click.option("--time-limit", type=arguments.Seconds(min_open=True), metavar="S", help="Seconds to judge a claim in.")
-@click.option(
-    "--keep",
-    type=arguments.FILE,
-    help="Judge all claims that are selected in full, and keep each judgement in FILE. Goes on where it stopped.",
-)
-@arguments.format_option("table", "markdown", "json")
-@click.pass_context
+@arguments.command
 def claims(
-    ctx: click.Context,
-    words: Sequence[str],
-    paper: str | None,
-    verdict: str | None,
-    judge: bool,
-    effort: str | None,
-    seeds: int | None,
-    time_limit: float | None,
-    keep: str | None,
-    form: str,
-) -> None:
+    *,
+    words: Words = (),
+    paper: Annotated[str | None, Option("Only claims of this paper, such as guo-2012.", metavar="PAPER")] = None,
+    verdict: Annotated[
+        str | None, Option("Only those: holds, fails, depends, ceiling or not-judged.", metavar="VERDICT")
+    ] = None,
+    judge: Annotated[bool, Option("Judge the claim ID again; exits with 4 if its verdict no longer holds.")] = False,
+    effort: Annotated[
+        str | None, Option("Seconds (the default), or all of its draws.", choices=("quick", "full"))
+    ] = None,
+    seeds: Annotated[int | None, Option("Draws of each family, at any effort.", least=1, metavar="N")] = None,
+    time_limit: Annotated[
+        float | None, Option("Seconds to judge a claim in.", kind=arguments.Seconds(min_open=True), metavar="S")
+    ] = None,
+    keep: Annotated[
+        str | None,
+        Option(
+            "Judge all claims that are selected in full, and keep each judgement in FILE. Goes on where it stopped.",
+            kind=arguments.FILE,
+        ),
+    ] = None,
+    out: Annotated[arguments.Out, arguments.formats("table", "markdown", "json")],
+) -> ExitCode:
     """List the papers' claims with their verdicts, show one with the reason, or judge it again.
 
     An ID has a slash (guo-2012/3.3-more-idle). Words select the claims in which all of them occur.
@@ -77,20 +76,20 @@ def claims(
     if not judge and (effort or seeds or time_limit or keep):
         raise UsageError("--effort, --seeds, --time-limit and --keep are for --judge")
     if keep is not None:
-        if effort != "full" or form != "table":
+        if effort != "full" or out.form != "table":
             raise UsageError("--keep is for --effort full, and writes JSON itself")
-        ctx.exit(_keep([claim(named[0])] if named else find(paper, verdict, words), seeds, time_limit, Path(keep)))
+        return _keep([claim(named[0])] if named else find(paper, verdict, words), seeds, time_limit, Path(keep))
     if not named:
-        _list_claims(find(paper, verdict, words), form)
-        return
+        _list_claims(find(paper, verdict, words), out)
+        return ExitCode.DONE
     one = claim(named[0])
     done = one.judge(effort or "quick", seeds, time_limit) if judge else None
-    if form == "json":
-        arguments.emit_json(one.record() | ({} if done is None else {"judgement": done.record()}))
+    if out.form == "json":
+        out.json(one.record() | ({} if done is None else {"judgement": done.record()}))
     else:
         said = _described(one) if done is None else _judged(one, done)
-        arguments.emit_lines(f"{name}: {text}" if name else text for name, text in said)
-    ctx.exit(ExitCode.DONE if done is None or done.holds else ExitCode.FAILED)
+        out.lines(f"{name}: {text}" if name else text for name, text in said)
+    return ExitCode.DONE if done is None or done.holds else ExitCode.FAILED
 
 
 def _keep(claims: Sequence[Claim], seeds: int | None, time_limit: float | None, file: Path) -> ExitCode:
@@ -108,24 +107,24 @@ def _keep(claims: Sequence[Claim], seeds: int | None, time_limit: float | None, 
                 arguments.note(f"{one.id}: no draw was measured within the time limit; give more seconds")
                 code = code or ExitCode.NO_SOLUTION
             elif not kept.holds:
-                arguments.emit(f"{one.id}: {one.verdict}, but judged now: {kept.verdict}\n")
+                arguments.STDOUT.text(f"{one.id}: {one.verdict}, but judged now: {kept.verdict}\n")
                 code = ExitCode.FAILED
     arguments.note(f"{counted(len(having), 'claim')} judged in full; see {file}")
     return code
 
 
-def _list_claims(claims: Sequence[Claim], form: str) -> None:
-    if form == "json":
-        arguments.emit_json([one.record() for one in claims])
+def _list_claims(claims: Sequence[Claim], out: arguments.Out) -> None:
+    if out.form == "json":
+        out.json([one.record() for one in claims])
         return
     if not claims:
         raise UsageError("no claim fits; optsched claims lists all, with the words that occur in them")
-    if form == "markdown":
-        arguments.emit("".join(_claims_page(claims)))
+    if out.form == "markdown":
+        out.text("".join(_claims_page(claims)))
         return
-    arguments.emit_lines(f"{one.id} ({one.verdict}): {one.claim}" for one in claims)
-    arguments.emit("\n")
-    arguments.emit_table(_counted(claims))
+    out.lines(f"{one.id} ({one.verdict}): {one.claim}" for one in claims)
+    out.text("\n")
+    out.table(_counted(claims))
 
 
 def _counted(claims: Sequence[Claim]) -> Table:
@@ -202,30 +201,27 @@ def _judged(one: Claim, done: Judgement) -> Iterator[tuple[str, str]]:
 _BETWEEN_TABLES = 10
 
 
-@click.command()
-@click.argument("words", nargs=-1, metavar="[ID | WORD...]")
-@click.option("--paper", metavar="PAPER", help="List only figures of this paper, such as guo-2012.")
-@click.option("--effort", type=click.Choice(["quick", "full"]), default="quick", help="Seconds, or what the paper has.")
-@click.option("--stored", is_flag=True, help="Show what is kept of the project's own measurement.")
-@click.option("--seeds", type=click.IntRange(1), metavar="N", help="Draws of each point, at any effort.")
-@click.option("--jobs", type=click.IntRange(1), default=1, metavar="N", help="Processes that work at once.")
-@arguments.option("--store", help="Keep each draw in this file (SQLite), and go on from it.")
-@click.option("--time-limit", type=arguments.Seconds(min_open=True), metavar="S", help="Seconds to measure in.")
-@arguments.option("--plot", help="Draw it, too: .svg, .png or .pdf (needs matplotlib), or .pgf for LaTeX's pgfplots.")
-@arguments.format_option("table", "markdown", "latex", "csv", "json")
-@arguments.output_option
+@arguments.command
 def figure(
-    words: Sequence[str],
-    paper: str | None,
-    effort: str,
-    stored: bool,
-    seeds: int | None,
-    jobs: int,
-    store: str | None,
-    time_limit: float | None,
-    plot: str | None,
-    form: str,
-    output: str | None,
+    *,
+    words: Words = (),
+    paper: Annotated[str | None, Option("List only figures of this paper, such as guo-2012.", metavar="PAPER")] = None,
+    effort: Annotated[str, Option("Seconds, or what the paper has.", choices=("quick", "full"), shown=False)] = "quick",
+    stored: Annotated[bool, Option("Show what is kept of the project's own measurement.")] = False,
+    seeds: Annotated[int | None, Option("Draws of each point, at any effort.", least=1, metavar="N")] = None,
+    jobs: Annotated[int, Option("Processes that work at once.", least=1, metavar="N", shown=False)] = 1,
+    store: Annotated[str | None, Option("Keep each draw in this file (SQLite), and go on from it.")] = None,
+    time_limit: Annotated[
+        float | None, Option("Seconds to measure in.", kind=arguments.Seconds(min_open=True), metavar="S")
+    ] = None,
+    plot: Annotated[
+        str | None,
+        Option(
+            "Draw it, too: .svg, .png or .pdf (needs matplotlib), or .pgf for LaTeX's pgfplots.",
+            kind=arguments.Picture(".pgf"),
+        ),
+    ] = None,
+    out: Annotated[arguments.Out, arguments.formats("table", "markdown", "latex", "csv", "json", file=True)],
 ) -> None:
     """Measure a figure or a table of a paper again, with the optimum in it, or list the figures.
 
@@ -242,14 +238,12 @@ def figure(
     if not named:
         if plot or stored or seeds or store or time_limit:
             raise UsageError("these options take the id of one figure; optsched figure lists them")
-        _list_figures(figures(paper, words), form, output)
+        _list_figures(figures(paper, words), out)
         return
     if stored and (seeds or store or time_limit or jobs > 1):
         raise UsageError("--stored shows what is kept: --seeds, --jobs, --store and --time-limit do not apply to it")
     source = plot if plot and plot.lower().endswith(".pgf") else None
-    drawn = None if source else plot
-    arguments.check_plot(drawn, also=[".pgf"])
-    with picturing(drawn) as draw, nullcontext() if source is None else replacing(source) as text:
+    with picturing(None if source else plot) as draw, nullcontext() if source is None else replacing(source) as text:
         found = find(named[0])
         shown = found.stored(effort) if stored else _measured(found, effort, seeds, jobs, store, time_limit)
         draw("reproduced_picture", shown)
@@ -257,14 +251,14 @@ def figure(
             from optsched.showing import reproduced_pgf
 
             text.write(reproduced_pgf(shown).encode())
-        if form == "json":
-            arguments.emit_json(shown.record(), output)
-        elif form == "csv":
-            arguments.emit(to_csv(shown.rows()), output)
-        elif form == "table":
-            arguments.emit(_figure_page(shown), output)
+        if out.form == "json":
+            out.json(shown.record())
+        elif out.form == "csv":
+            out.text(to_csv(shown.rows()))
+        elif out.form == "table":
+            out.text(_figure_page(shown))
         else:
-            arguments.emit_table(shown.table(), output, form, remarks=[shown.caption()])
+            out.table(shown.table(), remarks=[shown.caption()])
     if not stored and (missing := shown.missing()):
         raise OutOfTime(
             f"{counted(len(missing), 'point')} without a draw: give more seconds, or go on with --store FILE"
@@ -294,17 +288,17 @@ def _figure_page(shown: Reproduction) -> str:
     return on_page(shown.table(), width) + "\n" + folded(printable(shown.caption()), width)
 
 
-def _list_figures(figures: Sequence[PaperFigure], form: str, output: str | None) -> None:
+def _list_figures(figures: Sequence[PaperFigure], out: arguments.Out) -> None:
     if not figures:
         raise UsageError("no figure fits; optsched figure lists all, with the words that occur in them")
-    if form == "json":
-        arguments.emit_json([one.record() for one in figures], output)
-    elif form == "table":
+    if out.form == "json":
+        out.json([one.record() for one in figures])
+    elif out.form == "table":
         lines = (f"{one.id}: {one.title}" + (f" ({_instead(one)})" if _instead(one) else "") for one in figures)
-        arguments.emit_lines(lines, output)
+        out.lines(lines)
     else:
         rows = [[one.id, one.place, one.title, _instead(one)] for one in figures]
-        arguments.emit(render(Table(("figure", "place", "shows", "instead"), rows), form=form), output)
+        out.table(Table(("figure", "place", "shows", "instead"), rows))
 
 
 def _instead(one: PaperFigure) -> str:

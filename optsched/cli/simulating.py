@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import TYPE_CHECKING, Annotated, Any
 
 from optsched.cli import arguments
-from optsched.cli.output import Notes, Texts, at_end, collected, picturing, pose, records, replacing, working
+from optsched.cli.arguments import Argument, Option
+from optsched.cli.output import Notes, Posed, Texts, at_end, collected, picturing, records, replacing, working
 from optsched.core.brief import counted
 from optsched.core.errors import HeuristicFailed, UsageError, nearest
 from optsched.core.resources import code_version
@@ -34,78 +33,58 @@ MOST_CHARTS = 4
 PLOTS = ("gantt", "times", "reductions", "running", "locality")
 
 
-@click.command()
-@click.argument("instances", nargs=-1, required=True, metavar="INSTANCE...", type=arguments.INSTANCE)
-@arguments.option(
-    "--policy",
-    "policies",
-    multiple=True,
-    required=True,
-    help="A heuristic, your own as package.module:class, or solve. Lists with colons.",
-)
-@click.option(
-    "--service",
-    metavar="S[,K=V...]",
-    help="How long tasks take: levels (by locality; the default), transfer, rates, recorded, overload, or your own as "
-    "package.module:class.",
-)
-@click.option(
-    "--heartbeat", type=float, default=3, show_default=True, help="Seconds between heartbeats of a node; 0: none."
-)
-@click.option(
-    "--assign",
-    type=click.Choice(["all", "one"]),
-    default="all",
-    show_default=True,
-    help="Tasks that a heartbeat starts: for all free slots, or one of each kind.",
-)
-@click.option(
-    "--slowstart",
-    type=float,
-    default=0.05,
-    show_default=True,
-    help="Share of a job's maps that ends before its reduces start.",
-)
-@click.option("--until", type=float, metavar="S", help="Stop at this time of the instance's clock.")
-@click.option(
-    "--lose",
-    "losses",
-    multiple=True,
-    metavar="NODE:S[:S]",
-    help="A node is lost at a time, and back with its data at another, or never (repeatable).",
-)
-@arguments.seed_options
-@arguments.option("--jobs", help="Write a row for each job, too: .csv or .parquet.")
-@arguments.option(
-    "--schedule",
-    metavar="FILE.json",
-    help="Write what the one run did as a schedule file, too: node and start of each task; FILE.npz is smaller.",
-)
-@arguments.option(
-    "--plot",
-    "plots",
-    multiple=True,
-    metavar="WHAT=FILE",
-    help=f"Draw it, too (repeatable): {', '.join(PLOTS)}; .svg, .png or .pdf. Needs matplotlib.",
-)
-@arguments.run_limit_options
-@arguments.record_options
+@arguments.command
 def simulate(
-    instances: tuple[str, ...],
-    policies: tuple[str, ...],
-    service: str | None,
-    heartbeat: float,
-    assign: str,
-    slowstart: float,
-    until: float | None,
-    losses: tuple[str, ...],
-    repeats: int | None,
-    seed: int | None,
-    jobs: str | None,
-    schedule: str | None,
-    plots: tuple[str, ...],
-    form: str | None,
-    output: str | None,
+    *,
+    instances: Annotated[tuple[str, ...], Argument(arguments.INSTANCE, "INSTANCE...")],
+    policies: Annotated[
+        tuple[str, ...],
+        Option("A heuristic, your own as package.module:class, or solve. Lists with colons.", "--policy"),
+    ],
+    service: Annotated[
+        str | None,
+        Option(
+            "How long tasks take: levels (by locality; the default), transfer, rates, recorded, overload, or your own "
+            "as package.module:class.",
+            metavar="S[,K=V...]",
+        ),
+    ] = None,
+    heartbeat: Annotated[float, Option("Seconds between heartbeats of a node; 0: none.")] = 3,
+    assign: Annotated[
+        str,
+        Option("Tasks that a heartbeat starts: for all free slots, or one of each kind.", choices=("all", "one")),
+    ] = "all",
+    slowstart: Annotated[float, Option("Share of a job's maps that ends before its reduces start.")] = 0.05,
+    until: Annotated[float | None, Option("Stop at this time of the instance's clock.", metavar="S")] = None,
+    losses: Annotated[
+        tuple[str, ...],
+        Option(
+            "A node is lost at a time, and back with its data at another, or never (repeatable).",
+            "--lose",
+            metavar="NODE:S[:S]",
+        ),
+    ] = (),
+    repeats: arguments.Repeats = None,
+    seed: arguments.FirstSeed = None,
+    jobs: Annotated[str | None, Option("Write a row for each job, too: .csv or .parquet.", kind=arguments.FILE)] = None,
+    schedule: Annotated[
+        str | None,
+        Option(
+            "Write what the one run did as a schedule file, too: node and start of each task; FILE.npz is smaller.",
+            metavar="FILE.json",
+        ),
+    ] = None,
+    plots: Annotated[
+        tuple[str, ...],
+        Option(
+            f"Draw it, too (repeatable): {', '.join(PLOTS)}; .svg, .png or .pdf. Needs matplotlib.",
+            "--plot",
+            kind=arguments.FILE,
+            metavar="WHAT=FILE",
+        ),
+    ] = (),
+    within: arguments.RunLimits = None,
+    out: arguments.Recorded,
 ) -> None:
     """Run policies over time: jobs arrive, tasks end, slots are offered at heartbeats.
 
@@ -124,7 +103,6 @@ def simulate(
 
     _check_jobs(jobs)
     drawn = _pictures_of(plots)
-    form = arguments.format_of(form, output)
     made = _service(service)
     chosen = {text: policy_named(text) for text in dict.fromkeys(policies)}
     if schedule is not None or any(what == "gantt" for what, _ in drawn):
@@ -182,8 +160,8 @@ def simulate(
         file = None if jobs is None else files.enter_context(replacing(jobs))
         kept = None if schedule is None else files.enter_context(replacing(schedule))
         pictures = [(what, files.enter_context(picturing(path))) for what, path in drawn]
-        texts = _texts(form, output, given, notes)
-        named = collected(found, texts, output, "runs" if seeds is None else f"of {steps} runs", steps)
+        texts = _texts(out, given, notes)
+        named = collected(found, texts, out.file, "runs" if seeds is None else f"of {steps} runs", steps)
         stopped = [(text, run) for text, run in named if run.unfinished and not run.starved]
         for message in dict.fromkeys(f"{run.instance.name}, {text}: {run.unfinished}" for text, run in stopped):
             arguments.note(message)
@@ -285,7 +263,7 @@ def _pictures_of(texts: Sequence[str]) -> list[tuple[str, str]]:
             raise UsageError(f'--plot "{text}": give what is drawn and a file, as gantt=day.svg')
         if what not in PLOTS:
             raise UsageError(f'--plot "{text}": there is no picture "{what}"; {nearest(what, PLOTS)}')
-        arguments.check_plot(path)
+        arguments.PICTURE.convert(path, None, None)
         if path in (other for _, other in found):
             raise UsageError(f'--plot "{text}": {path} is drawn to already; name another file')
         found.append((what, path))
@@ -321,17 +299,17 @@ def _jobs(done: Sequence[Named], path: str) -> bytes:
     return file.getvalue()
 
 
-def _texts(form: str, output: str | None, instances: Sequence[Instance], notes: Notes) -> Texts:
+def _texts(out: arguments.Out, instances: Sequence[Instance], notes: Notes) -> Texts:
     """What is put out of the runs: a table, or records with the notes on their instances."""
-    if form in arguments.TABLES:
+    if out.tabled:
         heads = ("instance", "policy") if len(instances) > 1 else ("policy",)
-        return at_end(partial(_table, arguments.page(output, form), heads))
+        return at_end(partial(_table, out.page, heads))
 
     def record(named: Named) -> dict[str, Any]:
         run = named[1]
         return {"version": code_version(), **run.record_of(), "notes": notes.recorded(run.instance.name, "")}
 
-    return records(form, ["version", *_FIELDS], record)
+    return records(out.form, ["version", *_FIELDS], record)
 
 
 #: The fields of a record of a run.
@@ -410,46 +388,24 @@ def _seconds(name: str, times: Sequence[float | None]) -> str:
 # What a gap over time is made of -----------------------------------------------------------------------------------
 
 
-@click.command()
-@arguments.posed_options
-@arguments.option(
-    "--heuristic",
-    "--policy",
-    "heuristics",
-    multiple=True,
-    required=True,
-    help="A policy (repeatable); your own as package.module:function, or solve. Lists with colons.",
-)
-@click.option("--repeats", type=click.IntRange(1), default=5, show_default=True, help="Seeds.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first seed.")
-@click.option(
-    "--heartbeat",
-    type=arguments.Seconds(),
-    default=3,
-    show_default=True,
-    metavar="S",
-    help="0: slots are offered at once.",
-)
-@click.option(
-    "--assign", type=click.Choice(["all", "one"]), default="all", show_default=True, help="What a heartbeat may start."
-)
-@arguments.gap_limit_options
-@arguments.option("--to", "target", help="Draw it, too: .svg, .png or .pdf. Needs matplotlib.")
-@arguments.record_options
+@arguments.command
 def decompose(
-    instance: str,
-    problem_name: str,
-    params: tuple[str, ...],
-    heuristics: tuple[str, ...],
-    repeats: int,
-    seed: int,
-    heartbeat: float,
-    assign: str,
-    profile: str,
-    time_limit: float | None,
-    target: str | None,
-    form: str | None,
-    output: str | None,
+    *,
+    asked: Posed,
+    heuristics: Annotated[
+        tuple[str, ...],
+        Option(
+            "A policy (repeatable); your own as package.module:function, or solve. Lists with colons.",
+            "--heuristic --policy",
+        ),
+    ],
+    repeats: Annotated[int, Option("Seeds.", least=1)] = 5,
+    seed: Annotated[int, Option("The first seed.", least=0)] = 0,
+    heartbeat: Annotated[float, Option("0: slots are offered at once.", kind=arguments.Seconds(), metavar="S")] = 3,
+    assign: Annotated[str, Option("What a heartbeat may start.", choices=("all", "one"))] = "all",
+    profile: arguments.Limited,
+    target: arguments.Target = None,
+    out: arguments.Recorded,
 ) -> None:
     """Split a policy's gap over time into causes: waits, placement, order of jobs, knowledge, and what is not proved.
 
@@ -466,13 +422,10 @@ def decompose(
     from optsched.problems import problem_class
     from optsched.problems.schedules import ScheduleProblem
 
-    arguments.check_plot(target, "--to")
-    if not issubclass(problem_class(problem_name), ScheduleProblem):
-        raise UsageError(f"decompose is for problems over time (makespan, job-times), not for {problem_name}")
-    form = arguments.format_of(form, output)
+    if not issubclass(problem_class(asked.problem_name), ScheduleProblem):
+        raise UsageError(f"decompose is for problems over time (makespan, job-times), not for {asked.problem_name}")
     policies = [policy_named(text, "--heuristic") for text in dict.fromkeys(heuristics)]
-    posed, notes = pose(instance, problem_name, params)
-    loaded, seconds = arguments.limited(profile, time_limit)
+    posed, notes = asked.pose()
     with picturing(target) as draw:
         with working(repeats * len(policies) + 1) as step:
             found = decompose_all(
@@ -481,22 +434,22 @@ def decompose(
                 range(seed, seed + repeats),
                 heartbeat=heartbeat,
                 assign=assign,
-                time_limit=seconds,
-                profile=loaded,
+                time_limit=profile.time_limit,
+                profile=profile,
                 step=lambda part: step(f"{posed.instance.name} {posed.name}: {part}"),
             )
         if not found:
             found.raise_if_failed()
         one = len(found) == 1
         draw(*("decomposition_picture", found[0]) if one else ("decompositions_picture", found))
-    if form == "json":
-        arguments.emit_json({**content(found), "notes": notes}, output)
-    elif form == "csv":
-        arguments.emit(_rows(found), output)
+    if out.form == "json":
+        out.json({**content(found), "notes": notes})
+    elif out.form == "csv":
+        out.text(_rows(found))
     elif len(policies) == 1:
-        arguments.emit_table(parts_table(found[0]), output, form)
+        out.table(parts_table(found[0]))
     else:
-        arguments.emit_table(policies_table(found), output, form, _shared(found))
+        out.table(policies_table(found), _shared(found))
     found.raise_if_failed()
 
 

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from optsched.cli import arguments
-from optsched.cli.output import check_noun, picturing, pose, replacing, working
+from optsched.cli.arguments import Argument, Option
+from optsched.cli.output import Posed, check_noun, picturing, replacing, working
 from optsched.core.brief import counted
 from optsched.core.deadline import deadline
 from optsched.core.errors import ExitCode, Fault, InputError, OutOfTime, UsageError, nearest
@@ -33,33 +34,24 @@ if TYPE_CHECKING:
 _LONGEST_NUMBER = 40
 
 
-@click.command()
-@arguments.posed_options
-@arguments.limit_options
-@arguments.run_limit_options
-@click.option("--route", metavar="R", help="The route; by default the quickest that proves its answer.")
-@click.option("--dry-run", is_flag=True, help="Show the routes and what each would build, and solve nothing.")
-@arguments.option("--start", help="Begin from the placement of this solution file.")
-@arguments.format_option("table", "json")
-@arguments.option(
-    "--output",
-    type=arguments.SOLUTION,
-    help="Write the solution file, too; SOLUTION.npz if there are many tasks.",
-)
-@click.pass_context
+@arguments.command
 def solve(
-    ctx: click.Context,
-    instance: str,
-    problem_name: str,
-    params: tuple[str, ...],
-    profile: str,
-    time_limit: float | None,
-    route: str | None,
-    dry_run: bool,
-    start: str | None,
-    form: str,
-    output: str | None,
-) -> None:
+    *,
+    asked: Posed,
+    profile: arguments.ProfileName = "exact",
+    time_limit: arguments.WholeLimit = None,
+    within: arguments.RunLimits = None,
+    route: Annotated[
+        str | None, Option("The route; by default the quickest that proves its answer.", metavar="R")
+    ] = None,
+    dry_run: Annotated[bool, Option("Show the routes and what each would build, and solve nothing.")] = False,
+    start: Annotated[str | None, Option("Begin from the placement of this solution file.")] = None,
+    out: arguments.TableOrJson,
+    output: Annotated[
+        str | None,
+        Option("Write the solution file, too; SOLUTION.npz if there are many tasks.", kind=arguments.SOLUTION),
+    ] = None,
+) -> ExitCode:
     """Solve a problem and prove the answer.
 
     Ctrl-C ends the search and shows the incumbent and the bound so far. The file of --output then stays as it was; the
@@ -69,10 +61,10 @@ def solve(
     from optsched.instances.claim_files import claim_content, read_decision
     from optsched.routes import end_reason, solve
 
-    posed, notes = pose(instance, problem_name, params)
+    posed, notes = asked.pose()
     if dry_run:
-        _show_routes(posed, route, form)
-        return
+        _show_routes(posed, route, out)
+        return ExitCode.DONE
     begin = None
     if start is not None:
         begin = read_decision(start, posed.instance)
@@ -87,27 +79,28 @@ def solve(
             file.write(claim_content(solution, posed.instance, output or ""))
         ended = end_reason(solution)
         if solution.limit is Limit.INTERRUPTED or (ended is not None and solution.decision is None):
-            _show(posed, solution, form, notes)  # an older file stays
+            _show(posed, solution, out, notes)
             if ended is not None:
                 arguments.note(f"not solved: {ended}", "warning")
-            ctx.exit(ExitCode.INTERRUPTED if ended is None else ExitCode.NO_SOLUTION)
+            # An exception: an older file stays.
+            raise click.exceptions.Exit(ExitCode.INTERRUPTED if ended is None else ExitCode.NO_SOLUTION)
         if ended is not None:
             arguments.note(f"cut short: {ended}; this is what was held by then", "warning")
-    _show(posed, solution, form, notes)
+    _show(posed, solution, out, notes)
     codes = {
         Termination.NO_SOLUTION: ExitCode.NO_SOLUTION,
         Termination.ERROR: ExitCode.NO_SOLUTION,
         Termination.INFEASIBLE: ExitCode.INFEASIBLE,
     }
-    ctx.exit(codes.get(solution.termination, 0))
+    return codes.get(solution.termination, ExitCode.DONE)
 
 
-def _show(problem: AnyProblem, solution: Solution, form: str, notes: list[str]) -> None:
+def _show(problem: AnyProblem, solution: Solution, out: arguments.Out, notes: list[str]) -> None:
     """Put out a table, or the fields of the solution file with doubles for rationals: one number for one component."""
     from optsched.instances.claim_files import claim_document
 
-    if form != "json":
-        arguments.emit_table(_solution_table(problem, solution))
+    if out.tabled:
+        out.table(_solution_table(problem, solution))
         return
     document = claim_document(solution, problem.instance)
     single = len(problem.components) == 1
@@ -115,10 +108,10 @@ def _show(problem: AnyProblem, solution: Solution, form: str, notes: list[str]) 
         document[name] = None if values is None else values[0] if single else list(values)
     for entry, certificate in zip(document["certificates"], solution.certificates, strict=True):
         entry["claim"] = certificate.claim
-    arguments.emit_json({**document, "notes": notes})
+    out.json({**document, "notes": notes})
 
 
-def _show_routes(problem: AnyProblem, route: str | None, form: str) -> None:
+def _show_routes(problem: AnyProblem, route: str | None, out: arguments.Out) -> None:
     """The routes of a problem, the default first, and what each would build."""
     from optsched.core.processes.limits import available_mb
     from optsched.routes import chosen_route, routes_of
@@ -128,11 +121,11 @@ def _show_routes(problem: AnyProblem, route: str | None, form: str) -> None:
     sizes = route_sizes(problem)
     columns = ("variables", "constraints", "coefficients", "megabytes")
     rows = [(name, *sizes.get(name, (None,) * len(columns))) for name in names]
-    if form == "json":
-        arguments.emit_json([dict(zip(("route", *columns), row, strict=True)) for row in rows])
+    if not out.tabled:
+        out.json([dict(zip(("route", *columns), row, strict=True)) for row in rows])
         return
     cells = [(name, *("-" if count is None else f"{count:,}" for count in counts)) for name, *counts in rows]
-    arguments.emit_table(Table(("route", *columns), cells, frozenset(columns)))
+    out.table(Table(("route", *columns), cells, frozenset(columns)))
     arguments.note(f"there are {available_mb():,} megabytes of memory; routes shown with - build no model beforehand")
 
 
@@ -185,58 +178,50 @@ def _proof(certificate: Certificate | None) -> str:
     return f"proof: {certificate.kind}{size}"
 
 
-@click.command()
-@arguments.posed_options
-@arguments.format_option("table", "json")
-def bounds(instance: str, problem_name: str, params: tuple[str, ...], form: str) -> None:
+@arguments.command
+def bounds(asked: Posed, out: arguments.TableOrJson) -> None:
     """Every bound that is cheap to prove, with what it bounds."""
     from optsched.problems.base import stated
     from optsched.routes import bounds
 
-    posed = pose(instance, problem_name, params)[0]
+    posed, _ = asked.pose()
     found = bounds(posed)
     if (plain := stated(posed, "plainly_infeasible", None)) is not None:
         arguments.note(f"{posed.name}: nothing is feasible: {plain}", "warning")
-    if form == "json":
+    if not out.tabled:
         names = ("name", "component", "value", "bounds", "source")
-        arguments.emit_json([{name: getattr(bound, name) for name in names} for bound in found])
+        out.json([{name: getattr(bound, name) for name in names} for bound in found])
         return
     rows = [(bound.name, number(bound.value), bound.component or "-", bound.bounds, bound.source) for bound in found]
     if plain is not None:
         rows.append(("-", "-", "-", f"nothing is feasible: {plain}", ""))
-    arguments.emit_table(Table(("name", "value", "component", "bounds", "source"), rows, frozenset({"value"})))
+    out.table(Table(("name", "value", "component", "bounds", "source"), rows, frozenset({"value"})))
 
 
-@click.command()
-@arguments.posed_options
-@arguments.limit_options
-@arguments.run_limit_options
-@arguments.plot_option
-@arguments.option(
-    "--heuristic",
-    "heuristics",
-    multiple=True,
-    help="With --plot: a heuristic to draw (repeatable); by default every applicable one, `none` for none.",
-)
-@arguments.format_option(*arguments.TABLES, "json")
-@arguments.option(
-    "--output",
-    metavar="FRONTIER.json",
-    help="Write the points with their placements and certificates, too; FRONTIER.npz if there are many tasks.",
-)
-@click.pass_context
+@arguments.command
 def frontier(
-    ctx: click.Context,
-    instance: str,
-    problem_name: str,
-    params: tuple[str, ...],
-    profile: str,
-    time_limit: float | None,
-    plot: str | None,
-    heuristics: tuple[str, ...],
-    form: str,
-    output: str | None,
-) -> None:
+    *,
+    asked: Posed,
+    profile: arguments.ProfileName = "exact",
+    time_limit: arguments.WholeLimit = None,
+    within: arguments.RunLimits = None,
+    plot: arguments.Plot = None,
+    heuristics: Annotated[
+        tuple[str, ...],
+        Option(
+            "With --plot: a heuristic to draw (repeatable); by default every applicable one, `none` for none.",
+            "--heuristic",
+        ),
+    ] = (),
+    out: Annotated[arguments.Out, arguments.formats(*arguments.TABLES, "json")],
+    output: Annotated[
+        str | None,
+        Option(
+            "Write the points with their placements and certificates, too; FRONTIER.npz if there are many tasks.",
+            metavar="FRONTIER.json",
+        ),
+    ] = None,
+) -> ExitCode:
     """All Pareto-optimal points of a problem with two components, each with its proof.
 
     --plot draws them as a staircase, points without a proof hollow, with what heuristics come to (seed 0). What
@@ -244,13 +229,12 @@ def frontier(
     """
     if heuristics and plot is None:
         raise UsageError("--heuristic is drawn in the picture: name its file with --plot FILE")
-    arguments.check_plot(plot)
     from optsched.core.results import Limit
     from optsched.instances.claim_files import claim_content
     from optsched.problems.base import stated
     from optsched.routes import frontier
 
-    posed, notes = pose(instance, problem_name, params)
+    posed, notes = asked.pose()
     with (
         picturing(plot) as draw,
         nullcontext() if output is None else replacing(output) as points_file,
@@ -262,7 +246,7 @@ def frontier(
         draw("frontier_picture", found, reached, posed.instance.name)
         if points_file is not None:
             points_file.write(claim_content(found, posed.instance, output or ""))
-    if form == "json":
+    if not out.tabled:
         points = [{"objective": list(point.objective), "certificate": str(point.certificate)} for point in found.points]
         record = {
             "version": code_version(),
@@ -276,19 +260,19 @@ def frontier(
             "infeasible": None if found.infeasible is None else str(found.infeasible.kind),
             "notes": notes,
         }
-        arguments.emit_json(record)
+        out.json(record)
     else:
         rows = [(*map(number, point.objective), str(point.certificate)) for point in found.points]
-        arguments.emit_table(Table((*found.components, "proof"), rows, frozenset(found.components)), form=form)
+        out.table(Table((*found.components, "proof"), rows, frozenset(found.components)))
     if not found.complete:
         arguments.note(f"the frontier is not complete: {found.limit or 'a point'} cut it short", "warning")
     if found.limit is Limit.INTERRUPTED:
-        ctx.exit(ExitCode.INTERRUPTED)
+        return ExitCode.INTERRUPTED
     if found.complete and not found.points:
         why = stated(posed, "plainly_infeasible", None) or _proof(found.infeasible)
         arguments.note(f"there is no point, since nothing is feasible: {why}", "warning")
-        ctx.exit(ExitCode.INFEASIBLE)
-    ctx.exit(0 if found.points else ExitCode.NO_SOLUTION)
+        return ExitCode.INFEASIBLE
+    return ExitCode.DONE if found.points else ExitCode.NO_SOLUTION
 
 
 def _reached(
@@ -322,25 +306,26 @@ def _reached(
 _PROGRAMS, _NETWORKS = (".lp", ".mps"), (".dimacs", ".graphml")
 
 
-@click.command()
-@click.argument("instance", type=arguments.INSTANCE)
-@arguments.option("--problem", "problem_name", help="See `list problems`; a flow network needs none.")
-@arguments.param_option
-@arguments.option("--to", "target", required=True, help="Ends in .lp, .mps, .dimacs or .graphml.")
-@click.option(
-    "--model",
-    type=click.Choice(["compact", "literal"]),
-    default="compact",
-    show_default=True,
-    help="For LP and MPS: the compact program (Pyomo) or the paper's own (PuLP).",
-)
-@click.option(
-    "--limit",
-    metavar="L",
-    help="The problem's second program, at this limit: a number or p/q. `list models` says what is limited.",
-)
+@arguments.command
 def export(
-    instance: str, problem_name: str | None, params: tuple[str, ...], target: str, model: str, limit: str | None
+    *,
+    instance: arguments.OneInstance,
+    problem_name: Annotated[str | None, Option("See `list problems`; a flow network needs none.", "--problem")] = None,
+    params: arguments.Params = (),
+    target: Annotated[str, Option("Ends in .lp, .mps, .dimacs or .graphml.", "--to")],
+    model: Annotated[
+        str,
+        Option(
+            "For LP and MPS: the compact program (Pyomo) or the paper's own (PuLP).", choices=("compact", "literal")
+        ),
+    ] = "compact",
+    limit: Annotated[
+        str | None,
+        Option(
+            "The problem's second program, at this limit: a number or p/q. `list models` says what is limited.",
+            metavar="L",
+        ),
+    ] = None,
 ) -> None:
     """Write a problem for other solvers: as LP or MPS, or its compact flow network as DIMACS or GraphML.
 
@@ -450,41 +435,31 @@ def _limit(problem: str, text: str) -> int | Fraction:
 KINDS = ("enumeration", "solver", "nothing")
 
 
-@click.command()
-@click.argument("instance", type=arguments.INSTANCE)
-@click.argument("solution", type=arguments.SOLUTION)
-@click.option("--param", "params", multiple=True, metavar="K=V", help="A parameter that the solution must have.")
-@click.option(
-    "--allow",
-    "allowed",
-    multiple=True,
-    type=click.Choice(KINDS),
-    help="Accept claims of this kind without a proof (repeatable).",
-)
-@click.option(
-    "--time-limit",
-    type=arguments.Seconds(),
-    metavar="S",
-    help="Seconds for the checks; claims not checked by then are not proved.",
-)
-@click.option(
-    "--memory-limit",
-    type=click.IntRange(1),
-    metavar="MB",
-    help="Check in a separate process, killed if it takes more; then nothing is proved.",
-)
-@arguments.format_option("table", "json")
-@click.pass_context
+@arguments.command
 def certify(
-    ctx: click.Context,
-    instance: str,
-    solution: str,
-    params: tuple[str, ...],
-    allowed: tuple[str, ...],
-    time_limit: float | None,
-    memory_limit: int | None,
-    form: str,
-) -> None:
+    *,
+    instance: arguments.OneInstance,
+    solution: Annotated[str, Argument(arguments.SOLUTION)],
+    params: Annotated[
+        tuple[str, ...], Option("A parameter that the solution must have.", "--param", metavar="K=V")
+    ] = (),
+    allowed: Annotated[
+        tuple[str, ...], Option("Accept claims of this kind without a proof (repeatable).", "--allow", choices=KINDS)
+    ] = (),
+    time_limit: Annotated[
+        float | None,
+        Option(
+            "Seconds for the checks; claims not checked by then are not proved.",
+            kind=arguments.Seconds(),
+            metavar="S",
+        ),
+    ] = None,
+    memory_limit: Annotated[
+        int | None,
+        Option("Check in a separate process, killed if it takes more; then nothing is proved.", least=1, metavar="MB"),
+    ] = None,
+    out: arguments.TableOrJson,
+) -> ExitCode:
     """Check every claim of a solution file in exact arithmetic, without the solver that made it.
 
     The files of `frontier --output` are checked point by point: each is attained and proved, and none is missing. The
@@ -500,8 +475,8 @@ def certify(
     claimed = read_claim(solution, posed_on)
     verdict = _verdict(posed_on, claimed, solution, params, time_limit, memory_limit)
     accepted = verdict.accepted(allowed)
-    if form == "json":
-        arguments.emit_json(
+    if not out.tabled:
+        out.json(
             {
                 "instance": posed_on.name,
                 "solution": solution,
@@ -532,8 +507,8 @@ def certify(
             rows.append((mark_of(check), check.what, check.found + tree))
         rows += [("claim", "not proved", sentence) for sentence in verdict.unproved]
         rows.append(("", "verdict", _conclusion(verdict, accepted)))
-        arguments.emit_table(Table(("", "check", "found"), rows))
-    ctx.exit(0 if accepted else ExitCode.FAILED)
+        out.table(Table(("", "check", "found"), rows))
+    return ExitCode.DONE if accepted else ExitCode.FAILED
 
 
 def _conclusion(verdict: Verdict, accepted: bool) -> str:

@@ -10,16 +10,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, chdir, redirect_stdout
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 from click.core import ParameterSource
 
 from optsched.cli import arguments
-from optsched.cli.output import Notes, destination
+from optsched.cli.arguments import Argument, Option
+from optsched.cli.output import Notes
 from optsched.core.brief import counted
 from optsched.core.errors import Fault, HeuristicFailed, InputError, UsageError
-from optsched.measuring.printing import Progress, progress, time_left, to_csv, to_json
+from optsched.measuring.printing import Progress, progress, time_left, to_csv
 from optsched.solvers.profiles import Profile
 
 if TYPE_CHECKING:
@@ -35,49 +36,40 @@ PAUSE = 30.0
 _MEASURED = ("problems", "heuristics", "params", "family", "seeds", "drawn_with", "repeats", "seed")
 
 
-@click.command()
-@click.argument("paths", nargs=-1, metavar="[FILE.toml | INSTANCE...]", type=arguments.INSTANCE)
-@arguments.option("--store", help="SQLite file for the results; created if it does not exist.")
-@arguments.measured_options
-@arguments.drawn_options
-@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Seeds for each heuristic.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first seed.")
-@arguments.gap_limit_options
-@arguments.kill_options
-@click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Processes that work at once; by default 1.")
-@click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster instead: of its scheduler, tcp://host:8786.")
-@click.option(
-    "--retry",
-    type=click.Choice(["failed", "timed-out", "all"]),
-    help="Compute again the runs that ended this way; failed includes crashed and out of memory.",
-)
-@click.option("--dry-run", is_flag=True, help="Only count the runs: how many are planned, and how many are done.")
-@click.option("--check", "checked", is_flag=True, help="Only check the store: the file, its rows, its proofs.")
-@arguments.record_options
-@click.pass_context
+@arguments.command
 def sweep(
-    ctx: click.Context,
-    paths: tuple[str, ...],
-    store: str | None,
-    problems: tuple[str, ...],
-    heuristics: tuple[str, ...],
-    params: tuple[str, ...],
-    family: str | None,
-    seeds: str | None,
-    drawn_with: tuple[str, ...],
-    repeats: int,
-    seed: int,
-    profile: str,
-    time_limit: float | None,
-    run_limit: float | None,
-    memory_limit: int | None,
-    jobs: int | None,
-    dask: str | None,
-    retry: str | None,
-    dry_run: bool,
-    checked: bool,
-    form: str | None,
-    output: str | None,
+    *,
+    paths: Annotated[tuple[str, ...], Argument(arguments.INSTANCE, "[FILE.toml | INSTANCE...]")] = (),
+    store: Annotated[str | None, Option("SQLite file for the results; created if it does not exist.")] = None,
+    problems: arguments.Problems = (),
+    heuristics: arguments.Heuristics = (),
+    params: arguments.Params = (),
+    family: arguments.FamilyName = None,
+    seeds: arguments.Seeds = None,
+    drawn_with: arguments.DrawnWith = (),
+    repeats: Annotated[int, Option("Seeds for each heuristic.", least=1)] = 1,
+    seed: Annotated[int, Option("The first seed.", least=0)] = 0,
+    profile: arguments.ProfileName = "exact",
+    time_limit: arguments.TimeLimit = None,
+    run_limit: arguments.RunLimit = None,
+    memory_limit: arguments.MemoryLimit = None,
+    jobs: Annotated[
+        int | None, Option("Processes that work at once; by default 1.", "-j --jobs", least=1, metavar="N")
+    ] = None,
+    dask: Annotated[
+        str | None,
+        Option("Work on a Dask cluster instead: of its scheduler, tcp://host:8786.", metavar="ADDRESS"),
+    ] = None,
+    retry: Annotated[
+        str | None,
+        Option(
+            "Compute again the runs that ended this way; failed includes crashed and out of memory.",
+            choices=("failed", "timed-out", "all"),
+        ),
+    ] = None,
+    dry_run: Annotated[bool, Option("Only count the runs: how many are planned, and how many are done.")] = False,
+    checked: Annotated[bool, Option("Only check the store: the file, its rows, its proofs.", "--check")] = False,
+    out: arguments.Recorded,
 ) -> None:
     """Measure heuristics against the proved optimum, thousands of times, into a store.
 
@@ -89,6 +81,7 @@ def sweep(
     given more than once is tried with each of its values. At the end there is a summary, as that of `gap`; CSV and JSON
     hold one record for each run.
     """
+    ctx = click.get_current_context()
     file = _file(ctx, paths)
     options = {} if file is None else file.options
     folder = Path.cwd() if file is None else Path(file.path).resolve().parent
@@ -101,7 +94,7 @@ def sweep(
         """The profile of a part, with the limit on time: what the command says goes before what the file does."""
         wanted = name if name is not None and not _said(ctx, "profile") else profile
         seconds = time_limit if _said(ctx, "time_limit") else options.get("time_limit")
-        return arguments.limited(wanted, math.inf if seconds == "none" else seconds)[0]
+        return arguments.limited(wanted, math.inf if seconds == "none" else seconds)
 
     notes = Notes()
     with redirect_stdout(sys.stderr), chdir(folder):
@@ -124,7 +117,7 @@ def sweep(
         from optsched.measuring.sweeping import to_do
 
         agenda = to_do(plan, path, retry)
-        arguments.emit(f"{_counts(agenda)}\n")
+        arguments.STDOUT.text(f"{_counts(agenda)}\n")
         _note_kept(agenda, path, retry)
         return
     limits = run_limit or options.get("run_limit"), memory_limit or options.get("memory_limit")
@@ -136,7 +129,7 @@ def sweep(
     named = {key: value for key, value in ctx.params.items() if _said(ctx, key)}
     with chdir(folder):
         agenda = _carried_out(plan, path, Limits(*limits), where, retry, notes, named)
-    _put(agenda, path, arguments.format_of(form, output), output)
+    _put(agenda, path, out)
 
 
 def _store(path: str | None, options: Mapping[str, Any], folder: Path) -> str:
@@ -277,17 +270,18 @@ def _carried_out(
 # What came of it --------------------------------------------------------------------------------------------------
 
 
-def _put(agenda: Agenda, path: str, form: str, output: str | None) -> None:
+def _put(agenda: Agenda, path: str, out: arguments.Out) -> None:
     """The results of all runs that were asked for, those that were there before, too."""
     from optsched.cli.gaps import summaries_text
     from optsched.measuring.sweeping.store import load_sweep
 
     found = load_sweep(path, agenda.sweep)
-    with destination(output) as write:
-        if form in arguments.TABLES:
-            write(summaries_text(found.summaries(), arguments.page(output, form)))
-        else:
-            write(to_json(found.records()) if form == "json" else to_csv(found.records()))
+    if out.tabled:
+        out.text(summaries_text(found.summaries(), out.page))
+    elif out.form == "json":
+        out.json(found.records())
+    else:
+        out.text(to_csv(found.records()))
     _raise_failures(found.records())
 
 
@@ -326,7 +320,7 @@ def _check(path: str) -> None:
         found = check_store(path, step)
     optima = f"{found.optima} {'optimum' if found.optima == 1 else 'optima'}, {found.proved} of them proved again"
     optima += "".join(f", {count} on {_WORDS[kind]}" for kind, count in found.claimed.items())
-    arguments.emit(f"{path}: {counted(found.runs, 'run')}, {optima}, {counted(found.instances, 'instance')}\n")
+    arguments.STDOUT.text(f"{path}: {counted(found.runs, 'run')}, {optima}, {counted(found.instances, 'instance')}\n")
     if found.others:
         others = f"{path} has {counted(found.others.total(), 'run')} measured {of_other_code(found.others)}"
         arguments.note(f"{others}: the same sweep computes them again")

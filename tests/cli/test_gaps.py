@@ -385,7 +385,8 @@ def test_failing_heuristic_is_a_word_and_an_exit_code() -> None:
 def test_bug_lines_were_drawn_where_stderr_is_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that whether a table is drawn is asked of stdout, which stands for stderr while heuristics run."""
     asked = []
-    monkeypatch.setattr("optsched.cli.arguments.drawn", lambda output: bool(asked.append(sys.stdout is sys.stderr)))
+    drawn = property(lambda out: bool(asked.append(sys.stdout is sys.stderr)))
+    monkeypatch.setattr("optsched.cli.arguments.Out.drawn", drawn)
     for command in (["gap"], ["matrix"], ["gap", "papers/guo-table2"]):
         run(*command, "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl")
     run("simulate", "examples/order-of-jobs", "--policy", "dl", "--seed", "0")
