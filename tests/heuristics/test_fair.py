@@ -191,16 +191,6 @@ class TestCapacity:
         assert runs["emitted", 0] == runs["emitted", "auto"]
 
 
-def test_rounds_that_a_job_waits() -> None:
-    """Tests that they are what is asked for, or none before a job has told how many nodes there are."""
-    assert CapacityPolicy(reduce_delay=7).waits_rounds == 7
-    policy = CapacityPolicy()
-    policy._auto = {}
-    assert policy.waits_rounds == 0
-    policy._auto = {0: 3, 1: 9, 2: 4}
-    assert policy.waits_rounds == 9
-
-
 def one_job(replicas: list[list[int]], idle: tuple[int, ...] = (1, 1, 1), **columns: Any) -> Lsap:
     """Nodes a and b in one rack, c in another; d holds data and is never idle."""
     cluster = Cluster(["a", "b", "c", "d"], rack=[0, 0, 1, 1], rack_ids=["r1", "r2"], slots=[9] * 4)
@@ -215,68 +205,53 @@ def one_job(replicas: list[list[int]], idle: tuple[int, ...] = (1, 1, 1), **colu
     return Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[*idle, 0])))
 
 
-class TestSkipCount:
-    """A job without data on the node is skipped D times, and then takes what it gets."""
-
-    @pytest.mark.parametrize("skips", [0, 1, 3])
-    def test_skips_so_often(self, skips: int) -> None:
-        """Tests that the first D offers without data pass, and the next does not."""
-        view = first_view(one_job([[3]]))
-        assert answers(DelayPolicy(D=skips), view, [2] * (skips + 1)) == [None] * skips + [0]
-
-    def test_local_at_once(self) -> None:
-        """Tests that an offer of a node with data is taken without a skip."""
-        assert answers(DelayPolicy(D=5), first_view(one_job([[1]])), [0, 1]) == [None, 0]
-
-    def test_rack_before_any(self) -> None:
-        """Tests that a job that takes any slot prefers a task with data in the rack."""
-        view = first_view(one_job([[3], [1]]))
-        assert answers(DelayPolicy(D=0), view, [0]) == [1]
-        assert answers(DelayPolicy(D=0), view, [2]) == [0]
-
-    def test_a_local_start_resets_and_an_off_rack_one_does_not(self) -> None:
-        """Tests that a job keeps taking off-rack slots once it was skipped enough, until it starts a local task."""
-        view = first_view(one_job([[3], [3], [0], [3]]))
-        one, other, waits, *rest = answers(DelayPolicy(D=2), view, [2, 2, 2, 2, 0, 2, 2, 2])
-        assert (one, other) == (None, None)
-        assert rest[1:4] == [2, None, None]
-        assert {waits, rest[0], rest[4]} == {0, 1, 3}
-
-    def test_auto_is_a_heartbeat_of_each_free_node(self) -> None:
-        """Tests that the default lets as many offers pass as nodes have a free slot."""
-        assert answers(DelayPolicy(), first_view(one_job([[3]])), [2] * 4) == [None] * 3 + [0]
-        assert answers(DelayPolicy(), first_view(one_job([[3]], (0, 0, 1))), [2] * 2) == [None, 0]
-
-    def test_the_next_job_gets_the_offer(self) -> None:
-        """Tests that a skipped job leaves the offer to the next by running tasks, and is skipped once by it."""
-        view = first_view(one_job([[3], [2]], job=[0, 1]))
-        assert answers(DelayPolicy(D=1), view, [2, 2]) == [1, 0]
+@pytest.mark.parametrize(
+    ("policy", "posed", "nodes", "expected"),
+    [
+        # The first D offers without data pass, and the next does not.
+        *((DelayPolicy(D=skips), one_job([[3]]), [2] * (skips + 1), [None] * skips + [0]) for skips in (0, 1, 3)),
+        # A node with data is taken at once.
+        (DelayPolicy(D=5), one_job([[1]]), [0, 1], [None, 0]),
+        # A job that takes any slot prefers a task with data in the rack.
+        (DelayPolicy(D=0), one_job([[3], [1]]), [0], [1]),
+        (DelayPolicy(D=0), one_job([[3], [1]]), [2], [0]),
+        # By default as many offers pass as nodes have a free slot.
+        (DelayPolicy(), one_job([[3]]), [2] * 4, [None] * 3 + [0]),
+        (DelayPolicy(), one_job([[3]], (0, 0, 1)), [2] * 2, [None, 0]),
+        # A job that is skipped leaves the offer to the next one by running tasks, and is skipped once by it.
+        (DelayPolicy(D=1), one_job([[3], [2]], job=[0, 1]), [2, 2], [1, 0]),
+        # The two delays one after another: for the node, and then for the rack.
+        (DelayPolicy("two-level", D1=2, D2=1), one_job([[1]]), [0, 0, 0], [None, None, 0]),
+        (DelayPolicy("two-level", D1=2, D2=1), one_job([[1]]), [2, 2, 2, 2], [None, None, None, 0]),
+        # Where no node has a rack they add up.
+        (
+            DelayPolicy("two-level", D1=1, D2=2),
+            Lsap(Instance(Cluster(["a", "b"]), Workload(["t"], replicas=Ragged.from_rows([[1]])))),
+            [0] * 4,
+            [None] * 3 + [0],
+        ),
+    ],
+)
+def test_offers_that_a_job_lets_pass(policy: Any, posed: Lsap, nodes: list[int], expected: list[int | None]) -> None:
+    """Tests what is started on offers of these nodes, one after another, by how long the job waits for its data."""
+    assert answers(policy, first_view(posed), nodes) == expected
 
 
-class TestTwoLevel:
-    """A delay for the node, another for the rack."""
+def test_a_local_start_resets_and_an_off_rack_one_does_not() -> None:
+    """Tests that a job keeps taking off-rack slots once it was skipped enough, until it starts a local task."""
+    view = first_view(one_job([[3], [3], [0], [3]]))
+    one, other, waits, *rest = answers(DelayPolicy(D=2), view, [2, 2, 2, 2, 0, 2, 2, 2])
+    assert (one, other) == (None, None)
+    assert rest[1:4] == [2, None, None]
+    assert {waits, rest[0], rest[4]} == {0, 1, 3}
 
-    def test_node_then_rack_then_any(self) -> None:
-        """Tests the two delays one after another."""
-        view = first_view(one_job([[1], [1], [1]]))
-        policy = DelayPolicy("two-level", D1=2, D2=1)
-        in_rack, beyond = answers(policy, view, [0, 0, 0]), answers(policy, view, [2, 2, 2, 2])
-        assert [answer is None for answer in in_rack] == [True, True, False]
-        assert [answer is None for answer in beyond] == [True, True, True, False]
 
-    def test_level_is_kept(self) -> None:
-        """Tests that a job that came down to its rack takes the next rack slot at once, and waits D2 for any."""
-        view = first_view(one_job([[1]] * 4))
-        policy = DelayPolicy("two-level", D1=1, D2=2)
-        taken = [answer is not None for answer in answers(policy, view, [2, 0, 0, 2, 2, 2])]
-        assert taken == [False, True, True, False, False, True]
-
-    def test_without_racks(self) -> None:
-        """Tests that where no node has a rack the two delays add up."""
-        cluster = Cluster(["a", "b"])
-        problem = Lsap(Instance(cluster, Workload(["t"], replicas=Ragged.from_rows([[1]]))))
-        policy = DelayPolicy("two-level", D1=1, D2=2)
-        assert answers(policy, first_view(problem), [0] * 4) == [None] * 3 + [0]
+def test_a_level_is_kept() -> None:
+    """Tests that a job that came down to its rack takes the next rack slot at once, and waits D2 for any."""
+    view = first_view(one_job([[1]] * 4))
+    policy = DelayPolicy("two-level", D1=1, D2=2)
+    taken = [answer is not None for answer in answers(policy, view, [2, 0, 0, 2, 2, 2])]
+    assert taken == [False, True, True, False, False, True]
 
 
 def test_reduces_are_drawn_at_random() -> None:
@@ -303,19 +278,25 @@ def test_notified_starts_count() -> None:
     assert policy.offer(Offer(0.0, 0, "map", 2), view) == (2,)
 
 
-def test_rounds_that_a_job_waits_by_delay() -> None:
-    """Tests that the delays of both levels count: fixed ones, the longest of a job, and Hadoop's of the nodes."""
-    view = first_view(one_job([[0], [1]]))
-    for values, waits in (
-        ({"D": 7}, 7),
-        ({"form": "two-level", "D1": 3, "D2": 4}, 7),
-        ({"form": "two-level", "D1": 3}, 3 + 9),
-        ({"form": "two-level", "D1": "hadoop", "D2": 1}, hadoop_delay(len(view.cluster)) + 1),
-    ):
-        policy = DelayPolicy(**values)
-        policy.start(view, np.random.default_rng(0))
-        policy._auto = {0: 5, 1: 9, 2: 4}
-        assert policy.waits_rounds == waits
+@pytest.mark.parametrize(
+    ("policy", "waits"),
+    [
+        (DelayPolicy(D=7), 7),
+        (DelayPolicy("two-level", D1=3, D2=4), 7),
+        (DelayPolicy("two-level", D1=3), 3 + 9),
+        (DelayPolicy("two-level", D1="hadoop", D2=1), hadoop_delay(4) + 1),
+        (CapacityPolicy(reduce_delay=7), 7),
+        (CapacityPolicy(), 9),
+    ],
+)
+def test_rounds_that_a_job_waits(policy: Any, waits: int) -> None:
+    """Tests that all delays count: fixed ones, the longest of a job, none before any, and Hadoop's of the nodes."""
+    policy.start(first_view(one_job([[0], [1]])), np.random.default_rng(0))
+    if waits == 9:
+        policy._auto = {}
+        assert policy.waits_rounds == 0
+    policy._auto = {0: 5, 1: 9, 2: 4}
+    assert policy.waits_rounds == waits
 
 
 # FIFO and LARTS -------------------------------------------------------------------------------------------------------
