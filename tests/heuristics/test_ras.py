@@ -148,58 +148,38 @@ def test_scales_and_orders_of_tasks_do_not_matter(problem: Utility, factor: int,
 # Single rules ---------------------------------------------------------------------------------------------------------
 
 
-def test_maps_without_worth_are_the_last() -> None:
-    """Tests that a job whose reduces found no room takes no map from others: with one its utility is as low."""
-    problem = Utility(snapshot([[3]], [(1, 3, [1], 1, [4]), (1, 2, [1])]))
-    assert problem.allocated(ras(problem, RNG)).maps.tolist() == [[1], [2]]
-
-
-def test_a_job_keeps_a_map_that_it_needs() -> None:
-    """Tests the paper's rule of fairness: a job gives up no map if that leaves it at the lowest utility."""
-    problem = Utility(snapshot([[2], [2]], [(1, 1, [2]), (1, 1, [2]), (1, 1, [2])]))
-    assert problem.allocated(ras(problem, RNG)).maps.tolist() == [[1, 0], [0, 1], [0, 0]]
-
-
-def test_several_maps_make_way_for_a_large_one() -> None:
-    """Tests that a swap takes as many maps as the taker needs room for, here three, once their job has others."""
-    problem = Utility(snapshot([[7, 9], [6, 0]], [(6, 12, [1, 0]), (2, 2, [3, 1])]))
-    reduces = spread_reduces(problem)
-    assert map_rounds(problem, reduces, rounds=1).maps.tolist() == [[4, 6], [1, 0]]
-    assert map_rounds(problem, reduces, rounds=2).maps.tolist() == [[1, 6], [2, 0]]
-
-
-def test_a_swap_that_fails_is_put_back() -> None:
-    """Tests that two maps that could make way stay, since the taker needs room for three."""
-    problem = Utility(snapshot([[7]], [(3, 6, [1]), (2, 2, [3])]))
-    found = map_rounds(problem, spread_reduces(problem))
-    assert (found.maps.tolist(), found.ended) == ([[4], [1]], "settled")
-    assert map_rounds(problem, spread_reduces(problem), improvement="literal").ended == "endless"
-
-
-def test_the_lowest_job_is_given_to_first() -> None:
-    """Tests that maps go in turn to equal jobs, and that a job which requires more gets more."""
-    for room, jobs, expected in ((4, [(2, 6, [1])] * 2, [[2], [2]]), (6, [(2, 6, [1]), (4, 6, [1])], [[2], [4]])):
-        problem = Utility(snapshot([[room]], jobs))
-        assert map_rounds(problem, spread_reduces(problem), rounds=1).maps.tolist() == expected
-
-
-def test_the_highest_job_gives_first() -> None:
-    """Tests that of two jobs that could make way, at 1/2 and at 0, the one of higher utility does.
-
-    Both have maps on the second tracker too, on which no map of the taker fits.
-    """
-    problem = Utility(snapshot([[8, 9], [10, 0]], [(2, 4, [2, 0]), (2, 2, [3, 1]), (4, 9, [2, 0])]))
-    reduces = spread_reduces(problem)
-    once, twice = (map_rounds(problem, reduces, rounds=rounds).maps for rounds in (1, 2))
-    assert once.tolist() == [[1, 2], [1, 0], [1, 3]]
-    assert twice.tolist() == [[0, 2], [2, 0], [1, 3]]
-
-
-def test_the_taker_gives_nothing() -> None:
-    """Tests that a job does not make way for itself where another one, which has all its maps, is lower still."""
-    problem = Utility(snapshot([[8]], [(9, 1, [1]), (2, 5, [2])]))
-    found = map_rounds(problem, spread_reduces(problem), improvement="literal")
-    assert (found.maps.tolist(), found.ended) == ([[1], [3]], "settled")
+@pytest.mark.parametrize(
+    ("capacity", "jobs", "given", "maps"),
+    [
+        # A job whose reduces found no room takes no map from others: with one its utility is as low.
+        ([[3]], [(1, 3, [1], 1, [4]), (1, 2, [1])], {}, [[1], [2]]),
+        # The paper's rule of fairness: a job gives up no map if that leaves it at the lowest utility.
+        ([[2], [2]], [(1, 1, [2])] * 3, {}, [[1, 0], [0, 1], [0, 0]]),
+        # A swap takes as many maps as the taker needs room for, here three, once their job has others.
+        ([[7, 9], [6, 0]], [(6, 12, [1, 0]), (2, 2, [3, 1])], {"rounds": 1}, [[4, 6], [1, 0]]),
+        ([[7, 9], [6, 0]], [(6, 12, [1, 0]), (2, 2, [3, 1])], {"rounds": 2}, [[1, 6], [2, 0]]),
+        # Maps go in turn to equal jobs, and a job that requires more gets more.
+        ([[4]], [(2, 6, [1])] * 2, {"rounds": 1}, [[2], [2]]),
+        ([[6]], [(2, 6, [1]), (4, 6, [1])], {"rounds": 1}, [[2], [4]]),
+        # Of two jobs that could make way, at 1/2 and at 0, the one of higher utility does. Both have maps on the second
+        # tracker too, on which no map of the taker fits.
+        ([[8, 9], [10, 0]], [(2, 4, [2, 0]), (2, 2, [3, 1]), (4, 9, [2, 0])], {"rounds": 1}, [[1, 2], [1, 0], [1, 3]]),
+        ([[8, 9], [10, 0]], [(2, 4, [2, 0]), (2, 2, [3, 1]), (4, 9, [2, 0])], {"rounds": 2}, [[0, 2], [2, 0], [1, 3]]),
+        # Two maps that could make way stay, since the taker needs room for three.
+        ([[7]], [(3, 6, [1]), (2, 2, [3])], {}, [[4], [1]]),
+        # A job does not make way for itself where another one, which has all its maps, is lower still.
+        ([[8]], [(9, 1, [1]), (2, 5, [2])], {"improvement": "literal"}, [[1], [3]]),
+    ],
+)
+def test_single_rules(capacity: list[list[int]], jobs: list[Any], given: dict[str, Any], maps: list[list[int]]) -> None:
+    """Tests the maps of each job on each tracker, by what each rule says."""
+    problem = Utility(snapshot(capacity, jobs))
+    found = map_rounds(problem, spread_reduces(problem), **given)
+    assert found.maps.tolist() == maps
+    if "rounds" not in given:
+        assert found.ended == "settled"
+    if capacity == [[7]]:
+        assert map_rounds(problem, spread_reduces(problem), improvement="literal").ended == "endless"
 
 
 @given(utilities())
@@ -330,7 +310,8 @@ def test_never_overloaded_and_reaches_the_target(
 ) -> None:
     """Tests each step of a move, and that at its end each tracker runs what it is to, or all that there is.
 
-    Between two steps at most `buffer` passes after a task has ended before its tracker is advertised.
+    A job never starts on a tracker that has none of it in the target; nothing moves once it runs. Between two steps at
+    most `buffer` passes after a task has ended before its tracker is advertised.
     """
     problem, current, target, seconds, buffer = case
     move = enforce(problem, current, target, seconds, buffer=buffer)
@@ -344,24 +325,13 @@ def test_never_overloaded_and_reaches_the_target(
         for job, tasks in enumerate(rows):
             assert (runs[job] <= wanted[job]).all()
             assert not left[tasks].any() or np.array_equal(runs[job], wanted[job])
+    kind, job, wanted = problem.instance.workload.kind, problem.instance.workload.job, problem.allocated(target)
+    rows = {job: row for row, job in enumerate(problem.jobs.tolist())}
+    for step in (step for step in move.steps if step.what == "started"):
+        assert wanted[kind[step.task]][rows[int(job[step.task])], step.node] > 0
     ends = [step.time for step in move.steps if step.what == "ended"]
     assert all(time <= move.seconds for time in ends)
     assert move.seconds == 0 or ends
-
-
-@given(moves())
-def test_starts_only_what_the_target_has_there(
-    case: tuple[Utility, Placement, Placement, list[float], float],
-) -> None:
-    """Tests that a job never starts on a tracker that has none of it in the target; nothing moves once it runs."""
-    problem, current, target, seconds, buffer = case
-    move = enforce(problem, current, target, seconds, buffer=buffer)
-    workload = problem.instance.workload
-    wanted = problem.allocated(target)
-    rows = {job: row for row, job in enumerate(problem.jobs.tolist())}
-    for step in move.steps:
-        if step.what == "started":
-            assert wanted[workload.kind[step.task]][rows[int(workload.job[step.task])], step.node] > 0
 
 
 @given(utilities(reduces="free"))
