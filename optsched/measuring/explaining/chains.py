@@ -20,7 +20,7 @@ from optsched.core.deadline import check
 from optsched.core.instance import KINDS, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.registry import record_of
-from optsched.core.results import Number, Sense, Value
+from optsched.core.results import Sense, Value
 from optsched.problems import Problem
 from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.base import OwnCosts, TaskProblem, exact, stated
@@ -88,6 +88,12 @@ def own_costs_of(problem: Problem) -> OwnCosts | None:
     return found
 
 
+def paid(problem: Problem, own: OwnCosts, positions: Ints, nodes: Ints) -> Ints:
+    """What the tasks at some positions pay by themselves on these nodes, in units, so that less is better."""
+    units = own.units(positions, nodes)
+    return units if problem.components[own.component].sense is Sense.MIN else -units
+
+
 def difference(problem: Problem, here: Placement, there: Placement) -> Difference:
     """The moves from one feasible placement to another one, which is taken as no worse.
 
@@ -116,17 +122,13 @@ def difference(problem: Problem, here: Placement, there: Placement) -> Differenc
 def better_by(problem: TaskProblem[Any], value: Value, other: Value) -> Value:
     """By how much the other value is better."""
     pairs = zip(problem.minimised(value), problem.minimised(other), strict=True)
-    return tuple(_plain(one - two) for one, two in pairs)
-
-
-def _plain(number: Number) -> Number:
-    return number.numerator if number.denominator == 1 else number
+    return tuple(exact(one - two) for one, two in pairs)
 
 
 def total_gain(problem: Problem, chains: Iterable[Chain]) -> Value:
     """The gain of chains together, one number a component."""
     zero: Value = (0,) * len(problem.components)
-    return tuple(_plain(sum(column)) for column in zip(zero, *(chain.gain for chain in chains), strict=True))
+    return tuple(exact(sum(column)) for column in zip(zero, *(chain.gain for chain in chains), strict=True))
 
 
 def nearer(problem: Problem, here: Placement, there: Placement) -> tuple[Ints, bool]:
@@ -183,12 +185,11 @@ class _Moves:
 
     def own_gain(self, own: OwnCosts) -> list[int]:
         """The gain of each move in the task's own costs, in units."""
-        sign = 1 if self.problem.components[own.component].sense is Sense.MIN else -1
         gain = np.zeros(len(self.positions), dtype=np.int64)
-        for factor, nodes in ((sign, self.first), (-sign, self.last)):
+        for factor, nodes in ((1, self.first), (-1, self.last)):
             placed = np.flatnonzero(nodes[self.positions] != NONE)
             which = self.positions[placed]
-            gain[placed] += factor * own.units(which, nodes[which])
+            gain[placed] += factor * paid(self.problem, own, which, nodes[which])
         return gain.tolist()
 
     def chains(self, gain: list[int]) -> list[list[int]]:
@@ -307,7 +308,7 @@ class _Ordered:
                 waiting = [_together(waiting, "rest")]
             chosen, after = self._next(nodes, waiting)
             nodes = self.moves.after(nodes, chosen.positions)
-            gain = tuple(_plain(before - now) for before, now in zip(value, after, strict=True))
+            gain = tuple(exact(before - now) for before, now in zip(value, after, strict=True))
             yield Chain(chosen.positions, gain, chosen.kind, True)
             taken = set(chosen.positions)
             value, waiting = after, [step for step in waiting if not taken & set(step.positions)]

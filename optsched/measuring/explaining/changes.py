@@ -26,9 +26,9 @@ from optsched.core.errors import OptschedError
 from optsched.core.instance import FINISHED, KINDS, MAP, REDUCE, Instance, Ints, Ragged
 from optsched.core.placement import NONE, Placement
 from optsched.core.registry import imported, record_of
-from optsched.core.results import Number, Sense, Solution, Termination, Value
+from optsched.core.results import Number, Solution, Termination, Value
 from optsched.heuristics.running.known import posed_on
-from optsched.measuring.explaining.chains import better_by, own_costs_of
+from optsched.measuring.explaining.chains import better_by, own_costs_of, paid
 from optsched.measuring.gaps import Reference
 from optsched.problems import Problem
 from optsched.problems.base import exact
@@ -363,9 +363,9 @@ def _paying(problem: Problem, last: Ints, prefer: Ints) -> list[int]:
     if own is None:
         first = prefer[last[prefer] != NONE]
         return list(dict.fromkeys([*first.tolist(), *placed.tolist()]))
-    sign = -1 if problem.components[own.component].sense is Sense.MIN else 1
-    order = np.argsort(sign * own.units(placed, last[placed]), kind="stable")
-    return [int(position) for position in placed[order]]
+    order = np.argsort(-paid(problem, own, placed, last[placed]), kind="stable")
+    found: list[int] = placed[order].tolist()
+    return found
 
 
 # Room ----------------------------------------------------------------------------------------------------------------
@@ -405,8 +405,7 @@ def _moves(problem: Problem, last: Ints) -> Iterator[tuple[int, int]]:
         order = order[: waiting or None]
         order = order[:: 1 + len(order) // JUDGED]
     else:
-        sign = 1 if problem.components[own.component].sense is Sense.MIN else -1
-        saved = sign * (own.units(positions, last[positions]) - own.units(positions, nodes))
+        saved = paid(problem, own, positions, last[positions]) - paid(problem, own, positions, nodes)
         order = np.argsort(-saved, kind="stable")
         order = order[saved[order] > 0][:JUDGED]
     return zip(positions[order].tolist(), nodes[order].tolist(), strict=True)

@@ -18,7 +18,7 @@ from optsched.core.decimals import spelled
 from optsched.core.instance import Ints
 from optsched.core.placement import NONE
 from optsched.core.results import Number, Sense, Termination, Value
-from optsched.measuring.explaining.chains import Chain, Difference, own_costs_of, total_gain
+from optsched.measuring.explaining.chains import Chain, Difference, own_costs_of, paid, total_gain
 from optsched.measuring.explaining.changes import Conflict, Worth
 from optsched.measuring.printing import number, value
 from optsched.problems import Problem
@@ -336,8 +336,7 @@ def causes_of(problem: Problem, here: Ints, there: Ints) -> list[Cause]:
     own = own_costs_of(problem)
     gain = [0] * len(both)
     if own is not None:
-        sign = 1 if problem.components[own.component].sense is Sense.MIN else -1
-        gain = (sign * (own.units(both, here[both]) - own.units(both, there[both]))).tolist()
+        gain = (paid(problem, own, both, here[both]) - paid(problem, own, both, there[both])).tolist()
     order, cluster = _DISTANCES.index, problem.instance.cluster
     several = len(cluster.rack_ids) > 1
     found: dict[str, list[tuple[int, int]]] = {}
