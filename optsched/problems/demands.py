@@ -25,8 +25,6 @@ def demand_fault(problem: str, demand: Floats, many: int) -> tuple[int, str | No
 
     Demands are finite, 0 or more; at most `many` of them are on one node. `problem` is its name, for messages.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> demand_fault("utility", np.array([0.1, 0.25]), 2)
     (20, None)

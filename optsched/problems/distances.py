@@ -86,8 +86,6 @@ class Places:
     `place` is that of each node, numbered from 0. `between[from][to]` is from a node at one place to a node at another;
     in the diagonal between two nodes at the place, or from its only node to itself. `own` is from each node to itself.
 
-    Examples
-    --------
     >>> places = Places(np.array([0, 0, 1]), np.array([[2.0, 5.0], [5.0, 0.0]]), np.zeros(3))
     >>> places.rows(np.array([1])).tolist(), places.pairs(np.array([0, 2]), 1).tolist()
     ([[2.0, 0.0, 5.0]], [2.0, 5.0])
@@ -190,8 +188,6 @@ def distances(instance: Instance) -> Floats:
     MissingField if the instance has no topology. InputError if a rate is 0 or too small, no path of links joins two
     nodes, or there are more than `MOST_NODES` nodes; with the place of each.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Workload
     >>> cluster = Cluster(["a", "b"], topology=Topology("links", links=[("a", "sw", 10), ("b", "sw", 5)]))
     >>> [[round(entry, 2) for entry in row] for row in distances(Instance(cluster, Workload([]))).tolist()]
@@ -214,8 +210,6 @@ def cluster_places(cluster: Cluster, place: str = "") -> Places:
 
     Errors are those of `distances`; nodes may be more than `MOST_NODES`, the places that they are at may not.
 
-    Examples
-    --------
     >>> links = [("a", "sw", 10), ("b", "sw", 10), ("c", "sw", 5), ("d", "c", 1)]
     >>> places = cluster_places(Cluster(["a", "b", "c", "d"], topology=Topology("links", links=links)))
     >>> places.place.tolist(), [round(length, 1) for length in places.between[0].tolist()]
@@ -239,8 +233,6 @@ def whole_places(instance: Instance) -> tuple[Places, int] | None:
     denominator is the least that makes every distance whole (of links, every link); None where it is above 2^20, or a
     distance past 2^53 units.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Workload
     >>> cluster = Cluster(["a", "b"], topology=Topology("links", links=[("a", "sw", 10), ("b", "sw", 5)]))
     >>> places, denominator = whole_places(Instance(cluster, Workload([])))
@@ -268,8 +260,6 @@ def nested_areas(instance: Instance) -> NestedAreas | None:
 
     Errors are those of `distances`; of a cluster that has areas, any number of nodes will do.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Workload
     >>> hops = Topology("hops", hops={"node": 0, "rack": 2, "off_rack": 4})
     >>> cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r1", "r2"], topology=hops)
@@ -309,8 +299,6 @@ def hops_alone(cluster: Cluster) -> Cluster:
 
     Every link is a hop. Where the topology has no links, there are 0, 2 and 4 hops on a node, in a rack and beyond.
 
-    Examples
-    --------
     >>> slow = Cluster(["a", "b"], topology=Topology("links", links=[("a", "sw", 10), ("b", "sw", 5)]))
     >>> cluster_places(hops_alone(slow)).matrix.tolist()
     [[0.0, 2.0], [2.0, 0.0]]
@@ -528,8 +516,6 @@ class NearestAreas:
     `rows` has for each block the nodes that hold it, at least one; `idle` says which nodes count where areas are looked
     for. `levels` is the area of each node (column), at level 0 the node itself.
 
-    Examples
-    --------
     >>> nested = NestedAreas(np.array([[0, 0, 1], [0, 0, 0]]), np.array([0.0, 2.0, 4.0]))
     >>> near = NearestAreas(nested, Ragged.from_rows([[0], [2]]), np.array([True, True, True]))
     >>> near.level(np.array([0, 0, 0]), np.array([0, 1, 2])).tolist()

@@ -97,8 +97,6 @@ class Groups:
 
         `relative` divides each group's distance by its weight, the other reading of equation 14.
 
-        Examples
-        --------
         >>> groups = Groups(["g", "h"], [Fraction(1, 4), Fraction(3, 4)], [1, 1])
         >>> groups.distance(), groups.distance([0, 2]), groups.distance(relative=True)
         (Fraction(1, 4), Fraction(0, 1), Fraction(2, 3))

@@ -283,8 +283,6 @@ def fill(cost: Any, weight: Ints, free: Bools, room: Ints) -> Filled:
     shapes (tasks, nodes) and (nodes,), 0 or more. `free`: bool, shape (tasks, nodes): what may be chosen; it fits into
     an empty knapsack.
 
-    Examples
-    --------
     >>> cost, weight = np.array([[-5], [-4], [-3]]), np.array([[2], [2], [1]])
     >>> filled = fill(cost, weight, np.ones((3, 1), dtype=bool), np.array([3]))
     >>> filled.least.tolist(), filled.without.ravel().tolist(), filled.including.ravel().tolist()

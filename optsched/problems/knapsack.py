@@ -43,8 +43,6 @@ def knapsack_bounds(rooms: Ints, demand: Ints, limit: Ints, worth: Ints, most_st
     left out. `most_states`: of the dynamic program, beyond which rooms are divided. Time is items x states x
     log(limit).
 
-    Examples
-    --------
     >>> rooms, demand = np.array([[5, 3], [5, 7]]), np.array([[2, 2], [1, 3]])
     >>> knapsack_bounds(rooms, demand, np.array([3, 5]), np.array([3, 2]))
     [3, 8]
@@ -79,8 +77,6 @@ def knapsacks(rooms: Ints, demand: Ints, limit: Ints, worth: Ints) -> list[int]:
 
     `worth`: int64, shape (items, rooms), or (items, 1) where it is the same in all.
 
-    Examples
-    --------
     >>> knapsacks(np.array([[5], [5]]), np.array([[2]]), np.array([3]), np.array([[1, 4]]))
     [2, 8]
     """
@@ -101,8 +97,6 @@ def best_listed(room: Ints, demand: Ints, limit: Ints, worth: Any) -> tuple[Any,
     `room`, `demand`, `limit`: int64, shapes (resources,), (items, resources) and (items,). `worth`: above 0, shape
     (items,): whole numbers, which are counted exactly, or float64.
 
-    Examples
-    --------
     >>> value, pattern = best_listed(np.array([7]), np.array([[4], [3]]), np.array([2, 2]), np.array([5, 3]))
     >>> int(value), pattern.tolist()
     (8, [1, 1])

@@ -27,8 +27,6 @@ def locality_counts(problem: TaskProblem[Any], placement: Placement) -> Mapping[
     it more than 0 MB has run, runs or is placed. A task without data anywhere is off-rack. The placement need not be
     feasible.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Ragged, Workload
     >>> from optsched.problems import Lsap
     >>> problem = Lsap(Instance(Cluster(["a", "b"]), Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]))))
@@ -48,8 +46,6 @@ def locality(instance: Instance, placement: Placement) -> Ints:
 
     They are positions in `CLASSES`, or `NONE` for a task that runs nowhere.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Ragged, Workload
     >>> instance = Instance(Cluster(["a", "b"]), Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]])))
     >>> locality(instance, Placement.of([0, None])).tolist()

@@ -142,8 +142,6 @@ class Timetable:
     A tick has `step` microseconds (`tick_of`). Each job ends between its ticks in `earliest` and `latest`. It raises
     TooLarge beyond `MOST_INSTANTS` instants, or `MOST_STARTS` ways to start a task.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems.makespan import Makespan
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]), times=[[10, 12, 15]] * 2)

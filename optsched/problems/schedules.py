@@ -427,8 +427,6 @@ def as_early(problem: ScheduleProblem, schedule: Schedule) -> Schedule:
     A reduce that would end before its job's last map starts later, so that it ends with that. The schedule is feasible,
     but may leave tasks out.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems.makespan import Makespan
     >>> problem = Makespan(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[10, 20])))

@@ -196,8 +196,6 @@ def level_times(instance: Instance, tasks: Ints, factors: Sequence[float]) -> Se
     level: on a node with the data, in its rack, and beyond it. A task without replicas takes `times` off the rack, or
     its duration as it is: it reads nothing remotely.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Workload
     >>> workload = Workload(["t"], duration=[10], replicas=Ragged.from_rows([[0]]))
     >>> instance = Instance(Cluster(["a", "b"], rack=[0, 0], rack_ids=["r"]), workload)
@@ -301,8 +299,6 @@ def transfer_times(instance: Instance, tasks: Ints, scale: float) -> ServiceTime
     see `missing_times`. The instance has a topology; where that gives areas within areas, no pair of task and node is
     written down. `scale` is as of `moved`; errors are as of `Apart`.
 
-    Examples
-    --------
     >>> from optsched.core.instance import Cluster, Topology, Workload
     >>> cluster = Cluster(["a", "b", "c"], topology=Topology("distance", [[0, 2, 5], [2, 0, 1], [5, 1, 0]]))
     >>> workload = Workload(["m"], size=[100], duration=[10], replicas=Ragged.from_rows([[0]]))

@@ -98,8 +98,6 @@ def map_table(required: int, pending: int, smoothed: bool = False) -> list[float
 def reduce_table(pending: int, smoothed: bool = False) -> list[float]:
     """Worth of 0, 1, ..., `pending` reduces (u^R; Sharmilarani et al., (7) with the edge rules above); not decreasing.
 
-    Examples
-    --------
     >>> [round(worth, 4) for worth in reduce_table(5)]
     [-inf, -1.0, -0.5693, -0.3174, -0.1386, 0.0]
     """
