@@ -92,7 +92,7 @@ _COMMANDS = {
     "decompose": "simulating:decompose",
     "matrix": "gaps:matrix",
     "mine": "checking:mine",
-    "sweep": "sweeping:sweep",
+    "sweep": "gaps:sweep",
     "report": "gaps:report",
     "show": "explaining:show",
     "simulate": "simulating:simulate",

@@ -84,6 +84,8 @@ def check(
             else:
                 _run_at_once(planned, folder, (str(Path(path).resolve()), update), jobs, put)
         finally:
+            for named in planned[len(results) :]:
+                put(checks.Result(named, None, 0, 0.0))
             if xml is not None:
                 xml.write(checks.junit(results, from_here))
             text = checks.markdown(results, from_here).encode("utf-8", "backslashreplace")
@@ -105,29 +107,23 @@ def check(
 
 
 def _run(planned: Sequence[Planned], folder: Path, put: Callable[[Result], None]) -> None:
-    """Run the checks one after another; where one is broken off, it and those after it are put out as not finished."""
+    """Run the checks one after another; one that is broken off is put out as not finished."""
     from optsched.core.processes.containing import contained
     from optsched.measuring.studies.checks import Result
 
-    left, began = list(planned), 0.0
-    measured: list[Run] = []
-    try:
-        with progress(sys.stderr, sum(entry.steps for entry in planned)) as step:
-            while left:
-                measured, began = [], time.perf_counter()
+    with progress(sys.stderr, sum(entry.steps for entry in planned)) as step:
+        for named in planned:
+            measured: list[Run] = []
+            outcome, began = None, time.perf_counter()
+            try:
                 # What a user's heuristic prints must not come between the data.
-                limits = left[0].check.contained
-                with redirect_stdout(sys.stderr), chdir(folder), contained(limits):
-                    for entry in left[0].measure(step):
+                with redirect_stdout(sys.stderr), chdir(folder), contained(named.check.contained):
+                    for entry in named.measure(step):
                         measured.append(entry)
-                    outcome = left[0].judge(measured)
-                result = Result(left.pop(0), outcome, len(measured), time.perf_counter() - began)
+                    outcome = named.judge(measured)
+            finally:
                 with step.aside():
-                    put(result)
-    finally:
-        for position, named in enumerate(left):
-            done, seconds = (0, 0.0) if position else (len(measured), time.perf_counter() - began)
-            put(Result(named, None, done, seconds))
+                    put(Result(named, outcome, len(measured), time.perf_counter() - began))
 
 
 def _run_at_once(
@@ -139,24 +135,20 @@ def _run_at_once(
 
     left = list(planned)
     found: dict[str, Outcome] = {}
-    try:
-        with progress(sys.stderr, len(planned)) as step, chdir(folder), LocalExecutor(jobs) as executor:
-            for name, outcome in executor.map(runs_of, ((entry.name, (*options, entry.name)) for entry in planned)):
-                if not outcome.done:
-                    raise HeuristicFailed(f'the check "{name}" {outcome}')
-                if isinstance(outcome.value, OptschedError):
-                    raise outcome.value
-                step(name)
-                found[name] = outcome
-                while left and left[0].name in found:
-                    measured, seconds = found[left[0].name].value, found[left[0].name].seconds
-                    result = Result(left[0], left[0].judge(measured), len(measured), seconds)
-                    with step.aside():
-                        put(result)
-                    del left[0]
-    finally:
-        for named in left:
-            put(Result(named, None, 0, 0.0))
+    with progress(sys.stderr, len(planned)) as step, chdir(folder), LocalExecutor(jobs) as executor:
+        for name, outcome in executor.map(runs_of, ((entry.name, (*options, entry.name)) for entry in planned)):
+            if not outcome.done:
+                raise HeuristicFailed(f'the check "{name}" {outcome}')
+            if isinstance(outcome.value, OptschedError):
+                raise outcome.value
+            step(name)
+            found[name] = outcome
+            while left and left[0].name in found:
+                measured, seconds = found[left[0].name].value, found[left[0].name].seconds
+                result = Result(left[0], left[0].judge(measured), len(measured), seconds)
+                with step.aside():
+                    put(result)
+                del left[0]
 
 
 def _lines(planned: Sequence[Planned]) -> Fitted:
