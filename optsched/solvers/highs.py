@@ -24,7 +24,7 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import Any
@@ -503,8 +503,11 @@ def _highs_lp(program: LinearProgram) -> Any:
 _OFF = 1e-5
 
 
-def _program(
-    objective: list[float], columns: list[tuple[float, float, bool]], rows: list[tuple[float, list[float], float]]
+def small_program(
+    objective: Sequence[float],
+    columns: Sequence[tuple[float, float, bool]],
+    rows: Sequence[tuple[float, Sequence[float], float]],
+    offset: float = 0.0,
 ) -> LinearProgram:
     """A program from costs, columns (lower, upper, integer) and rows (lower, coefficients, upper)."""
     lower, upper, integer = zip(*columns, strict=True)
@@ -517,6 +520,7 @@ def _program(
         row_lower=np.array(row_lower),
         row_upper=np.array(row_upper),
         matrix=sp.csr_array(np.array(coefficients)),
+        offset=offset,
     )
 
 
@@ -524,11 +528,11 @@ def _program(
 #: all, by 0.8 or more). For each public issue the model and its optimum, found by hand; `optsched self-test` runs them.
 SMALL_MODELS: dict[str, tuple[LinearProgram, float]] = {
     "HiGHS#2957": (
-        _program([1.0, 2.0], [(0.0, 20.0, True), (8.0, 20.0, False)], [(20.1, [1.0, 1.0], np.inf)]),
+        small_program([1.0, 2.0], [(0.0, 20.0, True), (8.0, 20.0, False)], [(20.1, [1.0, 1.0], np.inf)]),
         28.2,
     ),
     "HiGHS#3002": (
-        _program(
+        small_program(
             [1.0, 4.0, 9.0],
             [(0.0, 4.0, False), (-1.0, 1.0, False), (0.0, np.inf, True)],
             [(-np.inf, [1.0, 1.0, 0.0], 5.0), (10.0, [1.0, 0.0, 1.0], np.inf), (7.5, [0.0, -1.0, 1.0], 7.5)],
@@ -536,11 +540,11 @@ SMALL_MODELS: dict[str, tuple[LinearProgram, float]] = {
         64.0,
     ),
     "HiGHS#3043": (
-        _program([2.0, 3.0], [(0.0, 10.0, False), (0.0, 10.0, True)], [(4.5, [1.0, 1.0], np.inf)]),
+        small_program([2.0, 3.0], [(0.0, 10.0, False), (0.0, 10.0, True)], [(4.5, [1.0, 1.0], np.inf)]),
         9.0,
     ),
     "HiGHS#3073": (
-        _program(
+        small_program(
             [100.0, 0.01, 0.0],
             [(0.0, np.inf, False), (-np.inf, np.inf, False), (0.45, 3.0, True)],
             [(3.0, [1.0, 0.0, 1.0], 3.0), (-np.inf, [0.0, -1.0, 1.0], 0.0), (-np.inf, [0.0, -1.0, -1.0], 0.0)],

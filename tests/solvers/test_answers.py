@@ -4,13 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from optsched.core.errors import OutOfTime, SolverDisagreement
 from optsched.core.results import Limit, Termination
 from optsched.solvers.answers import (
     STOPPED,
-    LinearProgram,
     SolverOutcome,
     check_claim,
     check_duals,
@@ -23,16 +21,9 @@ from optsched.solvers.answers import (
     whole_numbers,
     whole_prices,
 )
+from optsched.solvers.highs import small_program
 
-PROGRAM = LinearProgram(
-    objective=np.array([1.0, 2.0]),
-    col_lower=np.zeros(2),
-    col_upper=np.array([2.0, 5.0]),
-    integer=np.array([True, False]),
-    row_lower=np.array([3.0]),
-    row_upper=np.array([4.0]),
-    matrix=sp.csr_array([[1.0, 1.0]]),
-)
+PROGRAM = small_program([1.0, 2.0], [(0.0, 2.0, True), (0.0, 5.0, False)], [(3.0, [1.0, 1.0], 4.0)])
 
 
 @pytest.mark.parametrize(

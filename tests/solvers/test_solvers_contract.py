@@ -12,13 +12,12 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 import pytest
-import scipy.sparse as sp
 from pyomo.common.collections import ComponentMap
 
 from optsched import Limit, Termination, UsageError
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
-from optsched.solvers.answers import LinearProgram, SolverOutcome, negated
-from optsched.solvers.highs import SMALL_MODELS, solve_arrays
+from optsched.solvers.answers import SolverOutcome, negated
+from optsched.solvers.highs import SMALL_MODELS, small_program, solve_arrays
 from optsched.solvers.profiles import Profile
 
 INF = float("inf")
@@ -59,17 +58,7 @@ def finite(value: float) -> float | None:
 def by_arrays(model: Model, profile: Profile, start: list[float] | None) -> Answer:
     """Arrays only minimise: a maximisation is negated, and its outcome turned back."""
     sign = -1.0 if model.maximise else 1.0
-    lower, upper, integer = (np.array(side) for side in zip(*model.columns, strict=True))
-    program = LinearProgram(
-        objective=sign * np.array(model.costs),
-        col_lower=lower,
-        col_upper=upper,
-        integer=integer,
-        row_lower=np.array([row[0] for row in model.rows]),
-        row_upper=np.array([row[2] for row in model.rows]),
-        matrix=sp.csr_array(np.array([row[1] for row in model.rows])),
-        offset=sign * model.constant,
-    )
+    program = small_program([sign * cost for cost in model.costs], model.columns, model.rows, sign * model.constant)
     solution = solve_arrays(program, profile, None if start is None else np.array(start))
     return Answer(
         negated(solution.outcome) if model.maximise else solution.outcome,
