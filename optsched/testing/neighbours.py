@@ -20,6 +20,7 @@ from optsched.core.registry import Record, Scaling
 from optsched.core.results import Limit, Termination
 from optsched.instances.documents.format import InstanceDocument, NetworkDocument, schema
 from optsched.instances.files import from_document, to_document
+from optsched.measuring.mining.documents import matrices, without
 from optsched.problems import AnyProblem
 from optsched.problems.base import GRID
 from optsched.routes import frontier, has_frontier, routes_of, solve
@@ -203,28 +204,13 @@ def _again(problem: AnyProblem, document: Document, **parameters: Any) -> AnyPro
 
 def permuted(problem: AnyProblem, rng: np.random.Generator, kept: Collection[str] = ()) -> AnyProblem:
     """The problem with nodes, tasks and arcs in another order, but for parts that are kept, and matrices to match."""
-    document = to_document(problem.instance)
-
-    def drawn(part: str) -> list[int]:
-        rows = len(document.get(part, []))
-        order: list[int] = list(range(rows)) if part in kept else rng.permutation(rows).tolist()
-        return order
-
-    nodes, tasks, arcs = map(drawn, ("nodes", "tasks", "arcs"))
-    for part, order in (("nodes", nodes), ("tasks", tasks), ("arcs", arcs)):
-        if part in document:
-            document[part] = [document[part][row] for row in order]
-    topology = document.get("topology", {})
-    for form in {"distance", "rate"} & set(topology):
-        topology[form] = [[topology[form][row][column] for column in nodes] for row in nodes]
-
-    def of_pairs(entry: Any) -> Any:
-        if isinstance(entry, dict):
-            return {key: of_pairs(value) for key, value in entry.items()}
-        return [[entry[row][column] for column in nodes] for row in tasks]
-
-    if "pairs" in document:
-        document["pairs"] = of_pairs(document["pairs"])
+    document, order = to_document(problem.instance), dict[str, list[int]]()
+    for part in ("nodes", "tasks", "arcs"):
+        records = document.get(part, [])
+        order[part] = list(range(len(records))) if part in kept else rng.permutation(len(records)).tolist()
+        records[:] = [records[row] for row in order[part]]
+    for matrix, rows, columns in matrices(document):
+        matrix[:] = [[matrix[row][column] for column in order[columns]] for row in order[rows]]
     return _again(problem, document)
 
 
@@ -280,14 +266,12 @@ def emptied(problem: AnyProblem) -> list[AnyProblem]:
         bare = [{**node, "supply": 0} for node in document["nodes"]]
         return [_again(problem, {**document, "arcs": [], "nodes": bare})]
     done = {"state": "finished", "node": document["nodes"][0]["id"]}
-    without = {**document, "tasks": []}
-    if "shuffle" in document:
-        without["shuffle"] = []
-    if "pairs" in document:
-        without["pairs"] = {"cost": [], "demand": {name: [] for name in document["pairs"].get("demand", {})}}
+    nothing = document
+    while nothing["tasks"]:
+        nothing = without(nothing, "tasks", 0)
     finished = {**document, "tasks": [{**task, **done} for task in document["tasks"]]}
     posed = []
-    for changed in (without, finished):
+    for changed in (nothing, finished):
         with suppress(MissingField):
             posed.append(_again(problem, changed))
     return posed

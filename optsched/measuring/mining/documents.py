@@ -59,7 +59,7 @@ def without(document: Document, table: str, at: int) -> Document:
 
 def _remove(document: Document, table: str, at: int) -> None:
     name = document[table].pop(at)["id"]
-    for matrix, rows, columns in _matrices(document):
+    for matrix, rows, columns in matrices(document):
         if rows == table:
             del matrix[at]
         if columns == table:
@@ -93,7 +93,7 @@ def with_copy(document: Document, table: str, at: int) -> Document:
     old, name = record["id"], _new_id(found, record["id"])
     record["id"] = name
     found[table].append(record)
-    for matrix, rows, columns in _matrices(found):
+    for matrix, rows, columns in matrices(found):
         if columns == table:
             for row in matrix:
                 row.append(row[at])
@@ -144,7 +144,7 @@ def _entries(document: Document, part: str) -> list[dict[str, Any]]:
     return found
 
 
-def _matrices(document: Document) -> list[tuple[list[list[Any]], str, str]]:
+def matrices(document: Document) -> list[tuple[list[list[Any]], str, str]]:
     """The matrices, each with the tables that have a row and a column in it for each record."""
     topology, pairs = document.get("topology", {}), document.get("pairs", {})
     square = [topology[form] for form in ("distance", "rate") if form in topology]
