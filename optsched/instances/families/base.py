@@ -273,7 +273,7 @@ def in_blocks(count: int, parts: int) -> Ints:
     >>> in_blocks(5, 2).tolist()
     [0, 0, 0, 1, 1]
     """
-    return np.arange(count, dtype=np.int64) * parts // max(count, 1)
+    return np.arange(count, dtype=np.int64) * parts // count
 
 
 def racked(nodes: int, racks: int, slots: int, **more: Any) -> Cluster:

@@ -10,7 +10,6 @@ from optsched.instances.families.base import (
     Setting,
     distinct_nodes,
     idle_slots,
-    in_blocks,
     proportional_shuffle,
     zipf_weights,
 )
@@ -137,13 +136,6 @@ class TestSampling:
         assert np.all(drawn.sum(axis=1) == 30)
         assert drawn.max() <= 6
         assert abs(drawn.var() - 6 * 0.25 * (60 - 6) / (60 - 1)) < 0.05
-
-    def test_blocks_are_even(self) -> None:
-        """Tests that sizes of blocks differ by at most one."""
-        sizes = np.bincount(in_blocks(23, 5))
-        assert sizes.sum() == 23
-        assert sizes.max() - sizes.min() == 1
-        assert len(in_blocks(0, 5)) == 0
 
 
 def test_proportional_shuffle() -> None:
