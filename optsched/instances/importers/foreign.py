@@ -101,7 +101,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _CUT_WORD = re.compile(r"|t|tr|tru|f|fa|fal|fals|n|nu|nul|-|\.|[eE][+-]?")
 
 
-class Reading:
+class ForeignFile:
     """A file of another tool on its way in: its text, `notes` on where it was cut, and the `faults` found so far.
 
     InputError if it cannot be read, is no text, or is damaged.

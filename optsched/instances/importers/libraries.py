@@ -19,7 +19,7 @@ from typing import Any
 from optsched.core.errors import UsageError
 from optsched.instances.documents.diagnosis import shown
 from optsched.instances.importers import IMPORTERS, Imported
-from optsched.instances.importers.foreign import LARGEST, Line, Reading, stem
+from optsched.instances.importers.foreign import LARGEST, ForeignFile, Line, stem
 
 #: The one resource of generalized assignment, and of assignment, where every node takes one task.
 WEIGHT, PLACE = "weight", "place"
@@ -108,7 +108,7 @@ def _transposed(rows: Sequence[Sequence[Any]], columns: int) -> list[list[Any]]:
     return [[row[column] for row in rows] for column in range(columns)]
 
 
-class _Numbers(Reading):
+class _Numbers(ForeignFile):
     """The words of a file with their lines, read as numbers where they are needed."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -215,7 +215,7 @@ def import_dimacs(path: str | os.PathLike[str], name: str | None = None) -> Impo
     return Imported((document,))
 
 
-class _Network(Reading):
+class _Network(ForeignFile):
     """The contents of the lines; once one was not understood, which is a fault, counts mean nothing."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

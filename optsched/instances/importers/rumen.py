@@ -37,10 +37,10 @@ from optsched.instances.importers.foreign import (
     BYTES_PER_MB,
     Amount,
     Foreign,
+    ForeignFile,
     Host,
     Location,
     Name,
-    Reading,
     located,
     located_at,
     most_at_once,
@@ -507,14 +507,14 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
     its end gives its complete jobs and a note; a job that is recorded again alike is kept once, with a note. InputError
     lists all faults, each with its place (`job 3 (job_7).mapTasks[7].attempts[0].startTime`).
     """
-    reading = Reading(path)
-    faults, jobs = reading.faults, dict[str, tuple[int, Job]]()
-    for number, value in enumerate(reading.objects("job"), start=1):
+    file = ForeignFile(path)
+    faults, jobs = file.faults, dict[str, tuple[int, Job]]()
+    for number, value in enumerate(file.objects("job"), start=1):
         before = len(faults)
         if isinstance(value, list):
-            reading.fault(f"job {number}", "is a list; a Rumen trace is JSON objects, one after the other")
+            file.fault(f"job {number}", "is a list; a Rumen trace is JSON objects, one after the other")
             continue
-        job = reading.record(value, Job, _place(number, value.get("jobID") if isinstance(value, dict) else None))
+        job = file.record(value, Job, _place(number, value.get("jobID") if isinstance(value, dict) else None))
         if len(faults) > before:
             continue
         first, same = jobs.setdefault(job.id, (number, job))
@@ -522,18 +522,18 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
             continue
         if job == same:
             again = f"{job.id}: recorded again as job {number}, the same in all that is read; kept once"
-            reading.notes.append(again)
+            file.notes.append(again)
         else:
-            reading.fault(_place(number, job.id), f"has the id of job {first} but not its content")
+            file.fault(_place(number, job.id), f"has the id of job {first} but not its content")
     owner: dict[str, str] = {}
     for number, job in jobs.values():
         for task in (*job.maps, *job.reduces):
             if task.id in owner:  # which an instance cannot hold
-                reading.fault(_place(number, job.id), f'task "{task.id}" is recorded in {owner[task.id]} already')
+                file.fault(_place(number, job.id), f'task "{task.id}" is recorded in {owner[task.id]} already')
             owner.setdefault(task.id, job.id)
-    why = "the file was cut before its end" if reading.notes else "a Rumen trace is JSON objects, one after the other"
-    reading.end(jobs, f"there is no complete job in it; {why}")
-    return Trace(Path(path).name, tuple(job for _, job in jobs.values()), tuple(reading.notes))
+    why = "the file was cut before its end" if file.notes else "a Rumen trace is JSON objects, one after the other"
+    file.end(jobs, f"there is no complete job in it; {why}")
+    return Trace(Path(path).name, tuple(job for _, job in jobs.values()), tuple(file.notes))
 
 
 class _Named(Foreign):
@@ -556,18 +556,16 @@ def read_topology(path: str | os.PathLike[str]) -> dict[str, str | None]:
     may be no rack (the host's is None) or several levels, whose names are joined by `/`. InputError if it is no
     topology, is without hosts, or names a host twice.
     """
-    reading = Reading(path)
-    roots = list(reading.objects("object"))
-    if reading.notes:
-        reading.fault("", "the file was cut before its end")
-    elif not reading.faults and len(roots) != 1:
-        reading.fault("", f"a topology is one JSON object, not {len(roots)}")
-    root = None if reading.faults else reading.record(roots[0], _Root, "")
+    file = ForeignFile(path)
+    roots = list(file.objects("object"))
+    if file.notes:
+        file.fault("", "the file was cut before its end")
+    elif not file.faults and len(roots) != 1:
+        file.fault("", f"a topology is one JSON object, not {len(roots)}")
+    root = None if file.faults else file.record(roots[0], _Root, "")
     racks: dict[str, str | None] = {}
     places: dict[str, str] = {}
-    pending: list[tuple[_Named | _Root, str, tuple[str, ...]]] = (
-        [] if root is None or reading.faults else [(root, "", ())]
-    )
+    pending: list[tuple[_Named | _Root, str, tuple[str, ...]]] = [] if root is None or file.faults else [(root, "", ())]
     while pending:
         record, place, above = pending.pop()
         host = unescaped(record.name) if isinstance(record, _Named) else ""
@@ -576,11 +574,11 @@ def read_topology(path: str | os.PathLike[str]) -> dict[str, str | None]:
             below = [(child, f"{before}children[{row}]", inside) for row, child in enumerate(record.children)]
             pending.extend(reversed(below))
         elif host in racks:
-            reading.fault(f"{place}.name", f'host "{host}" stands at {places[host]} already, and a host has one rack')
+            file.fault(f"{place}.name", f'host "{host}" stands at {places[host]} already, and a host has one rack')
         elif place:
             racks[host] = "/".join(filter(None, above)) or None
             places[host] = place
-    reading.end(racks, "a topology without hosts; it is nested {name, children}: root, rack, host")
+    file.end(racks, "a topology without hosts; it is nested {name, children}: root, rack, host")
     return racks
 
 

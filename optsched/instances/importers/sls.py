@@ -22,10 +22,10 @@ from optsched.instances.importers.foreign import (
     LARGEST,
     Amount,
     Foreign,
+    ForeignFile,
     Host,
     Location,
     Name,
-    Reading,
     located_at,
     most_at_once,
     parse_slots,
@@ -92,10 +92,10 @@ def import_sls(
     InputError lists every fault of a file with its place; UsageError if `slots` is something else.
     """
     slots = parse_slots(slots, "inferred")
-    reading = Reading(jobs)
-    log, notes = _read_jobs(reading), reading.notes
+    file = ForeignFile(jobs)
+    log, notes = _read_jobs(file), file.notes
     weights = None if queues is None else _read_weights(queues)
-    hosts = _hosts(log, reading) if nodes is None else _read_nodes(nodes)
+    hosts = _hosts(log, file) if nodes is None else _read_nodes(nodes)
     runs = ((one.type, one.location, one.start, one.end) for job in log for one in job.containers)
     per_node = slots if isinstance(slots, int) else max([1, *most_at_once(runs).values()])
     queued = dict.fromkeys(job.queue for job in log if job.queue is not None)
@@ -175,17 +175,17 @@ def _where(container: _Container, hosts: _Hosts, odd: Counter[str]) -> dict[str,
     return ({"replicas": [where.host]} if container.type == "map" else {}) | {"observed": where.host}
 
 
-def _read_jobs(reading: Reading) -> list[_Job]:
+def _read_jobs(file: ForeignFile) -> list[_Job]:
     jobs: dict[str, _Job] = {}
-    for place, job in reading.records("job", _Job):
+    for place, job in file.records("job", _Job):
         if job.id and job.id in jobs:
-            reading.fault(f"{place}.job.id", f"{shown(job.id)} is the id of another job too")
+            file.fault(f"{place}.job.id", f"{shown(job.id)} is the id of another job too")
         jobs[job.id] = job
-    reading.end(jobs, "there is no complete job in it; an SLS job file is JSON objects, one after the other")
+    file.end(jobs, "there is no complete job in it; an SLS job file is JSON objects, one after the other")
     return list(jobs.values())
 
 
-def _hosts(log: list[_Job], reading: Reading) -> _Hosts:
+def _hosts(log: list[_Job], file: ForeignFile) -> _Hosts:
     """The hosts that the jobs name, with their racks."""
     racks: dict[str, str | None] = {}
     for job in log:
@@ -196,42 +196,42 @@ def _hosts(log: list[_Job], reading: Reading) -> _Hosts:
             known = racks.setdefault(where.host, where.rack)
             if known != where.rack:
                 message = f'host "{where.host}" is in rack {shown(where.rack)} here, and in {shown(known)} before'
-                reading.fault(f"{job.id}, container {number}", message)
-    reading.end(racks, "the jobs name no host, and there is no node file")
+                file.fault(f"{job.id}, container {number}", message)
+    file.end(racks, "the jobs name no host, and there is no node file")
     return {host: {} if rack is None else {"rack": rack} for host, rack in racks.items()}
 
 
 def _read_nodes(path: str | os.PathLike[str]) -> _Hosts:
-    reading = Reading(path)
+    file = ForeignFile(path)
     nodes: _Hosts = {}
-    for place, rack in reading.records("rack", _Rack):
+    for place, rack in file.records("rack", _Rack):
         for row, machine in enumerate(rack.nodes):
             if machine.node and machine.node in nodes:
                 message = f"{shown(machine.node)} is the name of another node too"
-                reading.fault(f"{place}.nodes[{row}].node", message)
+                file.fault(f"{place}.nodes[{row}].node", message)
             amounts = {"memory-mb": machine.memory, "vcores": machine.vcores}
             capacity = {key: amount for key, amount in amounts.items() if amount is not None}
             nodes[machine.node] = {"rack": rack.rack} | ({"capacity": capacity} if capacity else {})
-    reading.whole()
-    reading.end(nodes, "there is no node in it; an SLS node file is {rack, nodes: [{node}]}, one a rack")
+    file.whole()
+    file.end(nodes, "there is no node in it; an SLS node file is {rack, nodes: [{node}]}, one a rack")
     return nodes
 
 
 def _read_weights(path: str | os.PathLike[str]) -> dict[str, float]:
     """Weight of each queue (1 where it has none), by its last name and by its full one (`root.a.b`)."""
-    reading = Reading(path)
-    reading.whole()
-    reading.end()
-    if "<!DOCTYPE" in reading.text or "<!ENTITY" in reading.text:
-        raise reading.refused("declares a document type; an allocation file needs none")
+    file = ForeignFile(path)
+    file.whole()
+    file.end()
+    if "<!DOCTYPE" in file.text or "<!ENTITY" in file.text:
+        raise file.refused("declares a document type; an allocation file needs none")
     try:
-        root = ElementTree.fromstring(reading.text)
+        root = ElementTree.fromstring(file.text)
     except ElementTree.ParseError as error:
         line, column = error.position
         message = f"malformed XML: {error.msg.partition(':')[0]}"
-        raise reading.refused(message, f"line {line}, column {column + 1}") from None
+        raise file.refused(message, f"line {line}, column {column + 1}") from None
     if root.tag != "allocations":
-        raise reading.refused(f"the outermost element is {shown(root.tag)}, not allocations")
+        raise file.refused(f"the outermost element is {shown(root.tag)}, not allocations")
     weights: dict[str, float] = {}
     waiting = [(element, "root") for element in reversed(root) if element.tag in ("queue", "pool")]
     while waiting:
@@ -239,30 +239,30 @@ def _read_weights(path: str | os.PathLike[str]) -> dict[str, float]:
         name = element.get("name", "")
         place = f"{above}.{name}" if name else f"{above}.?"
         if not name or not name.isprintable():
-            reading.fault(place, "a queue needs a name of printable characters")
+            file.fault(place, "a queue needs a name of printable characters")
             continue
-        weight = _weight(element, f"{place}.weight", reading)
+        weight = _weight(element, f"{place}.weight", file)
         for key in dict.fromkeys((name, place.removeprefix("root."), place)):
             if key in weights and key == place:
-                reading.fault(place, "is given twice")
+                file.fault(place, "is given twice")
             weights.setdefault(key, weight)
         waiting.extend((child, place) for child in reversed(element) if child.tag in ("queue", "pool"))
-    reading.end()
+    file.end()
     return weights
 
 
-def _weight(element: ElementTree.Element, place: str, reading: Reading) -> float:
+def _weight(element: ElementTree.Element, place: str, file: ForeignFile) -> float:
     given = [(child.text or "").strip() for child in element if child.tag == "weight"]
     if len(given) > 1:
-        reading.fault(place, "is given twice")
+        file.fault(place, "is given twice")
     if not given:
         return 1.0
     try:
         weight = float(given[0])
     except ValueError:
-        reading.fault(place, f"must be a number, not {shown(given[0])}")
+        file.fault(place, f"must be a number, not {shown(given[0])}")
         return 1.0
     if not 0 <= weight <= LARGEST:
-        reading.fault(place, f"must be a finite number, 0 or more, not {shown(given[0])}")
+        file.fault(place, f"must be a finite number, 0 or more, not {shown(given[0])}")
         return 1.0
     return weight

@@ -18,7 +18,7 @@ from optsched.core.errors import UsageError
 from optsched.instances.documents.diagnosis import shown
 from optsched.instances.families.base import distinct_nodes
 from optsched.instances.importers import IMPORTERS, Imported
-from optsched.instances.importers.foreign import BYTES_PER_MB, Reading, stem
+from optsched.instances.importers.foreign import BYTES_PER_MB, ForeignFile, stem
 
 __all__ = ["import_swim"]
 
@@ -165,9 +165,9 @@ def _labels(nodes: int, slots: int, replicas: int, block: int, seed: int) -> dic
 
 
 def _read(path: str | os.PathLike[str]) -> list[_Job]:
-    reading = Reading(path)
+    file = ForeignFile(path)
     jobs: dict[str, tuple[str, _Job]] = {}
-    for line in reading.lines():
+    for line in file.lines():
         if len(line.words) != len(COLUMNS):
             line.fault(f"has {len(line.words)} columns, not {len(COLUMNS)}: {', '.join(COLUMNS)}")
             continue
@@ -178,5 +178,5 @@ def _read(path: str | os.PathLike[str]) -> list[_Job]:
         first, _ = jobs.setdefault(name, (line.place, _Job(name, submit, read, shuffle, output)))
         if first != line.place:
             line.fault(f"job {shown(name)} is on {first} already")
-    reading.end(jobs, f"holds no job; a line has {', '.join(COLUMNS)}")
+    file.end(jobs, f"holds no job; a line has {', '.join(COLUMNS)}")
     return [job for _, job in jobs.values()]

@@ -14,10 +14,10 @@ from optsched.instances.importers.foreign import (
     LARGEST,
     Amount,
     Foreign,
+    ForeignFile,
     Host,
     Line,
     Location,
-    Reading,
     located_at,
     stem,
 )
@@ -47,7 +47,7 @@ def test_cut_compressed_files(file: Callable[..., Path]) -> None:
 )
 def test_objects_of_a_text(file: Callable[..., Path], text: str, values: list[Any], expected: list[str]) -> None:
     """Tests that values are read up to the end, a cut, which is a note, or a fault, which ends the reading."""
-    reading = Reading(file(text))
+    reading = ForeignFile(file(text))
     assert list(reading.objects("job")) == values
     lines = [*map(str, reading.faults), *reading.notes]
     assert len(lines) == len(expected)
@@ -63,7 +63,7 @@ class Record(Foreign):
 
 def test_records(file: Callable[..., Path]) -> None:
     """Tests that null and -1 are unknown, other fields are ignored, 2^53 is the largest, and all faults are shown."""
-    reading = Reading(file('{"size": 1, "size": true}'))
+    reading = ForeignFile(file('{"size": 1, "size": true}'))
     for fields, size in (({"size": None, "more": 1}, None), ({"size": -1}, None), ({"size": LARGEST}, LARGEST)):
         assert reading.record(fields, Record, "r").size == size
     assert reading.faults == []
