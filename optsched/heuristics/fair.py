@@ -41,11 +41,6 @@ def fifo(problem: Problem, rng: np.random.Generator) -> Placement:
     Reduces go to the first free node each, in the same order; where the problem wants that, no two of a job go to one
     node. Where fewer reduces than possible would find a node in this way, some are moved on (`first_fit`).
 
-    Parameters
-    ----------
-    problem
-        One with slots: `flow`, `lsap`, `fair-lsap`, `flow-congestion`, or a `transmission` problem.
-
     References
     ----------
     Hsu and Freeh, section 5.2: Hadoop's FIFO scheduler on one snapshot; Shen et al. 2016, section IV.
@@ -69,14 +64,7 @@ def larts(
 
     Jobs go by arrival. A reduce takes, of the free nodes that it may use, the one nearest to the node that holds most
     of its MB, in the direction of the data; of equally near ones the node with most MB, then the first. A reduce for
-    which no node holds anything takes the first free node.
-
-    Parameters
-    ----------
-    problem
-        `transmission-reduces` or `transmission`.
-    sizes
-        How MB are estimated; see `estimated_sizes`.
+    which no node holds anything takes the first free node. `sizes` says how MB are estimated; see `estimated_sizes`.
 
     References
     ----------

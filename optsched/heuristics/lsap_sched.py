@@ -120,24 +120,9 @@ def lsap_sched(problem: AssignmentProblem, rng: np.random.Generator, *, window: 
     first ones in the order of the instance, on the first nodes. It does not know racks: with three different levels it
     is not optimal. It looks at no other cost of the problem.
 
-    Parameters
-    ----------
-    problem
-        `lsap`, `fair-lsap` or `flow`: a problem with slots and replicas.
-    rng
-        Draws the order of the slots where there is a window.
-    window
-        Gather this many idle slots, in random order, place tasks on these, and go on (Guo et al. 2012, end of section
-        III.C); 0: all at once.
-
-    Returns
-    -------
-    Placement
-        The same for every `rng` if `window` is 0.
-
-    Notes
-    -----
-    A window costs one maximum flow over the replicas on its nodes: O(replicas sqrt(tasks + nodes)) all at once.
+    With a `window` it gathers this many idle slots, in random order, places tasks on these, and goes on (Guo et al.
+    2012, end of section III.C); with 0 all are placed at once, the same for every `rng`. A window costs one maximum
+    flow over the replicas on its nodes: O(replicas sqrt(tasks + nodes)) all at once.
 
     Examples
     --------
@@ -192,21 +177,9 @@ def lsap_fair_sched(problem: LevelledProblem, rng: np.random.Generator, **parame
     with the same parameters. It pays a price where the placement may choose who is within the ration
     (`selection=free`), where the parameters differ, and in the locality of `lsap`.
 
-    Parameters
-    ----------
-    problem
-        `fair-lsap`, or `lsap` on an instance with groups.
-    rng
-        Not used: nothing is random.
-    **parameters
-        alpha, beta, gfc, rations, overflow as in `fair-lsap`. Those not given are the problem's own if it is
-        `fair-lsap`, else the instance's or the defaults. `overflow=naive` is Guo et al.'s straw man: all tasks of a
-        group at its GFC.
-
-    Raises
-    ------
-    MissingField
-        If the instance has no groups, or tasks without one.
+    Its parameters are alpha, beta, gfc, rations and overflow as in `fair-lsap`. Those not given are the problem's own
+    if it is `fair-lsap`, else the instance's or the defaults. `overflow=naive` is Guo et al.'s straw man: all tasks of
+    a group at its GFC. MissingField if the instance has no groups, or tasks without one.
 
     Examples
     --------

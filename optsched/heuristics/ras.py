@@ -53,14 +53,8 @@ class Rounds:
 def ras(problem: Utility, rng: np.random.Generator, *, rounds: int = ROUNDS, improvement: str = "strict") -> Placement:
     """Spread the reduces evenly, then give maps to the jobs of lowest utility, taking them from those of the highest.
 
-    Parameters
-    ----------
-    problem
-        The problem. Even with `reduces=free` the reduces stay where they are spread.
-    rng
-        Not used: ties go to the first job.
-    rounds, improvement
-        See `map_rounds`.
+    Even with `reduces=free` the reduces stay where they are spread. Ties go to the first job. `rounds` and
+    `improvement` are as of `map_rounds`.
 
     References
     ----------
@@ -256,12 +250,11 @@ def fair_sharing(
     in the order of shares, whose task fits the resources that are left on the tracker, and stays idle where none fits:
     fair sharing on a cluster whose trackers refuse what they cannot run. Resources play no other part.
 
+    With `reduces=fixed` the reduces are placed as the problem says, and only map slots are offered. Ties go to the
+    first job.
+
     Parameters
     ----------
-    problem
-        The problem; with `reduces=fixed` the reduces are placed as it says, and only map slots are offered.
-    rng
-        Not used: ties go to the first job.
     slots, reduce_slots
         Slots of each tracker; 0: its idle ones.
     advertised
@@ -387,18 +380,9 @@ class Move:
 def availability(free: npt.ArrayLike, capacity: npt.ArrayLike) -> Floats:
     """How available each tracker is: the least share of a resource that is free (Sharmilarani et al., section III.1).
 
-    Parameters
-    ----------
-    free, capacity
-        Shape (nodes, resources). A tracker that has nothing of a resource has none of it free.
+    `free` and `capacity` have shape (nodes, resources). A tracker that has nothing of a resource has none of it free;
+    where there are no resources, it is 1. Free slots are advertised on the most available tracker first.
 
-    Returns
-    -------
-    Floats
-        Shape (nodes,), 1 where there are no resources. Free slots are advertised on the most available tracker first.
-
-    Examples
-    --------
     >>> availability([[3, 8], [4, 2]], [[4, 8], [4, 8]]).tolist()
     [0.75, 0.25]
     """

@@ -122,13 +122,8 @@ def missing_sizes(problem: TaskProblem[Any]) -> Sequence[Fault]:
 def stored(row: Ints, node: Ints, sizes: Floats, rows: int, nodes: int) -> Floats:
     """W_pf of (2): MB that each node holds for each reduce, shape (rows, nodes).
 
-    Parameters
-    ----------
-    row, node, sizes
-        Of each entry of the shuffle: the row of its reduce (-1: none is wanted), the node that its map runs or ran on
-        (-1: there is nothing of it yet), and MB.
-    rows, nodes
-        How many there are.
+    Given are of each entry of the shuffle the `row` of its reduce (-1: none is wanted), the `node` that its map runs or
+    ran on (-1: there is nothing of it yet), and MB.
     """
     counted = np.flatnonzero((row != NONE) & (node != NONE))
     cell = row[counted] * nodes + node[counted]

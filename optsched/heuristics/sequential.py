@@ -49,22 +49,10 @@ def quincy(
     So Quincy knows locality in three levels, and no distance. Maps of the same size and replicas are one vertex.
 
     Reduces go where `fifo` puts them: as Shen et al. describe Quincy, it does not weigh their input ("the cost of map
-    task assignment").
+    task assignment"). The costs of an MB that crosses a rack's switch (`rack`), and of one that crosses racks
+    (`off_rack`), are assumed; Shen et al. give none.
 
-    Parameters
-    ----------
-    problem
-        `transmission-maps` or `transmission`.
-    rack, off_rack
-        Cost of an MB that crosses a rack's switch, and of one that crosses racks. They are assumed; Shen et al. give
-        none.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If Ctrl-C came while HiGHS ran.
-    OptschedError
-        If HiGHS gave up (memory).
+    It raises KeyboardInterrupt if Ctrl-C came while HiGHS ran, and OptschedError if HiGHS gave up (memory).
     """
     nodes = np.full(len(problem.tasks), NONE, dtype=np.int64)
     maps = positions_of(problem, MAP)
@@ -153,10 +141,6 @@ def sequential(
 
     Parameters
     ----------
-    problem
-        One of Shen et al.'s three.
-    rng
-        Draws the starts.
     ties
         Maps may have many optimal placements; one may suit the reduces far better than another (Shen et al.
         2016, note 4). `first`: the one that the engine gives. `second-stage`: one that suits them. Reduces are placed
@@ -171,12 +155,8 @@ def sequential(
 
     Raises
     ------
-    KeyboardInterrupt
-        If Ctrl-C came while HiGHS ran.
-    OptschedError
-        If HiGHS gave up (memory).
-    OutOfTime
-        If a deadline was past.
+    KeyboardInterrupt, OptschedError, OutOfTime
+        If Ctrl-C came while HiGHS ran, if HiGHS gave up (memory), and if a deadline was past.
 
     References
     ----------

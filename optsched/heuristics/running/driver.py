@@ -56,16 +56,9 @@ def attempt(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
 def placement_from(answer: Any, problem: Problem) -> Placement:
     """The placement that a batch heuristic means.
 
-    Parameters
-    ----------
-    answer
-        A `Placement` of the instance, or a sequence or one-dimensional array with a node id, a node index or None (-1)
-        for each of `problem.tasks`, or a mapping from their ids to these. A task that a mapping leaves out waits.
-
-    Raises
-    ------
-    HeuristicFailed
-        With a line for each thing that is wrong: type, length, unknown nodes.
+    Its answer is a `Placement` of the instance, or a sequence or one-dimensional array with a node id, a node index or
+    None (-1) for each of `problem.tasks`, or a mapping from their ids to these. A task that a mapping leaves out waits.
+    HeuristicFailed has a line for each thing that is wrong: type, length, unknown nodes.
 
     Examples
     --------
@@ -191,23 +184,11 @@ def _node(entry: Any, problem: TaskProblem[Any]) -> int | tuple[str, str]:
 def tasks_from(
     answer: Any, free: int, kind: str, waits: Callable[[int], bool], label: Callable[[int], str]
 ) -> list[int]:
-    """The tasks that a policy means to start on an offer.
+    """The tasks that a policy means to start on an offer of `free` slots of a kind.
 
-    Parameters
-    ----------
-    answer
-        A sequence or array of whole numbers.
-    free, kind
-        How many slots of what kind were offered.
-    waits
-        Whether a task of this number is of this kind and waits; False for a number that is no task.
-    label
-        How to call it in a message.
-
-    Raises
-    ------
-    HeuristicFailed
-        If it is no such sequence, has more tasks than slots, the same task twice, or one that does not wait.
+    HeuristicFailed if its answer is no sequence or array of whole numbers, has more tasks than slots, the same task
+    twice, or one that does not wait. `waits` says whether there is a task of a number and this kind, and it waits;
+    `label` how to call it in a message.
     """
     if isinstance(answer, str | bytes) or not isinstance(answer, Sequence | np.ndarray):
         given = "None" if answer is None else repr(answer)

@@ -178,12 +178,8 @@ class Known:
     ) -> None:
         """Note what has been read and given out by now. Policies get no event for it: the view shows it.
 
-        Parameters
-        ----------
-        tasks, bytes_read
-            Tasks of the instance, and MB of its input that each has read.
-        entries, emitted
-            Entries of the instance's shuffle, and MB that the map of each has given out.
+        `bytes_read` are MB of its input that each of some tasks of the instance has read, `emitted` MB that the map of
+        each of some entries of its shuffle has given out.
 
         Examples
         --------
