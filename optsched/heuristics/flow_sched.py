@@ -79,11 +79,8 @@ def flow_greedy(problem: FlowCongestion, rng: np.random.Generator, *, order: str
 
     What a task adds is the true difference: its own cost and what it does to the tasks that are there already.
 
-    Parameters
-    ----------
-    order
-        Tasks as `given` in the file; or by `largest` or `smallest` input rate first. The rate is the highest over the
-        nodes with a slot for the task, and ties go by position. If there are more tasks than slots, the last ones wait.
+    Tasks go as `given` in the file; or by `largest` or `smallest` input rate first. The rate is the highest over the
+    nodes with a slot for the task, and ties go by position. If there are more tasks than slots, the last ones wait.
 
     References
     ----------
@@ -154,11 +151,8 @@ def balancing(problem: Flow | FlowCongestion, rng: np.random.Generator, *, order
     nodes with equal sums the first is taken. The paper only names the goal; the rule is a guess (Hsu and Freeh, note
     7).
 
-    Parameters
-    ----------
-    order
-        `largest` demand first, where the demand is the highest over the types of nodes with idle slots and ties go by
-        position; or as `given` in the file. If there are more tasks than slots, the last ones wait.
+    Tasks go by `largest` demand first, where the demand is the highest over the types of nodes with idle slots and ties
+    go by position; or as `given` in the file. If there are more tasks than slots, the last ones wait.
 
     References
     ----------

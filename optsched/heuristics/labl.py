@@ -33,12 +33,8 @@ from optsched.solvers.matching import Cover
 def round_robin(problem: Latency, rng: np.random.Generator, *, start: int = 0) -> Placement:
     """Cycle through the servers; each takes its first waiting local task, else the first waiting task.
 
-    Initial loads play no part. O(tasks + servers + replicas): each server reads its local tasks once.
-
-    Parameters
-    ----------
-    start
-        Position of the server with which the cycle begins; counted round where there are fewer servers.
+    Initial loads play no part. O(tasks + servers + replicas): each server reads its local tasks once. `start` is the
+    position of the server with which the cycle begins, counted round where there are fewer servers.
 
     References
     ----------

@@ -148,8 +148,14 @@ class SeenCosts:
     def of(self, tasks: Ints, kind: str, view: View) -> Floats:
         """C_ij of each task (row) on each node (column). The tasks are of one kind and wait."""
         self._read(view, tasks)
-        rows: Floats = self._of_maps(view)[self._row[tasks]] if kind == KINDS[MAP] else self._of_reduces(tasks, view)
-        return rows
+        if kind == KINDS[MAP]:
+            if self._map_costs is None:
+                size, replicas = view.workload.size[self._maps], view.workload.replicas.take(self._maps)
+                self._map_costs = map_costs(size, replicas, cluster_places(view.cluster))
+            costs: Floats = self._map_costs[self._row[tasks]]
+            return costs
+        self._follow_maps(view)
+        return self._reduce_costs.at(self._row[tasks], lambda rows: self._find_costs(rows, view))
 
     def here(self, tasks: Ints, kind: str, node: int, view: View) -> Floats:
         """C_ij of each task on one node. The tasks are of one kind and wait."""
@@ -197,12 +203,6 @@ class SeenCosts:
         self._seen: tuple[Ints, ...] = ()
         self._progress = -1
 
-    def _of_maps(self, view: View) -> Floats:
-        if self._map_costs is None:
-            size, replicas = view.workload.size[self._maps], view.workload.replicas.take(self._maps)
-            self._map_costs = map_costs(size, replicas, cluster_places(view.cluster))
-        return self._map_costs
-
     def _by_areas(self, view: View) -> AreaCosts | None:
         """The costs of maps where distances are nested areas and no sum is rounded."""
         if not self._asked:
@@ -211,10 +211,6 @@ class SeenCosts:
             if nested is not None and AreaCosts.exact(nested, sizes):
                 self._areas = AreaCosts(nested, sizes, view.workload.replicas.take(self._maps))
         return self._areas
-
-    def _of_reduces(self, tasks: Ints, view: View) -> Floats:
-        self._follow_maps(view)
-        return self._reduce_costs.at(self._row[tasks], lambda rows: self._find_costs(rows, view))
 
     def _find_costs(self, rows: Ints, view: View) -> Floats:
         """The costs of the reduces of some rows on each node."""

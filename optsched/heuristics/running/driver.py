@@ -363,31 +363,13 @@ def drive(
     map slots before the first reduce slot, since a reduce is placed by where its maps are.
 
     Jobs that arrive after the snapshot belong to the problem, but the policy learns of them at their arrival. The clock
-    stands still until no known task waits, or `max_idle_rounds` rounds passed in vain. Then it moves to the next
-    arrival.
+    stands still until no known task waits, or `max_idle_rounds` rounds, one after another, passed in vain: then it
+    counts as starved. The clock moves to the next arrival.
 
-    Parameters
-    ----------
-    problem
-        A problem with slots.
-    policy
-        It is started again.
-    seed
-        Seed of the driver's and the policy's streams (`streams`).
-    max_idle_rounds
-        Rounds without an assignment, one after another, after which it counts as starved.
-    observers
-        Called after each decision; see `Observer` and `Answer`.
+    The policy is started again. The `seed` is of its stream and the driver's (`streams`); `observers` are called after
+    each decision (`Observer`, `Answer`). UsageError if the problem has no slots to offer; HeuristicFailed if the policy
+    raises, or starts what it cannot start.
 
-    Raises
-    ------
-    UsageError
-        If the problem has no slots to offer.
-    HeuristicFailed
-        If the policy raises, or starts what it cannot start.
-
-    Examples
-    --------
     >>> from optsched.heuristics.lsap_sched import LocalityPolicy
     >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems import Lsap

@@ -358,21 +358,12 @@ def check_observers(observers: Sequence[Observer]) -> None:
 
 
 def custom(own: Any, name: str | None = None) -> Heuristic:
-    """An entry for a user's own heuristic.
+    """An entry for a user's own heuristic; by default it has the name by which `imported` would find it.
 
-    Parameters
-    ----------
-    own
-        A class or instance with `offer` (a policy; a class is called with the parameters), or a callable
-        `(problem, rng, **parameters) -> placement`, or `-> schedule` for problems that decide one. Or what was decided
-        elsewhere: a placement, a schedule, a solution, or a mapping from ids of tasks to ids of nodes.
-    name
-        How to call it; by default as `imported` would find it, and "given" for what was decided elsewhere.
-
-    Raises
-    ------
-    UsageError
-        If it is none of these, or a solution without a placement or schedule.
+    It is a class or instance with `offer` (a policy; a class is called with the parameters), or a callable
+    `(problem, rng, **parameters) -> placement`, or `-> schedule` for problems that decide one. Or what was decided
+    elsewhere, which is called "given": a placement, a schedule, a solution, or a mapping from ids of tasks to ids of
+    nodes. UsageError if it is none of these, or a solution without a placement or schedule.
     """
     if isinstance(own, _DECIDED):
         held = _Held(*((own.decision, own.instance_sha256) if isinstance(own, Solution) else (own, None)))

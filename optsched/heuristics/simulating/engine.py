@@ -253,17 +253,9 @@ class Engine(Asked, Course):
     Nodes may be lost: their slots are gone until they are back. Tasks that run there wait again. So do maps that have
     ended there, where their job has a reduce that has not: what they wrote is gone. Reduces that were released stay so.
 
-    Parameters
-    ----------
-    stage
-        What is driven: a `Stage`, or a problem that places maps and reduces.
-    policy
-        It starts over. `appointments(instance)`, where it has one, gives pairs of a microsecond and a node at which
-        the node is offered, whether or not it has a free slot, and instead of heartbeats.
-    service
-        Says how long tasks take.
-    rules, seed, observers
-        As in `optsched.simulate`.
+    The stage is what is driven: a `Stage`, or a problem that places maps and reduces. The policy starts over; its
+    `appointments(instance)`, if it has them, are pairs of a microsecond and a node at which the node is offered,
+    whether or not it has a free slot, and instead of heartbeats.
 
     Attributes
     ----------
