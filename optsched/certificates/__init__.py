@@ -24,13 +24,13 @@ from optsched.problems.base import expect_problem
 
 if TYPE_CHECKING:
     from optsched.certificates.assignment import assignment_certificate, lsap_fairness_certificate
-    from optsched.certificates.flows import flow_congestion_certificate, min_cost_flow_certificate, no_flow_certificate
     from optsched.certificates.generalized_assignment import (
         capacity_tree_certificate,
         generalized_assignment_certificate,
         no_packing_certificate,
     )
     from optsched.certificates.latency import latency_certificate, latency_prices
+    from optsched.certificates.min_cost_flow import min_cost_flow_certificate, no_flow_certificate
     from optsched.certificates.traffic import load_certificate, no_room_certificate, traffic_certificate
     from optsched.certificates.transmission import transmission_certificate, transmission_reduces_certificate
     from optsched.certificates.utility import utilisation_certificate, utility_certificate
@@ -43,7 +43,6 @@ __all__ = [
     "assignment_certificate",
     "capacity_tree_certificate",
     "certify",
-    "flow_congestion_certificate",
     "generalized_assignment_certificate",
     "latency_certificate",
     "latency_prices",
@@ -121,13 +120,13 @@ def certify(
 #: The functions that make certificates, by their modules; a module, and its problem, is imported on demand.
 _MADE = {
     ".assignment": ("assignment_certificate", "lsap_fairness_certificate"),
-    ".flows": ("flow_congestion_certificate", "min_cost_flow_certificate", "no_flow_certificate"),
     ".generalized_assignment": (
         "capacity_tree_certificate",
         "generalized_assignment_certificate",
         "no_packing_certificate",
     ),
     ".latency": ("latency_certificate", "latency_prices"),
+    ".min_cost_flow": ("min_cost_flow_certificate", "no_flow_certificate"),
     ".traffic": ("load_certificate", "no_room_certificate", "traffic_certificate"),
     ".transmission": ("transmission_certificate", "transmission_reduces_certificate"),
     ".utility": ("utilisation_certificate", "utility_certificate"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from optsched.core.brief import several
-from optsched.core.errors import CertificateInvalid, OutOfTime
+from optsched.core.errors import CertificateInvalid, OutOfTime, TooLarge
 from optsched.core.registry import imported, record_of
 from optsched.core.results import (
     FEASIBLE,
@@ -470,13 +470,16 @@ def proved_bound(problem: AnyProblem, certificate: Certificate, objective: Value
     Raises
     ------
     CertificateInvalid
-        If the data is not what its kind needs, or the kind cannot be checked for the problem.
+        If the data is not what its kind needs, the kind cannot be checked for the problem, or a check is too large.
     """
     prover = record_of(type(problem)).provers.get(str(certificate.kind))
     if prover is None:
         raise CertificateInvalid(f"{problem.name} has no proof of kind {certificate.kind}")
     prove: Prover = imported(prover)
-    return prove(problem, certificate, objective)
+    try:
+        return prove(problem, certificate, objective)
+    except TooLarge as error:
+        raise CertificateInvalid(str(error)) from None
 
 
 def unchecked(what: str, limit: str = "time") -> Claim:

@@ -28,7 +28,6 @@ from optsched.problems.base import (
     Problem,
     choice,
     exact,
-    exact_product,
     on_grid,
     overfull,
     pending_of,
@@ -542,51 +541,6 @@ class FlowCongestion(Problem, Programmed):
         return self.placement(nodes)
 
     # Bounds -------------------------------------------------------------------------------------------------------
-
-    def price_bound(self, count_prices: Ints, class_prices: Ints, scale: int) -> int:
-        """The lower bound, in units, that prices prove (Lagrangian duality). It is valid for any prices.
-
-        Each node takes the set of tasks that is cheapest for it, where a task costs its class's price and earns its
-        kind's. What the classes' prices would earn if all tasks ran is taken off, and the kinds' prices of the tasks
-        that do run are added. Every placement costs a whole number of units, so the result is rounded up to one. It
-        needs no convexity.
-
-        Parameters
-        ----------
-        count_prices
-            int64, shape (2,): price of placing one more map and one more reduce, in units times `scale`.
-        class_prices
-            int64, shape (classes,): price of a task of each class; negative ones count as 0.
-        scale
-            Denominator of the prices, above 0.
-        """
-        class_prices = np.maximum(class_prices, 0)
-        total = exact_product(count_prices, self.counts) - exact_product(class_prices, self.classes.size)
-        for host, alike in enumerate(self.hosts.size.tolist()):
-            total += alike * self._least_reduced(host, count_prices, class_prices, scale)
-        bound: int = -(-total // scale)
-        return bound
-
-    def _least_reduced(self, host: int, count_prices: Ints, class_prices: Ints, scale: int) -> int:
-        """The least of a pattern's cost and the prices of its tasks, on a node of `host`, in units times `scale`."""
-        patterns, units = self.patterns(host), self.pattern_units(host)
-        read = self.read_units[:, self.hosts.first[host]]
-        most = int(max(units.max(), read.max(initial=0))) * scale
-        dearest = int(class_prices.max(initial=0)) + int(np.abs(count_prices).max())
-        dtype: Any = np.int64 if (most + dearest) * (int(self.slots.sum()) + 1) < 2**62 else object
-        reduced = units.astype(dtype) * scale
-        single = (
-            read.astype(dtype) * scale
-            + class_prices.astype(dtype)
-            - count_prices.astype(dtype)[self.type_kind[self.class_type]]
-        )
-        for kind, amounts in enumerate(patterns.T):
-            members = np.flatnonzero(self.class_type == kind)
-            order = members[np.argsort(single[members], kind="stable")]
-            cheapest = np.repeat(single[order], np.minimum(self.classes.size[order], int(amounts.max())))
-            sums = np.concatenate((np.zeros(1, dtype=dtype), np.cumsum(cheapest)))
-            reduced += sums[amounts]
-        return int(reduced.min())
 
     def least_units(self) -> Ints:
         """The least cost of a task of each class, in units: on its best node without load, since no load is negative.

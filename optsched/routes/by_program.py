@@ -14,17 +14,14 @@ __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
 
 
 def plain(problem: FlowCongestion | WorstGroup) -> Held:
-    """What needs no search: the placement of `flow-greedy`, or the first tasks on the first slots; and a bound.
-
-    The bound has each task on its best node without load, or is the mean with every slot free.
-    """
+    """The placement of `flow-greedy`, or the first tasks on the first slots; and a cheap bound."""
     if isinstance(problem, WorstGroup):
         from optsched.routes import assignment
 
-        return assignment.plain(problem)[0], programs.plain(problem)[1]
-    from optsched.certificates.flows import flow_congestion_certificate, plain_prices
-    from optsched.heuristics.flow_sched import flow_greedy
+        placement = assignment.plain(problem)[0]
+    else:
+        from optsched.heuristics.flow_sched import flow_greedy
 
-    with unhurried():
-        placement = flow_greedy(problem, np.random.default_rng())
-    return placement, (flow_congestion_certificate(problem, *plain_prices(problem)),)
+        with unhurried():
+            placement = flow_greedy(problem, np.random.default_rng())
+    return placement, programs.plain(problem)[1]

@@ -19,9 +19,9 @@ from optsched.certificates.trees import Step, Tree
 from optsched.core.errors import CertificateInvalid, ProblemFailed
 from optsched.core.instance import Instance, Ints
 from optsched.core.results import Certificate, Number, Solution
-from optsched.instances.claim_files import claim_content, parse_claim, read_solution
+from optsched.instances.claim_files import claim_content, parse_claim
 from optsched.instances.files import from_document
-from optsched.problems import WorstGroup
+from optsched.problems import FlowCongestion, WorstGroup, flow_congestion
 from optsched.problems.programs import Program
 from optsched.testing.solutions import tampered
 
@@ -93,17 +93,13 @@ def bound_or(problem: Any, certificate: Certificate, solution: Solution, otherwi
         return otherwise
 
 
-@pytest.mark.parametrize("name", ["papers/hsu-two-clusters", "generated/flow-n9-t12-seed1"])
-def test_files_of_version_0_1(name: str) -> None:
-    """Tests that prices of tasks and trees over patterns, as the first version wrote them, prove what they did."""
-    problem = optsched.problem("flow-congestion", name)
-    file = f"tests/data/written_by_0.1/{name.rpartition('/')[2]}.json"
-    solution = read_solution(file, problem.instance)
-    assert certify(problem, solution).proved
-    assert solution.objective == optsched.solve(problem).objective
-    (certificate,) = solution.certificates
-    higher = replace(certificate, claim=certificate.claim + 1)
-    assert bound_or(problem, higher, solution, certificate.claim) < higher.claim
+def test_too_many_patterns_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a check whose program would be too large says so, and is no crash."""
+    problem = optsched.problem("flow-congestion", "papers/hsu-two-clusters")
+    (certificate,) = optsched.solve(problem).certificates
+    monkeypatch.setattr(flow_congestion, "MOST_PATTERNS", 5)
+    with pytest.raises(CertificateInvalid, match="too many to list"):
+        proved_bound(FlowCongestion(problem.instance), certificate)
 
 
 def test_limits_are_proved_by_what_is_empty() -> None:

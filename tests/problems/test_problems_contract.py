@@ -5,11 +5,9 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-import numpy as np
 import pytest
 from small_problems import small_problem
 
-from optsched.certificates.flows import flow_congestion_certificate
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.registry import records
 from optsched.instances.files import load
@@ -175,10 +173,6 @@ def test_prices_say_their_unit() -> None:
         ("lsap-fairness", shared, ["1", "maps over 16"]),
     ):
         assert [proof.data["unit"] for proof in solve(problem(name, instance)).certificates] == units
-    congestion = FlowCongestion(snapshot)
-    prices = np.zeros(2, dtype=np.int64), np.zeros(len(congestion.classes.size), dtype=np.int64)
-    data = flow_congestion_certificate(congestion, *prices, 8).data
-    assert (data["unit"], data["class_prices"]) == (f"1/{8 * GRID}", {})
 
 
 def test_penalty_may_be_as_large_as_the_grid_is_fine() -> None:

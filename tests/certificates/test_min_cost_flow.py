@@ -1,63 +1,20 @@
-"""Prices of tasks, potentials and cycles: the checker recomputes what they prove, and no seeded fault is believed."""
+"""Potentials, cuts and cycles: the checker recomputes what they prove, and no seeded fault is believed."""
 
 import re
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-import strategies
-from hypothesis import given
 from min_cost_flow_instances import SMALL, posed
 
-import optsched
-from optsched.certificates import certify, flow_congestion_certificate, min_cost_flow_certificate, proved_bound
-from optsched.certificates.flows import limitless_cycle, plain_prices
+from optsched.certificates import certify, min_cost_flow_certificate, proved_bound
+from optsched.certificates.min_cost_flow import limitless_cycle
 from optsched.core.errors import CertificateInvalid
 from optsched.core.network import UNBOUNDED, FlowNetwork
 from optsched.core.results import FEASIBLE, Certificate, Proof, Termination
-from optsched.problems import FlowCongestion, MinCostFlow, flow_congestion
-from optsched.problems.base import GRID
+from optsched.problems import MinCostFlow
 from optsched.routes import solve
-
-
-def priced() -> tuple[FlowCongestion, Certificate]:
-    """An instance of `flow-congestion`, and a certificate of prices that need no solver."""
-    problem = optsched.problem("flow-congestion", "papers/hsu-two-clusters")
-    return problem, flow_congestion_certificate(problem, *plain_prices(problem))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"scale": 0}, "scale: must be above 0, not 0"),
-        ({"count_prices": []}, "count_prices: must be an object"),
-        ({"count_prices": {"map": 1}}, "reduce: must be an integer"),
-        ({"class_prices": {"sort": 1}}, 'class_prices: there is no class of tasks that begins with "sort"'),
-    ],
-)
-def test_wrong_data(change: dict[str, Any], message: str) -> None:
-    """Tests that data of another form proves nothing, and says what is wrong."""
-    problem, certificate = priced()
-    with pytest.raises(CertificateInvalid, match=message):
-        proved_bound(problem, replace(certificate, data={**certificate.data, **change}))
-
-
-def test_too_many_patterns_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that prices prove their claim, and that a check that would list too many patterns is no crash."""
-    problem, certificate = priced()
-    assert proved_bound(problem, certificate) == certificate.claim
-    monkeypatch.setattr(flow_congestion, "MOST_PATTERNS", 5)
-    with pytest.raises(CertificateInvalid, match="too many to list"):
-        proved_bound(FlowCongestion(problem.instance), certificate)
-
-
-@given(strategies.problems("flow-congestion"))
-def test_plain_prices(problem: FlowCongestion) -> None:
-    """Tests that the prices that no solver gave prove at least what every task alone on its best node costs."""
-    (cheap,) = problem.cheap_bounds()
-    assert Fraction(problem.price_bound(*plain_prices(problem)), GRID) >= cheap.value
 
 
 def test_only_real_cycles_prove_that_there_is_no_least_cost() -> None:
