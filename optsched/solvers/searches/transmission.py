@@ -169,7 +169,7 @@ MOST_STATES = 20_000
 
 #: States that wait beyond this number are expanded depth first: memory against the bound at a limit, which best first
 #: raises sooner. A waiting state took 400 bytes, so that this many take 40 MB. With 0, 100 and 100,000 here there
-#: are 2,001, 1,983 and 1,983 states, and the gap is 1,274, 759 and 655.
+#: are 2,019, 1,988 and 1,988 states, and the gap is 1,076, 685 and 566.
 _MOST_WAITING = 100_000
 
 #: No search begins where a dense assignment of maps to slots has more cells than this: 128 MB. One of 2^23 cells took
@@ -177,20 +177,20 @@ _MOST_WAITING = 100_000
 _MOST_CELLS = 2**24
 
 #: Rounds of prices in the root: each costs a bound of all its children, and its prices are where all states begin. With
-#: 0, 10, 40 and 80 there are 2,118, 1,993, 1,983 and 1,983 states, and the gap is 825, 658, 655 and 655.
+#: 0, 10, 40 and 80 there are 2,164, 2,001, 1,988 and 1,986 states, and the gap is 826, 612, 566 and 566.
 _FIRST_ROUNDS = 40
 
 #: Rounds of prices in another state, by the number of open reduces after the next one: more of them make fewer states
-#: of more bounds each. With half as many, these and twice as many: 1,993, 1,983 and 1,981 states; 6,632, 7,287 and
-#: 8,943 bounds; the gap is 723, 655 and 592.
+#: of more bounds each. With half as many, these and twice as many: 2,005, 1,988 and 1,983 states; 6,533, 7,168 and
+#: 8,672 bounds; the gap is 712, 566 and 519.
 _ROUNDS = {1: 6, 2: 8}
 
-#: The same with more reduces open. With 0, 6, 12 and 24 there are 2,019, 1,981, 1,983 and 1,983 states.
+#: The same with more reduces open. With 0, 6, 12 and 24 there are 2,034, 1,987, 1,988 and 1,987 states.
 _MANY_ROUNDS = 12
 
 #: A step that does not raise the least bound of the children makes the next steps shorter by this factor: fine steps
-#: near the best prices against long ones on the way. With 0.3, 0.5, 0.7, 0.85 and 1 there are 2,118, 1,996, 1,983,
-#: 1,984 and 1,966 states, and the gap is 777, 669, 655, 575 and 801.
+#: near the best prices against long ones on the way. With 0.3, 0.5, 0.7, 0.85 and 1 there are 2,086, 2,020, 1,988,
+#: 1,989 and 1,986 states, and the gap is 797, 629, 566, 551 and 757.
 _SHORTER = 0.7
 
 
