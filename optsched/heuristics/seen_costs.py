@@ -145,6 +145,28 @@ class SeenCosts:
         self._workload: Workload | None = None
         self._row: Ints = np.zeros(0, dtype=np.int64)
 
+    def _read(self, view: View, tasks: Ints) -> None:
+        """Start afresh where the view is new, or a task waits again that did not when it was."""
+        if view.workload is self._workload and self._row[tasks].min(initial=0) != NONE:
+            return
+        self._workload = view.workload
+        self._map_costs: Floats | None = None
+        self._row = np.full(len(view.workload), NONE)
+        self._maps, self._reduces = view.pending_of("map"), view.pending_of("reduce")
+        for tasks in (self._maps, self._reduces):
+            self._row[tasks] = np.arange(len(tasks))
+        self._areas: AreaCosts | None = None
+        self._asked = False
+        self._shuffle = view.true_shuffle if self._sizes == "actual" else view.shuffle
+        #: For each reduce, what nodes hold for it, and what it costs there.
+        self._stored, self._reduce_costs = (_Rows(len(self._reduces), len(view.cluster)) for _ in range(2))
+        self._entries: _Entries | None = None
+        sends = np.zeros(0, dtype=np.int64) if self._shuffle is None else self._shuffle.map
+        self._senders = np.flatnonzero(np.bincount(sends))
+        #: The node, state and reading progress of maps that send something, when rows were found.
+        self._seen: tuple[Ints, ...] = ()
+        self._progress = -1
+
     def of(self, tasks: Ints, kind: str, view: View) -> Floats:
         """C_ij of each task (row) on each node (column). The tasks are of one kind and wait."""
         self._read(view, tasks)
@@ -180,28 +202,6 @@ class SeenCosts:
         self._read(view, tasks)
         self._follow_maps(view)
         return self._stored.at(self._row[tasks], lambda rows: self._find_stored(rows, view))
-
-    def _read(self, view: View, tasks: Ints) -> None:
-        """Start afresh where the view is new, or a task waits again that did not when it was."""
-        if view.workload is self._workload and self._row[tasks].min(initial=0) != NONE:
-            return
-        self._workload = view.workload
-        self._map_costs: Floats | None = None
-        self._row = np.full(len(view.workload), NONE)
-        self._maps, self._reduces = view.pending_of("map"), view.pending_of("reduce")
-        for tasks in (self._maps, self._reduces):
-            self._row[tasks] = np.arange(len(tasks))
-        self._areas: AreaCosts | None = None
-        self._asked = False
-        self._shuffle = view.true_shuffle if self._sizes == "actual" else view.shuffle
-        #: For each reduce, what nodes hold for it, and what it costs there.
-        self._stored, self._reduce_costs = (_Rows(len(self._reduces), len(view.cluster)) for _ in range(2))
-        self._entries: _Entries | None = None
-        sends = np.zeros(0, dtype=np.int64) if self._shuffle is None else self._shuffle.map
-        self._senders = np.flatnonzero(np.bincount(sends))
-        #: The node, state and reading progress of maps that send something, when rows were found.
-        self._seen: tuple[Ints, ...] = ()
-        self._progress = -1
 
     def _by_areas(self, view: View) -> AreaCosts | None:
         """The costs of maps where distances are nested areas and no sum is rounded."""
