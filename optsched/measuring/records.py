@@ -17,6 +17,7 @@ from optsched.core.instance import KINDS
 from optsched.core.placement import Schedule
 from optsched.measuring.gaps import GapReport, differing, frontier_gap_fields
 from optsched.measuring.printing import Cell, Table, number, share
+from optsched.problems import PROBLEMS
 from optsched.problems.base import TaskProblem
 from optsched.problems.locality_counts import CLASSES
 
@@ -364,14 +365,13 @@ def matrix_table(runs: Iterable[Run]) -> Table:
     return Table(("heuristic", *problems), rows, frozenset(problems))
 
 
-def frame_of(kept: Iterable[Run], further: Sequence[str] = ()) -> pd.DataFrame:
-    """A row for each run, one number a column; `optsched.GapReports.frame` says which.
-
-    `further`: the names of further fields of gaps.
-    """
+def frame_of(kept: Iterable[Run]) -> pd.DataFrame:
+    """A row for each run, one number a column; `optsched.GapReports.frame` says which."""
     import pandas as pd
 
     runs = list(kept)
+    known = dict.fromkeys(run.record.problem for run in runs if run.record.problem in PROBLEMS)
+    further = list(dict.fromkeys(field for name in known for field in frontier_gap_fields(PROBLEMS[name])))
     columns = max((len(run.record.components) for run in runs), default=1) or 1
     frame = pd.DataFrame([_row(run, columns, further) for run in runs])
     texts = {"group", "instance", "problem", "parameters", "heuristic", "status", "error", "proof", "termination"}

@@ -55,7 +55,7 @@ def test_what_was_kept() -> None:
     assert set(beside) < set(frame.columns)
     assert (frame["gap"] > 0).any()
     runs = read_again(found)
-    pd.testing.assert_frame_equal(frame_of(runs, beside), frame)
+    pd.testing.assert_frame_equal(frame_of(runs), frame)
     pd.testing.assert_frame_equal(summary_frame(summaries(runs)), found.summary())
     assert {"optimal", "above", "over_zero", "failed", "infeasible"} <= {run.outcome for run in runs}
 

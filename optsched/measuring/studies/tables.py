@@ -23,7 +23,7 @@ from optsched.core.processes.containing import contained
 from optsched.core.processes.limits import Limits
 from optsched.core.results import Limit, Number
 from optsched.heuristics import AnyHeuristic
-from optsched.measuring.gaps import GapReport, frontier_gap_fields
+from optsched.measuring.gaps import GapReport
 from optsched.measuring.printing import Fitted, Table, folded, interval, number, percent, share, spread, value
 from optsched.measuring.records import WITHOUT, Run, frame_of
 from optsched.measuring.studies.choices import SEEDS, Choice, Source
@@ -176,8 +176,7 @@ class GapReports(Sequence[GapReport]):
             near maps are to their data), `reduce_...`, the same of the reference (`reference_map_node`, ...), what a
             gap says besides, and the seconds. Numbers are doubles, NaN where unknown.
         """
-        further = list(dict.fromkeys(name for report in self for name in frontier_gap_fields(report.problem)))
-        return frame_of(self.measured, further)
+        return frame_of(self.measured)
 
     def summary(self) -> pd.DataFrame:
         """A row for each problem and heuristic: how many instances and runs, how many at the optimum, and the gaps.

@@ -32,7 +32,6 @@ from optsched.core.resources import code_version
 from optsched.core.results import Solution
 from optsched.instances.claim_files import SOLUTION, parse_claim
 from optsched.instances.files import LARGEST_FILE, parse
-from optsched.measuring.gaps import frontier_gap_fields
 from optsched.measuring.records import Record, Run, frame_of, renewed
 from optsched.measuring.studies.tables import ProblemSummary, summaries, summary_frame
 from optsched.measuring.sweeping.plans import key_of
@@ -388,9 +387,7 @@ class Sweep:
 
     def frame(self) -> pd.DataFrame:
         """A row for each run, one number a column: that of `optsched.GapReports`."""
-        names = dict.fromkeys(run.problem for run in self._runs)
-        further = dict.fromkeys(field for name in names for field in frontier_gap_fields(problem_class(name)))
-        return frame_of(self._runs, list(further))
+        return frame_of(self._runs)
 
     def summary(self) -> pd.DataFrame:
         """A row for each problem and heuristic: that of `optsched.GapReports`, each variant of a problem by itself."""
