@@ -78,12 +78,17 @@ def kept_in(file: Path) -> dict[str, dict[str, Any]]:
     InputError
         If it is no file of findings.
     """
+    return read_lines(file, Any, "judgements")
+
+
+def read_lines(file: Path, kind: Any, what: str) -> dict[str, dict[str, Any]]:
+    """A file of `write_lines`, which holds an object of values of a `kind` by each key; nothing if it is not there."""
     try:
-        return msgspec.json.decode(file.read_bytes(), type=dict[str, dict[str, Any]])
+        return msgspec.json.decode(file.read_bytes(), type=dict[str, dict[str, kind]])
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, msgspec.MsgspecError) as error:
-        raise InputError([Fault("", f"no file of judgements: {error}")], str(file)) from None
+        raise InputError([Fault("", f"no file of {what}: {error}")], str(file)) from None
 
 
 def write_lines(file: Path, content: Mapping[str, Any]) -> None:

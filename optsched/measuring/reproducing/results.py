@@ -27,7 +27,7 @@ from optsched.core.errors import Fault, InputError, OutOfTime, UsageError
 from optsched.core.resources import code_version, folder
 from optsched.measuring.judging.expressions import evaluated
 from optsched.measuring.judging.findings import Check
-from optsched.measuring.judging.kept import write_lines
+from optsched.measuring.judging.kept import read_lines, write_lines
 from optsched.measuring.printing import Cell, Table
 from optsched.measuring.reproducing.figure_definition import FigureDefinition
 
@@ -391,9 +391,7 @@ class _Kept(msgspec.Struct):
 
 
 def _read(path: Path) -> dict[str, dict[str, _Kept]]:
-    if not path.exists():
-        return {}
-    return msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, _Kept]])
+    return read_lines(path, _Kept, "measured figures")
 
 
 def kept(figure: FigureDefinition, effort: str) -> Reproduction:

@@ -64,6 +64,9 @@ def test_keeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [results.kept(one.figure, "quick").entries for one in found] == [one.entries for one in found]
     with pytest.raises(UsageError, match="no full measurement is kept"):
         found[0].figure.stored("full")
+    (tmp_path / "figures" / "guo-2012.json").write_text("{")
+    with pytest.raises(InputError, match=r"guo-2012\.json: no file of measured figures"):
+        results.keep(found[:1])
 
 
 @pytest.mark.parametrize("effort", EFFORTS)
