@@ -1,8 +1,7 @@
 """Certificates of `utility`: prices of tasks for either component (`dual`), and trees of cases (`combinatorial`).
 
 A tree is over what prices leave of patterns and of jobs' counts (`optsched.problems.utility_program`), which the
-checker lists anew. It proves a utilisation; in files of version 0.1 also that not all jobs have a utility that is asked
-for, which a tree over the program shows today.
+checker lists anew. It proves a utilisation.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from optsched.certificates.programs import program_proof
-from optsched.certificates.reading import denominator, integer, priced, prices_of
+from optsched.certificates.reading import denominator, priced, prices_of
 from optsched.certificates.trees import Tree, over_rows, rows_bound
 from optsched.core.errors import CertificateInvalid
 from optsched.core.instance import Ints
@@ -89,24 +88,16 @@ def utilisation_tree_certificate(problem: Utility, used: int, by: TaskPrices, tr
 
 
 def utility_tree_proof(problem: Utility, certificate: Certificate, objective: Value | None) -> Number:
-    """The bound that the certificate's tree proves.
-
-    `objective` has the lowest utility, which a utilisation takes as given.
-    """
+    """The bound on the utilisation that the certificate's tree proves, given the lowest utility of `objective`."""
     data = certificate.data
-    if certificate.component == "utilisation":
-        used = int(certificate.claim * GRID // 1)
-        columns = _columns(problem, data, _first_value(objective), problem.fixed_use - used)
-        limit = problem.fixed_use - used
-        return exact(problem.fixed_use - rows_bound(data, columns.program, limit), GRID)
-    if "cuts" in data:
-        raise CertificateInvalid("cuts: a proof by choices of counts is no longer read: solve again")
-    threshold = integer(data, "threshold")
-    settled = rows_bound(data, _columns(problem, data, threshold, None).program, 1) >= 1
-    return exact(problem.utility_below(threshold) if settled else problem.saturated_units, GRID)
+    if certificate.component != "utilisation":
+        raise CertificateInvalid("a proof of the lowest utility by patterns is no longer read: solve again")
+    limit = problem.fixed_use - int(certificate.claim * GRID // 1)
+    columns = _columns(problem, data, _first_value(objective), limit)
+    return exact(problem.fixed_use - rows_bound(data, columns.program, limit), GRID)
 
 
-def _columns(problem: Utility, data: Mapping[str, Any], units: int, limit: int | None) -> Columns:
+def _columns(problem: Utility, data: Mapping[str, Any], units: int, limit: int) -> Columns:
     """The columns that are left at the certificate's prices."""
     prices = TaskPrices(np.concatenate(_prices(problem, data)), denominator(data))
     columns = columns_at(problem, units, prices, limit)

@@ -9,8 +9,7 @@ still has only placements, but not all of them. Items are the maps of each job, 
 each of its parts falls short: what a node holds, of the best pattern of its type at these prices, and what a job gets,
 of its cheapest counts. So a placement that is better than one that is held has no part that falls short by more than
 the two differ. The checker lists all patterns and counts that do not, and a program over them has every better
-placement (Baldacci, Christofides and Mingozzi 2008 do so for routes of vehicles). Without a utilisation to be had, only
-maximal patterns count, since tasks may be left out.
+placement (Baldacci, Christofides and Mingozzi 2008 do so for routes of vehicles).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from optsched.core.placement import NONE, Placement
 from optsched.problems.base import GRID, exact_product
 from optsched.problems.knapsack import Packer
 from optsched.problems.programs import Builder, Label, Program
-from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
+from optsched.problems.relaxations import IntegerProgram
 from optsched.problems.utility_definition import UtilityDefinition
 
 #: No utility is less, in units, but minus infinity: each table is at least -1 where it is finite.
@@ -402,7 +401,7 @@ class Columns(NamedTuple):
 
     `kind`, `counts`: type of nodes of each pattern, and tasks of each item in it: int64, shapes (patterns,), (patterns,
     items). `owner`, `pair`: job of each pair of counts, and the counts, int64, shape (items, pairs). `program`: the
-    negated utilisation in units, or 0, at least.
+    negated utilisation in units at least.
     """
 
     kind: Ints
@@ -412,17 +411,16 @@ class Columns(NamedTuple):
     program: IntegerProgram
 
 
-def columns_at(problem: UtilityDefinition, units: int, prices: TaskPrices, limit: int | None) -> Columns | None:
+def columns_at(problem: UtilityDefinition, units: int, prices: TaskPrices, limit: int) -> Columns | None:
     """The columns that may be in a placement with a utility for each job, and with more utilisation than is held.
 
     No such placement is lost at any prices. `units`: the utility. `limit`: the negated utilisation in units that is to
-    be gone below, without fixed reduces; None: any placement counts.
+    be gone below, without fixed reduces.
 
     None where there are more than `MOST_PATTERNS` patterns.
     """
-    use = limit is not None
     scale = max(prices.scale, 1)
-    demand, most, share = problem.items.demand, problem.items.limit, problem.items.share * use
+    demand, most, share = problem.items
     worth = share.astype(object) * scale + prices.prices.astype(object)[:, None]
     owner, pair = least_pairs(problem, units)
     cost = [
@@ -435,10 +433,10 @@ def columns_at(problem: UtilityDefinition, units: int, prices: TaskPrices, limit
     rebate = sum(int(price) * int(count) for price, count in zip(prices.prices, most, strict=True) if price < 0)
     packers = [Packer(room, demand, most, worth[:, kind]) for kind, room in enumerate(problem.type_room)]
     best = exact_product(problem.type_size, [packer.best for packer in packers])
-    short = best - sum(cheapest.values()) - rebate - scale * (1 - limit if limit is not None else 0)
+    short = best - sum(cheapest.values()) - rebate - scale * (1 - limit)
     found: list[Ints] = []
     for packer in packers:
-        patterns = packer.within(short, MOST_PATTERNS - sum(map(len, found)), maximal=not use)
+        patterns = packer.within(short, MOST_PATTERNS - sum(map(len, found)), maximal=False)
         if patterns is None:
             return None
         found.append(patterns)
@@ -456,18 +454,14 @@ def _pattern_program(
     """The program of `Columns`, whose columns go by the order in which trees name them; `worths` are of the patterns.
 
     Each node takes a pattern, and each job gets one of its pairs of counts. Tasks in all are those of the patterns, and
-    no fewer than the jobs need. If no pattern is worth anything, patterns may hold more tasks than there are.
+    no fewer than the jobs need.
     """
     most, size, jobs = problem.items.limit, problem.type_size, len(problem.jobs)
     column, item = np.nonzero(counts)
     needed, which = np.nonzero(pair)
-    held_most = np.zeros(len(most), dtype=np.int64)
-    np.maximum.at(held_most, item, counts[column, item] * size[kind[column]])
-    several = most.max(initial=0) + held_most * max(len(size), 1)
     builder = Builder()  # only its numbers are used, so that labels are empty
     take = builder.variables("take", [()] * len(kind), upper=size[kind], cost=-worths)
-    upper = most if worths.any() else np.minimum(several, UNBOUNDED - 1)
-    total = builder.variables("total", [()] * len(most), upper=upper)
+    total = builder.variables("total", [()] * len(most), upper=most)
     choose = builder.variables("choose", [()] * len(owner), upper=1)
     nodes = builder.rows("nodes", [()] * len(size), lower=size, upper=size)
     held = builder.rows("held", [()] * len(most), lower=0, upper=0)

@@ -12,19 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from utility_instances import SWAPS, problems
 
-import optsched
 from optsched.certificates import proved_bound, utilisation_certificate, utility_certificate
-from optsched.certificates.trees import over_rows
 from optsched.core.errors import CertificateInvalid
 from optsched.core.results import Certificate, Proof
 from optsched.instances.generate import generate
 from optsched.problems import Utility, utility_program
 from optsched.problems.base import GRID
-from optsched.problems.utility_program import TaskPrices
 from optsched.routes import bounds, solve
-from optsched.solvers.profiles import load_profile
 from optsched.solvers.searches.enumeration import best_placement
-from optsched.solvers.searches.program_tree import settling_tree
 from optsched.testing.solutions import tampered
 
 
@@ -88,44 +83,27 @@ def test_malformed_certificates(component: str, data: dict[str, Any], told: str)
 
 # Trees ------------------------------------------------------------------------------------------------------------
 
-#: Prices alone leave a gap in the utilisation; a problem of the library; and fixed reduces.
+#: Prices alone leave a gap in the utilisation; and fixed reduces.
 TREE = Utility(generate("utility", nodes=3, types=3, jobs=2, maps=4, reduces=2, seed=9))
-LIBRARY = optsched.problem("utility", "generated/utility-n10-seed0")
 FIXED = Utility(generate("utility", seed=0), reduces="fixed")
 
 
 @cache
-def tree_certificates() -> list[tuple[Utility, Certificate, Any]]:
-    """Certificates that are trees, with what they take as given: of the utilisation, and of lowest utilities."""
+def tree_certificate() -> tuple[Certificate, Any]:
+    """A tree of the utilisation, and what it takes as given."""
     solution = solve(TREE)
-    return [
-        (TREE, solution.certificates[1], solution.objective),
-        *((problem, _lowest(problem), None) for problem in (LIBRARY, FIXED)),
-    ]
-
-
-def _lowest(problem: Utility) -> Certificate:
-    """The proof of the lowest utility by a tree over all columns, as version 0.1 wrote it."""
-    threshold, none = int(solve(problem).bound[0] * GRID) + 1, TaskPrices.none(problem)
-    columns = utility_program.columns_at(problem, threshold, none, None)
-    tree = settling_tree(columns.program, 1, load_profile("exact"), 2_000)
-    data = {"map_prices": {}, "reduce_prices": {}, "scale": 1, "threshold": threshold, **over_rows(tree)}
-    return Certificate("lowest-utility", Proof.COMBINATORIAL, Fraction(problem.utility_below(threshold), GRID), data)
+    return solution.certificates[1], solution.objective
 
 
 def test_trees_do_not_prove_more() -> None:
-    """Tests that a claim beyond the truth is refused, or proves the truth, also with another threshold."""
-    for problem, certificate, given_values in tree_certificates():
-        for more in (1, 100):
-            beyond = replace(certificate, claim=certificate.claim - Fraction(more, GRID))
-            assert proved_or(problem, beyond, given_values, certificate.claim) >= certificate.claim
-    problem, certificate, given_values = tree_certificates()[1]
-    for threshold in (certificate.data["threshold"] - 1, -(2**20), -(2**70)):
-        lower = replace(certificate, data={**certificate.data, "threshold": threshold})
-        assert proved_or(problem, lower, given_values, certificate.claim) >= certificate.claim
+    """Tests that a claim beyond the truth is refused, or proves the truth; without prices a leaf proves less."""
+    certificate, given_values = tree_certificate()
+    for more in (1, 100):
+        beyond = replace(certificate, claim=certificate.claim - Fraction(more, GRID))
+        assert proved_or(TREE, beyond, given_values, certificate.claim) >= certificate.claim
     rows = len(certificate.data["multipliers"][0]["prices"])
     leaf = {**certificate.data, "steps": [{"by": [0]}], "multipliers": [{"scale": 1, "prices": [0] * rows}]}
-    assert proved_bound(problem, replace(certificate, data=leaf), given_values) > certificate.claim
+    assert proved_bound(TREE, replace(certificate, data=leaf), given_values) > certificate.claim
 
 
 def proved_or(problem: Utility, certificate: Certificate, given_values: Any, otherwise: Any) -> Any:
@@ -137,44 +115,44 @@ def proved_or(problem: Utility, certificate: Certificate, given_values: Any, oth
 
 
 @pytest.mark.parametrize(
-    ("which", "change", "told"),
+    ("change", "told"),
     [
-        (0, {"map_prices": {"nobody": 1}}, 'map_prices: there is no pending job "nobody"'),
-        (0, {"scale": 0}, "scale: must be above 0"),
-        (0, {"steps": []}, "steps: 1 boxes are left after the last step"),
-        (0, {"steps": [{"branch": -1, "at": 0}]}, "branch: there is no column"),
-        (0, {"steps": [{"branch": True, "at": 0}]}, "branch: there is no column"),
-        (0, {"multipliers": [{"scale": 1, "prices": [1]}]}, "prices: must be"),
-        (0, {"multipliers": [{"prices": [0] * 500}]}, "prices: must be"),
-        (1, {"threshold": "1"}, "threshold: must be an integer"),
-        (1, {"cuts": []}, "cuts: a proof by choices of counts is no longer read: solve again"),
+        ({"map_prices": {"nobody": 1}}, 'map_prices: there is no pending job "nobody"'),
+        ({"scale": 0}, "scale: must be above 0"),
+        ({"steps": []}, "steps: 1 boxes are left after the last step"),
+        ({"steps": [{"branch": -1, "at": 0}]}, "branch: there is no column"),
+        ({"steps": [{"branch": True, "at": 0}]}, "branch: there is no column"),
+        ({"multipliers": [{"scale": 1, "prices": [1]}]}, "prices: must be"),
+        ({"multipliers": [{"prices": [0] * 500}]}, "prices: must be"),
     ],
 )
-def test_what_is_no_tree(which: int, change: dict[str, Any], told: str) -> None:
+def test_what_is_no_tree(change: dict[str, Any], told: str) -> None:
     """Tests that data that is no tree over the columns is refused, and says what is wrong."""
-    problem, certificate, given_values = tree_certificates()[which]
+    certificate, given_values = tree_certificate()
     with pytest.raises(CertificateInvalid, match=re.escape(told)):
-        proved_bound(problem, replace(certificate, data={**certificate.data, **change}), given_values)
+        proved_bound(TREE, replace(certificate, data={**certificate.data, **change}), given_values)
 
 
 def test_trees_of_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a tree of a utilisation needs what is given, and that there are not too many columns."""
+    """Tests that a tree is of a utilisation, needs what is given, and that there are not too many columns."""
+    certificate, given_values = tree_certificate()
+    with pytest.raises(CertificateInvalid, match="lowest utility by patterns is no longer read: solve again"):
+        proved_bound(TREE, replace(certificate, component="lowest-utility"), given_values)
     with pytest.raises(CertificateInvalid, match="needs a lowest utility that is given"):
-        proved_bound(tree_certificates()[0][0], tree_certificates()[0][1], None)
-    problem, certificate, given_values = tree_certificates()[1]
+        proved_bound(TREE, certificate, None)
     monkeypatch.setattr(utility_program, "MOST_PATTERNS", 0)
     with pytest.raises(CertificateInvalid, match="map_prices: too many patterns are left at these prices"):
-        proved_bound(problem, certificate, given_values)
+        proved_bound(TREE, certificate, given_values)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_tampered_trees(seed: int) -> None:
     """Tests that whatever is changed in a tree, it is refused or proves no more than the truth."""
-    for problem, certificate, given_values in tree_certificates():
-        for data in tampered(certificate.data, np.random.default_rng(seed), 3):
-            for claim in (certificate.claim, certificate.claim - Fraction(1, GRID)):
-                changed = replace(certificate, data=data, claim=claim)
-                assert proved_or(problem, changed, given_values, certificate.claim) >= certificate.claim
+    certificate, given_values = tree_certificate()
+    for data in tampered(certificate.data, np.random.default_rng(seed), 3):
+        for claim in (certificate.claim, certificate.claim - Fraction(1, GRID)):
+            changed = replace(certificate, data=data, claim=claim)
+            assert proved_or(TREE, changed, given_values, certificate.claim) >= certificate.claim
 
 
 @pytest.mark.parametrize("lowest", [2**53, 2**70, -(2**70)])
