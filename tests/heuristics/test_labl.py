@@ -2,8 +2,6 @@
 
 import math
 from collections import deque
-from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,19 +9,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from replica_instances import latency_at_scale, small
-from small_problems import pareto_front
 
-from optsched.core.instance import Instance, Ragged, Workload
 from optsched.core.placement import NONE, Placement
 from optsched.heuristics import HEURISTICS, run
 from optsched.heuristics.labl import LINES_6, VARIANTS, flow_based, labl, round_robin
 from optsched.instances.files import load
 from optsched.instances.generate import generate
 from optsched.problems import Latency
-from optsched.routes import bounds, frontier, solve
+from optsched.routes import bounds, frontier
 from optsched.solvers import matching
 from optsched.solvers.compiled import compiles
-from optsched.solvers.searches.enumeration import best_placement
 
 RNG = np.random.default_rng(0)
 
@@ -172,11 +167,6 @@ class TestTheorem2:
         room = int(problem.room(problem.counting_bound()).sum())
         assert value(problem, variant, lbar="l**")[1] <= room
 
-    @given(problem=problems())
-    def test_strict_never_considers_remote_again(self, problem: Latency) -> None:
-        """Tests Agosta et al., note 6: lbar does not matter to V0, whose Phase II places nothing later."""
-        assert labl(problem, RNG, variant="strict", lbar="l**") == labl(problem, RNG, variant="strict", lbar="inf")
-
 
 def test_paper_scale() -> None:
     """Tests the shape of Agosta et al.'s figures at 2000 servers and 3450 tasks: latency 5 to 8 for C from 3450 to
@@ -248,15 +238,6 @@ def test_figures_2_to_4() -> None:
     assert as_in_the_paper == {"literal", "restructured"}
 
 
-def test_average_bound_does_not_bound_the_job() -> None:
-    """Tests that l* = 51 exceeds the latency 1 of the job, so that "l** improves l*" fails too: l** = 1."""
-    problem = Latency(load("papers/labl-theorem2-a"))
-    assert solve(problem).objective == (1, 1)
-    found = {bound.name: (bound.value, bound.component) for bound in bounds(problem)}
-    assert (found["l*"], found["l**"]) == ((51, None), (1, "makespan"))
-    assert problem.cluster_makespan(problem.placement([0])) == 100
-
-
 # Round robin and the flow-based algorithm of Fischer, Su and Yin ------------------------------------------------------
 
 
@@ -302,12 +283,6 @@ class TestRoundRobin:
         """Tests that pointers per server give the placement of the rule as it is written, from any first server."""
         assert round_robin(problem, RNG, start=start) == problem.placement(naive_round_robin(problem, start))
 
-    @given(tiny(largest_load=0, most_tasks=5))
-    def test_guarantee_without_loads(self, problem: Latency) -> None:
-        """Tests Fischer et al. 2010, Theorem 4.2: at most w_rem/w_loc times the optimum when no server is loaded."""
-        makespan = problem.evaluate(round_robin(problem, RNG))[0]
-        assert makespan * problem.w_loc <= problem.w_rem * least_makespan(problem)
-
     def test_nothing_to_place(self) -> None:
         """Tests that an instance without tasks, even without servers, has the empty placement."""
         for rule in (round_robin, flow_based):
@@ -342,72 +317,6 @@ class TestFlowBased:
         """Tests that thresholds at which nothing can change are skipped: there would be a billion of them."""
         problem = latency([10**9, 10**9 + 7], [[0], [1], [1]])
         assert problem.evaluate(flow_based(problem, RNG)) == (10**9 + 7, 7)
-
-
-@pytest.mark.parametrize(("servers", "tasks"), [(2000, 3450), (1600, 3450)])
-def test_round_robin_at_the_scale_of_the_paper(servers: int, tasks: int) -> None:
-    """Tests what Agosta et al. say of their setting (section 4): round robin has latency 11 or 12, dominated."""
-    for seed in range(2):
-        problem = Latency(latency_at_scale(servers, tasks, seed))
-        slow = problem.evaluate(round_robin(problem, RNG))
-        quick = problem.evaluate(flow_based(problem, RNG, ties="work"))
-        assert slow[0] in (11, 12, 13)
-        assert 4500 <= slow[1] <= 5100
-        assert problem.counting_bound() == 5
-        assert quick[0] in (5, 6)
-        assert quick[1] < slow[1]
-
-
-def test_flow_based_is_not_always_optimal() -> None:
-    """Tests that Fischer, Su and Yin's algorithm ends at makespan 4, by either rule for ties; the optimum is (3, 9).
-
-    With covers computed afresh it is luckier: the statement is about covers that grow, as Fischer et al. have them.
-    """
-    problem = Latency(load("papers/fsy-not-optimal"))
-    optimum = solve(problem)
-    assert (optimum.objective, str(optimum.certificate)) == ((3, 9), "combinatorial")
-    assert pareto_front(problem) == [(3, 9), (4, 7)]
-    assert problem.evaluate(flow_based(problem, RNG)) == (4, 11)
-    assert problem.evaluate(flow_based(problem, RNG, ties="work")) == (4, 7)
-    assert problem.evaluate(flow_based(problem, RNG, covers="fresh")) == (3, 9)
-
-
-def test_round_robin_suffers_from_a_replica() -> None:
-    """Tests Fischer et al.'s Theorem 4.1: a replica more takes round robin from 1 to 3, w_rem/w_loc times that."""
-    problem = Latency(load("papers/fsy-more-replicas"))
-    assert solve(problem).objective == (1, 2)
-    assert problem.evaluate(round_robin(problem, RNG)) == (3, 4)
-    fewer = Latency(Instance(problem.instance.cluster, Workload(["t1", "t2"], replicas=Ragged.from_rows([[1], [0]]))))
-    assert fewer.evaluate(round_robin(fewer, RNG)) == (1, 2) == solve(fewer).objective
-
-
-@pytest.mark.parametrize("busy", [1, 2, 5, 100])
-def test_round_robin_has_no_guarantee_with_initial_loads(busy: int) -> None:
-    """Tests that Fischer et al.'s Theorem 4.2 (within 3 times the optimum) is for idle servers: here load + 3."""
-    instance = load("papers/fsy-initial-loads")
-    assert instance.state.load.tolist() == [1, 0]
-    problem = Latency(instance.with_state(replace(instance.state, load=np.array([float(busy), 0.0]))))
-    assert solve(problem).objective == (1, 1)
-    placement = round_robin(problem, RNG)
-    assert problem.evaluate(placement) == (busy + 3, 3)
-    if busy == 1:  # Agosta et al.'s latency over all servers does not save it either
-        assert (problem.cluster_makespan(placement), problem.cluster_makespan(problem.placement([1]))) == (4, 1)
-
-
-@pytest.mark.thorough
-def test_how_often_round_robin_breaks_its_guarantee_with_initial_loads() -> None:
-    """Tests that on 67 of 1000 small instances with loads from 0 to 5 it ends past 3 times the optimum, at worst 8."""
-    rng, ratios = np.random.default_rng(1), []
-    for _ in range(1000):
-        servers, tasks = int(rng.integers(2, 5)), int(rng.integers(1, 6))
-        loads = rng.integers(0, 6, size=servers)
-        rows = [
-            sorted(rng.choice(servers, size=int(rng.integers(1, min(servers, 3) + 1)), replace=False).tolist())
-            for _ in range(tasks)
-        ]
-        problem = latency((loads - loads.min()).tolist(), rows)
-        ratios.append(Fraction(problem.evaluate(round_robin(problem, RNG))[0]) / best_placement(problem)[0][0])
-    assert (sum(ratio > 3 for ratio in ratios), max(ratios)) == (67, 8)
 
 
 def drawn(seed: int) -> Latency:

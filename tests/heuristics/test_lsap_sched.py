@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles.locality_theory import expected_local_tasks
 from replica_instances import small
 from scipy.optimize import linear_sum_assignment
 
@@ -53,16 +52,6 @@ def test_equals_the_padded_square(instance: Instance) -> None:
     """Tests that the matching and its fill cost what Guo et al.'s padded LSAP costs."""
     problem = Lsap(instance)
     assert problem.evaluate(run(problem, "lsap-sched").raise_if_failed()) == (square_lsap(problem),)
-
-
-def test_figure_2() -> None:
-    """Tests Guo et al.'s Figure 2: three of three tasks local, where dl-sched, offered A, B, C in turn, has two."""
-    problem = Lsap(load("papers/guo-fig2"))
-    assert problem.instance.cluster.slots.tolist() == [3, 3, 3]
-    assert problem.capacity.tolist() == [1, 1, 1]
-    assert problem.evaluate(problem.placement([0, 1, 2])) == (1,)
-    assert run(problem, "lsap-sched").raise_if_failed().nodes.tolist() == [2, 1, 0]
-    assert {problem.evaluate(run(problem, "dl", seed).raise_if_failed())[0] for seed in range(40)} == {0, 1}
 
 
 def test_deterministic_without_a_window_and_random_with_one() -> None:
@@ -282,22 +271,6 @@ def test_sweep_waits_at_most_once() -> None:
     assert (result.rounds, result.idle_slot_time, result.starved) == (2, off_rack, False)
     hasty = run(problem, "dl", 3, reading="heartbeat")
     assert (hasty.rounds, hasty.idle_slot_time) == (1, 0)
-
-
-@pytest.mark.parametrize(
-    ("nodes", "slots", "idle", "tasks"), [(20, 1, 10, 15), (20, 2, 10, 15), (10, 3, 20, 30), (100, 1, 50, 50)]
-)
-def test_one_replica_mean_is_the_closed_form(nodes: int, slots: int, idle: int, tasks: int) -> None:
-    """Tests the mean of local tasks against Guo et al.'s equation 3, extended to several slots a node: 4 sigma."""
-    repetitions, placed = 100, min(idle, tasks)
-    expected = float(expected_local_tasks(nodes, idle, tasks, slots))
-    mean = local_share((nodes, slots, idle, tasks, 1), repetitions, "dl") * placed
-    assert mean == pytest.approx(expected, abs=4 * 2.4 / repetitions**0.5)
-
-
-def test_heartbeat_is_not_what_the_theory_describes() -> None:
-    """Tests that the literal reading stays far below .395 at N=100, IS=T=50, C=1 (Guo et al. 2012, note 1)."""
-    assert local_share((100, 1, 50, 50, 1), 60, "dl", reading="heartbeat") == pytest.approx(0.253, abs=0.03)
 
 
 def test_figure_4a_at_50_tasks() -> None:
