@@ -7,7 +7,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hostile_files import cut
 
@@ -281,28 +280,6 @@ def test_flow_is_no_placement(tmp_path: Path) -> None:
     text = json.dumps(claim_document(HELD, ON)).replace('"t1": "\\u00fc"', '"t1": "a", "t1": null')
     with pytest.raises(InputError, match=r"placement\.t1: the key is given more than once"):
         parse_claim(text.encode(), ON)
-
-
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ([0, 1, 1], ["schedule: expected two rows for 3 tasks"]),
-        ([[0, 1], [1, 2]], ["schedule: expected two rows for 3 tasks"]),
-        ([[0.5, 1, 1], [0, 0, 0]], ["schedule: expected two rows for 3 tasks"]),
-        ([[0, 2, -2], [0, 0, 0]], ["schedule[0][1]: the instance has 2 nodes", "schedule[0][2]: the instance has"]),
-        ([[0, 0, -1], [2**53, 2**53 + 1, 2**60]], [f"schedule[1][1]: {START} 9007199254740993"]),
-    ],
-)
-def test_faults_of_schedules_by_position(tmp_path: Path, values: Any, expected: list[str]) -> None:
-    """Tests that arrays of another shape or type, unknown positions and starts past 2^53 are reported."""
-    file = tmp_path / "run.npz"
-    write_claim(RUN, ON, file)
-    with np.load(file) as arrays:
-        held = {**arrays, "schedule": np.array(values)}
-    np.savez(file, **held)
-    with pytest.raises(InputError) as caught:
-        read_schedule(file, ON)
-    assert cut(caught.value.faults, expected) == expected
 
 
 def test_placements_whole() -> None:

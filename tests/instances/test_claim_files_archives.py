@@ -14,7 +14,7 @@ from optsched.core.arrays import ById, Chosen, plain
 from optsched.core.errors import Fault, InputError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.network import FlowNetwork
-from optsched.core.placement import NetworkFlow, Placement
+from optsched.core.placement import NetworkFlow, Placement, Schedule
 from optsched.core.results import Certificate, Proof, Solution, Termination
 from optsched.instances.claim_files import (
     Reading,
@@ -177,6 +177,12 @@ def moved(value: Any) -> tuple[Placement, list[str]]:
     return Reading(ON, True, faults).placement(value, "moved", BEFORE), [str(fault) for fault in faults]
 
 
+def timed(value: Any) -> tuple[Schedule, list[str]]:
+    """The schedule of a value, and the faults."""
+    faults: list[Fault] = []
+    return Reading(ON, True, faults).schedule(value, "schedule"), [str(fault) for fault in faults]
+
+
 def sent(value: Any) -> tuple[NetworkFlow, list[str]]:
     """The flow of a value, and the faults."""
     faults: list[Fault] = []
@@ -206,6 +212,7 @@ def test_there_and_back(dtype: str) -> None:
 
 POSITIONS = "placement: expected positions of nodes, one for each of 3 tasks (-1: nowhere), got"
 ROWS = "moved: expected two rows, positions of tasks and of their nodes, got"
+START = "expected a whole number of microseconds, at most 2^53, got"
 UNITS = "flow: expected whole numbers, the units of each of 2 arcs, got"
 
 
@@ -226,6 +233,15 @@ UNITS = "flow: expected whole numbers, the units of each of 2 arcs, got"
         (moved, np.array([[1, 1], [0, 1]]), ["moved[0]: positions of tasks must increase"]),
         (moved, [], ["moved: expected an object {task: node or null}"]),
         (moved, {"t9": "a"}, ['moved.t9: the instance has no task "t9"']),
+        (timed, np.array([0, 1, 1]), ["schedule: expected two rows for 3 tasks"]),
+        (timed, np.array([[0, 1], [1, 2]]), ["schedule: expected two rows for 3 tasks"]),
+        (timed, np.array([[0.5, 1, 1], [0, 0, 0]]), ["schedule: expected two rows for 3 tasks"]),
+        (
+            timed,
+            np.array([[0, 2, -2], [0, 0, 0]]),
+            ["schedule[0][1]: the instance has 2 nodes", "schedule[0][2]: the instance has"],
+        ),
+        (timed, np.array([[0, 0, -1], [2**53, 2**53 + 1, 2**60]]), [f"schedule[1][1]: {START} 9007199254740993"]),
         (sent, np.array([1]), [f"{UNITS} int64 of shape (1,)"]),
     ],
 )
