@@ -11,7 +11,7 @@ from optsched.cli import arguments
 from optsched.cli.arguments import Argument, Option
 from optsched.cli.output import Notes, Posed, Texts, at_end, collected, picturing, records, replacing, working
 from optsched.core.brief import counted
-from optsched.core.errors import HeuristicFailed, UsageError, nearest
+from optsched.core.errors import HeuristicFailed, UsageError, expect_known, nearest
 from optsched.core.resources import code_version
 from optsched.measuring.printing import Page, Progress, Table, interval, to_csv
 
@@ -261,8 +261,7 @@ def _pictures_of(texts: Sequence[str]) -> list[tuple[str, str]]:
         what, equals, path = text.partition("=")
         if not equals or not path:
             raise UsageError(f'--plot "{text}": give what is drawn and a file, as gantt=day.svg')
-        if what not in PLOTS:
-            raise UsageError(f'--plot "{text}": there is no picture "{what}"; {nearest(what, PLOTS)}')
+        expect_known(what, PLOTS, f'--plot "{text}": there is no picture "{what}"')
         arguments.PICTURE.convert(path, None, None)
         if path in (other for _, other in found):
             raise UsageError(f'--plot "{text}": {path} is drawn to already; name another file')

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copyreg
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -31,6 +31,7 @@ __all__ = [
     "UsageError",
     "described",
     "expect",
+    "expect_known",
     "nearest",
     "printable",
     "unknown_id",
@@ -241,6 +242,17 @@ def nearest(name: Any, known: Sequence[str]) -> str:
     if close:
         return f'did you mean "{close[0]}"?'
     return "known: " + ", ".join(known) if known else "none is known"
+
+
+def expect_known(name: Any, known: Collection[str], otherwise: str) -> None:
+    """Raise UsageError unless a name is a known one: what to say `otherwise`, and the nearest name.
+
+    >>> expect_known("lsapp", ["lsap", "flow"], 'no family "lsapp"')
+    Traceback (most recent call last):
+    optsched.core.errors.UsageError: no family "lsapp"; did you mean "lsap"?
+    """
+    if name not in known:
+        raise UsageError(f"{otherwise}; {nearest(name, list(known))}")
 
 
 def unknown_id(kind: str, name: str, ids: Sequence[str], command: str) -> UsageError:

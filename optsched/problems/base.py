@@ -19,7 +19,7 @@ import numpy.typing as npt
 from optsched.core.brief import brief
 from optsched.core.decimals import FINEST
 from optsched.core.deprecated import Renamed, take_former
-from optsched.core.errors import Fault, InputError, MissingField, UsageError, described, expect, nearest
+from optsched.core.errors import Fault, InputError, MissingField, UsageError, described, expect, expect_known, nearest
 from optsched.core.instance import LARGEST, MAP, PENDING, Cluster, Instance, Ints, Ragged
 from optsched.core.network import FlowNetwork
 from optsched.core.placement import NONE, Placement
@@ -154,8 +154,7 @@ def resolve(owner: str, table: tuple[Parameter, ...], *layers: Mapping[str, Any]
     values = {parameter.name: parameter.default for parameter in table}
     for layer in layers:
         for name, given in layer.items():
-            if name not in known:
-                raise UsageError(f'{owner} has no parameter "{name}"; {nearest(name, list(known))}')
+            expect_known(name, known, f'{owner} has no parameter "{name}"')
             try:
                 values[name] = known[name].parse(given)
             except (ValueError, TypeError, ArithmeticError) as error:

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from optsched.core.decimals import common_denominator, whole_units
-from optsched.core.errors import Fault, MissingField, UsageError, nearest
+from optsched.core.errors import Fault, MissingField, expect_known
 from optsched.core.instance import FINISHED, LARGEST, MAP, Bools, Floats, Instance, Ints, Ragged, Workload
 from optsched.problems.base import GRID, on_grid, pending_of
 from optsched.problems.distances import (
@@ -232,8 +232,7 @@ def estimated_sizes(instance: Instance, sizes: str = "extrapolated") -> Floats:
     >>> estimated_sizes(instance, "emitted").tolist(), estimated_sizes(instance).round(2).tolist()
     ([5.0, 1.0], [5.56, 10.0])
     """
-    if sizes not in SIZES:
-        raise UsageError(f"sizes={sizes!r}; {nearest(sizes, SIZES)}")
+    expect_known(sizes, SIZES, f"sizes={sizes!r}")
     workload, shuffle = instance.workload, instance.workload.shuffle
     if shuffle is None:
         raise MissingField([Fault("shuffle", "sizes of it are asked for")], instance.name)

@@ -22,7 +22,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from optsched.core import kinds
-from optsched.core.errors import Fault, InputError, UsageError, described, nearest
+from optsched.core.errors import Fault, InputError, UsageError, described, expect_known
 from optsched.core.resources import code_version
 from optsched.core.results import Proof, Value
 from optsched.heuristics import HEURISTICS
@@ -318,8 +318,7 @@ def chosen(entries: Sequence[Run], problems: Sequence[str], heuristics: Sequence
             dict.fromkeys(name for entry in entries for name in (getattr(entry, kind), getattr(entry.record, kind)))
         )
         for name in names:
-            if name not in known:
-                raise UsageError(f'no record is of {kind} "{name}"; {nearest(name, known)}')
+            expect_known(name, known, f'no record is of {kind} "{name}"')
     return [
         entry
         for entry in entries

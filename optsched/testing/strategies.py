@@ -21,7 +21,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from optsched.core.errors import InputError, UsageError, nearest
+from optsched.core.errors import InputError, UsageError, expect_known, nearest
 from optsched.core.instance import Instance
 from optsched.core.network import FlowNetwork
 from optsched.core.registry import record
@@ -90,8 +90,7 @@ def problems(
             f"most_nodes={most_nodes}, most_tasks={most_tasks}: an instance has one node and task at least"
         )
     for setting, value in given.items():
-        if setting not in FAMILIES[name].parameters:
-            raise UsageError(f'{name}: no parameter "{setting}"; {nearest(setting, list(FAMILIES[name].parameters))}')
+        expect_known(setting, FAMILIES[name].parameters, f'{name}: no parameter "{setting}"')
         FAMILIES[name].parameters[setting].check(name, setting, value)
     resolve(problem, entry.problem_class.parameter_table, parameters)
     usual = dict(entry.sizes) if name == entry.family else {}

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from optsched.core.decimals import decimal
-from optsched.core.errors import HeuristicFailed, MissingField, UsageError, described, expect, nearest
+from optsched.core.errors import HeuristicFailed, MissingField, UsageError, described, expect, expect_known
 from optsched.core.instance import Instance
 from optsched.core.placement import MICRO, microseconds
 from optsched.core.processes.containing import call, in_force, value_of
@@ -307,8 +307,7 @@ def service_of(chosen: Any) -> Service:
 
 
 def _choice(name: str, value: Any, known: Sequence[str]) -> str:
-    if value not in known:
-        raise UsageError(f"{name}={value!r}; {nearest(str(value), known)}")
+    expect_known(value, known, f"{name}={value!r}")
     return str(value)
 
 

@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeAlias, get_origin, get_type_hints
 import numpy as np
 
 from optsched.core.brief import brief
-from optsched.core.errors import UsageError, nearest
+from optsched.core.errors import UsageError, expect_known
 from optsched.core.instance import (
     PENDING,
     Bools,
@@ -181,8 +181,7 @@ class Family:
         value is out of its range, or values do not go together.
         """
         for name in parameters:
-            if name not in self.parameters:
-                raise UsageError(f'{self.name}: no parameter "{name}"; {nearest(name, list(self.parameters))}')
+            expect_known(name, self.parameters, f'{self.name}: no parameter "{name}"')
         seed_value = Setting(0, "", 0, LARGEST_SEED).check(self.name, "seed", seed)
         values = {
             name: parameter.check(self.name, name, parameters.get(name, parameter.default))

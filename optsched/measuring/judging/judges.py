@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from optsched.core.deadline import check as check_deadline
 from optsched.core.deadline import deadline
-from optsched.core.errors import OutOfTime, UsageError, nearest
+from optsched.core.errors import OutOfTime, UsageError, expect_known, nearest
 from optsched.core.instance import Floats, Instance
 from optsched.core.registry import imported
 from optsched.heuristics.simulating import service_of, simulate
@@ -50,8 +50,7 @@ def judge_checks(
     time_limit: float | None = None,
 ) -> Judgement:
     """Judge checks again, for `Claim.judge`."""
-    if effort not in EFFORTS:
-        raise UsageError(f"no effort {effort!r}; {nearest(effort, EFFORTS)}")
+    expect_known(effort, EFFORTS, f"no effort {effort!r}")
     if seeds is not None and seeds < 1:
         raise UsageError(f"seeds {seeds!r}: give how many draws, 1 or more")
     found = []
@@ -94,8 +93,7 @@ def _asked(made: Callable[[str], Any], known: Mapping[str, Callable[[Any], Any]]
         if ":" in what:
             name, values = parted(what, "measure")
             return imported(name)(once(source), **values)
-        if what not in known:
-            raise UsageError(f'measure "{text}": nothing is called "{what}"; {nearest(what, list(known))}')
+        expect_known(what, known, f'measure "{text}": nothing is called "{what}"')
         return known[what](once(source))
 
     return ask

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from optsched.core.errors import UsageError, nearest
+from optsched.core.errors import UsageError, expect_known
 from optsched.measuring.judging import SHIPPED, named, read, selected
 from optsched.measuring.judging.findings import EFFORTS
 from optsched.measuring.reproducing.figure_definition import KINDS, Axis, FigureDefinition
@@ -109,8 +109,7 @@ class PaperFigure(FigureDefinition, forbid_unknown_fields=True, frozen=True, kw_
         OutOfTime
             If the time limit ends before the first draw.
         """
-        if effort not in EFFORTS:
-            raise UsageError(f"no effort {effort!r}; {nearest(effort, EFFORTS)}")
+        expect_known(effort, EFFORTS, f"no effort {effort!r}")
         if seeds is not None and not 1 <= seeds <= MOST_DRAWS:
             raise UsageError(f"seeds {seeds!r}: give how many draws, from 1 to {MOST_DRAWS}")
         self._check_measured()

@@ -26,6 +26,7 @@ from optsched.core.errors import (
     OptschedError,
     UsageError,
     expect,
+    expect_known,
     nearest,
     printable,
 )
@@ -198,8 +199,8 @@ class Check:
             If nothing is asserted, there is no such argument, or a value is none that there is.
         """
         asked: dict[str, Any] = {**arguments}
-        for name in asked.keys() - CheckArguments.__annotations__.keys():
-            raise UsageError(f"a check has no argument {name}; {nearest(name, list(CheckArguments.__annotations__))}")
+        for name in asked:
+            expect_known(name, CheckArguments.__annotations__, f"a check has no argument {name}")
         limit = GapLimit.of(**{name: asked[name] for name in _LIMITING if name in asked})
         feasible, baseline = asked.get("feasible", True), asked.get("baseline")
         allowed, parameters, seeds = kinds_of(asked.get("certify", False)), asked.get("parameters"), asked.get("seeds")
@@ -458,8 +459,7 @@ class CheckFile:
             entries.append((name, lines[number] if len(lines) == len(tables) else None, table))
         names = [name for name, _, _ in entries]
         for name in only:
-            if name not in names:
-                raise UsageError(f'{self.path} has no check "{name}"; {nearest(name, names)}')
+            expect_known(name, names, f'{self.path} has no check "{name}"')
         wanted = set(only) or set(names)
         found = []
         for name, line, table in entries:

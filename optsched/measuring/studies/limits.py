@@ -30,7 +30,7 @@ import numpy as np
 
 from optsched.core.brief import several
 from optsched.core.decimals import spelled
-from optsched.core.errors import Fault, InputError, UsageError, nearest
+from optsched.core.errors import Fault, InputError, UsageError, expect_known
 from optsched.core.outside import own_traceback
 from optsched.core.placement import NONE, Placement
 from optsched.core.processes import Limits
@@ -117,8 +117,7 @@ class GapLimit:
             if self.absolute and len(names) > 1:
                 raise UsageError(f"{problem.name} has {' and '.join(names)}: max_absolute wants component=...")
             return
-        if self.component not in names:
-            raise UsageError(f'{problem.name} has no component "{self.component}"; {nearest(self.component, names)}')
+        expect_known(self.component, names, f'{problem.name} has no component "{self.component}"')
         if self.frontier and not frontier_gap_fields(problem):
             raise UsageError(f"{problem.name} has no frontier to measure against; leave frontier out")
 
