@@ -21,10 +21,11 @@ import numpy as np
 from optsched.core.deadline import check
 from optsched.core.instance import LARGEST, Bools, Floats, Ints
 from optsched.core.placement import NONE
-from optsched.problems.transmission_bounds import IMPOSSIBLE, ReduceBounds
+from optsched.problems.transmission_bounds import ReduceBounds
 from optsched.problems.transmission_reduces import ReduceSlots, TransmissionReduces
 from optsched.solvers.answers import SolverOutcome
 from optsched.solvers.profiles import Profile
+from optsched.solvers.searches import tabled_assignment
 from optsched.solvers.searches.program_network import ProgramNetwork
 
 
@@ -46,29 +47,13 @@ def cheapest_rows(costs: Ints, room: Ints) -> Ints:
 
 
 def slot_prices(costs: Ints, room: Ints, rows: Ints) -> Ints:
-    """Prices of the rows' slots that prove an assignment of least cost: every map is where it pays least.
-
-    The price of a row is the cost of freeing one of its slots: the cheapest chain of moves, one map after another, that
-    ends at a free slot. Bellman and Ford's rounds find these shortest paths.
-    """
-    used = np.bincount(rows, minlength=len(room))
-    # move[p, q]: what moving one of the maps of p to q adds at least; a map that is nowhere moves for nothing.
-    move = np.full((len(room), len(room)), IMPOSSIBLE, dtype=np.int64)
-    order = np.argsort(rows, kind="stable")
-    if len(order):
-        added = costs[:, order] - costs[rows[order], order]
-        busy = np.flatnonzero(used)
-        move[busy] = np.minimum.reduceat(added, np.searchsorted(rows[order], busy), axis=1).T
-    full = used >= room
-    if full.all():
-        full[int(np.flatnonzero(used)[0]) if used.any() else 0] = False  # prices are relative to one
-    price: Ints = np.where(full & (used > 0), IMPOSSIBLE, 0)
-    for _ in range(len(room)):
-        nearer = np.minimum(price, (move + price).min(axis=1, initial=IMPOSSIBLE))
-        if np.array_equal(nearer, price):
-            break
-        price = nearer
-    return price - min(0, int(price.min(initial=0)))
+    """Prices of the rows' slots that prove an assignment of least cost: every map is where it pays least."""
+    if not len(rows):
+        return np.zeros_like(room)
+    spare = np.bincount(rows, minlength=len(room)) < room
+    found = tabled_assignment.slot_prices(costs.T, np.arange(len(rows)), rows, spare, np.zeros(0, dtype=np.int64))
+    assert found is not None  # the assignment costs least
+    return found[1]
 
 
 def stepped_prices(costs: Ints, room: Ints, prices: Ints, missing: float) -> Ints:
