@@ -28,7 +28,7 @@ from optsched.routes.call import Call
 from optsched.solvers import highs as engine
 from optsched.solvers.profiles import Profile
 from optsched.solvers.searches import latency as packing
-from optsched.solvers.searches import utility_patterns
+from optsched.solvers.searches import utility
 from optsched.solvers.searches.assignment import optimal_placement, solve_assignment
 from optsched.solvers.searches.tabled_assignment import table_prices
 
@@ -244,7 +244,7 @@ def test_programs_tell_what_they_find(name: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Call, "improve", lambda _, decision: found.append(decision))
     with handing.handing(), handing.taking(found.append):
         if "utility" in name:  # the program of the most use, which the relaxation does not solve
-            utility_patterns.solve_packing(case.posing, case.lowest_units, Profile("exact"), True)
+            utility.solve_packing(case.posing, case.lowest_units, Profile("exact"), True)
         else:
             solve(case, route="arrays")
     assert found

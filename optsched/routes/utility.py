@@ -10,8 +10,7 @@ from optsched.problems.utility import Utility
 from optsched.routes import programs
 from optsched.routes.call import Call, Held
 from optsched.solvers.profiles import Profile
-from optsched.solvers.searches.utility import UtilitySearch
-from optsched.solvers.searches.utility_patterns import is_too_large
+from optsched.solvers.searches.utility import UtilitySearch, is_too_large
 
 #: The default first.
 ROUTES = ("thresholds", *programs.ROUTES)

@@ -4,36 +4,383 @@ From above, the linear program over patterns rules thresholds out, and its price
 fractions are rounded, what is left is packed greedily, and an integer program over the known patterns, and then over
 drawn ones, is given a few nodes; then the exact program. The utilisation is treated in the same way, and its proof may
 be a tree over the patterns that the prices leave. What is open then is for `optsched.routes.programs`.
+
+A pattern says how many maps and reduces of each job one node holds. The linear program over all patterns is solved by
+column generation (Gilmore and Gomory). It asks whether fractions of patterns hold what a lowest utility needs, or how
+much of the trackers they can use besides (`fractions`). Its duals are prices of tasks, which `Utility.utility_bound`
+and `Utility.utilisation_bound` turn into proofs. Where a node's room takes too many states, and has too many patterns,
+its amounts are divided and rounded so that every pattern found still fits the room. The prices are then less good,
+never wrong.
+
+The exact program is that of `optsched.problems.utility_program`. With only some patterns of a host what it finds is a
+placement, but what it rules out means nothing. The patterns and counts that can be in a better placement
+(`columns_at` there) are few where prices nearly close: a program over them is small, and so is the tree of cases of its
+linear programs.
+
+Column generation leaves few patterns, and whole numbers of these seldom add up to what jobs need. Where many patterns
+are worth the same at its prices, a program over some hundreds of them mostly does. So patterns are drawn (`vary`):
+each is the best of a part of the items, whose worths are changed a little.
 """
 
 from __future__ import annotations
 
 import copy
+import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from optsched.certificates.utility import utilisation_certificate, utility_certificate
-from optsched.core.instance import Ints
+from optsched.certificates.programs import without_costs
+from optsched.certificates.trees import Tree
+from optsched.certificates.utility import utilisation_certificate, utilisation_tree_certificate, utility_certificate
+from optsched.core.deadline import check
+from optsched.core.errors import OutOfTime, SolverDisagreement
+from optsched.core.instance import Bools, Floats, Ints
 from optsched.core.placement import Placement
-from optsched.core.results import Certificate, Limit
+from optsched.core.results import Certificate, Limit, Termination
 from optsched.problems.base import GRID
+from optsched.problems.knapsack import MOST_STATES, best_listed, copies_in_powers
 from optsched.problems.utility import LEAST_FINITE, Utility
-from optsched.problems.utility_program import TaskPrices, UtilityProgram
-from optsched.solvers.answers import STOPPED, SolverOutcome, stopped
+from optsched.problems.utility_program import Columns, TaskPrices, UtilityProgram, columns_at, least_pairs
+from optsched.solvers.answers import STOPPED, LinearProgram, SolverOutcome, stopped, whole_numbers, whole_prices
+from optsched.solvers.highs import solve_arrays, solve_uninterrupted
 from optsched.solvers.profiles import Profile
-from optsched.solvers.searches.utility_patterns import (
-    USE_SCALE,
-    Patterns,
-    Relaxation,
-    best_patterns,
-    fractions,
-    is_too_large,
-    most_utilisation,
-    solve_packing,
-    vary,
-)
+from optsched.solvers.searches.program_tree import as_arrays, settling_tree
+
+#: Denominator of the prices of tasks that are short, which are at most 1.
+SHORT_SCALE = 2**30
+
+#: Denominator of the prices of tasks in units of utilisation.
+USE_SCALE = 2**10
+
+#: How far a pattern must be better than what the linear program pays for its node, relative to it.
+_BETTER = 1e-9
+
+
+def best_patterns(rooms: Ints, demand: Ints, limit: Ints, worth: Floats) -> tuple[Floats, Ints]:
+    """For each room a pattern that is worth most, and its worth; `limit` (items,) of each item are left.
+
+    `rooms`: int64, shape (rooms, resources). `demand`: int64, shape (items, resources). `worth`: float64, shape
+    (items,); what is worth nothing is left out.
+
+    Returns float64, shape (rooms,), and int64, shape (rooms, items). Time is items x states x log(limit).
+    """
+    patterns = np.zeros((len(rooms), len(limit)), dtype=np.int64)
+    largest = np.minimum(rooms.max(axis=0, initial=0), (demand * limit[:, None]).sum(axis=0))
+    chosen = np.flatnonzero((worth > 0) & (limit > 0) & (demand <= largest).all(axis=1))
+    used = np.flatnonzero(demand[chosen].any(axis=0))
+    idle = chosen[~demand[chosen].any(axis=1)]
+    patterns[:, idle] = limit[idle]
+    chosen = chosen[demand[chosen].any(axis=1)]
+    if not len(chosen):
+        return patterns @ worth, patterns
+    demand, largest = demand[chosen][:, used], largest[used]
+    rooms = np.minimum(rooms[:, used], largest)
+    divisor = np.gcd.reduce(demand, axis=0)
+    if math.prod((largest // divisor + 1).tolist()) > MOST_STATES:
+        listed = [best_listed(room, demand, limit[chosen], worth[chosen]) for room in rooms]
+        found = [counts for _, counts in filter(None, listed)]
+        if len(found) == len(rooms):
+            patterns[:, chosen] = found
+            return patterns @ worth, patterns
+    while math.prod((largest // divisor + 1).tolist()) > MOST_STATES:
+        divisor[np.argmax(largest // divisor)] *= 2
+    table = np.zeros((largest // divisor + 1).tolist())
+    steps = -(-demand // divisor)
+    taken: list[tuple[int, int, list[int], Bools]] = []
+    for item, step in zip(chosen.tolist(), steps.tolist(), strict=True):
+        fits = min(extent // size for extent, size in zip((largest // divisor).tolist(), step, strict=True) if size)
+        for part in copies_in_powers(min(int(limit[item]), fits)):
+            shift = [part * size for size in step]
+            ends = tuple(slice(size, None) for size in shift)
+            starts = tuple(slice(extent - size) for size, extent in zip(shift, table.shape, strict=True))
+            gained = table[starts] + part * worth[item]
+            better = np.zeros(table.shape, dtype=bool)
+            better[ends] = gained > table[ends]
+            table[ends] = np.maximum(table[ends], gained)
+            taken.append((item, part, shift, better))
+    left = rooms // divisor
+    for item, part, shift, better in reversed(taken):
+        has = better[tuple(left.T)]
+        patterns[has, item] += part
+        left[has] -= shift
+    return patterns @ worth, patterns
+
+
+@dataclass
+class Patterns:
+    """Patterns that are known so far, each of a type of nodes, without repetition."""
+
+    kind: list[int] = field(default_factory=list)
+    counts: list[Ints] = field(default_factory=list)
+    _known: set[tuple[int, bytes]] = field(default_factory=set)
+
+    def add(self, kind: int, counts: Ints) -> bool:
+        """Add a pattern; False if it was known."""
+        key = kind, counts.tobytes()
+        if key in self._known:
+            return False
+        self._known.add(key)
+        self.kind.append(kind)
+        self.counts.append(counts.copy())
+        return True
+
+    def item_counts(self, items: int) -> Floats:
+        """How many of each item each pattern holds, shape (items, patterns)."""
+        return np.array(self.counts, dtype=np.float64).reshape(len(self.counts), items).T
+
+    def of_kind(self, kind: int, items: int) -> Ints:
+        """The patterns of one type, shape (patterns, items)."""
+        rows = [counts for other, counts in zip(self.kind, self.counts, strict=True) if other == kind]
+        return np.array(rows, dtype=np.int64).reshape(-1, items)
+
+
+class Relaxation(NamedTuple):
+    """The linear program over patterns for a lowest utility: its answer.
+
+    Attributes
+    ----------
+    units
+        The utility that each job is to have at least.
+    patterns
+        Those that are known.
+    feasible
+        Whether fractions of patterns hold what it needs; None where a limit cut the search short.
+    prices
+        int64, shape (items,): duals of the tasks, times `SHORT_SCALE` or, of the utilisation, `USE_SCALE`.
+    weight
+        float64, shape (patterns,): how many nodes take each of the first patterns.
+    needed
+        int64, shape (items,): of the counts that are enough for each job, those that the fractions are nearest to.
+    limit
+        What cut it short.
+    """
+
+    units: int
+    patterns: Patterns
+    feasible: bool | None
+    prices: Ints
+    weight: Floats
+    needed: Ints
+    limit: Limit | None = None
+
+
+def fractions(problem: Utility, units: int, patterns: Patterns, profile: Profile, use: bool) -> Relaxation:
+    """Pack tasks that give each job at least a utility by fractions of patterns, by column generation.
+
+    Either they hold what it needs but for the fewest tasks. If some are short, the prices prove by
+    `Utility.utility_bound` that no placement has its utility, and the search for new patterns ends as soon as they do.
+    Or, with `use`, they use the most in addition to what it needs; the prices bound the utilisation by
+    `Utility.utilisation_bound`.
+
+    `units`: the utility, at most `saturated_units`. `patterns`: grows by those that the linear program needs; with
+    `use` it must hold some that reach what is needed.
+    """
+    demand, limit, share = problem.items
+    owner, pair = least_pairs(problem, units)
+    count, types, short = len(limit), len(problem.type_size), 0.0
+    tolerance = _BETTER * max(1.0, float(limit.sum()))
+    alike = [[kind] for kind in range(types)] if use else [[*range(types)]] * (types > 0)
+    while True:
+        known = len(patterns.kind)
+        found = solve_arrays(_program(problem, owner, pair, patterns, use), profile)
+        if found.x is None or found.row_duals is None:
+            nothing = np.zeros(count, dtype=np.int64)
+            return Relaxation(units, patterns, None, nothing, np.zeros(known), nothing, found.outcome.limit)
+        rows = 2 * count if use else count
+        # Of what jobs need, and of how many tasks there are.
+        price, paid = found.row_duals[:rows].reshape(-1, count).sum(axis=0), -found.row_duals[rows : rows + types]
+        short = 0.0 if use else float(found.x[known : known + count].sum())
+        if not use and short <= tolerance:
+            break
+        by_type = [
+            best_patterns(problem.type_room[own], demand, limit, share[:, own[0]] * use + price) for own in alike
+        ]
+        values = np.concatenate([np.zeros(0), *(value for value, _ in by_type)])
+        best = np.concatenate([np.zeros((0, count), dtype=np.int64), *(pattern for _, pattern in by_type)])
+        cost = price @ pair
+        least = sum(float(cost[owner == job].min()) for job in range(len(problem.jobs)))
+        if not use and least - float(problem.type_size @ values) > short / 2:
+            break  # these prices prove it already
+        # The best pattern of a type is new where it is worth more than a node of the type costs.
+        better = np.flatnonzero(values > paid + _BETTER * np.maximum(1.0, np.abs(paid)))
+        added = [patterns.add(kind, best[kind]) for kind in better.tolist()]
+        if not any(added):
+            break
+    chosen = found.x[len(found.x) - len(owner) :]
+    nearest = [int(np.argmax(np.where(owner == job, chosen, -1.0))) for job in range(len(problem.jobs))]
+    with np.errstate(over="ignore"):  # which is past every number, and no price
+        prices = whole_prices(price * (USE_SCALE if use else SHORT_SCALE))
+    return Relaxation(
+        units,
+        patterns,
+        short <= tolerance,
+        np.zeros(count, dtype=np.int64) if prices is None else prices,
+        np.append(found.x[:known], np.zeros(len(patterns.kind) - known)),
+        pair[:, nearest].sum(axis=1),
+    )
+
+
+def _program(problem: Utility, owner: Ints, pair: Ints, patterns: Patterns, use: bool) -> LinearProgram:
+    """The linear program over the known patterns: for the fewest tasks short of what jobs need, or for the most use.
+
+    Columns: nodes that take each pattern; tasks short of the need, without `use`; share of each pair of counts. Rows:
+    what each job needs of each item; with `use` how many tasks there are of it; nodes of each type; the pairs of each
+    job.
+    """
+    (_, limit, share), size = problem.items, problem.type_size
+    count, known, pairs, jobs = len(limit), len(patterns.kind), len(owner), len(problem.jobs)
+    short, supply = (0, count) if use else (count, 0)
+    kind, held = np.array(patterns.kind, dtype=np.int64), patterns.item_counts(count)
+    rows: list[list[Any]] = [
+        [sp.coo_array(held), sp.coo_array(np.eye(count, short)), sp.coo_array(-pair.astype(np.float64))],
+        [sp.coo_array(held[:supply]), None, None],
+        [_one_in_each(kind, len(size)), None, None],
+        [None, None, _one_in_each(owner, jobs)],
+    ]
+    used = (share[:, kind] * held).sum(axis=0) * use
+    columns = known + short + pairs
+    return LinearProgram(
+        objective=np.concatenate([-used, np.ones(short), np.zeros(pairs)]),
+        col_lower=np.zeros(columns),
+        col_upper=np.full(columns, np.inf),
+        integer=np.zeros(columns, dtype=bool),
+        row_lower=np.concatenate([np.zeros(count), np.full(supply + len(size), -np.inf), np.ones(jobs)]),
+        row_upper=np.concatenate([np.full(count, np.inf), limit[:supply], size, np.ones(jobs)]),
+        matrix=sp.csr_array(sp.block_array(rows)),
+    )
+
+
+def _one_in_each(rows: Ints, height: int) -> sp.coo_array:
+    """A matrix with one 1 in each column, in the given rows."""
+    return sp.coo_array((np.ones(len(rows)), (rows, np.arange(len(rows)))), shape=(height, len(rows)))
+
+
+# Exact programs -------------------------------------------------------------------------------------------------------
+
+
+#: More columns are not tried, nor more nodes of the branch and bound for a better placement.
+_MOST_COLUMNS, _MOST_NODES = 5_000, 2_000
+
+#: The most linear programs of a tree, and the most columns of all of them together.
+_MOST_PROGRAMS, _MOST_SOLVED = 2_000, 2_000_000
+
+
+class Best(NamedTuple):
+    """Counts of items by node that use most, shape (items, nodes), or None where those that are held do; its proof."""
+
+    counts: Ints | None
+    proof: Certificate | None
+
+
+def most_utilisation(problem: Utility, units: int, prices: TaskPrices, used: int, profile: Profile) -> Best | None:
+    """The most utilisation where every job has a utility; None where too many columns are left to tell.
+
+    `units`: the utility. `prices` of tasks nearly prove the utilisation that is held. `used`: what is held, in units,
+    without fixed reduces.
+    """
+    columns = columns_at(problem, units, prices, -used)
+    if columns is None or len(columns.kind) > _MOST_COLUMNS:
+        return None
+    few = replace(profile, node_limit=min(_MOST_NODES, profile.node_limit or _MOST_NODES))
+    found = solve_uninterrupted(as_arrays(columns.program), few)
+    if found.outcome.status not in (Termination.OPTIMAL, Termination.INFEASIBLE):
+        return None
+    counts = None
+    if found.x is not None:
+        values = whole_numbers(found.x)
+        better = -int((columns.program.objective * values).sum())
+        if better > used:
+            counts = np.zeros((columns.counts.shape[1], len(problem.node_type)), dtype=np.int64)
+            for kind in range(len(problem.type_size)):
+                own = np.flatnonzero(columns.kind == kind)
+                counts[:, problem.node_type == kind] = np.repeat(columns.counts[own], values[own], axis=0).T
+            used, columns = better, columns_at(problem, units, prices, -better)
+    tree = None if columns is None else _tree(columns, -used, profile)
+    proof = None if tree is None else utilisation_tree_certificate(problem, used + problem.fixed_use, prices, tree)
+    return Best(counts, proof)
+
+
+def _tree(columns: Columns, limit: int, profile: Profile) -> Tree | None:
+    """The tree over columns, with no more effort than it is worth."""
+    most = min(_MOST_PROGRAMS, _MOST_SOLVED // max(1, len(columns.program.objective)))
+    try:
+        return settling_tree(columns.program, limit, profile, most) if most else None
+    except OutOfTime:  # what is held stays held, by a word
+        return None
+
+
+#: The most columns of the exact program for trackers that are counted one by one.
+MOST_COLUMNS = 20_000
+
+
+def is_too_large(problem: Utility) -> bool:
+    """Whether the exact program counts too many trackers one by one."""
+    return int(problem.posing.single.sum()) * 2 * len(problem.jobs) > MOST_COLUMNS
+
+
+def solve_packing(posing: UtilityProgram, units: int, profile: Profile, use: bool) -> tuple[SolverOutcome, Ints | None]:
+    """Find counts with which each job has a utility of at least `units`; with `use` the most utilisation.
+
+    Returns what HiGHS says, of the negated utilisation in units, and the counts that it holds, int64, of the maps of
+    each job, then the reduces of each job, by node. None where it holds none.
+
+    SolverDisagreement if HiGHS holds counts that are not feasible, or too few.
+    """
+    program = posing.most_used(units)
+    whole = program.numbers if use else without_costs(program.numbers)
+    found = solve_arrays(
+        as_arrays(whole), profile, None, lambda values: posing.decision_of(whole_numbers(values), program)
+    )
+    if found.x is None:
+        return found.outcome, None
+    values = whole_numbers(found.x)
+    wrong = [str(violation) for violation in posing.problem.violations(posing.decision_of(values, program))]
+    wrong += [] if wrong or program.broken(values) is None else ["what a job needs"]
+    if wrong:
+        raise SolverDisagreement(f"{posing.problem.name}: HiGHS holds a placement that violates {wrong[0]}")
+    return found.outcome, posing.counts_of(values, program)
+
+
+#: How often patterns are drawn at most, and the entries of all dynamic programs up to which they are drawn.
+_DRAWS, _MOST_ENTRIES = 400, 2 * 10**8
+
+#: The share of the items that a drawn pattern is made of, by how much their worths are changed at most, and what an
+#: item counts that is worth nothing, of the largest worth.
+_SHARE, _CHANGE, _FILLING = 0.6, 0.05, 0.005
+
+
+def vary(problem: Utility, patterns: Patterns, worth: Floats, short: float) -> None:
+    """Add patterns that are worth nearly as much as the best one of their type.
+
+    `worth`: float64, shape (items, types): of one task; what is worth nothing, or less, fills what is left. `short`: by
+    how much they may be worth less than the best one.
+    """
+    (demand, limit, _), types = problem.items, len(problem.type_size)
+    count, most = len(limit), np.minimum(problem.room.max(axis=0, initial=0), demand.T @ limit)
+    states = min(float(np.prod(most + 1.0)), MOST_STATES)
+    draws = int(min(_DRAWS, _MOST_ENTRIES / (states * max(count, 1))))
+    rng = np.random.default_rng(0)
+    best: dict[int, float] = {}
+    for draw in range(draws):
+        check()
+        kind = draw % types
+        room, own = problem.type_room[[kind]], worth[:, kind]
+        if kind not in best:
+            best[kind] = float(best_patterns(room, demand, limit, own)[0][0])
+        chance, change = rng.random(count), rng.random(count)
+        filling = _FILLING * max(float(own.max(initial=0)), 1.0) * change
+        changed = np.where(own > 0, own * (1 + _CHANGE * change), filling)
+        pattern = best_patterns(room, demand, limit, np.where(chance < _SHARE, changed, 0))[1][0]
+        if best[kind] - float(own @ pattern) <= short:
+            patterns.add(kind, pattern)
+
+
+# The search -----------------------------------------------------------------------------------------------------------
+
 
 #: Branch-and-bound nodes for the programs over known patterns, which may well have no solution.
 _NODES_OF_A_TRY = 500
