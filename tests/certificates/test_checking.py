@@ -328,15 +328,3 @@ def test_that_nothing_is_feasible_is_told() -> None:
     plain = JobTimes(Instance(Cluster(["a"]), Workload(["t"], duration=[1])))
     (found,) = certify(plain, replace(solve(plain), **{**NOTHING_HELD, **infeasible})).contradicted
     assert found == "termination: INFEASIBLE, but nothing makes that so: a schedule is feasible"
-
-
-def test_what_is_left_open_is_told() -> None:
-    """Tests an optimum that is said not to exist, a proof that proves too little, and a solution without a claim."""
-    stopped = changed("lsap", termination=Termination.ERROR, raw_status="unbounded", bound=(None,), certificates=())
-    assert certify(*stopped).unproved == ("that there is no optimum to be found rests on: solver",)
-    weak = replace(MAKESPAN, data={"cover": ["s1"]})
-    feasible = Termination.FEASIBLE
-    false = certify(*changed("latency", bound=(3, None), certificates=(weak,), termination=feasible))
-    assert (false.unproved, len(false.contradicted)) == ((), 1)
-    silent = certify(*changed("latency", **SILENT, termination=feasible))
-    assert silent.claims == (Claim("nothing", "no bound is claimed: how good the placement is, is not said"),)

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched import problems
 from optsched.core.errors import InputError, MissingField, UsageError
 from optsched.core.instance import FINISHED, MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, Workload
 from optsched.core.placement import Placement
-from optsched.problems import FairLsap, Flow, Latency, Lsap, problem, problem_class
+from optsched.problems import FairLsap, Latency, Lsap
 from optsched.problems.base import GRID, choice, exact, exact_product, expect_problem, number, on_grid, sequence, switch
 
 
@@ -18,16 +17,6 @@ def simple(parameters: dict[str, Any] | None = None, tasks: int = 2) -> Instance
     """Tasks with a replica each on the first of two nodes."""
     workload = Workload([f"t{task}" for task in range(tasks)], replicas=Ragged.from_rows([[0]] * tasks))
     return Instance(Cluster(["a", "b"]), workload, name="simple", parameters=parameters or {})
-
-
-def test_problems_by_name() -> None:
-    """Tests that a name gives its problem, and an unknown one the nearest, or that there is none."""
-    assert isinstance(problem("latency", simple(), w_rem=5), problems.Latency)
-    assert problem_class("flow") is Flow
-    with pytest.raises(UsageError, match='there is no problem "lsapp"; did you mean "lsap"'):
-        problem("lsapp", simple())
-    with pytest.raises(AttributeError, match=r"'optsched\.problems' has no attribute 'Lsa'"):
-        _ = problems.Lsa
 
 
 def test_precedence_of_parameters() -> None:

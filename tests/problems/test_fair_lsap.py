@@ -9,7 +9,6 @@ import pytest
 from optsched.core.errors import InputError, MissingField
 from optsched.core.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, Ragged, Workload
 from optsched.problems import FairLsap
-from optsched.problems.base import GRID
 from optsched.problems.fair_lsap import Groups, RationRuleWarning, missing_group_of_tasks, missing_groups
 
 
@@ -105,29 +104,6 @@ def example(
     return FairLsap(Instance.initial(cluster, workload, **state), **parameters)
 
 
-def on_grid(value: Fraction | float) -> Fraction:
-    """A cost as it is rounded."""
-    return Fraction(round(value * GRID), GRID)
-
-
-def test_selection() -> None:
-    """Tests who is within the ration: replicas on idle nodes first, fewest leading, then by place (lines 19 to 27)."""
-    rows = [[], [0, 1], [1], [0]]
-    fixed = example(rows, groups=[1, 1, 1, 1], running=[1, 3])
-    assert fixed.ration == [0, 3]
-    assert [f"t{row + 1}" for row in fixed.selected().tolist()] == ["t3", "t4", "t2"]
-    assert [(pool.name, pool.tiers[0][1]) for pool in fixed.pools] == [
-        ("g:ration", 0),
-        ("g:overflow", 0),
-        ("h:ration", 3),
-        ("h:overflow", 1),
-    ]
-    free = example(rows, groups=[1, 1, 1, 1], running=[1, 3], selection="free")
-    assert [pool.name for pool in free.pools] == ["g", "h"]
-    within, beyond = on_grid(100), round(free.overflow_cost[1] * GRID)
-    assert free.pools[1].tiers == ((within * GRID, 3), (beyond, 1))
-
-
 def test_fairness_distance() -> None:
     """Tests equations 14 and 15 before and after a placement, absolute and relative to the weights."""
     problem, half = example(), Fraction(1, 2)
@@ -178,14 +154,3 @@ def test_distance_where_a_group_has_no_weight() -> None:
     """Tests that the plain distance is known there: |0 - 0| and |1 - 1|."""
     posed = instance([0, 1], job=[0], job_group=[1], group_running_tasks=[0, 2])
     assert FairLsap(posed, gfc="difference", beta=10**6, overflow="flat").fairness_distance() == 0
-
-
-def test_overflow_costs() -> None:
-    """Tests equation 13's cost beyond the ration in each of its forms, with the beta that the problem takes."""
-    for form, costs in (
-        ("weight", [303, 909]),
-        ("complement", [909, 303]),
-        ("flat", [1212, 1212]),
-        ("naive", [300, Fraction(100, 3)]),
-    ):
-        assert example(overflow=form).overflow_cost == costs

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nested_instances import nested
 from transmission_instances import posed
 
 from optsched.core.errors import MissingField, UsageError
@@ -99,22 +98,6 @@ def test_sums_of_entries(data: st.DataObject) -> None:
         amounts = scale.amounts(np.array(megabytes))
         units = summed_units(scale, amounts, np.array(at, int), np.array(row, int), rows, receiving=receiving)
         assert units.tolist() == expected
-
-
-@given(nested(), st.data())
-def test_sums_by_areas(instance: Instance, data: st.DataObject) -> None:
-    """Tests sums over nested areas against the matrix of these, entry by entry, with and without rounding."""
-    nodes, entries = len(instance.cluster), data.draw(st.integers(0, 4))
-    sizes = np.array([data.draw(st.sampled_from([1.0, 9.0, 0.5, 1 / 3])) for _ in range(entries)])
-    at, row = (np.array([data.draw(st.integers(0, most)) for _ in range(entries)], int) for most in (nodes - 1, 2))
-    scale = Scale.of(instance, sizes)
-    assert scale.nested is not None
-    amounts = scale.amounts(sizes)
-    expected = np.zeros((3, nodes), dtype=np.int64)
-    for entry in range(entries):
-        expected[row[entry]] += scale.units(amounts[entry] * scale.lengths[at[entry]])
-    for receiving in (False, True):
-        assert np.array_equal(summed_units(scale, amounts, at, row, 3, receiving=receiving), expected)
 
 
 @pytest.mark.parametrize("topology", [Topology("distance", [[0, 1], [1, 0]]), Topology("hops", hops=HOPS)])

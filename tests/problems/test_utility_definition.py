@@ -19,22 +19,6 @@ from optsched.problems.utility import Allocation, Utility
 from optsched.problems.utility_definition import Rooms, map_table, reduce_table, required_maps, spread_reduces
 
 
-@pytest.mark.parametrize(
-    ("required", "pending", "expected"),
-    [
-        (0, 4, [0, 0.25, 0.5, 0.75, 1]),
-        (1, 3, [-math.inf, 0, 0.5, 1]),
-        (1, 1, [-math.inf, 1]),
-        (2, 2, [-math.inf, -1, 1]),
-        (4, 2, [-math.inf, -1, -0.5]),
-        (0, 0, [1]),
-    ],
-)
-def test_edges_of_maps(required: int, pending: int, expected: list[float]) -> None:
-    """Tests Sharmilarani et al., note 1: none required, one, all, more than all, none pending."""
-    assert map_table(required, pending) == expected
-
-
 def test_edges_of_reduces() -> None:
     """Tests Sharmilarani et al., note 2: no reduce pending, and one; smoothed tables are finite."""
     assert [reduce_table(0), reduce_table(1)] == [[0], [-math.inf, 0]]

@@ -140,16 +140,6 @@ def test_every_idle_slot_is_offered_once_a_round() -> None:
         assert [decision.offer.free for decision in decisions if decision.offer.node == node] == [3, 2, 1]
 
 
-def test_policy_may_fill_all_slots_of_a_node() -> None:
-    """Tests that an offer names all free slots of the node, and that a filled node is not offered again."""
-    instance = snapshot(0, tasks=7, nodes=4, slots=3)
-    result, decisions = driven(Lsap(instance), answering(fill))
-    assert [len(decision.tasks) for decision in decisions] == [3, 3, 1]
-    assert (result.rounds, result.idle_slot_time, result.starved) == (1, 0, False)
-    assert result.placement.placed == 7
-    assert not Lsap(instance).violations(result.placement)
-
-
 def test_driver_and_policy_have_streams_of_their_own() -> None:
     """Tests that what a policy draws does not move the order of the offers."""
     problem = Lsap(snapshot(1))
