@@ -14,9 +14,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -30,8 +30,6 @@ from optsched.instances.library import library
 from optsched.measuring.printing import Cell
 from optsched.measuring.records import Record, Run
 from optsched.problems import PROBLEMS
-
-Kept = TypeVar("Kept")
 
 #: How a file of SQLite begins.
 _SQLITE = b"SQLite format 3\x00"
@@ -213,11 +211,10 @@ def _of_json(content: bytes, name: str, kind: str) -> tuple[Source, list[Record 
     entries: list[Record | FrontierRecord] = []
     faults: list[Fault] = []
     for number, part in enumerate(documents):
-        found = parsed(part, f"[{number}]" if several else "")
-        if isinstance(found, list):
-            faults += found
-        else:
-            entries.append(found)
+        try:
+            entries.append(parsed(part, f"[{number}]" if several else ""))
+        except InputError as error:
+            faults += error.faults
     if faults:
         raise InputError(faults, name)
     sha256 = hashlib.sha256(content).hexdigest() if kind == "records" else ""
@@ -231,45 +228,41 @@ def _of_json(content: bytes, name: str, kind: str) -> tuple[Source, list[Record 
 _TELLING = {"heuristic", "problem", "instance", "relative_gap"}
 
 
-def parsed(document: Any, place: str) -> Record | FrontierRecord | list[Fault]:
-    """An entry of a source, or what is wrong with it."""
+#: Fields of a record with an entry a component.
+_LISTS = ("sense", "objective", "reference", "absolute_gap", "relative_gap", "components")
+
+
+def parsed(document: Any, place: str) -> Record | FrontierRecord:
+    """An entry of a source; InputError with its place where it is none."""
+
+    def wrong(message: str, within: str = "") -> InputError:
+        return InputError([Fault(f"{place}{within}".lstrip("."), message)])
+
     if not isinstance(document, Mapping):
-        return [Fault(place, "is no record: expected an object, as optsched gap --format json writes it")]
-    if "points" in document and "components" in document:
-        return _converted(document, partial(msgspec.convert, type=FrontierRecord), place)
-    if document.keys() >= _TELLING:
-        found = _converted(document, Record.of, place)
-        return found if isinstance(found, list) else _uniform(found, place)
-    form = document.get("format")
-    known = kinds.kind_of(json.dumps({"format": form}).encode()) if isinstance(form, str) else None
-    if known is not None:
-        return [Fault(place, f"is {known.name}: give what optsched gap --format json writes")]
-    fields = ", ".join(sorted(map(str, document))[:4])
-    return [Fault(place, f"is no record of a gap, matrix or frontier (it has {fields or 'no field'})")]
-
-
-def _converted(document: Mapping[str, Any], made: Callable[[Any], Kept], place: str) -> Kept | list[Fault]:
+        raise wrong("is no record: expected an object, as optsched gap --format json writes it")
+    frontier = "points" in document and "components" in document
+    if not frontier and not document.keys() >= _TELLING:
+        form = document.get("format")
+        known = kinds.kind_of(json.dumps({"format": form}).encode()) if isinstance(form, str) else None
+        if known is not None:
+            raise wrong(f"is {known.name}: give what optsched gap --format json writes")
+        fields = ", ".join(sorted(map(str, document))[:4])
+        raise wrong(f"is no record of a gap, matrix or frontier (it has {fields or 'no field'})")
     try:
-        return made(document)
+        if frontier:
+            return msgspec.convert(document, FrontierRecord)
+        record = Record.of(document)
     except msgspec.ValidationError as error:
         message, _, where = str(error).partition(" - at `$")
         missing = re.match(r"Object missing required field `(\w+)`", message)
         if missing:
             message = f"lacks the field {missing[1]}: write it with optsched gap, matrix or frontier --format json"
-        return [Fault(f"{place}{where.rstrip('`')}".lstrip("."), message[0].lower() + message[1:])]
-
-
-def _uniform(record: Record, place: str) -> Record | list[Fault]:
-    """The record, unless its lists are not of one length: an entry a component."""
-    sizes = {}
-    for name in ("sense", "objective", "reference", "absolute_gap", "relative_gap", "components"):
-        value = getattr(record, name)
-        if value is not None and value != []:
-            sizes[name] = len(value) if isinstance(value, list) else 1
-    if len(set(sizes.values())) == 1:
-        return record
-    counts = ", ".join(f"{name} {size}" for name, size in sizes.items())
-    return [Fault(place, f"its lists must have an entry a component each, not {counts}")]
+        raise wrong(message[0].lower() + message[1:], where.rstrip("`")) from None
+    sizes = {name: len(record.of_each(name)) for name in _LISTS if getattr(record, name) not in (None, [])}
+    if len(set(sizes.values())) > 1:
+        counts = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        raise wrong(f"its lists must have an entry a component each, not {counts}")
+    return record
 
 
 # Runs ------------------------------------------------------------------------------------------------------------
