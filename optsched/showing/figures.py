@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optsched.core.errors import UsageError, printable
+from optsched.instances.documents.storing import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -201,8 +202,6 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     ...     print(Path(folder, "gaps.svg").read_text()[:5])
     <?xml
     """
-    from optsched.instances.documents.storing import write_whole
-
     kind = check_kind(path)
     write_whole(path, picture(figure, kind))
 

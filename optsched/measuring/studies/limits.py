@@ -38,6 +38,7 @@ from optsched.core.processes.containing import TracedElsewhere
 from optsched.core.results import Number, Value
 from optsched.instances.documents.diagnosis import read_number
 from optsched.instances.documents.storing import SUFFIXES, write_whole
+from optsched.instances.library import library
 from optsched.measuring.gaps import GapReport, frontier_gap_fields, gap_limit, ratio
 from optsched.measuring.printing import Table, percent, render
 from optsched.measuring.records import Run
@@ -387,8 +388,6 @@ def again(
 
     `profile`, `time_limit` and `contained` are what it was measured with; `folder` is where the command is to be typed.
     """
-    from optsched.instances.library import library
-
     report = entry.report
     problem, source = report.problem, report.problem.instance.source
     command = ["optsched", "gap", entry.group]

@@ -29,6 +29,7 @@ from optsched.measuring.records import WITHOUT, Run, frame_of
 from optsched.measuring.studies.choices import SEEDS, Choice, Source
 from optsched.measuring.studies.runs import measure, plan
 from optsched.problems.locality_counts import NAMES
+from optsched.routes import end_reason
 from optsched.solvers.profiles import Profile
 
 if TYPE_CHECKING:
@@ -513,8 +514,6 @@ def _gap_note(group: Sequence[GapReport]) -> str:
     parts = list(notes) if len(group) == 1 else [f"{times} of {len(group)} {note}" for note, times in notes.items()]
     late = [report.reference for report in group if report.reference.solution.limit is Limit.TIME]
     if late:
-        from optsched.routes import end_reason
-
         limit = late[0].profile.time_limit if end_reason(late[0].solution) is None else None
         parts.append("reference out of time" + (f" after {limit:g} s" if limit is not None else ""))
     assumed = dict.fromkeys(report.run.assumed for report in group if report.run.assumed)
