@@ -211,18 +211,6 @@ def test_records_tell_locality() -> None:
     assert (unknown.optimum, unknown.locality) == (None, None)
 
 
-def test_records_tell_what_waits_and_where() -> None:
-    """Tests the tasks that wait, and the node of each task in ids, of the heuristic and of the optimum, on request."""
-    report = gap(Lsap(small([[0], [0]], [1])), answer([None, 0]))
-    record = report.record(placements=True)
-    assert record["waiting"] == 1
-    assert record["placement"] == report.placement.to_dict(report.problem)
-    assert sorted(record["reference_placement"].values(), key=str) == [None, "n0"]
-    assert list(record) == record_fields([report.problem], policies=False, placements=True)
-    failed = gap(Lsap(FIGURE_2), answer("nonsense")).record(placements=True)
-    assert (failed["waiting"], failed["placement"]) == (None, None)
-
-
 def test_status_of_a_run() -> None:
     """Tests the word for what became of a run, and that its record names the instance and the components."""
 

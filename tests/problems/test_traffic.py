@@ -1,18 +1,16 @@
 """`traffic`: value, feasibility, shares, bounds and what is refused."""
 
-import itertools
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from small_problems import pareto_front
-from traffic_instances import NAN, bound_at, posed, problems
+from traffic_instances import bound_at, posed, problems
 
 from optsched.certificates import certify
-from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Workload
+from optsched.core.instance import REDUCE, Cluster, Instance, Workload
 from optsched.core.placement import Placement
 from optsched.core.results import Termination, Violation
 from optsched.problems import Traffic
@@ -89,60 +87,6 @@ def test_locality_counts() -> None:
 
 
 # Bounds and certificates -------------------------------------------------------------------------------------------
-
-
-def test_step() -> None:
-    """Tests that bounds are rounded up to what placements can cause at all."""
-    problem = posed([[0], [0], [0]], 0.5, slots=[1, 9], capacity="slots", size=20.0)
-    assert problem.step == 10
-    assert problem.price_bound(np.array([9, 0]), np.zeros(2, dtype=np.int64), 1) == 20
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_bound_for_given_hosts(seed: int) -> None:
-    """Tests against enumeration: without capacities the bound is the least traffic with bundles where `hosts` says.
-
-    So it is where a job's reduces stay together. Parted, each serves the maps by itself while others may be anywhere,
-    and it is a bound; with all of them where they are, a map is in one place, and it is the least traffic again.
-    """
-    rng = np.random.default_rng(seed)
-    cluster = Cluster(["a", "b", "c"], datacenter=[0, 1, 1], datacenter_ids=["east", "west"])
-    kind = [MAP, MAP, REDUCE, REDUCE, MAP, REDUCE, MAP, REDUCE]
-    job = [0, 0, 0, 0, 1, 1, 2, 2]
-    shuffle = Shuffle([0, 1, 0, 1, 4, 6], [2, 2, 3, 3, 5, 7], rng.integers(0, 9, 6).astype(float))
-    workload = Workload(
-        [f"t{task}" for task in range(8)],
-        kind=kind,
-        job=job,
-        job_ids=["j", "k", "l"],
-        filter_ratio=[float(rng.integers(0, 3))] * 3,
-        size=[float(rng.integers(1, 9)) if part == MAP else NAN for part in kind],
-        replicas=Ragged.from_rows([[int(rng.integers(0, 3))] if part == MAP else [] for part in kind]),
-        shuffle=shuffle if seed % 3 else None,
-    )
-    status = [PENDING, PENDING if seed % 2 else FINISHED, *[PENDING] * 6]
-    state = State.initial(cluster, workload, status=status, node=[-1, -1 if seed % 2 else 0, *[-1] * 6])
-    free = np.zeros(2, dtype=np.int64)
-    for reduces in ("together", "free"):
-        problem = Traffic(Instance(cluster, workload, state), reduces=reduces)
-        values: dict[tuple[int, ...], Fraction] = {}
-        for centers in itertools.product(range(2), repeat=len(problem.tasks)):
-            placement = problem.placement(centers)
-            if not problem.violations(placement):
-                hosts = tuple(centers[problem.reduces[bundle.reduces[0]]] for bundle in problem.bundles)
-                traffic = Fraction(problem.evaluate(placement)[0]) * problem.grid
-                values[hosts] = min(values.get(hosts, traffic), traffic)
-        for number in range(len(problem.bundles)):
-            for center in range(2):
-                best = min(value for hosts, value in values.items() if hosts[number] == center)
-                bound = bound_at(problem, {number: center}, free, free, 1)
-                assert bound <= best
-                assert reduces == "free" or bound == best
-        maps, others = (rng.integers(0, 6, 2) * problem.grid for _ in range(2))
-        priced = bound_at(problem, {0: 1}, maps, others, 1)
-        assert bound_at(problem, {0: 1}, 3 * maps, 3 * others, 3) == priced <= min(values.values())
-        for hosts, best in values.items():
-            assert bound_at(problem, dict(enumerate(hosts)), free, free, 1) == best
 
 
 def test_prices_of_slots_for_reduces_that_go_together() -> None:

@@ -40,19 +40,6 @@ def small(**state: object) -> Known:
     return Known(Lsap(Instance(cluster, workload, State.initial(cluster, workload, **state))))
 
 
-def test_a_task_that_returns_waits_again() -> None:
-    """Tests a running and a finished task: the first leaves its slot, both wait on no node and are placed nowhere."""
-    known = small()
-    for task in (0, 1):
-        known.start(task, 1)
-    known.finish(0)
-    assert known.return_task(0) == Event(0.0, "task-returned", 0)
-    known.return_task(1)
-    assert known.view.status.tolist() == [PENDING] * 3
-    assert known.view.node.tolist() == known.placement().nodes.tolist() == [-1] * 3
-    assert (known.free["map"].tolist(), known.waiting["map"], known.waits(0, 0)) == ([2, 2], 3, True)
-
-
 def test_a_task_that_returns_has_read_nothing() -> None:
     """Tests that what a map had read before it failed shows neither in the view nor in a snapshot."""
     known = small(status=[PENDING, RUNNING, RUNNING], node=[-1, 0, 1], bytes_read=[np.nan, 5.0, 7.0])

@@ -34,7 +34,7 @@ from optsched.heuristics.running.course import NEVER, WAKE, Progress, Service
 from optsched.heuristics.running.known import posed_on
 from optsched.heuristics.simulating import EveryRound, simulate
 from optsched.heuristics.simulating.engine import RELEASED, Beats, Engine, Rules, Stage
-from optsched.heuristics.simulating.services import Levels, Recorded
+from optsched.heuristics.simulating.services import Levels
 from optsched.measuring.timelines import regret
 from optsched.problems.makespan import Makespan
 from optsched.testing.policies import drawn_snapshot
@@ -94,17 +94,6 @@ def test_a_policy_is_told_all_that_happens() -> None:
     ]
     assert offered == [(0, 0, "map", 1), (9, 0, "map", 1), (9, 0, "reduce", 1)]
     assert [what for _, what, *_ in engine.record].count(RELEASED) == 1
-
-
-def test_reduces_end_with_the_last_map() -> None:
-    """Tests that a reduce holds its slot until its job's last map has ended, where the service has it so."""
-    workload = lasting(9, 4, 1, 5, kind=[0, 0, 1, 1], job=[0, 0, 0, 0], job_ids=["a"])
-    instance = on(workload, slots=[1], reduce_slots=[1])
-    rules: dict[str, Any] = {"heartbeat": 0, "slowstart": Fraction(1, 2)}
-    engine = run(instance, FIRST, **rules)
-    assert engine.start == [0, 9 * MICRO, 9 * MICRO, 13 * MICRO]
-    assert engine.end == [9 * MICRO, 13 * MICRO, 13 * MICRO, 18 * MICRO]
-    assert run(instance, FIRST, Recorded(), **rules).end == [9 * MICRO, 13 * MICRO, 10 * MICRO, 15 * MICRO]
 
 
 def test_what_runs_at_the_beginning_goes_on() -> None:
@@ -331,17 +320,6 @@ def test_arrivals_between_microseconds() -> None:
     """Tests that a job that arrives between two microseconds arrives, and does so once."""
     workload = lasting(1, 1, job=[0, 1], job_ids=["a", "b"], arrival=[1 / 3, 2e-7])
     assert run(on(workload, slots=[1]), FIRST, heartbeat=0).start == [1_000_000, 0]
-
-
-def test_until() -> None:
-    """Tests that nothing happens after the time that was asked for, and that the clock stands there."""
-    instance = on(lasting(5, 5, 5), slots=[1])
-    for until, ended in ((0, 0), (5, 1), (11, 2), (100, 3)):
-        engine = Engine(Stage(instance), FIRST, Levels(), Rules(until=until * MICRO))
-        shown = engine.run()
-        assert sum(end < NEVER for end in engine.end) == ended
-        assert shown == ("" if ended == 3 else f"stopped at {until} s, as asked")
-        assert not engine.starved
 
 
 class EveryHeartbeat(Engine):

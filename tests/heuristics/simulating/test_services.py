@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from driven_services import driven, seeds
-from over_time import FORMS, arriving, fetching
+from over_time import FORMS, fetching
 from policy_cases import FIRST, answering
 
 from optsched.core.errors import MissingField, UsageError
@@ -42,22 +42,7 @@ from optsched.heuristics.simulating.services import (
 from optsched.problems.distances import distances
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.problems.service_times import level_times
 from optsched.routes import solve
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_levels_are_the_times_of_the_problems(seed: int) -> None:
-    """Tests each task on each node against the times by which schedules are judged."""
-    instance = arriving(seed)
-    service, tasks = Levels((1, 1.5, 2)), np.arange(len(instance.workload))
-    service.prepare(instance)
-    times = level_times(instance, tasks, (1, 1.5, 2))
-    for node in range(len(instance.cluster)):
-        takes = times.on(tasks, np.full(len(tasks), node)).tolist()
-        assert [service.started(task, node, 7) for task in tasks.tolist()] == [
-            ((task, 7 + takes[task]),) for task in tasks.tolist()
-        ]
 
 
 def test_what_an_instance_does_not_tell() -> None:

@@ -124,17 +124,6 @@ def test_unknown_job() -> None:
     ]
 
 
-def test_escaped_and_bare_host_names() -> None:
-    """Tests that backslashes go, and that a bare host gets the rack that another record or the topology tells."""
-    document, notes = one("escaped.trace.json", "escaped.topology.json")
-    assert [node["id"] for node in document["nodes"]] == [f"c{number}.example.org" for number in (1, 2, 3)]
-    assert [node.get("rack") for node in document["nodes"]] == ["194.6.129.64", "194.6.129.128", None]
-    (task,) = document["tasks"][:1]
-    assert (task["replicas"], task["observed"]) == (["c1.example.org"], "c1.example.org")
-    assert notes == ("1 host of 3 in no known rack, so off-rack from all others",)
-    assert document["labels"]["rack"].endswith("unknown for 1 of 3 nodes")
-
-
 def test_minus_one_is_unknown() -> None:
     """Tests that sizes fall back on what was read, and that what stays unknown is absent and noted."""
     document, notes = one("unknown.trace.json")
