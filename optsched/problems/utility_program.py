@@ -390,11 +390,6 @@ class TaskPrices(NamedTuple):
     prices: Ints
     scale: int
 
-    @classmethod
-    def none(cls, problem: UtilityDefinition) -> TaskPrices:
-        """Everything for nothing: every pattern is left."""
-        return cls(np.zeros(2 * len(problem.jobs), dtype=np.int64), 1)
-
 
 class Columns(NamedTuple):
     """The program over what is left: patterns, then tasks of each item in all, then counts that are enough for a job.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from utility_instances import SWAPS, posed, problems
+from utility_instances import SWAPS, no_prices, posed, problems
 
 from optsched.core.instance import Ints
 from optsched.problems import Utility, knapsack, utility_program
@@ -124,11 +124,11 @@ def as_set(rows: Ints) -> set[tuple[int, ...]]:
 
 def test_close_prices_leave_little() -> None:
     """Tests that prices that prove nearly what is held leave fewer patterns than none, and no placement but better."""
-    none = columns_at(SWAPS, -(2**19), TaskPrices.none(SWAPS), 0)
+    none = columns_at(SWAPS, -(2**19), no_prices(SWAPS), 0)
     held = int(SWAPS.objective(SWAPS.placement([0, -1, -1, 1, 1, -1, -1, -1]))[1] * 2**20)
-    few = columns_at(SWAPS, -(2**19), TaskPrices.none(SWAPS), -held)
+    few = columns_at(SWAPS, -(2**19), no_prices(SWAPS), -held)
     assert len(few.kind) < len(none.kind)
-    beyond = columns_at(SWAPS, -(2**19), TaskPrices.none(SWAPS), -100 * 2**20)
+    beyond = columns_at(SWAPS, -(2**19), no_prices(SWAPS), -100 * 2**20)
     assert not len(beyond.kind)
 
 
@@ -136,18 +136,18 @@ def test_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that more patterns than may be checked are refused, of one type, on the way, and of all types together."""
     for most in (0, 1, 3):
         monkeypatch.setattr(utility_program, "MOST_PATTERNS", most)
-        assert columns_at(SWAPS, -(2**20), TaskPrices.none(SWAPS), 0) is None
+        assert columns_at(SWAPS, -(2**20), no_prices(SWAPS), 0) is None
     many = posed({"cpu": [40.0]}, [{"maps": 30, "map": {"cpu": 1.0}}])
     monkeypatch.setattr(utility_program, "MOST_PATTERNS", 1)
-    assert columns_at(many, 0, TaskPrices.none(many), 0) is None
+    assert columns_at(many, 0, no_prices(many), 0) is None
 
 
 def test_divided_amounts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that where the room has too many states no pattern is lost, and that numbers past 2^62 are exact."""
-    exact = columns_at(SWAPS, -(2**20), TaskPrices.none(SWAPS), 0)
+    exact = columns_at(SWAPS, -(2**20), no_prices(SWAPS), 0)
     assert columns_at(SWAPS, -(2**20), TaskPrices(np.full(4, 2**52), 2**50), 0) is not None
     monkeypatch.setattr(knapsack, "_PACKER_STATES", 4)
-    coarse = columns_at(SWAPS, -(2**20), TaskPrices.none(SWAPS), 0)
+    coarse = columns_at(SWAPS, -(2**20), no_prices(SWAPS), 0)
     assert as_set(np.c_[exact.kind, exact.counts]) <= as_set(np.c_[coarse.kind, coarse.counts])
 
 
@@ -155,5 +155,5 @@ def test_divided_amounts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_tasks_that_take_nothing_or_too_much(takes: float, held: int, expected: list[list[int]]) -> None:
     """Tests patterns where tasks take nothing of any resource, and where no task fits."""
     problem = posed({"cpu": [2.0]}, [{"maps": 2, "map": {"cpu": takes}}])
-    columns = columns_at(problem, problem.lowest_units, TaskPrices.none(problem), held)
+    columns = columns_at(problem, problem.lowest_units, no_prices(problem), held)
     assert columns.counts.tolist() == expected

@@ -181,8 +181,8 @@ _MOST_CELLS = 2**24
 _FIRST_ROUNDS = 40
 
 #: Rounds of prices in another state, by the number of open reduces after the next one: more of them make fewer states
-#: of more bounds each. With half as many, these and twice as many: 2,005, 1,988 and 1,983 states; 6,533, 7,168 and
-#: 8,672 bounds; the gap is 712, 566 and 519.
+#: of more bounds each. With half as many, these and twice as many: 2,005, 1,988 and 1,983 states; 6,192, 6,992 and
+#: 8,560 bounds; the gap is 712, 566 and 519.
 _ROUNDS = {1: 6, 2: 8}
 
 #: The same with more reduces open. With 0, 6, 12 and 24 there are 2,034, 1,987, 1,988 and 1,987 states.

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from stopping import interrupted
-from utility_instances import SWAPS, posed, problems
+from utility_instances import SWAPS, no_prices, posed, problems
 
 from optsched import Limit, Proof, Termination, certify, generate, solve
 from optsched.core.errors import OutOfTime, SolverDisagreement
 from optsched.problems import Utility
 from optsched.problems.base import GRID
 from optsched.problems.knapsack import knapsack_bounds
-from optsched.problems.utility_program import TaskPrices, UtilityProgram, maximal_patterns
+from optsched.problems.utility_program import UtilityProgram, maximal_patterns
 from optsched.solvers.profiles import Profile, load_profile
 from optsched.solvers.searches import utility as engine
 from optsched.solvers.searches.enumeration import best_placement, judged
@@ -62,7 +62,7 @@ def test_most_utilisation() -> None:
     best = best_placement(SWAPS)
     lowest, used = (int(value * GRID) for value in best[0])
     for held in (0, used - 1, used):
-        found = most_utilisation(SWAPS, lowest, TaskPrices.none(SWAPS), held, EXACT)
+        found = most_utilisation(SWAPS, lowest, no_prices(SWAPS), held, EXACT)
         assert (found.proof.claim, found.proof.kind) == (best[0][1], Proof.COMBINATORIAL)
         assert (found.counts is None) == (held == used)
 
@@ -86,7 +86,7 @@ def test_solutions_are_proved(seed: int, reduces: str) -> None:
 
 def test_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that there is no tree of too many columns or programs, nor past a deadline, and that a word is left."""
-    none = TaskPrices.none(SWAPS)
+    none = no_prices(SWAPS)
     half = -GRID // 2
     assert most_utilisation(SWAPS, half, none, 0, Profile("none", time_limit=0)) is None
     with monkeypatch.context() as patch:
