@@ -28,17 +28,6 @@ def test_decimal_is_what_is_written(digits: int, places: int) -> None:
     assert decimal(np.float64(float(written))) == written
 
 
-@given(st.lists(st.tuples(st.integers(-(10**9), 10**9), st.integers(0, 7)), max_size=6), st.integers(1, FINEST))
-def test_common_denominator(parts: list[tuple[int, int]], most: int) -> None:
-    """Tests that the common denominator is the least common multiple of those of the decimals, or None above `most`."""
-    exact = [Fraction(digits, 10**places) for digits, places in parts]
-    due = int(np.lcm.reduce([part.denominator for part in exact])) if exact else 1
-    values = np.array([float(part) for part in exact])
-    assert common_denominator(values, most=most) == (due if due <= most else None)
-    if due <= FINEST:
-        assert whole_units(values, due).tolist() == [part * due for part in exact]
-
-
 def test_common_denominator_of_long_numbers() -> None:
     """Tests that binary fractions of many digits and numbers near 2^53 are taken as they are, thirds not."""
     assert common_denominator(np.array([2.0**-20, 3.0])) == 2**20

@@ -60,19 +60,6 @@ def test_columns_are_read_only_and_private() -> None:
         instance.parameters["lsap"] = {}  # type: ignore[index]
 
 
-def test_states_share_the_static_part() -> None:
-    """Tests that another state shares cluster, workload and parameters, and has a digest of its own."""
-    instance = Instance(Cluster(["a"]), Workload(["t"]), parameters={"lsap": {"levels": (0, 1)}})
-    assert instance.sha256
-    other = instance.with_state(State.initial(instance.cluster, instance.workload, load=[2.0]))
-    assert other.cluster is instance.cluster
-    assert other.workload is instance.workload
-    assert other.sha256 != instance.sha256
-    again = other.with_state(instance.state)
-    assert again.sha256 == instance.sha256
-    assert replace(instance, parameters={"lsap": {"levels": [0.0, 1]}}).sha256 == instance.sha256
-
-
 def test_digest_reads_what_a_problem_may_read() -> None:
     """Tests that time, parameters and resources count, but no name, label and way of writing a number."""
     cluster, workload = Cluster(["a", "b"], rack=[0, 1], rack_ids=["r", "s"]), Workload(["t"])

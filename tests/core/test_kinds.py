@@ -61,20 +61,6 @@ def test_known_formats(tmp_path: Path, text: str, what: str, takes: str) -> None
         assert str(caught.value).startswith(f"{file}: this is {what}, not an instance; {use.format(file)}")
 
 
-def test_real_files_without_an_importer(real_data: Path) -> None:
-    """Tests that published files of other tools are known."""
-    for name, what in (
-        ("mooncake/conversation_trace.jsonl.gz", "a Mooncake trace"),
-        ("mapreduce/eagle-0e88249.jhist.gz", "a job history of Hadoop"),
-        ("spark/local-cluster-4x1-blockupdates.json.gz", "an event log of Spark"),
-        ("spark/join_agg_on_yarn_eventlog.zstd", "packed by Zstandard"),
-        ("sls/fair-scheduler.xml", "a file of queues for YARN's fair scheduler"),
-        ("gap/a05100", "OR-Library"),
-    ):
-        with pytest.raises(InputError, match=what):
-            load(real_data / name)
-
-
 def test_what_is_not_known(tmp_path: Path) -> None:
     """Tests that faults of an instance, of unknown JSON and of what cannot be read are reported as ever."""
     file = tmp_path / "wrong.json"

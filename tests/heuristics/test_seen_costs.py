@@ -57,16 +57,6 @@ def test_reduces_by_what_is_known(sizes: str, status: int, share: float) -> None
     assert costs.stored(REDUCES, view) == pytest.approx(share * np.array([[0, 20, 10, 0], [0, 10, 5, 0]]))
 
 
-def test_maps_that_are_placed_meanwhile_count() -> None:
-    """Tests that the costs of a view follow the maps: none placed cost nothing, then one, then both."""
-    view, costs = seen([PENDING, PENDING], [-1, -1]), SeenCosts("actual")
-    assert not costs.of(REDUCES, "reduce", view).any()
-    for task, place, held_by in ((0, 2, [0, 0, 10, 0]), (1, 1, [0, 20, 10, 0])):
-        view.status[task], view.node[task] = RUNNING, place
-        assert costs.stored(REDUCES, view)[0].tolist() == held_by
-    assert costs.of(REDUCES, "reduce", view).tolist() == COSTS
-
-
 def test_nothing_known_of_the_shuffle() -> None:
     """Tests that reduces cost nothing anywhere where no shuffle is seen."""
     view = replace(seen([RUNNING, RUNNING], [2, 1]), shuffle=None)

@@ -282,17 +282,6 @@ def test_flow_is_no_placement(tmp_path: Path) -> None:
         parse_claim(text.encode(), ON)
 
 
-def test_placements_whole() -> None:
-    """Tests that a later point may have its placement whole, as others may write it, and the next moves from there."""
-    first, second = FRONT.points
-    held = replace(FRONT, points=(first, second, replace(second, placement=Placement.of([0, None, 0]))))
-    document = claim_document(held, ON)
-    assert document["points"][2]["moved"] == {"t 2": None}
-    del document["points"][1]["moved"]
-    document["points"][1]["placement"] = second.placement.to_dict(ON)
-    assert parse_claim(document, ON) == held
-
-
 def test_more_placements_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that points which move nothing, each a whole placement all the same, are refused past a size."""
     document = claim_document(FRONT, ON)

@@ -71,16 +71,6 @@ def test_ends_that_move() -> None:
     assert passed(course) == [(5, "ends", 0), (6, "ends", 1)]
 
 
-def test_what_runs_already() -> None:
-    """Tests that a task goes on from when it started, and ends now where it is overdue."""
-    course = Noted(Lasting([5, 20]), 2)
-    course.moves_to(10)
-    course.goes_on(0, 0, 2)
-    course.goes_on(1, 3, 4)
-    assert passed(course) == [(10, "ends", 0), (24, "ends", 1)]
-    assert course.start == [2, 4]
-
-
 def test_a_task_that_is_taken_off_its_node() -> None:
     """Tests that it does not end when it would have, may start anew, and that the service is notified."""
 

@@ -92,16 +92,6 @@ def test_seed_may_be_a_tuple(posed: Lsap) -> None:
     assert runs == [run(posed, "rand", (0, repeat)).placement for repeat in range(20)]
 
 
-def test_what_a_run_says(posed: Lsap) -> None:
-    """Tests the record of an online and of a batch heuristic."""
-    online = run(posed, "dl", max_idle_rounds=4)
-    assert (online.name, online.error, online.starved, online.rounds) == ("dl", None, False, 1)
-    assert dict(online.parameters) == {"reading": "sweep", "max_idle_rounds": 4, "ties": "random"}
-    batch = run(posed, "lsap-sched", window=2)
-    assert dict(batch.parameters) == {"window": 2}
-    assert (batch.rounds, batch.idle_slot_time) == (None, None)
-
-
 # A user's own ---------------------------------------------------------------------------------------------------------
 
 

@@ -9,14 +9,12 @@ from typing import Any
 import pytest
 from foreign_files import NODES, SLS, faults
 
-from optsched.core.errors import Fault
 from optsched.instances.importers.foreign import (
     LARGEST,
     Amount,
     Foreign,
     ForeignFile,
     Host,
-    Line,
     Location,
     located_at,
     stem,
@@ -93,27 +91,6 @@ def test_records(file: Callable[..., Path]) -> None:
 def test_hosts(path: str, place: Location) -> None:
     """Tests that a path names host and racks, and that a bare host has no rack."""
     assert located_at(path) == place
-
-
-@pytest.mark.parametrize(
-    ("word", "least", "number", "message"),
-    [
-        ("+07", 0, 7, None),
-        ("-3", 0, 0, "line 4: cost is -3; it must be 0 or more"),
-        (f"{LARGEST}", 0, LARGEST, None),
-        (f"{LARGEST + 1}", 0, 0, 'line 4: cost "9007199254740993" is past 2^53'),
-        ("9" * 5000, 0, 0, f'line 4: cost "{"9" * 40}..." is past 2^53'),
-        ("1.0", 0, 0, 'line 4: cost must be a whole number, not "1.0"'),
-        ("\u0661", 0, 0, 'line 4: cost must be a whole number, not "\\u0661"'),
-        ("0" * 5000 + "1", 0, 1, None),  # Python reads at most 4300 digits
-        ("-" + "0" * 5000, 0, 0, None),
-    ],
-)
-def test_numbers_of_a_line(word: str, least: int, number: int, message: str | None) -> None:
-    """Tests that a word is a whole number from the least up to 2^53, or a fault and 0."""
-    found: list[Fault] = []
-    assert Line("line 4", ("a", word), found).integer(1, "cost", least) == number
-    assert [str(fault) for fault in found] == ([] if message is None else [message])
 
 
 @pytest.mark.parametrize(
