@@ -33,25 +33,32 @@ SEEDS = range(2)
 #: States after which a search ends without a proof, and the same for large instances.
 MOST_STATES, MOST_OF_LARGE = 300, 10
 
-#: The constants of the search, and their values.
-CONSTANTS: dict[str, tuple[Any, ...]] = {
-    "_FIRST_ROUNDS": (0, 10, 20, 40, 80),
-    "_ROUNDS": ({1: 0, 2: 0}, {1: 3, 2: 4}, {1: 6, 2: 8}, {1: 12, 2: 16}, {1: 24, 2: 32}),
-    "_MANY_ROUNDS": (0, 6, 12, 24),
-    "_SHORTER": (0.3, 0.5, 0.7, 0.85, 1.0),
-    "_MOST_WAITING": (0, 10, 100, 100_000),
+#: The constants: where they are, and their values.
+CONSTANTS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "_FIRST_ROUNDS": (search, (0, 10, 20, 40, 80)),
+    "_ROUNDS": (search, ({1: 0, 2: 0}, {1: 3, 2: 4}, {1: 6, 2: 8}, {1: 12, 2: 16}, {1: 24, 2: 32})),
+    "_MANY_ROUNDS": (search, (0, 6, 12, 24)),
+    "_SHORTER": (search, (0.3, 0.5, 0.7, 0.85, 1.0)),
+    "_MOST_WAITING": (search, (0, 10, 100, 100_000)),
+    "_PAIRED": (bounds, (-1, 2**20, 2**24, 2**28)),
+    "_PARTS": (bounds, (1, 8, 64, 512)),
 }
 
 
 class Counted(bounds.ReduceBounds):
-    """Bounds that count how often they are asked for."""
+    """Bounds that count how often they are asked for: of a state, and of a choice with each node of a pair's other."""
 
     asked = 0
+    tried = 0
 
     def children(self, *given: Any, **named: Any) -> Ints:
         """As `ReduceBounds` has it."""
         self.asked += 1
         return super().children(*given, **named)
+
+    def _together(self, fixed: Ints, group: list[int], costs: Ints, choices: Ints) -> Ints:
+        self.tried += len(choices)
+        return super()._together(fixed, group, costs, choices)
 
 
 class Counts(NamedTuple):
@@ -60,6 +67,7 @@ class Counts(NamedTuple):
     proved: int
     states: int
     asked: int
+    tried: int
     apart: int
 
     def __add__(self, other: Any) -> Counts:
@@ -85,23 +93,25 @@ def counted(problem: Transmission, most: int) -> Counts:
         int(found.limit is None),
         found.states,
         looked.bounds.asked,
+        looked.bounds.tried,
         looked.best.value - found.bound,
     )
 
 
 def total(given: list[Transmission], most: int) -> Counts:
     """What the searches of all instances take together."""
-    return sum((counted(problem, most) for problem in given), Counts(0, 0, 0, 0))
+    return sum((counted(problem, most) for problem in given), Counts(0, 0, 0, 0, 0))
 
 
 def rows(name: str, given: list[Transmission], most: int, in_use: Counts) -> list[list[object]]:
     """One row a value of a constant."""
-    own, found = getattr(search, name), []
-    for value in CONSTANTS[name]:
+    module, values = CONSTANTS[name]
+    own, found = getattr(module, name), []
+    for value in values:
         if value == own:
             text, counts = f"{value} (in use)", in_use
         else:
-            with mock.patch.object(search, name, value):
+            with mock.patch.object(module, name, value):
                 text, counts = str(value), total(given, most)
         found.append([text, *(f"{count:,}" for count in counts)])
     return found
@@ -117,7 +127,7 @@ def main() -> None:
     names = parsed.names or list(CONSTANTS)
     given = problems(LARGE_SIZES if parsed.large else SIZES)[: parsed.instances]
     most = MOST_OF_LARGE if parsed.large else MOST_STATES
-    head = ["value", "proved", "states", "bounds", "value less bound"]
+    head = ["value", "proved", "states", "bounds", "choices in pairs", "value less bound"]
     print(f"{len(given)} instances, at most {most} states each.", flush=True)
     in_use = total(given, most)
     for name in names:

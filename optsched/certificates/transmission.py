@@ -8,6 +8,7 @@ places, or a tree over its program.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,7 +30,8 @@ def transmission_certificate(bounds: ReduceBounds, branching: Branching, claim: 
     """The certificate that a tree makes for a claim in units (`ReduceBounds.proved`).
 
     `order` names the reduces as they are placed. Each state says on which nodes the first of them are (`on`; null is a
-    reduce that is left out), and which prices of map slots bound its choices, in units.
+    reduce that is left out), and which prices of map slots bound its choices. Prices are in units of
+    1/`ReduceBounds.scale`.
     """
     problem = bounds.problem
     workload = problem.instance.workload
@@ -90,7 +92,8 @@ def transmission_proof(problem: Transmission, certificate: Certificate, objectiv
         slots = np.append(prices_of(given, "nodes", index, place="charges.nodes"), integer(given, "unplaced"))
         places = price_table(given, "jobs", jobs, "job", index, "charges.jobs")
         charges = ReduceCharges(slots, np.pad(places, ((0, 1), (0, 0))))
-    return exact(bounds.proved(Branching(order, states, charges)), problem.grid)
+    claim = math.ceil(certificate.claim * problem.grid)
+    return exact(bounds.proved(Branching(order, states, charges), claim), problem.grid)
 
 
 def _order(problem: Transmission, named: Sequence[Any]) -> Ints:

@@ -28,8 +28,21 @@ _HELD = 2**24
 #: Products that are computed at once where they are not held: 32 MB.
 _BLOCK = 2**22
 
+#: Parts into which a unit of cost is divided where costs are whole and small enough. Shares of a map's cost and prices
+#: are whole parts: finer ones are nearer to what they stand for, and leave less room before numbers are too large. It
+#: matters little: with 1, 8, 64 and 512 there are 1,598, 1,590, 1,602 and 1,603 states (`searches.transmission`).
+_PARTS = 64
+
 #: The bound of what no placement can be.
 IMPOSSIBLE = 2**60
+
+# `searches.transmission` explains the tuned constants, and what "states", "the gap" and "large" are.
+
+#: Up to this many products times nodes, reduces are bounded in pairs also while more than two are open: sharper bounds
+#: against bounds that take as many times longer as there are nodes. Finding the pairs may take as many steps. In pairs
+#: there are 1,602 states, else 1,811. The gap of large instances, up to 2^23, is 6,646 with this, 9,314 with 2^20 and
+#: 9,985 without pairs.
+_PAIRED = 2**24
 
 #: Problems of more products are not searched. The products are computed anew for each bound then, at 12 to 19 ns of
 #: processor time each (2^25 and 2^27 products): at this size one bound takes 8 s, and the root's 40 rounds minutes.
@@ -37,7 +50,7 @@ MOST_PRODUCTS = 2**29
 
 
 class ReduceCharges(NamedTuple):
-    """Prices of where reduces may run, in units; negative ones count as 0.
+    """Prices of where reduces may run, in units of 1/`ReduceBounds.scale`; negative ones count as 0.
 
     `slots`: shape (nodes + 1,): of a reduce slot of each node, and last of leaving a reduce out. `places`: shape
     (jobs + 1, nodes): of the one place of each job on each node; the last row means nothing.
@@ -85,12 +98,16 @@ class ReduceBounds:
     products
         How many products of what is sent and a distance there are: pairs of a reduce and a map that sends to it, times
         rows, times choices of the reduce.
+    scale
+        Costs are in units of 1/`scale` of the problem's, so that shares of a cost lose less where they are made whole.
     sent
         float64, shape (reduces, maps): MB that each map sends to each reduce.
     maps_of
         For each reduce the maps that send something to it, increasing.
     twin
         int64, shape (reduces,): for each reduce the last one before it that is exactly alike, or -1.
+    paired
+        Whether reduces are bounded in pairs also while more than two are open.
     free
         int64, shape (rows,): prices of 0.
 
@@ -102,7 +119,7 @@ class ReduceBounds:
     ...     ["M1", "R1"], kind=[MAP, REDUCE], size=[128.0, 0.0], replicas=Ragged.from_rows([[0], []]),
     ...     shuffle=Shuffle(map=[0], reduce=[1], size=[10.0]))
     >>> bounds = ReduceBounds(Transmission(Instance(cluster, workload)))
-    >>> bounds.map_costs(np.array([1])).tolist()  # the reduce on D2
+    >>> (bounds.map_costs(np.array([1])) // bounds.scale).tolist()  # the reduce on D2
     [[40], [512]]
     >>> bounds.children(np.array([OPEN]), 0, bounds.free).tolist()[:2]
     [0, 40]
@@ -138,13 +155,18 @@ class ReduceBounds:
             self.maps_of.append(senders)
             self._amounts.append(amounts)
         self.products = sum(map(len, self.maps_of)) * len(self.room) * (nodes + 1)
+        # Where the numbers stay exact.
+        largest = int(problem.map_units.max(initial=0)) * maps + int(problem.reduce_units.max(initial=0)) * reduces
+        largest += int(problem.most_between)
+        self.scale = _PARTS if problem.grid == 1 and largest * _PARTS <= LARGEST else 1
         self._maps: Ints = np.zeros((len(self.room), maps), dtype=np.int64)
-        self._maps[: self.rows] = problem.map_units[:, self.hosts].T
-        self._reduces: Ints = np.column_stack([problem.reduce_units, np.zeros(reduces, dtype=np.int64)])
+        self._maps[: self.rows] = problem.map_units[:, self.hosts].T * self.scale
+        self._reduces: Ints = np.column_stack([problem.reduce_units * self.scale, np.zeros(reduces, dtype=np.int64)])
         self._stored: list[npt.NDArray[np.integer[Any]]] | None = None
         if self.products <= _HELD:
             self._stored = [self._products(reduce) for reduce in range(reduces)]
         self.twin: Ints = self._twins()
+        self.paired = max(self.products * nodes, reduces**2 * maps) <= _PAIRED
         self.free: Ints = np.zeros(len(self.room), dtype=np.int64)
 
     def _twins(self) -> Ints:
@@ -160,12 +182,12 @@ class ReduceBounds:
     # Products of what a map sends and a distance ---------------------------------------------------------------------
 
     def _products(self, reduce: int, part: slice = slice(None), to: Ints | None = None) -> npt.NDArray[np.integer[Any]]:
-        """Cost of each row, map of `maps_of[reduce][part]`, and choice: a node, or one of `to`, or nowhere."""
+        """Scaled cost of each row, map of `maps_of[reduce][part]`, and choice: a node, or one of `to`, or nowhere."""
         to = np.arange(self.nowhere) if to is None else to
         lengths, amounts = self.problem.scale.lengths[self.hosts[:, None], to], self._amounts[reduce][:, part]
         found = np.zeros((len(self.room), amounts.shape[1], len(to) + 1), dtype=np.int64)
         for each in amounts:
-            found[: self.rows, :, :-1] += self.problem.products(each[:, None], lengths[:, None])
+            found[: self.rows, :, :-1] += self.problem.products(each[:, None], lengths[:, None]) * self.scale
         small = int(found.max(initial=0)) < 2**30
         return found.astype(np.int32) if small else found
 
@@ -181,7 +203,7 @@ class ReduceBounds:
             yield part, self._products(reduce, part)
 
     def map_costs(self, fixed: Ints) -> Ints:
-        """Cost of each map (column) on each row, given the reduces that are placed; shape (rows, maps)."""
+        """Scaled cost of each map (column) on each row, given the reduces that are placed; shape (rows, maps)."""
         costs = self._maps.copy()
         for reduce in np.flatnonzero((fixed != OPEN) & (fixed != self.nowhere)).tolist():
             if self._stored is not None:
@@ -192,7 +214,7 @@ class ReduceBounds:
         return costs
 
     def given_maps(self, rows: Ints) -> Ints:
-        """Cost of each reduce on each choice where the maps are in these rows, in units.
+        """Cost of each reduce on each choice where the maps are in these rows, in units of 1/`scale`.
 
         Shape (reduces, nodes + 1).
         """
@@ -204,7 +226,7 @@ class ReduceBounds:
                 part = placed[begin : begin + width]
                 lengths = self.problem.scale.lengths[self.hosts[rows[maps[part]]]]
                 units = self.problem.products(self._amounts[reduce][:, part, None], lengths)
-                table[reduce, :-1] += units.sum(axis=(0, 1))
+                table[reduce, :-1] += units.sum(axis=(0, 1)) * self.scale
         return table
 
     def allowed(self, fixed: Ints, reduce: int) -> Bools:
@@ -231,21 +253,24 @@ class ReduceBounds:
         prices: Ints,
         charges: ReduceCharges | None = None,
         known: Ints | None = None,
+        enough: int = IMPOSSIBLE,
     ) -> Ints:
         """A lower bound, in units, for each choice of an open reduce; `IMPOSSIBLE` where it may not choose this.
 
-        The bounds are valid for any prices. They are the least cost itself if no other reduce is open, and no map slot
-        is contended.
+        The bounds are valid for any prices. Bounds less than `enough` are the least cost itself if at most one
+        other reduce is open, no map slot is contended, and the products are held in memory.
 
         Parameters
         ----------
         prices
-            int64, shape (rows,), in units: price of each node's map slots, and last, where not every map
+            int64, shape (rows,), in units of 1/`scale`: price of each node's map slots, and last, where not every map
             is placed, of leaving one out. What the slots bring in at these prices is taken off again.
         charges
             Prices of the places of reduces. Bounds are computed with and without them, and the better one holds.
         known
             Bounds by other prices, computed before. The better one holds.
+        enough
+            In units: a choice whose bound has reached this is not bounded more sharply.
         """
         others = [other for other in np.flatnonzero(fixed == OPEN).tolist() if other != reduce]
         alone, total = self.apart(fixed, [reduce, *others], prices)
@@ -254,24 +279,104 @@ class ReduceBounds:
             paid, earned = self._charged(fixed, [reduce, *others], charges)
             bounds = np.maximum(bounds, self._combined(fixed, reduce, others, alone + paid) - earned)
         impossible = (bounds >= IMPOSSIBLE // 2) | ~self.allowed(fixed, reduce)
-        bounds = np.where(impossible, IMPOSSIBLE, bounds + total)
-        return bounds if known is None else np.maximum(bounds, known)
+        bounds = np.where(impossible, IMPOSSIBLE, -(-(bounds + total) // self.scale))
+        bounds = bounds if known is None else np.maximum(bounds, known)
+        if self._stored is not None and (len(others) == 1 or (others and self.paired)):
+            choices = np.flatnonzero(bounds < min(enough, IMPOSSIBLE))
+            if len(choices):
+                bounds[choices] = np.maximum(bounds[choices], self._paired(fixed, [reduce, *others], prices, choices))
+        return bounds
+
+    def _paired(self, fixed: Ints, open_ones: list[int], prices: Ints, choices: Ints) -> Ints:
+        """Bounds of some choices of the first open reduce, where the maps' costs are split among pairs of reduces.
+
+        A pair imagines every map where that suits the two together best. This is sharper than each reduce by itself.
+        """
+        groups = self.groups(open_ones)
+        costs, total = self._priced(fixed, prices)
+        shares, left = _split(costs, np.array([self.sent[group].sum(axis=0) for group in groups]))
+        total += left
+        for group, share in zip(groups[1:], shares[1:], strict=True):
+            first = np.flatnonzero(self.allowed(fixed, group[0]))
+            total = min(total + int(self._together(fixed, group, share, first).min(initial=IMPOSSIBLE)), IMPOSSIBLE)
+        found = self._together(fixed, groups[0], shares[0], choices)
+        bounds: Ints = np.where(found + total >= IMPOSSIBLE // 2, IMPOSSIBLE, -(-(found + total) // self.scale))
+        return bounds
+
+    def groups(self, open_ones: list[int]) -> list[list[int]]:
+        """Reduces in pairs that fetch from the same maps, and those that are left alone.
+
+        Each reduce in turn takes the partner with which it shares most. The first one is in the first group.
+        """
+        left, groups = list(open_ones), []
+        while left:
+            group = [left.pop(0)]
+            common = np.minimum(self.sent[left], self.sent[group]).sum(axis=1)
+            if common.any():
+                group.append(left.pop(int(common.argmax())))
+            groups.append(group)
+        return groups
+
+    def _together(self, fixed: Ints, group: list[int], costs: Ints, choices: Ints) -> Ints:
+        """Least cost of a pair of reduces and of all maps, for each of some choices of the first reduce.
+
+        Every choice of the second is tried. `group` may also be one reduce alone.
+        """
+        assert self._stored is not None
+        reduce, other = group[0], group[-1]
+        if other == reduce:
+            alone: Ints = self._alone(reduce, costs) + self._reduces[reduce]
+            return alone[choices]
+        low, high = costs.copy(), costs.copy()
+        for one in group:
+            least, most = self._ranges[one]
+            low[:, self.maps_of[one]] += least
+            high[:, self.maps_of[one]] += most
+        # A map never takes a row that costs more than another row does, wherever the two reduces are.
+        never = low > high.min(axis=0)
+        rows = np.argsort(never, axis=0, kind="stable")[: int((~never).sum(axis=0).max(initial=1))]
+        few = np.take_along_axis(costs, rows, axis=0)
+        mine, theirs = self.maps_of[reduce], self.maps_of[other]
+        moved = self._stored[reduce][rows[:, mine], np.arange(len(mine))]
+        products = self._stored[other][rows[:, theirs], np.arange(len(theirs))]
+        if products.dtype == np.int32 and int(high.max(initial=0)) < 2**30:
+            few, moved = few.astype(np.int32), moved.astype(np.int32)
+        found: Ints = np.full(len(choices), IMPOSSIBLE, dtype=np.int64)
+        child = fixed.copy()
+        for position, choice in enumerate(choices.tolist()):
+            child[reduce] = choice
+            allowed = self.allowed(child, other)
+            if not allowed.any():
+                continue
+            own = few.copy()
+            own[:, mine] += moved[:, :, choice]
+            sums = (own[:, theirs, None] + products).min(axis=0).sum(axis=0, dtype=np.int64) + self._reduces[other]
+            found[position] = int(self._reduces[reduce, choice]) + int(sums[allowed].min())
+            found[position] += int(np.delete(own, theirs, axis=1).min(axis=0).sum(dtype=np.int64))
+        return found
+
+    @cached_property
+    def _ranges(self) -> list[tuple[Ints, Ints]]:
+        """Least and most product of each row and map over the choices of each reduce."""
+        assert self._stored is not None
+        return [(one.min(axis=2).astype(np.int64), one.max(axis=2).astype(np.int64)) for one in self._stored]
 
     def apart(self, fixed: Ints, open_ones: list[int], prices: Ints) -> tuple[Ints, int]:
         """The cost of each open reduce by itself on each choice, with its share of the maps' costs; and a constant.
 
         Rows are in the order of `open_ones`, all open reduces. The constant is what no open reduce has a share of: what
-        is fixed, and maps that send none of them anything. Both are in units.
+        is fixed, and maps that send none of them anything. Both are in units of 1/`scale`.
         """
         costs, total = self._priced(fixed, prices)
         shares, left = _split(costs, self.sent[open_ones])
         alone = [self._alone(one, mine) + self._reduces[one] for one, mine in zip(open_ones, shares, strict=True)]
         return np.array(alone), total + left
 
-    def proved(self, branching: Branching) -> int:
+    def proved(self, branching: Branching, enough: int = IMPOSSIBLE) -> int:
         """The lower bound of the optimum, in units, that a tree proves; valid for any tree.
 
-        Every child of every state is bounded, whether the tree names the child or not. So nothing can be left out.
+        Every child of every state is bounded, whether the tree names the child or not. So nothing can be left out. No
+        child is bounded more sharply than `enough` units.
         """
         least = self.cheap
         if () not in branching.states:
@@ -286,9 +391,9 @@ class ReduceBounds:
                 found = min(found, max(known, bound))
                 continue
             reduce = int(branching.order[len(state)])
-            bounds = self.children(fixed, reduce, self.free, branching.charges)
+            bounds = self.children(fixed, reduce, self.free, branching.charges, None, enough)
             for prices in branching.states[state]:
-                bounds = self.children(fixed, reduce, prices, branching.charges, bounds)
+                bounds = self.children(fixed, reduce, prices, branching.charges, bounds, enough)
             for choice in np.flatnonzero(bounds < IMPOSSIBLE).tolist():
                 child = (*state, choice)
                 bound = max(known, int(bounds[choice]))
@@ -312,7 +417,7 @@ class ReduceBounds:
     def complete(self, fixed: Ints, prices: Ints) -> int:
         """The bound, in units, where no reduce is open: each map is where it costs least with the price of the slot."""
         costs, total = self._priced(fixed, prices)
-        return total + int(costs.min(axis=0).sum())
+        return -(-(total + int(costs.min(axis=0).sum())) // self.scale)
 
     def _priced(self, fixed: Ints, prices: Ints) -> tuple[Ints, int]:
         """Map costs with the prices of slots; and the cost of the placed reduces, less what the slots bring in."""

@@ -68,7 +68,7 @@ def test_every_price_and_charge_comes_back(monkeypatch: pytest.MonkeyPatch) -> N
     written = transmission_certificate(
         bounds, Branching(np.array([1, 0]), {(): [prices], (2,): [prices + 9]}, charges), 80
     )
-    monkeypatch.setattr(ReduceBounds, "proved", lambda self, branching: found.append(branching) or 0)
+    monkeypatch.setattr(ReduceBounds, "proved", lambda self, branching, claim: found.append(branching) or 0)
     proved_bound(problem, written)
     assert found[0].order.tolist() == [1, 0]
     states = {state: [given.tolist() for given in some] for state, some in found[0].states.items()}

@@ -49,7 +49,7 @@ def test_costs_of_given_maps_and_reduces(seed: int, monkeypatch: pytest.MonkeyPa
     every = np.arange(len(rows))
     of_maps = int(held.map_costs(np.full_like(fixed, held.nowhere))[rows, every].sum())
     of_reduces = int(held.given_maps(rows)[np.arange(len(fixed)), fixed].sum())
-    assert of_maps + of_reduces == value * problem.grid
+    assert of_maps + of_reduces == value * problem.grid * held.scale
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,8 @@ def test_no_tree_proves_too_much(seed: int) -> None:
     optimum = min(least.values())
     bounds = ReduceBounds(problem)
     for _ in range(3):
-        assert bounds.proved(any_tree(rng, bounds)) <= optimum, seed
+        enough = [IMPOSSIBLE, optimum + int(rng.integers(-9, 9))][rng.integers(2)]
+        assert bounds.proved(any_tree(rng, bounds), enough) <= optimum, seed
     bounds.twin = np.full_like(bounds.twin, -1)  # a choice that another of reduces that are alike stands for counts too
     for some in rng.integers(len(least), size=5):
         chosen = np.array(list(least)[some])
@@ -128,22 +129,22 @@ def test_what_makes_reduces_alike() -> None:
     assert ReduceBounds(Transmission(instance, distinct=False)).twin.tolist() == [-1, 0, -1, -1, 1, -1]
 
 
-def test_bounds_of_the_last_reduce_are_exact() -> None:
-    """Tests that with one reduce open and room for all maps everywhere, bounds are what the choices cost."""
+def test_bounds_of_the_last_two_reduces_are_exact() -> None:
+    """Tests that with two reduces open and room for all maps everywhere, bounds are what the choices cost."""
     for seed in range(60):
         problem, rng = rich(seed, slots=4), np.random.default_rng(seed)
         bounds = ReduceBounds(problem)
         bounds.twin = np.full_like(bounds.twin, -1)
         least = least_costs(problem)
         chosen = np.array(list(least)[rng.integers(len(least))])
-        some = int(rng.integers(len(chosen)))
+        some = rng.permutation(len(chosen))[:2]
         fixed = chosen.copy()
         fixed[some] = OPEN
         expected = np.full(bounds.nowhere + 1, IMPOSSIBLE)
         for choice, cost in least.items():
             if all(one in (OPEN, other) for one, other in zip(fixed, choice, strict=True)):
-                expected[choice[some]] = min(cost, expected[choice[some]])
-        assert bounds.children(fixed, some, bounds.free).tolist() == expected.tolist(), seed
+                expected[choice[some[0]]] = min(cost, expected[choice[some[0]]])
+        assert bounds.children(fixed, int(some[0]), bounds.free).tolist() == expected.tolist(), seed
 
 
 def test_charges_and_known_bounds_never_make_a_bound_weaker() -> None:
@@ -159,8 +160,8 @@ def test_charges_and_known_bounds_never_make_a_bound_weaker() -> None:
             assert (bounds.children(fixed, reduce, prices, charges, plain) >= plain).all(), seed
 
 
-def test_many_reduces_without_a_place() -> None:
-    """Tests the bound where ten reduces find the one place of their job taken, and all that may be left out are."""
+def test_many_pairs_of_reduces_without_a_place() -> None:
+    """Tests the bound where ten jobs have one place each for two reduces, and all that may be left out are."""
     jobs, tasks = np.arange(10), 51
     pairs = np.repeat(jobs, 2)
     cluster = Cluster(["a", "b"], slots=[10, 10], reduce_slots=[0, 30], topology=Topology("distance", [[0, 1], [1, 0]]))
@@ -177,7 +178,7 @@ def test_many_reduces_without_a_place() -> None:
     problem = Transmission(Instance.initial(cluster, workload, **state))
     bounds = ReduceBounds(problem)
     assert (len(problem.reduces), problem.reduce_count) == (31, 21)
-    fixed = np.array([1, OPEN] * 10 + [OPEN] + [bounds.nowhere] * 10)
+    fixed = np.array([OPEN] * 21 + [bounds.nowhere] * 10)
     assert bounds.children(fixed, 20, bounds.free).tolist() == [IMPOSSIBLE] * 3
 
 
@@ -193,12 +194,22 @@ def test_prices_that_are_too_large(maps: int, reduces: int, nodes: int, slots: i
         assert bounds.proved(Branching(np.arange(reduces), {(): prices}, charges)) <= value
 
 
+@pytest.mark.parametrize(("size", "scale"), [(2.0**47, 64), (2.0**47 + 1, 1), (0.5, 1)])
+def test_parts_of_a_unit(size: float, scale: int) -> None:
+    """Tests that costs are counted in parts of a unit where they are whole and all of them are within 2^53 parts."""
+    cluster = Cluster(["a", "b"], topology=Topology("distance", [[0, 1], [1, 0]]))
+    rows, nothing = Ragged.from_rows([[0], []]), Shuffle([0], [1], [0.0])
+    workload = Workload(["m", "r"], kind=[MAP, REDUCE], size=[size, np.nan], replicas=rows, shuffle=nothing)
+    assert ReduceBounds(Transmission(Instance(cluster, workload))).scale == scale
+
+
 def test_bounds_of_large_costs() -> None:
     """Tests that bounds scale with the sizes, past what 31 bits hold, where they are exact."""
     instance = drawn(0, 3, 3, 4, slots=3)
-    small: list[int] = []
+    expected: dict[tuple[int, ...], list[int]] = {}
     for power in range(41):
         bounds = ReduceBounds(enlarged(instance, power))
-        found = bounds.children(np.array([0, 1, OPEN]), 2, bounds.free).tolist()
-        small = small or found
-        assert found == [one if one == IMPOSSIBLE else one * 2**power for one in small], power
+        for fixed in ((0, OPEN, OPEN), (0, 1, OPEN)):
+            found = bounds.children(np.array(fixed), 2, bounds.free).tolist()
+            small = expected.setdefault(fixed, found)
+            assert found == [one if one == IMPOSSIBLE else one * 2**power for one in small], power

@@ -25,8 +25,8 @@ that nothing tells apart, the later one never gets an earlier node, so that no p
 3. Two open reduces may take the same place, unless one of them is the next in the order. The places of reduces have
    prices too, the charges, which make up for a part of that.
 
-The bound of a child is the cost of the next reduce on that node, and the least cost of each other open reduce. To bound
-reduces in pairs, each pair with one copy of the maps, makes half as many states, which take twice as long in all.
+The bound of a child is the cost of the next reduce on that node, and the least cost of each other open reduce. Where
+that is quick, two reduces share a copy of the maps, and every pair of their nodes is tried (`_PAIRED` says when).
 
 **Prices.** The charges are found once, at the root, as duals of the reduces' own assignment (`cheapest_reduces`). The
 prices of map slots are found anew in every state, in rounds (`TransmissionSearch._bounded`). A round completes the most
@@ -37,7 +37,7 @@ own rounds begin with.
 
 **Branching.** The next state is the one with the least bound (best first), but for two cases that go deep first: where
 one reduce is left, since its children are settled at once, and where too many states wait. The order of the reduces
-goes by what they fetch, most first.
+begins with those that would have no partner in a pair, then goes by what the reduces fetch, most first.
 
 **Pruning.** A child is dropped where its bound is no less than the best placement's cost. The first placements are
 found before the tree: the start, and the maps as if nothing were shuffled with the reduces that suit them best.
@@ -46,11 +46,12 @@ found before the tree: the start, and the maps as if nothing were shuffled with 
 `ReduceBounds.proved` computes all bounds again in integers, for every child of every state, so that nothing can be left
 out. `certificates.transmission` checks it that way.
 
-**Tuned constants** decide how long a search takes and how near it comes to a proof within a limit. What it proves is
-true with any values. The comment at each constant says what it trades. Counts are by
-`python benchmarks/transmission_constants.py NAME`, over 24 instances of up to 300 states each, or with `--large` over
-12 instances of 10 states each. "States" are expanded states in all; "the gap" is the sum over the instances of best
-value less bound, in units of cost.
+**Tuned constants** here and in `problems.transmission_bounds` decide how long a search
+takes and how near it comes to a proof within a limit. What it proves is true with any values. The comment at each
+constant says what it trades. Counts are by `python benchmarks/transmission_constants.py NAME`, over 24 instances of up
+to 300 states each, or with `--large` over 12 instances of 10 states each, with first placements that moves had
+improved. "States" are expanded states in all; "the gap" is the sum over the instances of best value less bound, in
+units of cost.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ class Incumbent:
         `map_costs(fixed)` of the bounds.
         """
         problem = self.bounds.problem
-        units = int(costs[rows, np.arange(len(rows))].sum())
+        units = int(costs[rows, np.arange(len(rows))].sum()) // self.bounds.scale
         placed = np.flatnonzero(fixed != self.bounds.nowhere)
         value = units + int(problem.reduce_units[placed, fixed[placed]].sum())
         if self._best is None or value < self.value:
@@ -169,7 +170,7 @@ MOST_STATES = 20_000
 
 #: States that wait beyond this number are expanded depth first: memory against the bound at a limit, which best first
 #: raises sooner. A waiting state took 400 bytes, so that this many take 40 MB. With 0, 100 and 100,000 here there
-#: are 2,019, 1,988 and 1,988 states, and the gap is 1,076, 685 and 566.
+#: are 1,636, 1,602 and 1,602 states, and the gap is 605, 411 and 388.
 _MOST_WAITING = 100_000
 
 #: No search begins where a dense assignment of maps to slots has more cells than this: 128 MB. One of 2^23 cells took
@@ -177,20 +178,20 @@ _MOST_WAITING = 100_000
 _MOST_CELLS = 2**24
 
 #: Rounds of prices in the root: each costs a bound of all its children, and its prices are where all states begin. With
-#: 0, 10, 40 and 80 there are 2,164, 2,001, 1,988 and 1,986 states, and the gap is 826, 612, 566 and 566.
+#: 0, 10, 40 and 80 there are 1,726, 1,608, 1,602 and 1,603 states, and the gap is 599, 377, 388 and 391.
 _FIRST_ROUNDS = 40
 
 #: Rounds of prices in another state, by the number of open reduces after the next one: more of them make fewer states
-#: of more bounds each. With half as many, these and twice as many: 2,005, 1,988 and 1,983 states; 6,192, 6,992 and
-#: 8,560 bounds; the gap is 712, 566 and 519.
+#: of more bounds each. With half as many, these and twice as many: 1,627, 1,602 and 1,570 states; 6,486, 7,343 and
+#: 9,188 bounds; the gap is 503, 388 and 348.
 _ROUNDS = {1: 6, 2: 8}
 
-#: The same with more reduces open. With 0, 6, 12 and 24 there are 2,034, 1,987, 1,988 and 1,987 states.
+#: The same with more reduces open. With 0, 6, 12 and 24 there are 1,695, 1,606, 1,602 and 1,603 states.
 _MANY_ROUNDS = 12
 
 #: A step that does not raise the least bound of the children makes the next steps shorter by this factor: fine steps
-#: near the best prices against long ones on the way. With 0.3, 0.5, 0.7, 0.85 and 1 there are 2,086, 2,020, 1,988,
-#: 1,989 and 1,986 states, and the gap is 797, 629, 566, 551 and 757.
+#: near the best prices against long ones on the way. With 0.3, 0.5, 0.7, 0.85 and 1 there are 1,752, 1,650, 1,602,
+#: 1,532 and 1,481 states, and the gap is 559, 477, 388, 301 and 307.
 _SHORTER = 0.7
 
 
@@ -231,8 +232,7 @@ class TransmissionSearch:
         self.problem, self.profile, self.start = problem, profile, start
         self._began = time.perf_counter()
         self.bounds = ReduceBounds(problem)
-        #: Reduces that fetch most go first.
-        self.order: Ints = np.argsort(-self.bounds.sent.sum(axis=1), kind="stable")
+        self.order: Ints = self._order()
         self.best = Incumbent(self.bounds)
         self.charges: ReduceCharges | None = None
         self._states: dict[tuple[int, ...], list[Ints]] = {}
@@ -305,6 +305,14 @@ class TransmissionSearch:
         else:
             heapq.heappush(self._heap, entry)
 
+    def _order(self) -> Ints:
+        """First the reduces that would be without a partner in pairs of them, then those that fetch most."""
+        most = np.argsort(-self.bounds.sent.sum(axis=1), kind="stable")
+        if not self.bounds.paired:
+            return most
+        alone = [group[0] for group in self.bounds.groups(most[::-1].tolist()) if len(group) == 1]
+        return np.array([*alone, *(reduce for reduce in most.tolist() if reduce not in alone)], dtype=np.int64)
+
     def _root_charges(self) -> ReduceCharges | None:
         """Prices of where reduces may run: duals of their assignment by what each costs by itself in the root."""
         bounds, reduces = self.bounds, len(self.order)
@@ -356,7 +364,7 @@ class TransmissionSearch:
         that the prices become good for many choices at once.
         """
         bounds, used = self.bounds, [prices] if prices.any() else []
-        found = last = bounds.children(fixed, reduce, prices, self.charges)
+        found = last = bounds.children(fixed, reduce, prices, self.charges, None, self.best.value)
         others = int(np.count_nonzero(fixed == OPEN)) - 1
         best, highest, step = prices, last.min(), 1.0
         rounds = _FIRST_ROUNDS if others == len(self.order) - 1 else _ROUNDS.get(others, _MANY_ROUNDS)
@@ -368,13 +376,13 @@ class TransmissionSearch:
             costs = bounds.map_costs(likely)
             rows = self.best.complete(likely, costs)
             if others:
-                missing = self.best.value - int(last[choice])
+                missing = (self.best.value - int(last[choice])) * bounds.scale
                 new = stepped_prices(costs, bounds.room, prices, max(0.0, step * missing))
             else:
                 new = slot_prices(costs, bounds.room, rows)
             if np.array_equal(new, prices):
                 break
-            better = bounds.children(fixed, reduce, new, self.charges)
+            better = bounds.children(fixed, reduce, new, self.charges, None, self.best.value)
             if (better > found).any():
                 used.append(new)
             elif not others:

@@ -103,17 +103,21 @@ def test_an_interrupt(name: str, after: int, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        ("_MOST_WAITING", 0),  # depth first
-        ("cheapest_reduces", lambda *given: (None, None)),  # neither a first placement nor charges
+        ("problems.transmission_bounds._PAIRED", -1),  # each reduce for itself, where pairs would take too long
+        ("solvers.searches.transmission._MOST_WAITING", 0),  # depth first
+        (
+            "solvers.searches.transmission_stages.by_arrays",
+            lambda problem, profile: (None, None, None),
+        ),  # no first placement
     ],
 )
 def test_the_optimum_by_other_ways(place: str, value: object, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a search that may do less proves the same."""
-    monkeypatch.setattr(transmission, place, value)
+    monkeypatch.setattr(f"optsched.{place}", value)
     search = branching()
     found = search.run()
     assert (found.bound, found.limit) == (263, None)
-    assert (search.charges is None) == (place == "cheapest_reduces")
+    assert (search.bounds.paired, search.charges is None) == ("_PAIRED" not in place, "by_arrays" in place)
     check_honest(search, found, 263)
 
 
