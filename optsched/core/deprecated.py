@@ -20,6 +20,7 @@ FORMER = {
     **{f"optsched.{name}": f"optsched.core.{name}" for name in _CORE},
     **{f"optsched.{name}": f"optsched.measuring.{name}" for name in _MEASURING},
     **{f"optsched{room}.{name}": f"optsched.core.{_JOINED[name]}" for name in _JOINED for room in ("", ".core")},
+    "optsched.certificates.flows": "optsched.certificates.min_cost_flow",
     "optsched.doubts": "optsched.routes.doubts",
     "optsched.drawing": "optsched.showing",
     "optsched.drawing.chains": "optsched.showing.explained",
