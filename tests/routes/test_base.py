@@ -3,14 +3,14 @@
 import min_cost_flow_instances
 import pytest
 from replica_instances import FIGURE_2, small
-from small_problems import small_problem
+from small_problems import NAMES, small_problem
 
 from optsched.core import results
 from optsched.core.errors import UsageError
 from optsched.core.registry import record
-from optsched.core.results import Proof
+from optsched.core.results import Limit, Proof
 from optsched.problems import Latency, Lsap, MinCostFlow
-from optsched.routes import base, solve
+from optsched.routes import base, routes_of, solve
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call
 from optsched.solvers.profiles import Profile
@@ -29,6 +29,15 @@ def test_each_component_is_claimed() -> None:
     assert solution.raw_status == "all placements tried"
     claims = [(proof.component, proof.kind, proof.claim) for proof in solution.certificates]
     assert claims == [("makespan", Proof.ENUMERATION, 3), ("work", Proof.ENUMERATION, 6)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bug_enumeration_had_no_end_in_time(name: str) -> None:
+    """Tests that trying all decisions ends at the limit; it went on to its own end before."""
+    posed = small_problem(name, seed=1)
+    if "brute-force" in routes_of(posed):
+        solution = solve(posed, route="brute-force", time_limit=0)
+        assert (solution.limit, solution.optimal) == (Limit.TIME, False)
 
 
 class Unlisted(MinCostFlow):

@@ -134,7 +134,9 @@ def _placements(problem: Problem, most: int = MOST_PLACEMENTS) -> Iterator[Judge
         )
     quicker = record.enumeration
     enumerate_placements: Callable[[Problem], Iterator[Judged]] = judged if quicker is None else imported(quicker)
-    return enumerate_placements(problem)
+    for found in enumerate_placements(problem):
+        check()
+        yield found
 
 
 def is_small(problem: Problem, most: int = MOST_PLACEMENTS) -> bool:
@@ -152,6 +154,7 @@ def judged(problem: Problem) -> Iterator[Judged]:
     """Each task on each node or nowhere, judged by the problem's own `violations` and `objective`."""
     nodes = range(0 if stated(problem, "places_all", False) else NONE, len(problem.instance.cluster))
     for chosen in itertools.product(nodes, repeat=len(problem.tasks)):
+        check()
         if not problem.violations(problem.placement(chosen)):
             yield _worth(problem, chosen)
 
