@@ -113,18 +113,29 @@ def collected(
             for entry in measure(step):
                 done.append(entry)
                 yield entry
+                if ended:
+                    return
         except BaseException as error:
             if not done and not isinstance(error, KeyboardInterrupt):  # which is printed alone
                 raise
             ended.append(error)
 
     with destination(output) as write, working(steps) as step:
-        try:
-            for text in texts(entries(step)):
+        made = texts(entries(step))
+
+        def put() -> None:
+            for text in made:
                 with step.aside():
                     write(text)
-            for error in ended:
-                raise error
+
+        try:
+            try:
+                put()
+            except BaseException as error:  # while a text was written: the texts that end the whole follow
+                ended.append(error)
+                put()
+            if ended:
+                raise ended[0]
         except KeyboardInterrupt:
             with step.aside():
                 arguments.note(f"interrupted after {len(done)} {total}", "warning")
@@ -150,8 +161,9 @@ def records(form: str, fields: Sequence[str], record: Callable[[Any], Mapping[st
                 else:  # as `to_json` writes the list: what stands between its brackets
                     yield (",\n" if count else "[\n") + to_json([made]).removeprefix("[\n").removesuffix("\n]\n")
                 count += 1
-        except KeyboardInterrupt:
-            yield end(count)
+        except (Exception, KeyboardInterrupt) as error:
+            if count or isinstance(error, KeyboardInterrupt):
+                yield end(count)
             raise
         yield end(count)
 

@@ -132,6 +132,10 @@ def _present_name(former: str, name: str) -> str:
     return {**renamed, f"write_{noun}": "write_claim", f"parse_{noun}": "parse_claim"}.get(name, name)
 
 
+#: Packages that ask for names without a use of them: `from` whether one is there, pytest for all of a plugin.
+_ASKING = ("importlib", "_pytest", "pluggy")
+
+
 class _FormerModules:
     """Finds former modules. Each has the names of the present module, and warns when one is used."""
 
@@ -154,12 +158,17 @@ class _FormerModules:
         def attribute(name: str) -> object:
             called = _present_name(former, name)
             found: object = getattr(import_module(present), called)
-            asked = sys._getframe(1).f_globals.get("__name__")  # `from` asks once whether the name is there
-            if not name.startswith("__") and asked != "importlib._bootstrap":
+            asked = str(sys._getframe(1).f_globals.get("__name__"))
+            if not name.startswith("__") and asked.partition(".")[0] not in _ASKING:
                 deprecated(f"{former}.{name}", f"{present}.{called}")
             return found
 
         module.__getattr__ = attribute  # type: ignore[method-assign]
+        now = import_module(present)
+        module.__dir__ = lambda: dir(now)  # type: ignore[method-assign]
+        module.__doc__ = now.__doc__
+        # Hooks of pytest are looked for where `__getattr__` is not asked.
+        vars(module).update({name: value for name, value in vars(now).items() if name.startswith("pytest_")})
 
 
 def find_former_modules() -> None:

@@ -1,6 +1,7 @@
 """Results come as they are ready, and none is lost; notes are one line each, each once, and no more."""
 
 import csv
+import io
 import json
 import re
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 from command_line import ENVIRONMENT, PROGRAM, answer, interrupted, run, small, stderr, stdout
 from stopping import interrupted as press
 
+from optsched.cli.output import collected, records
+from optsched.core.errors import HeuristicFailed
 from optsched.instances.files import save
 from optsched.instances.generate import generate
 
@@ -98,6 +101,38 @@ def test_rows_come_as_they_are_ready(folder: Path) -> None:
     finally:
         process.kill()
         process.communicate()
+
+
+class Blocked(io.StringIO):
+    """A pipe that nobody reads: Ctrl-C comes while the second text is written, which stays in the buffer."""
+
+    written = 0
+
+    def flush(self) -> None:
+        self.written += 1
+        if self.written == 2:
+            raise KeyboardInterrupt
+
+
+def refused(number: int) -> dict[str, int]:
+    """A record, but for the third entry."""
+    if number == 3:
+        raise HeuristicFailed("three")
+    return {"number": number}
+
+
+@pytest.mark.parametrize(
+    ("stdout", "record", "error"), [(Blocked(), dict, KeyboardInterrupt), (io.StringIO(), refused, HeuristicFailed)]
+)
+def test_bug_what_was_put_out_had_no_end(
+    stdout: io.StringIO, record: Any, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that a list of JSON is closed after Ctrl-C while it is written, and after a record that cannot be made."""
+    monkeypatch.setattr(sys, "stdout", stdout)
+    entries = [1, 2, 3, 4] if record is refused else [{"number": number} for number in (1, 2, 3)]
+    with pytest.raises(error):
+        collected(lambda step: entries, records("json", ["number"], record), None, "entries")
+    assert json.loads(stdout.getvalue()) == [{"number": 1}, {"number": 2}]
 
 
 # Pictures and tables for documents --------------------------------------------------------------------------------

@@ -137,6 +137,14 @@ def test_a_run_that_does_not_use_it_imports_nothing(tmp_path: Path) -> None:
     assert "optsched gaps" not in pytest_run(tmp_path, "-p", "no:hypothesispytest", "-p", "no:xdist", code=0)
 
 
+def test_bug_the_former_path_had_no_fixture(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a project that loads the plugin by its former path has it, and no warning for each of its names."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    shown = pytest_run(project, "-W", "error", "-p", "optsched.pytest_plugin", "-k", "near", code=0)
+    assert "optsched gaps" in shown
+    assert "warning" not in shown
+
+
 @pytest.fixture
 def check(tmp_path: Path) -> GapCheck:
     """A check in a test of a folder of its own."""
