@@ -130,7 +130,7 @@ def _run_at_once(
     planned: Sequence[Planned], folder: Path, options: tuple[str, bool], jobs: int, put: Callable[[Result], None]
 ) -> None:
     """Run several checks at once, each in a process of its own, and put them out in the order of the file."""
-    from optsched.core.processes.local import LocalExecutor
+    from optsched.core.processes.executors import LocalExecutor
     from optsched.measuring.studies.checks import Result, runs_of
 
     left = list(planned)

@@ -102,7 +102,7 @@ def ready(kernel: Any, *arguments: Any) -> None:
     written = source.stat().st_mtime
     if any(index.stat().st_mtime >= written for index in Path(folder).glob(name)):
         return
-    from optsched.core.processes.local import run
+    from optsched.core.processes.executors import run
 
     function = kernel.py_func
     run(_compile, (function.__module__, function.__qualname__, types), within=left)

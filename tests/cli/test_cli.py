@@ -74,7 +74,7 @@ for command in {commands}:
         loaded = set(text.split())
         assert loaded & HEAVY <= needed, text
         assert len({name for name in loaded if name.startswith("optsched.routes.")} - shared) <= 1, text
-        assert not {"psutil", "cloudpickle", "optsched.core.processes.local"} & loaded, text
+        assert not {"psutil", "cloudpickle", "optsched.core.processes.executors"} & loaded, text
         assert needed or "scipy" not in loaded, text
     assert done.stderr.count("loaded:") == len(commands)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from optsched.core.deadline import deadline
-from optsched.core.processes import local
+from optsched.core.processes import executors
 from optsched.solvers.compiled import SWITCH, ready
 
 KERNEL = """
@@ -83,13 +83,13 @@ import sys
 import numpy as np
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime
-from optsched.core.processes import local
+from optsched.core.processes import executors
 from optsched.solvers.compiled import ready
 from optsched.solvers.kernels import fill_one
 numbers = np.zeros(1, dtype=np.int64)
 asked = numbers, numbers + 1, 1, np.zeros((2, 2), dtype=np.int64), np.zeros(2, dtype=np.int64), *2 * [numbers.copy()]
-run, runs = local.run, []
-local.run = lambda *given, **named: runs.append(run(*given, **named)) or runs[-1]
+run, runs = executors.run, []
+executors.run = lambda *given, **named: runs.append(run(*given, **named)) or runs[-1]
 def ask(seconds):
     try:
         with deadline(seconds):
@@ -123,7 +123,7 @@ def test_bug_compiling_overran_a_limit(tmp_path: Path) -> None:
 
 def test_what_is_not_compiled_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that no process is started for plain Python, without a deadline, or for what is compiled here already."""
-    monkeypatch.delattr(local, "run")
+    monkeypatch.delattr(executors, "run")
     numbers = np.zeros(1, dtype=np.int64)
     with deadline(0):
         ready(np.add, numbers, numbers)

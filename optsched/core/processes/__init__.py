@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from optsched.core.processes.containing import contained
+    from optsched.core.processes.executors import DaskExecutor, Executor, LocalExecutor, run
     from optsched.core.processes.limits import Limits, Outcome, Status
-    from optsched.core.processes.local import DaskExecutor, Executor, LocalExecutor, run
 
 __all__ = ["DaskExecutor", "Executor", "Limits", "LocalExecutor", "Outcome", "Status", "contained", "run"]
 
 #: Module of each name: who only asks for the limits in force loads nothing that starts processes.
 _MODULES = {
-    "DaskExecutor": "local",
-    "Executor": "local",
+    "DaskExecutor": "executors",
+    "Executor": "executors",
     "Limits": "limits",
-    "LocalExecutor": "local",
+    "LocalExecutor": "executors",
     "Outcome": "limits",
     "Status": "limits",
     "contained": "containing",
-    "run": "local",
+    "run": "executors",
 }
 
 

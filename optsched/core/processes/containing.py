@@ -18,7 +18,7 @@ from optsched.core.processes.handing import Latest, handing
 from optsched.core.processes.limits import Limits, Outcome, Status, allowed_mb
 
 if TYPE_CHECKING:
-    from optsched.core.processes.local import LocalExecutor
+    from optsched.core.processes.executors import LocalExecutor
 
 #: Modules that take long to load, and that runs of heuristics and solvers need.
 PRELOADED = ("optsched.heuristics", "optsched.routes", "highspy", "scipy.optimize", "scipy.sparse.csgraph")
@@ -69,7 +69,7 @@ def contained(limits: Limits | None) -> Iterator[None]:
     if limits is None:
         yield
         return
-    from optsched.core.processes.local import LocalExecutor
+    from optsched.core.processes.executors import LocalExecutor
 
     with LocalExecutor(1, limits, preload=PRELOADED) as executor, holding(_executor, executor):
         yield
@@ -95,7 +95,7 @@ def call(
     over; None: it hands nothing over. An OptschedError that the function raises is raised here, too; OutOfTime if a
     deadline is past.
     """
-    from optsched.core.processes.local import run
+    from optsched.core.processes.executors import run
 
     executor = _executor.get()
     limits = limits or (Limits() if executor is None else executor.limits)

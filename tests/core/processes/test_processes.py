@@ -19,4 +19,4 @@ def test_asking_for_limits_starts_nothing() -> None:
     """Tests that who only looks whether limits are in force loads nothing that starts processes."""
     code = "import sys, optsched.core.processes.containing; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"psutil", "cloudpickle", "optsched.core.processes.local"} & set(done.stdout.split())
+    assert not {"psutil", "cloudpickle", "optsched.core.processes.executors"} & set(done.stdout.split())

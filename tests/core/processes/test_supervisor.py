@@ -13,7 +13,7 @@ import hostile_jobs
 import psutil
 import pytest
 
-from optsched.core.processes import Limits, LocalExecutor, Status, local, run, supervisor
+from optsched.core.processes import Limits, LocalExecutor, Status, executors, run, supervisor
 from optsched.core.processes.handing import hand_over, handing, pack
 from optsched.core.processes.supervisor import connection_of, start
 
@@ -31,7 +31,7 @@ def test_kernel_took_the_memory_back(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.thorough
 def test_workers_that_are_not_forked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that all is contained as well where workers are started afresh, as on macOS and Windows."""
-    monkeypatch.setattr(local, "FORKS", False)
+    monkeypatch.setattr(executors, "FORKS", False)
     with LocalExecutor(1, Limits(5, 250)) as executor:
         jobs = [(str(number), number) for number in range(3)]
         assert [outcome.value for _, outcome in executor.map(hostile_jobs.double, jobs)] == [0, 2, 4]

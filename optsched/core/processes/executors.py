@@ -1,4 +1,4 @@
-"""Jobs in processes: one by `run`, many by `LocalExecutor` on this machine, or by `DaskExecutor` on a cluster.
+"""What runs jobs in processes: `run` one job; `LocalExecutor` many on this machine, `DaskExecutor` many on a cluster.
 
 On a cluster each job is contained on the machine of the worker that Dask gives it to. Dask runs the jobs of a worker
 that died elsewhere; one whose workers keep dying is an outcome. What a job finds around it is the worker's: its folder,

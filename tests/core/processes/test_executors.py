@@ -1,4 +1,4 @@
-"""Tests of `optsched.core.processes.local`: whatever a job does, there is an outcome, and nothing of it is left."""
+"""Tests of `optsched.core.processes.executors`: whatever a job does, there is an outcome, and nothing of it is left."""
 
 import ctypes
 import os
@@ -239,7 +239,9 @@ def test_job_that_comes_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that no worker is started for a job that took all its time to be sent, and that the next one has one."""
     with LocalExecutor() as executor:
         assert executor.run(len, b"12").value == 2
-        monkeypatch.setattr("optsched.core.processes.local.pickle.dumps", lambda given: time.sleep(0.2) or dumps(given))
+        monkeypatch.setattr(
+            "optsched.core.processes.executors.pickle.dumps", lambda given: time.sleep(0.2) or dumps(given)
+        )
         late = executor.run(len, b"12", within=0.1)
         assert (late.status, late.message) == (Status.TIMED_OUT, "no time was left for it")
         monkeypatch.undo()

@@ -15,8 +15,7 @@ import psutil
 import pytest
 
 from optsched.core.errors import OptschedError, UsageError
-from optsched.core.processes import DaskExecutor, Limits, Status
-from optsched.core.processes import local as executors
+from optsched.core.processes import DaskExecutor, Limits, Status, executors
 
 distributed = pytest.importorskip("distributed")
 SILENT: dict[str, Any] = {"processes": True, "dashboard_address": ":0", "silence_logs": "CRITICAL"}
