@@ -1,7 +1,8 @@
 """The command line (docs/reference/output.md): commands, exit codes, and how errors are printed.
 
-One module for each sort of command; `arguments` reads what they share. A command is imported when it is asked for. Its
-module imports only click, so that `--help` answers at once: everything else is imported by the command that runs.
+One module for each sort of command; `arguments` and `output` have what they share. A command is imported when it is
+asked for. So that `--help` answers at once, its module imports only click and small modules: printing, profiles,
+errors, resources, kinds. The command that runs imports everything else.
 """
 
 from __future__ import annotations

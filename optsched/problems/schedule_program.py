@@ -1,7 +1,7 @@
 """The exact program of `makespan` and `job-times`: starts of tasks, counted by group, pool and instant.
 
 Some best schedule starts every task at an instant that is a sum: of a release, or the end of what runs, and of times of
-other tasks (`searches.enumeration` says why). A reduce is best begun so late that it ends with its job's last
+other tasks (`solvers.searches.enumeration` says why). A reduce is best begun so late that it ends with its job's last
 map or later, since that leaves its end as it is and its slot free for longer; so it takes its time and no more, and it
 may also start its time before such a sum. A schedule that is worth no more than a limit has no task that ends after
 `latest`.

@@ -2,7 +2,7 @@
 
 A task runs without a break on one slot of its kind, from its start on. Everything is in whole microseconds; values are
 exact seconds. Problems get what they sum or compare from `ends` and `completions` of this module. `as_early` shifts a
-schedule to the left; `schedule_enumeration` says why no task starts later there.
+schedule to the left; `solvers.searches.enumeration` says why no task starts later there.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class ScheduleProblem(TaskProblem[Schedule]):
 
     @property
     def job_weights(self) -> tuple[Number, ...]:
-        """What each of `jobs` counts in the objective: the same where that is no sum."""
+        """The weight of each of `jobs` in the objective: 1 unless the objective is a weighted sum."""
         return (1,) * len(self.jobs)
 
     # Who decides --------------------------------------------------------------------------------------------------

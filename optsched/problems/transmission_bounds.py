@@ -1,7 +1,7 @@
 """Lower bounds of `transmission` for partly placed reduces, in integers: the proof of its branch and bound.
 
-`searches.transmission` describes the algorithm as a whole, and the relaxations that bound what is still open. Nothing
-here finds placements.
+`solvers.searches.transmission` describes the algorithm as a whole, and the relaxations that bound what is still open.
+Nothing here finds placements.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ _BLOCK = 2**22
 
 #: Parts into which a unit of cost is divided where costs are whole and small enough. Shares of a map's cost and prices
 #: are whole parts: finer ones are nearer to what they stand for, and leave less room before numbers are too large. It
-#: matters little: with 1, 8, 64 and 512 there are 1,598, 1,590, 1,602 and 1,603 states (`searches.transmission`).
+#: matters little: with 1, 8, 64 and 512 there are 1,598, 1,590, 1,602 and 1,603 states
+#: (`solvers.searches.transmission`).
 _PARTS = 64
 
 #: The bound of what no placement can be.
 IMPOSSIBLE = 2**60
 
-# `searches.transmission` explains the tuned constants, and what "states", "the gap" and "large" are.
+# `solvers.searches.transmission` explains the tuned constants, and what "states", "the gap" and "large" are.
 
 #: Up to this many products times nodes, reduces are bounded in pairs also while more than two are open: sharper bounds
 #: against bounds that take as many times longer as there are nodes. Finding the pairs may take as many steps. In pairs

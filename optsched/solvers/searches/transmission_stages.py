@@ -1,9 +1,10 @@
 """The stages of `transmission` by themselves: maps given the reduces, reduces given the maps, or reduces by first fit.
 
-Each is an assignment problem. Its prices are what the bounds of the search are made of; `searches.transmission` says
-how. Reduces are those of `transmission-reduces`, by the network of its program. Flow goes from a source to classes of
-equal reduces, on to pairs of job and node (at most one reduce each), on to nodes, and by their idle slots to the sink.
-The linear program over a network is integral, so flows are placements, and potentials are the prices that prove them.
+Each is an assignment problem. Its prices are what the bounds of the search are made of; `solvers.searches.transmission`
+says how. Reduces are those of `transmission-reduces`, by the network of its program. Flow goes from a source to classes
+of equal reduces, on to pairs of job and node (at most one reduce each), on to nodes, and by their idle slots to the
+sink. The linear program over a network is integral, so flows are placements, and potentials are the prices that prove
+them.
 
 Where k reduces are placed, a class needs no more than the k nodes that are cheapest for it: k - 1 others leave it one
 of these, which costs no more than any other node. So there are at most k arcs a class, however many nodes there are. A
