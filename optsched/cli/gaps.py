@@ -1,6 +1,8 @@
-"""`optsched gap` and `matrix`: heuristics against the proved optimum; `report`, a page of what these recorded; `sweep`.
+"""Heuristics against the proved optimum: `optsched gap`, `matrix`, `sweep` and `report`.
 
-A sweep puts many gaps into a store in which a finished result is never lost and never computed twice.
+`gap` measures heuristics on instances. `matrix` judges each heuristic by each problem. `sweep` measures many gaps
+into a store, in which a finished result is never lost and never computed twice. `report` makes a page, or tables, of
+what the others recorded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""What there is: `optsched list`, `self-test`, `versions`, `docs`; and instances: `describe`, `generate`, `import`."""
+"""What there is, and instances: `optsched list`, `self-test`, `versions`, `docs`, `describe`, `generate`, `import`.
+
+`list`, `versions` and `docs` show what is installed; `self-test` checks that it works. `describe` says what an instance
+holds and which problems can be posed on it. `generate` draws an instance: each family is a command, and its parameters
+are the options. `import` makes instances of files of other tools: each importer is a command.
+"""
 
 from __future__ import annotations
 

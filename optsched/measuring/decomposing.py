@@ -2,6 +2,12 @@
 
 A policy runs over an instance, and so do variants of it that are granted more and more. What each grant changes is
 signed: a decision that is best where it was taken need not belong to a best run, so that more freedom may do worse.
+
+`decompose` measures the parts. Three of the variants are here, too:
+
+- `InOrder` is a policy that serves jobs in an order that needs no knowledge of the future;
+- `Together` is a policy that starts as many tasks of each job as another policy, placed at the least total time;
+- `planned_anew` makes a best plan again at each arrival, for what has arrived by then.
 """
 
 from __future__ import annotations
@@ -582,7 +588,6 @@ class Together(Policy):
     The other policy does not learn of that, nor where its maps really run: jobs may have changed places. Reduces stay
     where it starts them, since they take the same time anywhere.
 
-    >>> from optsched.measuring.decomposing import InOrder
     >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems.makespan import Makespan
     >>> from optsched.heuristics.simulating import simulate

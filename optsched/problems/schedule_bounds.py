@@ -1,8 +1,9 @@
-"""Lower bounds of schedules, in integers: by counting alone, and of each job alone on the empty cluster.
+"""Lower bounds of schedules, in integers: by counting, by each job alone, and by prices of slots by time.
 
-What counts is the area of all slots, one machine as quick as all of them, and windows of time. Tasks that are released
-at the beginning of a window or later, and end within it, fit into it side by side. What they take of the slots is
-measured by a price for each node, and by a function of their lengths that no slot can beat.
+Counting looks at the area of all slots (`area_makespan`), at one machine as quick as all of them (`fluid_ends`), and at
+windows of time (`Window`). Tasks that are released at the beginning of a window or later, and end within it, fit into
+it side by side. What they take of the slots is measured by a price for each node, and by a function of their lengths
+that no slot can beat.
 
 `JobsAlone` poses the maps of each job near their data and far from it as a `latency` problem on slots. What is proved
 of that problem holds for the job in every schedule. What rules a limit out is said by `Latency`.
@@ -451,9 +452,10 @@ class PricedTime:
         return None
 
     def rules_out(self, prices: TimePrices, by: int) -> bool:
-        """Whether prices show that not all jobs end within `by` steps, whatever they cost: they pay too much for slots.
+        """Whether prices show that not all jobs end within `by` steps, even if waiting costs nothing.
 
-        That is never so within all `steps`, since all can then run when slots cost nothing.
+        The jobs would then pay more for slots than all slots cost. That is never so within all `steps`, since all can
+        then run when slots cost nothing.
         """
         box = Box(*np.full((2, len(self.classes)), by))
         return self.least(prices._replace(scale=0), box, by)[0] > 0

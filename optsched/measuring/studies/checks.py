@@ -1,8 +1,11 @@
-"""Assertions on a heuristic's gaps, for any test runner and for files (TOML), and reports of what came of them.
+"""Assertions on a heuristic's gaps: as objects for any test runner, as files (TOML), and reports on their results.
 
-A file has a table `[[check]]` for each check, whose keys are the arguments of `Check.of`. What stands above the tables
-holds for all checks that do not say otherwise. Reports are rows of a table, JUnit XML, annotations of GitHub Actions,
-and Markdown.
+`Check` says what to measure and which gaps are allowed. `Planned` is a check that can be run, and `Outcome` the result.
+
+`CheckFile` reads a file. It has a table `[[check]]` for each check, whose keys are the arguments of `Check.of`. What
+stands above the tables holds for all checks that do not say otherwise. `runs_of` runs one of them in a process.
+
+Reports are rows of a table, JUnit XML, annotations of GitHub Actions, and Markdown, each of `Result`.
 """
 
 from __future__ import annotations

@@ -1,13 +1,17 @@
 """When jobs end at the earliest, as is proved: by prices of slots, by windows of time, and by each job alone.
 
-Prices of slots by time are from a linear program over starts. In it jobs end within a box, slots are alike, and tasks
-are in parts. A job ends at the least step of its box, and later by the share of its tasks that end later: so starts are
-the only variables, and cost what they are late. The duals are prices of slots, at which whole jobs are priced exactly
-(`problems.schedule_bounds`).
+`latest_window` looks for a window of time that is too short for its tasks; prices of nodes for it are from a linear
+program (`node_prices`). `AloneSearch` bounds when each job ends if it is alone, by `latency` problems.
 
-For `job-times` there is a tree of cases by when jobs end. Cases are parted best first, and from each one on down to one
-in which the program has every job whole. For that a schedule is looked for. A limit below the best schedule closes most
-of the tree at once, so that limits are tried from what is proved on (destructive bounds, Klein and Scholl 1999).
+Prices of slots by time (`StartProgram`) are from a linear program over starts. In it jobs end within a box, slots are
+alike, and tasks are in parts. A job ends at the least step of its box, and later by the share of its tasks that end
+later: so starts are the only variables, and cost what they are late. The duals are prices of slots, at which whole jobs
+are priced exactly (`problems.schedule_bounds`).
+
+For `job-times` there is a tree of cases by when jobs end (`EndTree`). Cases are parted best first, and from each one on
+down to one in which the program has every job whole. For that a schedule is looked for (`ended_by`). A limit below the
+best schedule closes most of the tree at once, so that limits are tried from what is proved on (destructive bounds,
+Klein and Scholl 1999).
 """
 
 from __future__ import annotations
