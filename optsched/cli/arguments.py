@@ -277,9 +277,10 @@ class Argument:
 
 @dataclass(frozen=True)
 class Together:
-    """Declares several that a command gets as one value: what `make` makes of theirs.
+    """Several parameters that reach the command as one value, made by `make`.
 
-    With `within`, that is a context in which the command runs, and the command gets None.
+    With `within` that value is a context, and the command runs inside it. The command's own parameter, also called
+    `within`, only declares the options: it gets None, and the command does not use it.
     """
 
     make: Callable[..., Any]
@@ -287,7 +288,7 @@ class Together:
     within: bool = False
 
     def parameters(self, name: str, hint: Any, default: Any) -> list[click.Parameter]:
-        """Those of click: what the parameters of `make` declare, if they are not given."""
+        """The parameters of click: `theirs`, or by default those that the parameters of `make` declare."""
         return list(self.theirs or _parameters(self.make))
 
 
@@ -298,7 +299,7 @@ def _declared(function: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter,
 
 
 def _parameters(function: Callable[..., Any]) -> list[click.Parameter]:
-    """The parameters of click that those of a function declare."""
+    """The parameters of click that the parameters of a function declare."""
     return [
         one
         for parameter, declared in _declared(function)
@@ -463,7 +464,7 @@ _ANY = Option("By default as --output ends, else a table.", "--format", choices=
 
 
 def formats(*names: str, file: bool = False) -> Together:
-    """`--format`, of which the first is the default; with `file` also `--output`."""
+    """`--format`; the first name is the default. With `file` also `--output`."""
     form = Option(None, "--format", choices=names).parameters("form", str, names[0])
     return Together(Out.of, [*form, *_OUTPUT] if file else form)
 
@@ -474,7 +475,7 @@ TableOrJson = Annotated[Out, formats("table", "json")]
 
 
 def seeds_of(repeats: int | None, seed: int | None) -> range | None:
-    """The seeds by what `seed_options` gave; None: as many as each heuristic needs (`studies.runs.measure`)."""
+    """The seeds that `--repeats` and `--seed` say; None: as many as each heuristic needs (`studies.runs.measure`)."""
     if repeats is None and seed is None:
         return None
     first = seed or 0

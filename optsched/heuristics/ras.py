@@ -380,8 +380,9 @@ class Move:
 def availability(free: npt.ArrayLike, capacity: npt.ArrayLike) -> Floats:
     """How available each tracker is: the least share of a resource that is free (Sharmilarani et al., section III.1).
 
-    `free` and `capacity` have shape (nodes, resources). A tracker that has nothing of a resource has none of it free;
-    where there are no resources, it is 1. Free slots are advertised on the most available tracker first.
+    `free` and `capacity` have shape (nodes, resources). A tracker that has nothing of a resource has none of it free.
+    If there are no resources, each tracker's availability is 1. Free slots are advertised on the most available tracker
+    first.
 
     >>> availability([[3, 8], [4, 2]], [[4, 8], [4, 8]]).tolist()
     [0.75, 0.25]

@@ -194,7 +194,7 @@ def _pulp_program(problem: Any, sign: float) -> LinearProgram:
 
 
 def _limits(values: Iterable[float | None], none: float) -> npt.NDArray[np.float64]:
-    """Limits as an array, with a number for each that there is not."""
+    """Limits as an array, with `none` for each that is None."""
     return np.array([none if value is None else value for value in values], dtype=np.float64)
 
 

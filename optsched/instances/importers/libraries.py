@@ -216,7 +216,7 @@ def import_dimacs(path: str | os.PathLike[str], name: str | None = None) -> Impo
 
 
 class _Network(ForeignFile):
-    """The contents of the lines; once one was not understood, which is a fault, counts mean nothing."""
+    """The contents of the lines. A line that is not understood is a fault; after one, counts are not checked."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__(path)

@@ -578,7 +578,7 @@ def gap_lines(
 
 
 def _by_instance(work: Sequence[_Work]) -> tuple[str, Sequence[_Work], set[str]]:
-    """Of a table by instance the heading, the work, and the columns that it needs not: what never varies."""
+    """The heading of a table by instance, its work, and the columns that it leaves out, since they never vary."""
     names = {
         "heuristic": {label for _, labels in work for label in labels},
         "problem": {problem.name for problem, _ in work},
