@@ -122,7 +122,7 @@ def posable(
     Raises
     ------
     UsageError
-        For a name or parameter that there is not, a problem that decides no placement, and if none can be posed.
+        For an unknown name or parameter, a problem that decides no placement, and if none can be posed.
     InputError
         If a problem that was asked for lacks a field, or finds a value that it cannot take.
     """

@@ -208,7 +208,7 @@ def run_posed(
     Raises
     ------
     UsageError
-        For a heartbeat or a way to assign that there is not.
+        If there is no such heartbeat or way to assign.
     HeuristicFailed
         If the policy raises, or starts what it cannot start.
 

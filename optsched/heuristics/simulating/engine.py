@@ -213,7 +213,7 @@ def losses_of(losses: Iterable[Loss], instance: Instance) -> tuple[tuple[int, in
     Raises
     ------
     UsageError
-        For a node that there is not, times that are none, and two losses of a node at once.
+        For an unknown node, times that are none, and two losses of a node at once.
 
     Examples
     --------

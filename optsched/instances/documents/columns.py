@@ -407,7 +407,7 @@ class _Columns:
         return {column.attribute: values}
 
     def raise_faults(self) -> None:
-        """Raise InputError for all that is wrong with the columns, and each that there is not."""
+        """Raise InputError for all that is wrong with the columns, and for each unknown one."""
         for name in self.left:
             self.faults.append(Fault(name, f"there is no such column; {nearest(name, self.known)}"))
         if self.faults:
