@@ -1,6 +1,9 @@
 """The checker of certificates: it proves what is true, catches every seeded fault, and cannot be talked into more."""
 
+import json
 from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +17,9 @@ from optsched.core.instance import Cluster, Instance, Pairs, Workload
 from optsched.core.placement import NetworkFlow, Placement
 from optsched.core.registry import Record
 from optsched.core.results import FEASIBLE, Certificate, Limit, Proof, Solution, Termination
-from optsched.problems import GeneralizedAssignment, JobTimes, Lsap, Problem
+from optsched.instances.claim_files import read_solution
+from optsched.instances.files import load
+from optsched.problems import GeneralizedAssignment, JobTimes, Lsap, Problem, problem
 from optsched.routes import solve
 
 
@@ -328,3 +333,23 @@ def test_that_nothing_is_feasible_is_told() -> None:
     plain = JobTimes(Instance(Cluster(["a"]), Workload(["t"], duration=[1])))
     (found,) = certify(plain, replace(solve(plain), **{**NOTHING_HELD, **infeasible})).contradicted
     assert found == "termination: INFEASIBLE, but nothing makes that so: a schedule is feasible"
+
+
+#: Made by version 0.1.0 (commit 4bb37c4b): instances by `generate`, whose command is their `source`, and what `solve
+#: --problem NAME --output` wrote for each. They stay as they are: docs/reference/stability.md promises to read them.
+WRITTEN_BY_0_1_0 = Path(__file__).resolve().parent.parent / "data" / "written_by_0.1.0"
+
+
+@pytest.mark.parametrize("name", ["lsap", "fair-lsap", "flow", "latency"])
+def test_files_of_version_0_1_0(name: str) -> None:
+    """Tests that files of the first version are read, and that every claim in them is still valid and proved."""
+    file = WRITTEN_BY_0_1_0 / f"{name}-solution.json"
+    document = json.loads(file.read_text(encoding="utf-8"))
+    instance = load(WRITTEN_BY_0_1_0 / f"{name}.json")
+    solution = read_solution(file, instance)
+    posed = problem(name, instance, **solution.parameters)
+    assert document["versions"]["optsched"] == "0.1.0"
+    assert (solution.problem, solution.instance_sha256) == (name, instance.sha256)
+    assert solution.objective == tuple(map(Fraction, document["objective"])) == solve(posed).objective
+    verdict = certify(posed, solution)
+    assert (verdict.valid, verdict.proved, len(verdict.proofs)) == (True, True, len(posed.components))
