@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 import pulp
@@ -391,9 +391,9 @@ def model_of(
 ) -> Callable[[Function], Function]:
     """A decorator of what builds models of one kind of problem (`of_problem`) that may be feasible.
 
-    A model remembers its own rows (`own_rows`). `pruned` says that one which is not per pair leaves out what no optimum
-    needs; `shared` says which variables stand for several tasks or nodes. `aggregate=False`, an older name of
-    `per_pair=True`, is taken with a warning.
+    `remember` notes on each model which rows and bounds the builder gave it. `pruned` says that one which is not per
+    pair leaves out what no optimum needs; `shared` says which variables stand for several tasks or nodes.
+    `aggregate=False`, an older name of `per_pair=True`, is taken with a warning.
     """
 
     def decorate(function: Function) -> Function:
@@ -679,11 +679,16 @@ class Way(NamedTuple):
 BINARIES = Way(decode_binaries, started_binaries)
 
 
-def said_by(
-    kind: type[Posed], compact: Way, literal: Way
-) -> tuple[Callable[[Any, Posed], Any], Callable[[Any, Posed, Any], Mapping[Any, float]]]:
+class Translation(NamedTuple, Generic[Posed]):
+    """The two functions of a module between models and decisions: see `decoder` and `starter`."""
+
+    decode: Callable[[Any, Posed], Any]
+    start_values: Callable[[Any, Posed, Any], Mapping[Any, float]]
+
+
+def said_by(kind: type[Posed], compact: Way, literal: Way) -> Translation[Posed]:
     """Make the `decode` and `start_values` of a module from the ways of its Pyomo and its PuLP model."""
-    return (
-        decoder(kind, compact.decode, literal.decode, compact.started),
-        starter(kind, compact.started, literal.started),
+    return Translation(
+        decode=decoder(kind, compact.decode, literal.decode, compact.started),
+        start_values=starter(kind, compact.started, literal.started),
     )

@@ -26,6 +26,7 @@ from optsched.models.base import (
     TOLERANCE,
     Entries,
     ModelSize,
+    Translation,
     Way,
     int_of,
     is_per_pair,
@@ -248,7 +249,10 @@ def started_program(model: Any, problem: Any, decision: Any) -> Entries:
 
 
 def program_of(posed: Callable[[Any, Any], Any]) -> Way:
-    """The way of the Pyomo model of a program that another posing of the problem has, as the model says."""
+    """How a Pyomo model says a decision if its program is of a related problem: `posed(model, problem)` gives that one.
+
+    Traffic, for example, is modelled within the limit that the model has as an attribute.
+    """
     return Way(
         lambda model, problem: decode_program(model, posed(model, problem)),
         lambda model, problem, decision: started_program(model, posed(model, problem), decision),
@@ -308,14 +312,19 @@ def _started_literal(model: Any, problem: Any, decision: Any) -> Entries:
     return _started(problem, model.program, model.variables_of, decision)
 
 
+def _said(problem: Any) -> Translation[Any]:
+    """How the models of any problem with a program say its decisions."""
+    return said_by(type(problem), PROGRAM, Way(_decoded_literal, _started_literal))
+
+
 def decode(model: Any, problem: Any) -> Any:
     """What a solved model stands for, of either kind (see `optsched.models.base.decoder`)."""
-    return said_by(type(problem), PROGRAM, Way(_decoded_literal, _started_literal))[0](model, problem)
+    return _said(problem).decode(model, problem)
 
 
 def start_values(model: Any, problem: Any, decision: Any) -> Mapping[Any, float]:
     """A decision as a start for a model of either kind (see `optsched.models.base.starter`)."""
-    return said_by(type(problem), PROGRAM, Way(_decoded_literal, _started_literal))[1](model, problem, decision)
+    return _said(problem).start_values(model, problem, decision)
 
 
 # Programs of assignment problems --------------------------------------------------------------------------------------
