@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -97,9 +97,7 @@ def simulate(
     --schedule and --plot gantt take one seed unless --repeats says more. A run that fails, or ends at --run-limit or
     --memory-limit, has no row. Exit code 4 if a policy failed, or left tasks waiting for ever.
     """
-    from optsched.instances.claim_files import claim_content
     from optsched.measuring.studies.choices import groups_of
-    from optsched.measuring.timelines import timeline
 
     _check_jobs(jobs)
     drawn = _pictures_of(plots)
@@ -110,10 +108,8 @@ def simulate(
     seeds = arguments.seeds_of(repeats, seed)
     given = [instance for group in groups_of(instances) for instance in group.instances]
     steps = len(given) * len(chosen) * len(seeds or (0,))
-    if schedule is not None and steps != 1:
-        raise UsageError(f"--schedule is of one run, and these are {steps}: name one instance and one policy")
-    if schedule is not None and losses:
-        raise UsageError("--schedule is of runs that lose no node; with --lose a task may run more than once")
+    if schedule is not None:
+        _check_schedule(steps, losses)
     _check_pictures(drawn, len(given), len(chosen), len(seeds or (0,)))
     notes = Notes()
     for instance in given:
@@ -127,60 +123,107 @@ def simulate(
         "until": until,
         "losses": [_loss(text) for text in losses],
     }
-
     failed: dict[str, None] = {}
-
-    def found(step: Progress) -> Iterator[Named]:
-        from optsched.heuristics.simulating import simulate as run_over_time
-        from optsched.measuring.studies.choices import SEEDS
-        from optsched.measuring.studies.runs import tell_unrepeatable
-
-        for instance in given:
-            for text, (policy, values) in chosen.items():
-                run_again = partial(run_over_time, instance, (policy, values), progress=step.within, **rules)
-                for number, drawn_by in enumerate(SEEDS if seeds is None else seeds):
-                    if seeds is not None or not number:
-                        step(f"{instance.name} {text}")
-                    try:
-                        run = run_again(seed=drawn_by)
-                        same = True
-                        if seeds is None and not number and not getattr(policy, "shipped", True):
-                            same = run_again(seed=drawn_by).schedule == run.schedule
-                    except HeuristicFailed as error:
-                        failed.update((f"{instance.name}: {line}", None) for line in str(error).splitlines())
-                        if seeds is None:
-                            break
-                        continue
-                    yield text, run
-                    same = same or tell_unrepeatable(text, instance.name)
-                    if seeds is None and not run.drawn and same:
-                        break
+    runs = partial(_runs, given, chosen, seeds, rules, failed)
 
     with ExitStack() as files:
         file = None if jobs is None else files.enter_context(replacing(jobs))
         kept = None if schedule is None else files.enter_context(replacing(schedule))
         pictures = [(what, files.enter_context(picturing(path))) for what, path in drawn]
         texts = _texts(out, given, notes)
-        named = collected(found, texts, out.file, "runs" if seeds is None else f"of {steps} runs", steps)
-        stopped = [(text, run) for text, run in named if run.unfinished and not run.starved]
-        for message in dict.fromkeys(f"{run.instance.name}, {text}: {run.unfinished}" for text, run in stopped):
-            arguments.note(message)
-        starved = [(text, run) for text, run in named if run.starved]
-        left = dict.fromkeys(f'{run.instance.name}: under policy "{text}": {run.unfinished}' for text, run in starved)
+        named = collected(runs, texts, out.file, "runs" if seeds is None else f"of {steps} runs", steps)
+        waiting = _note_unfinished(named)
         if failed:
-            raise HeuristicFailed(*failed, *left)
+            raise HeuristicFailed(*failed, *waiting)
         if file is not None and jobs is not None:
             file.write(_jobs(named, jobs))
         if kept is not None and schedule is not None:
-            kept.write(claim_content(named[0][1].schedule, named[0][1].instance, schedule))
+            kept.write(_schedule_content(named[0], schedule))
         for what, draw in pictures:
-            several = what == "gantt" and len({run.seed for _, run in named}) > 1
-            draw(
-                f"{what}_picture",
-                [timeline(run, name=f"{name}, seed {run.seed}" if several else name) for name, run in named],
-            )
-    if left:
-        raise HeuristicFailed(*left)
+            _draw(what, draw, named)
+    if waiting:
+        raise HeuristicFailed(*waiting)
+
+
+def _runs(
+    instances: Sequence[Instance],
+    policies: Mapping[str, tuple[Any, dict[str, Any]]],
+    seeds: Sequence[int] | None,
+    rules: Mapping[str, Any],
+    failed: dict[str, None],
+    step: Progress,
+) -> Iterator[Named]:
+    """The runs of each policy on each instance; a message for each run that fails is added to `failed`."""
+    for instance in instances:
+        for text, (policy, values) in policies.items():
+            yield from _runs_of_policy(instance, text, policy, values, seeds, rules, failed, step)
+
+
+def _runs_of_policy(
+    instance: Instance,
+    text: str,
+    policy: Any,
+    values: dict[str, Any],
+    seeds: Sequence[int] | None,
+    rules: Mapping[str, Any],
+    failed: dict[str, None],
+    step: Progress,
+) -> Iterator[Named]:
+    """The runs of one policy on one instance: a run for each seed.
+
+    Without `seeds`, one run is enough if the policy draws nothing: then another run would be the same. A policy of the
+    user's own may differ from run to run even so; it runs twice with the first seed to find that out.
+    """
+    from optsched.heuristics.simulating import simulate as run_over_time
+    from optsched.measuring.studies.choices import SEEDS
+    from optsched.measuring.studies.runs import tell_unrepeatable
+
+    run_with = partial(run_over_time, instance, (policy, values), progress=step.within, **rules)
+    for number, seed in enumerate(SEEDS if seeds is None else seeds):
+        if seeds is not None or not number:
+            step(f"{instance.name} {text}")
+        try:
+            run = run_with(seed=seed)
+            same = True
+            if seeds is None and not number and not getattr(policy, "shipped", True):
+                same = run_with(seed=seed).schedule == run.schedule
+        except HeuristicFailed as error:
+            failed.update((f"{instance.name}: {line}", None) for line in str(error).splitlines())
+            if seeds is None:
+                break
+            continue
+        yield text, run
+        same = same or tell_unrepeatable(text, instance.name)
+        if seeds is None and not run.drawn and same:
+            break
+
+
+def _note_unfinished(named: Sequence[Named]) -> list[str]:
+    """Note which runs stopped early; the messages on those that left tasks waiting for ever."""
+    stopped = [(text, run) for text, run in named if run.unfinished and not run.starved]
+    for message in dict.fromkeys(f"{run.instance.name}, {text}: {run.unfinished}" for text, run in stopped):
+        arguments.note(message)
+    starved = [(text, run) for text, run in named if run.starved]
+    return list(dict.fromkeys(f'{run.instance.name}: under policy "{text}": {run.unfinished}' for text, run in starved))
+
+
+def _schedule_content(named: Named, path: str) -> bytes:
+    """The schedule file of a run, as the ending of its path says."""
+    from optsched.instances.claim_files import claim_content
+
+    run = named[1]
+    return claim_content(run.schedule, run.instance, path)
+
+
+def _draw(what: str, draw: Callable[..., None], named: Sequence[Named]) -> None:
+    """Draw a picture of all runs; charts of one policy under several seeds are named by the seed, too."""
+    from optsched.measuring.timelines import timeline
+
+    several = what == "gantt" and len({run.seed for _, run in named}) > 1
+    draw(
+        f"{what}_picture",
+        [timeline(run, name=f"{name}, seed {run.seed}" if several else name) for name, run in named],
+    )
 
 
 def _loss(text: str) -> tuple[str, float, float | None]:
@@ -267,6 +310,14 @@ def _pictures_of(texts: Sequence[str]) -> list[tuple[str, str]]:
             raise UsageError(f'--plot "{text}": {path} is drawn to already; name another file')
         found.append((what, path))
     return found
+
+
+def _check_schedule(runs: int, losses: Sequence[str]) -> None:
+    """Raise UsageError where a schedule file could not hold what is run."""
+    if runs != 1:
+        raise UsageError(f"--schedule is of one run, and these are {runs}: name one instance and one policy")
+    if losses:
+        raise UsageError("--schedule is of runs that lose no node; with --lose a task may run more than once")
 
 
 def _check_pictures(plots: Sequence[tuple[str, str]], instances: int, policies: int, repeats: int) -> None:
