@@ -13,7 +13,8 @@ from __future__ import annotations
 import math
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from optsched.core.errors import UsageError, expect
 from optsched.core.processes.handing import taken
 from optsched.core.results import Termination
 from optsched.solvers.answers import OUT_OF_MEMORY, LinearProgram, SolverOutcome, negated
-from optsched.solvers.highs import MOST_COEFFICIENT, read_solution, run, solve_program
+from optsched.solvers.highs import MOST_COEFFICIENT, ArraySolution, read_solution, run, solve_program
 from optsched.solvers.options import quieten
 from optsched.solvers.profiles import AnyProfile
 
@@ -255,12 +256,7 @@ def solve_pulp(
     """
     expect(problem, pulp.LpProblem, "solve_pulp takes a PuLP problem", "a Pyomo model is for solve_pyomo")
     _ask(problem)
-    try:
-        problem.checkDuplicateVars()
-    except pulp.PulpError as error:
-        raise UsageError(f"{error}: make names by injective_names") from error
-    if has_sos(problem):
-        raise UsageError(f"PuLP gives no SOS constraints to HiGHS: write those of {problem.name} with binaries")
+    _refuse_what_pulp_loses(problem)
     variables, sign = problem.variables(), -1.0 if problem.sense == pulp.LpMaximize else 1.0
     try:
         program = _pulp_program(problem, sign)
@@ -271,20 +267,45 @@ def solve_pulp(
         column_of = {variable.name: column for column, variable in enumerate(variables)}
         hint = _hint((column_of.get(name), name, value) for name, value in start.items())
 
-    def load(values: npt.NDArray[np.float64]) -> None:
-        for variable, value in zip(variables, values.tolist(), strict=True):
-            variable.varValue = value
-
-    found = solve_program(program, profile, f"pulp {pulp.__version__}", hint, _loaded(load, decode))
+    improving = _loaded(partial(_load, variables), decode)
+    found = solve_program(program, profile, f"pulp {pulp.__version__}", hint, improving)
     if found.outcome is OUT_OF_MEMORY:
         return OUT_OF_MEMORY
-    if found.x is not None:
-        load(found.x)
-    for column, variable in enumerate(variables):
-        if found.x is None:
+    _load_answer(problem, variables, program, found, sign)
+    return found.outcome if sign > 0 else negated(found.outcome)
+
+
+def _refuse_what_pulp_loses(problem: Any) -> None:
+    """Raise UsageError for two variables of one name, and for SOS constraints."""
+    try:
+        problem.checkDuplicateVars()
+    except pulp.PulpError as error:
+        raise UsageError(f"{error}: make names by injective_names") from error
+    if has_sos(problem):
+        raise UsageError(f"PuLP gives no SOS constraints to HiGHS: write those of {problem.name} with binaries")
+
+
+def _load(variables: Sequence[Any], values: npt.NDArray[np.float64]) -> None:
+    """Give the variables of a PuLP problem their values."""
+    for variable, value in zip(variables, values.tolist(), strict=True):
+        variable.varValue = value
+
+
+def _load_answer(
+    problem: Any, variables: Sequence[Any], program: LinearProgram, found: ArraySolution, sign: float
+) -> None:
+    """Set what `LpProblem.solve` sets in a PuLP problem: values, reduced costs, slacks, duals, status and seconds.
+
+    `sign` times its objective is that of the program. `solutionCpuTime` stays as it is: no CPU time is measured.
+    """
+    if found.x is None:
+        for variable in variables:
             variable.varValue = None
             if variable.varValue is not None:  # PuLP 4 takes no None: what was held is no answer
                 variable.varValue = math.nan
+    else:
+        _load(variables, found.x)
+    for column, variable in enumerate(variables):
         variable.dj = None if found.col_duals is None else sign * float(found.col_duals[column])
     sides = None if found.x is None else program.matrix @ found.x
     for number, row in enumerate(problem.constraints()):
@@ -293,7 +314,7 @@ def solve_pulp(
         row.pi = None if found.row_duals is None else sign * float(found.row_duals[number])
     nothing = (pulp.LpStatusNotSolved, pulp.LpSolutionNoSolutionFound)
     problem.assignStatus(*_PULP_STATUS.get(found.outcome.status, nothing))
-    return found.outcome if sign > 0 else negated(found.outcome)
+    problem.solutionTime = found.outcome.seconds
 
 
 def _hint(

@@ -137,7 +137,8 @@ def test_wrong_starts() -> None:
 def test_pulp_status_says_optimal_of_optima_only() -> None:
     """Tests that PuLP's own status and values agree with the outcome: limits, gaps and infeasible."""
     problem, x = pulp_problem()
-    solve_pulp(problem, EXACT)
+    outcome = solve_pulp(problem, EXACT)
+    assert problem.solutionTime == outcome.seconds > 0
     assert (problem.status, problem.sol_status, x.value()) == (pulp.LpStatusOptimal, pulp.LpSolutionOptimal, 4.0)
     started = solve_pulp(problem, Profile("none", time_limit=0.0, highs={"presolve": "off"}), {"x": 5.0})
     assert (started.status, started.limit) == (Termination.FEASIBLE, Limit.TIME)
