@@ -198,11 +198,11 @@ def test_lists_name_authors(what: str) -> None:
 
 
 def files(*suffixes: str) -> list[Path]:
-    """The project's files with one of the suffixes."""
+    """The project's files with one of the suffixes, but for those that are kept as an earlier version wrote them."""
     found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
     for folder in FOLDERS:
         found += sorted((ROOT / folder).rglob("*"))
-    return [path for path in found if path.suffix in suffixes]
+    return [path for path in found if path.suffix in suffixes and not path.parent.name.startswith("written_by_")]
 
 
 @pytest.mark.parametrize(
