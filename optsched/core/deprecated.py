@@ -154,17 +154,17 @@ class _FormerModules:
     def exec_module(module: ModuleType) -> None:
         former = module.__name__
         present = str(present_module(former))
+        now = import_module(present)
 
         def attribute(name: str) -> object:
             called = _present_name(former, name)
-            found: object = getattr(import_module(present), called)
+            found: object = getattr(now, called)
             asked = str(sys._getframe(1).f_globals.get("__name__"))
             if not name.startswith("__") and asked.partition(".")[0] not in _ASKING:
                 deprecated(f"{former}.{name}", f"{present}.{called}")
             return found
 
         module.__getattr__ = attribute  # type: ignore[method-assign]
-        now = import_module(present)
         module.__dir__ = lambda: dir(now)  # type: ignore[method-assign]
         module.__doc__ = now.__doc__
         # Hooks of pytest are looked for where `__getattr__` is not asked.
