@@ -19,7 +19,7 @@ def min_cost_flow_certificate(problem: MinCostFlow, potentials: Ints) -> Certifi
     """The certificate that potentials make (`MinCostFlow.potential_bound`).
 
     Only their differences count: where one is past 2^53, which no certificate may hold, the least and the largest are
-    put equally far from 0. None where one is past it even so, or they prove nothing.
+    put equally far from 0. None if one is past it even so, or they prove nothing.
     """
     held = np.asarray(potentials)
     if _past(held):
@@ -53,7 +53,7 @@ def _potentials(problem: MinCostFlow, certificate: Certificate) -> Ints:
 def no_flow_certificate(problem: MinCostFlow, potentials: Ints) -> Certificate | None:
     """The certificate that there is no flow, by potentials at which a flow without costs would cost more than 0.
 
-    None where it would not. Potentials of 0 and 1 are a cut (Gale 1957, Hoffman 1960).
+    None if it would not. Potentials of 0 and 1 are a cut (Gale 1957, Hoffman 1960).
     """
     bound = _free(problem).potential_bound(potentials)
     if bound is None or bound <= 0:
@@ -78,7 +78,7 @@ def _free(problem: MinCostFlow) -> MinCostFlow:
 
 
 def limitless_cycle(problem: MinCostFlow) -> str | None:
-    """The proof that a feasible flow can get cheaper for ever; None where there is none.
+    """The proof that a feasible flow can get cheaper for ever; None if there is none.
 
     It is the cycle that `MinCostFlow.unlimited_cycle` names. Its arcs are checked one by one: each begins where the one
     before it ends, none has a limit, and the costs add up to less than 0.

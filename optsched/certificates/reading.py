@@ -90,7 +90,7 @@ def number(data: Mapping[str, Any], key: str) -> Number:
 
 
 def written(value: Number) -> int | str | None:
-    """A number as `number` reads it; TooLarge where that is too long."""
+    """A number as `number` reads it; TooLarge if that is too long."""
     return spelled(exact(value), LARGEST)
 
 

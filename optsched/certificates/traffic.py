@@ -117,7 +117,7 @@ def traffic_proof(problem: Traffic, certificate: Certificate, objective: Value |
 
 
 def no_room_certificate(problem: Traffic, cases: Cases) -> Certificate | None:
-    """The certificate that nothing is feasible: prices prove more traffic than could be. None where they do not."""
+    """The certificate that nothing is feasible: prices prove more traffic than could be. None if they do not."""
     if cases.bound(problem, target=problem.beyond) < problem.beyond:
         return None
     return Certificate(FEASIBLE, Proof.DUAL, 0, _written(problem, cases))

@@ -251,7 +251,7 @@ def _posed(
     choices: Sequence[Choice],
     decisions: Sequence[tuple[str, Solution | Schedule]],
 ) -> AnyProblem | None:
-    """The problem that judges the placements; None where nothing is to be judged."""
+    """The problem that judges the placements; None if nothing is to be judged."""
     from optsched.core.instance import Instance
     from optsched.core.placement import Schedule
     from optsched.heuristics.running.base import over_time

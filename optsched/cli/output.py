@@ -329,7 +329,7 @@ Posed = Annotated[Asked, arguments.Together(Asked)]
 
 
 def check_noun(path: str, decision: Any, problem: AnyProblem, otherwise: str = "") -> None:
-    """Raise UsageError where a file holds another noun than the problem decides; `otherwise` may be done, too."""
+    """Raise UsageError if a file holds another noun than the problem decides; `otherwise` may be done, too."""
     if decision.noun != problem.decided.noun:
         mismatch = f"holds a {decision.noun}, and {problem.name} decides a {problem.decided.noun}"
         mend = ", or ".join(filter(None, ["give a solution of such a problem", otherwise]))
@@ -357,7 +357,7 @@ def _nearly(instance: Instance, error: MissingField) -> bool:
 
 
 def _large_size(instance: Instance) -> str:
-    """The first size that is rather one in bytes than in MB, with its place; empty where there is none."""
+    """The first size that is rather one in bytes than in MB, with its place; empty if there is none."""
     import numpy as np
 
     shuffle = instance.workload.shuffle

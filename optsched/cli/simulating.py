@@ -285,7 +285,7 @@ def _service(text: str | None) -> Any:
 
 
 def _check_jobs(path: str | None) -> None:
-    """Raise UsageError where the table of jobs could not be written: before anything is run."""
+    """Raise UsageError if the table of jobs could not be written: before anything is run."""
     if path is None:
         return
     if not path.endswith(JOBS):
@@ -313,7 +313,7 @@ def _pictures_of(texts: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _check_schedule(runs: int, losses: Sequence[str]) -> None:
-    """Raise UsageError where a schedule file could not hold what is run."""
+    """Raise UsageError if a schedule file could not hold what is run."""
     if runs != 1:
         raise UsageError(f"--schedule is of one run, and these are {runs}: name one instance and one policy")
     if losses:
@@ -321,7 +321,7 @@ def _check_schedule(runs: int, losses: Sequence[str]) -> None:
 
 
 def _check_pictures(plots: Sequence[tuple[str, str]], instances: int, policies: int, repeats: int) -> None:
-    """Raise UsageError where a picture is of other runs than these."""
+    """Raise UsageError if a picture is of other runs than these."""
     for what, path in plots:
         if what == "gantt" and (instances > 1 or policies * repeats > MOST_CHARTS):
             raise UsageError(

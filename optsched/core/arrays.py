@@ -1,7 +1,7 @@
 """Array types: dtypes and limits, read-only copies, ragged rows (`Ragged`), maps and lists by id (`ById`, `Chosen`).
 
-Certificates use the latter: that of a large instance has a price for each of many nodes. Who makes it and who checks it
-have arrays; only a file and a reader want names.
+Certificates use the latter, since that of a large instance has a price for each of many nodes. Its maker and its
+checker work on arrays; only files and readers need names.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ Floats = npt.NDArray[np.float64]
 Strings = npt.NDArray[np.str_]
 Bools = npt.NDArray[np.bool_]
 
-#: Numbers past this are refused: beyond it doubles no longer hold every integer.
+#: Larger numbers are refused: beyond it doubles cannot hold every integer.
 LARGEST = 2**53
 
-#: From this many values on SciPy turns rows of numbers into columns faster than they are sorted here.
+#: From this many values, SciPy turns rows of numbers into columns faster than the sort here.
 _MANY = 20_000
 
 
 def read_only(values: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """A read-only array of `dtype`; shares memory with `values` where they are already a read-only array of it."""
+    """A read-only array of `dtype`; shares memory with `values` if they are already a read-only array of it."""
     array: npt.NDArray[Any] = np.asarray(values, dtype=dtype)
     if array.flags.writeable:
         array = array.copy() if array is values else array
@@ -61,7 +61,7 @@ def read_only(values: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 
 
 def read_only_strings(values: npt.ArrayLike) -> Strings:
-    """Ids as an array: read-only, one after another in memory and no wider than the longest."""
+    """Ids as an array: read-only, contiguous in memory and no wider than the longest."""
     array = np.asarray(values)
     if array.dtype.kind != "U":
         array = np.asarray(values, dtype=np.str_) if array.size else np.zeros(array.shape, dtype="<U1")
@@ -71,7 +71,7 @@ def read_only_strings(values: npt.ArrayLike) -> Strings:
 
 
 def joined(ids: Strings) -> bytes:
-    r"""Ids one a line, in UTF-8.
+    r"""Ids, one a line, in UTF-8.
 
     >>> joined(np.array(["n1", "n12", "\u00f6"]))
     b'n1\nn12\n\xc3\xb6'
@@ -93,7 +93,7 @@ def contains(ordered: Ints, wanted: Ints) -> Bools:
 
 
 def grouped(values: Ints) -> Iterator[tuple[int, Ints]]:
-    """Each value that there is, increasing, and its positions, increasing.
+    """Each distinct value, increasing, with its positions, increasing.
 
     >>> [(value, positions.tolist()) for value, positions in grouped(np.array([7, -1, 7]))]
     [(-1, [1]), (7, [0, 2])]
@@ -105,7 +105,7 @@ def grouped(values: Ints) -> Iterator[tuple[int, Ints]]:
 
 
 def _counts_before(holds: Bools) -> npt.NDArray[Any]:
-    """The number of entries that it holds before each, and in all; integers as short as they may be."""
+    """How many entries of `holds` are true before each one, and in total; in the shortest integers that suffice."""
     counts = np.zeros(len(holds) + 1, dtype=np.int64 if len(holds) >= 2**31 else np.int32)
     np.cumsum(holds, out=counts[1:], dtype=counts.dtype)
     return counts
@@ -115,23 +115,23 @@ def _read_only_mapping(entries: dict[Any, Any]) -> MappingProxyType[Any, Any]:
     return MappingProxyType(entries)
 
 
-# Nouns and results hold read-only mappings, which Python by itself neither pickles nor copies.
+# Nouns and results hold read-only mappings, which Python can neither pickle nor copy by itself.
 copyreg.pickle(MappingProxyType, lambda mapping: (_read_only_mapping, (dict(mapping),)))
 
 
 class Part:
-    """Pickles by its fields, so that a copy in another process is checked for types and read-only again."""
+    """Pickles by its fields, so that a copy in another process is type-checked and read-only again."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, column.name) for column in fields(self))  # type: ignore[arg-type]
 
 
-#: The key by which instances and networks are compared: the columns, and what their digest leaves out.
+#: What instances and networks are compared by: the digest of the columns, and what the digest leaves out.
 _COMPARED = attrgetter("sha256", "name", "description", "source", "labels")
 
 
 class Whole(Part):
-    """Base of instances and networks: equal to another one if all that it holds is."""
+    """Base of instances and networks; two are equal if everything in them is."""
 
     name: str
 
@@ -228,7 +228,7 @@ class Ragged(Part):
         return Ragged._own(starts, self.values[picks])
 
     def first(self, rows: int) -> Ragged:
-        """The first `rows` rows, as windows on the same memory."""
+        """The first `rows` rows, as views of the same memory."""
         return Ragged(self.starts[: rows + 1], self.values[: self.starts[rows]])
 
     def ordered(self) -> Ragged:
@@ -242,7 +242,7 @@ class Ragged(Part):
         return Ragged._own(_counts_before(keep)[self.starts].astype(np.int64, copy=False), self.values[kept])
 
     def any_in_row(self, holds: Bools) -> Bools:
-        """Whether it holds (bool, shape (total,)) for an entry of each row, shape (rows,).
+        """Whether `holds` (bool, shape (total,)) is true for any entry of each row; shape (rows,).
 
         >>> Ragged.of_lengths([2, 0, 1], np.array([5, 6, 7])).any_in_row(np.array([False, True, False])).tolist()
         [True, False, False]
@@ -255,7 +255,7 @@ class Ragged(Part):
         return Ragged(np.append(self.starts, np.full(rows, self.starts[-1])), self.values)
 
     def count_any(self, holds: Bools) -> int:
-        """In how many rows an entry holds (bool, shape (total,)).
+        """The number of rows with an entry for which `holds` (bool, shape (total,)) is true.
 
         >>> Ragged.of_lengths([2, 0, 1], np.array([5, 6, 7])).count_any(np.array([True, True, False]))
         1
@@ -263,16 +263,16 @@ class Ragged(Part):
         return int(np.count_nonzero(self.any_in_row(holds)))
 
     def transposed(self, columns: int, first: Ints | None = None) -> Ragged:
-        """For each of `columns` values, the rows that hold it, increasing.
+        """For each of `columns` values, the rows that contain it, increasing.
 
-        With `first` (int64, at least 0, shape (rows,)) rows of the least number come first.
+        With `first` (int64, at least 0, shape (rows,)), rows with the least number come first.
 
         >>> two = Ragged.from_rows([[0, 1], [1]])
         >>> [row.tolist() for row in two.transposed(2)], [row.tolist() for row in two.transposed(2, two.lengths)]
         ([[0], [0, 1]], [[0], [1, 0]])
         """
         if first is None and len(self.values) >= _MANY:
-            from scipy.sparse import csr_array  # which takes longer to import than few numbers to sort
+            from scipy.sparse import csr_array  # its import takes longer than sorting a few numbers
 
             marks = np.ones(len(self.values), dtype=np.int8)
             turned = csr_array((marks, self.values, self.starts), shape=(len(self), columns)).tocsc()
@@ -283,7 +283,7 @@ class Ragged(Part):
         if above + columns.bit_length() > 63:
             numbers = (self.row_of,) if first is None else (self.row_of, first[self.row_of])
             return Ragged.of_lengths(lengths, self.row_of[np.lexsort((*numbers, self.values))])
-        # Whole numbers of value, first and row are sorted far faster than an order of them is found.
+        # Sorting integers made of value, first and row is far faster than finding an order of them.
         rows = np.arange(len(self), dtype=np.int64)
         key = np.repeat(rows if first is None else rows | first << below, self.lengths)
         key |= self.values << above
@@ -295,8 +295,8 @@ class Ragged(Part):
 class _Picked:
     """Some of the ids of a column: `positions` (int64, increasing) in `ids`.
 
-    `ids` is the whole column, such as `instance.cluster.node_ids`, shared with its owner. By being the same array it
-    tells who reads these that the positions are in their own column.
+    `ids` is the whole column, such as `instance.cluster.node_ids`, shared with its owner. If it is the same array as a
+    reader's own column, the reader knows that the positions are valid there.
     """
 
     def __init__(self, ids: Strings, positions: npt.ArrayLike) -> None:
@@ -315,15 +315,16 @@ class _Picked:
         return len(self.positions)
 
     def _own(self) -> tuple[Strings, Ints]:
-        """The same by themselves, for another process: without the ids that are not meant."""
+        """The same with only its own ids, for another process."""
         return self.ids[self.positions], np.arange(len(self.positions))
 
 
 class ById(_Picked, Mapping[str, int]):
     """Whole numbers by id: a mapping over the arrays `positions` (increasing, in the column `ids`) and `numbers`.
 
-    Both are int64 and of one length. ValueError if positions do not increase, there is no id at one, or numbers are
-    more or fewer than these.
+    Both are int64 and equally long. ValueError if positions do not increase or have no id, or if there are more or
+    fewer
+    numbers than positions.
 
     >>> prices = ById.nonzero(np.array(["n1", "n2", "n3"]), np.array([0, 4, 1]))
     >>> prices, prices["n2"], prices.positions.tolist()
@@ -339,12 +340,12 @@ class ById(_Picked, Mapping[str, int]):
 
     @classmethod
     def nonzero(cls, ids: Strings, column: Ints) -> ById:
-        """The entries that are not 0 of a column with a number for each id."""
+        """The nonzero entries of a column that has a number for each id."""
         held = np.flatnonzero(column)
         return cls(ids, held, column[held])
 
     def column(self) -> Ints:
-        """A number for each of `ids`, 0 where there is none: int64."""
+        """A number for each of `ids`, 0 if it has none: int64."""
         found = np.zeros(len(self.ids), dtype=np.int64)
         found[self.positions] = self.numbers
         return found
@@ -369,7 +370,7 @@ class ById(_Picked, Mapping[str, int]):
 
 
 class Chosen(_Picked, Sequence[str]):
-    """A list of ids over the array `positions`; parameters as of `ById`.
+    """A list of ids over the array `positions`; parameters as for `ById`.
 
     >>> cover = Chosen.where(np.array(["n1", "n2", "n3"]), np.array([True, False, True]))
     >>> cover, cover == ["n1", "n3"], cover.chosen().tolist()
@@ -378,11 +379,11 @@ class Chosen(_Picked, Sequence[str]):
 
     @classmethod
     def where(cls, ids: Strings, chosen: Bools) -> Chosen:
-        """The ids for which it holds."""
+        """The ids for which `chosen` is true."""
         return cls(ids, np.flatnonzero(chosen))
 
     def chosen(self) -> Bools:
-        """Whether each of `ids` is meant: bool."""
+        """Whether each of `ids` is in the list: bool."""
         found = np.zeros(len(self.ids), dtype=bool)
         found[self.positions] = True
         return found
@@ -408,7 +409,7 @@ class Chosen(_Picked, Sequence[str]):
 
 
 def plain(value: Any) -> Any:
-    """The same made of what JSON has: dictionaries, lists and Python's numbers in place of others of their kind.
+    """The same value in JSON's types: dictionaries, lists and Python's numbers instead of others of their kind.
 
     >>> plain({"prices": ById.nonzero(np.array(["a", "b"]), np.array([0, 2]))})
     {'prices': {'b': 2}}

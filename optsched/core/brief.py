@@ -1,7 +1,7 @@
 """How texts for users name things: one-line representations (`repr`), counts, labels of assumed data, papers.
 
-Texts are written with the authors of a paper. Only the field `paper` of problems and heuristics and the tags of
-instances have the short names (000 to 004), which programs may select by. `docs/papers.md` has the titles.
+Texts cite papers by their authors. Only the field `paper` of problems and heuristics and the tags of instances use the
+short names (000 to 004), by which programs may select. `docs/papers.md` has the titles.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def several(entries: Sequence[object], most: int) -> str:
 
 
 def labelled(name: str, parameters: Mapping[str, Any]) -> str:
-    """A policy with its parameters, as the command line takes them.
+    """A policy with its parameters, as the command line writes it.
 
     >>> labelled("fair", {"delay": 0})
     'fair,delay=0'
@@ -58,7 +58,7 @@ def labelled(name: str, parameters: Mapping[str, Any]) -> str:
 
 _ASSUMED = re.compile(r"\b(assumed|inferred)\b")
 
-#: The label of a generated instance: what is assumed in it was printed when it was drawn.
+#: The label of a generated instance: its assumptions were printed when it was drawn.
 _DRAWN = "generated"
 
 
@@ -68,7 +68,7 @@ def assumed(noun: Any) -> list[str]:
 
 
 def assumed_in_words(nouns: Iterable[Any]) -> str:
-    """What is labelled as assumed or inferred in some of them, each once; empty where nothing is.
+    """All labels that say assumed or inferred in some instances or networks, each once; empty if there are none.
 
     Generated instances are left out: their names say so, and a note was printed when they were drawn.
     """
@@ -86,12 +86,12 @@ PAPERS = {
     "FSY": "Fischer et al. 2010",
 }
 
-#: A short name, a possessive and its authors where they follow in brackets; no part of a number such as 0.001 or 1,000.
+#: A short name, a possessive and the authors in brackets after it; no part of a number such as 0.001 or 1,000.
 _SHORT = re.compile(r"(?<![\w.,])(00[0-4]|FSY)(?!\w|[.,]\d)('s)?(?: \(([A-Z]\w+)[^()]*\))?")
 
 
 def cited(text: str) -> str:
-    """A text with the papers by authors and year.
+    """A text in which papers are cited by authors and year.
 
     >>> cited("003, section IV.A; 000 (Shen, Sarker, Yu, Deng), Table II; a step of 0.001")
     'Guo et al. 2012, section IV.A; Shen et al. 2016, Table II; a step of 0.001'
@@ -104,7 +104,7 @@ def cited(text: str) -> str:
         name = PAPERS[short]
         if possessive:
             name = re.sub(r" \d{4}$", "", name) + possessive
-        if author and not name.startswith(author):  # brackets that say something else
+        if author and not name.startswith(author):  # the brackets say something else
             return name + match[0][len(short) + len(possessive or "") :]
         return name
 

@@ -1,8 +1,8 @@
 """A deadline for the code that runs within it: the caller sets it, and long loops check it.
 
-It is kept in a context variable, so that it holds in calls that do not know it, and each thread has its own. The clock
-is monotonic: it does not jump when the time of day is set. The caller decides what running out of time means (a limit
-of a solution, a row of a table).
+It is kept in a context variable: it also holds in calls that do not know it, and each thread has its own. The clock is
+monotonic: it does not jump when the time of day is set. The caller decides what a missed deadline means (a limit of a
+solution, a row of a table).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ends: ContextVar[float | None] = ContextVar("optsched deadline", default=None)
 
 @contextmanager
 def holding(variable: ContextVar[Held], value: Held) -> Iterator[None]:
-    """Let a context variable have a value in what runs within."""
+    """Set a context variable to a value within the block."""
     token = variable.set(value)
     try:
         yield
@@ -33,8 +33,7 @@ def holding(variable: ContextVar[Held], value: Held) -> Iterator[None]:
 
 @contextmanager
 def deadline(seconds: float | None) -> Iterator[None]:
-    """Limit the time of what runs within to `seconds` from now; None changes nothing. Of nested deadlines the earliest
-    holds.
+    """Limit the block to `seconds` from now; None changes nothing. The earliest of nested deadlines holds.
 
     >>> with deadline(0):
     ...     with deadline(60):
@@ -53,7 +52,7 @@ def deadline(seconds: float | None) -> Iterator[None]:
 
 
 def unhurried() -> AbstractContextManager[None]:
-    """Lift every deadline, for quick work that gives a result where a search was cut short."""
+    """Lift every deadline, for quick work that still gives a result after a search was cut short."""
     return holding(_ends, None)
 
 

@@ -1,8 +1,7 @@
 """Exact numbers from decimals: 0.1 counts as one tenth, although no double holds a tenth.
 
-Files and parameters give doubles. What must be compared, shared out, rounded down or added up exactly goes
-through here first; what a solver says is a double and stays one. Arrays become whole multiples of a unit, 1 over a
-common denominator.
+Files and parameters give doubles. Whatever is compared, shared out, rounded down or added up exactly is converted here
+first; a solver's figures stay doubles. Arrays become whole multiples of a unit: 1 over a common denominator.
 """
 
 from __future__ import annotations
@@ -18,31 +17,30 @@ import numpy as np
 from optsched.core.arrays import LARGEST, Floats, Ints
 from optsched.core.errors import TooLarge
 
-#: The largest common denominator that numbers are held with exactly; beyond it costs are rounded to multiples of its
-#: inverse.
+#: The largest common denominator for exact numbers; beyond it costs are rounded to multiples of its inverse.
 FINEST = 2**20
 
-#: The most digits in numerator and denominator of an exact number: Python spells and reads up to 4,300.
+#: The most digits in numerator and denominator of an exact number: Python writes and reads up to 4,300.
 MOST_DIGITS = 4000
 
 _BEYOND_DIGITS: int = 10**MOST_DIGITS
 
 _RATIONAL = re.compile(rf"(-?[0-9]{{1,{MOST_DIGITS}}})/([1-9][0-9]{{0,{MOST_DIGITS - 1}}})")
 
-#: Integers past this are written "p/1": readers of JSON take none of more than 60 signs.
+#: Larger integers are written "p/1": some readers of JSON accept at most 60 digits.
 _LARGEST_INTEGER = 10**59
 
-#: No two decimals of at most 15 digits are the same double, so up to here doubles tell which one is meant.
+#: No two decimals of at most 15 digits are the same double, so up to here a double determines its decimal.
 _EXACT = 10**15
 
-#: Numbers past 2^53 units become this, which no problem takes: int64 would wrap round.
+#: Numbers past 2^53 units become this value, which every problem refuses: int64 would wrap round.
 _BEYOND = 2**60
 
 
 def decimal(value: Any) -> Fraction:
-    """The rational that a finite number is written as: of a double the shortest decimal that reads as this double.
+    """The rational that a finite number is written as; for a double, its shortest decimal.
 
-    Integers and fractions are what they are.
+    Integers and fractions stay as they are.
 
     >>> decimal(0.1), decimal(0.1) + decimal(0.2) == decimal(0.3), 0.1 + 0.2 == 0.3
     (Fraction(1, 10), True, False)
@@ -52,7 +50,7 @@ def decimal(value: Any) -> Fraction:
 
 
 def is_short(value: int | Fraction) -> bool:
-    """Whether an exact number has at most `MOST_DIGITS` digits in numerator and denominator, so that files hold it.
+    """Whether an exact number has at most `MOST_DIGITS` digits in numerator and denominator, as files need it.
 
     >>> is_short(10**3999), is_short(Fraction(1, 10**4000))
     (True, False)
@@ -61,9 +59,9 @@ def is_short(value: int | Fraction) -> bool:
 
 
 def spelled(value: int | Fraction | None, largest: int = _LARGEST_INTEGER) -> int | str | None:
-    """A number as a file holds it, and `rational` reads it; None, for unknown, stays None.
+    """A number as a file holds it and `rational` reads it; None, for unknown, stays None.
 
-    Integers past `largest` are written "p/1". TooLarge if it has more than `MOST_DIGITS` digits, which no file holds.
+    Integers past `largest` are written "p/1". TooLarge if it has more than `MOST_DIGITS` digits, too many for a file.
 
     >>> spelled(Fraction(1, 2)), spelled(3), spelled(3, largest=2)
     ('1/2', 3, '3/1')
@@ -76,7 +74,7 @@ def spelled(value: int | Fraction | None, largest: int = _LARGEST_INTEGER) -> in
 
 
 def rational(text: str) -> Fraction | None:
-    """The number that is written "p/q", of at most `MOST_DIGITS` digits each; None where the text is no such thing.
+    """The number that is written "p/q", of at most `MOST_DIGITS` digits each; None if the text is something else.
 
     >>> rational("-6/4"), rational("1/0"), rational("0.5")
     (Fraction(-3, 2), None, None)
@@ -86,7 +84,7 @@ def rational(text: str) -> Fraction | None:
 
 
 def common_grid(*columns: Floats) -> int:
-    """The grid of costs: 1 over their common denominator, or over `FINEST` where it is above.
+    """The grid of costs: 1 over their common denominator, or over `FINEST` if that is smaller.
 
     >>> common_grid(np.array([0.1, 2.0])), common_grid(np.array([1 / 3])) == FINEST
     (10, True)
@@ -97,13 +95,13 @@ def common_grid(*columns: Floats) -> int:
 def rounded_units(values: Floats, denominator: int) -> Ints:
     """Finite numbers in units of 1/`denominator`, each rounded once (half to even) as a decimal; same shape.
 
-    What is past 2^53 units becomes 2^60, which no problem takes.
+    Values past 2^53 units become 2^60, which every problem refuses.
     """
     with np.errstate(over="ignore"):
         units = values * float(denominator)
         doubtful = np.abs(units - np.floor(units) - 0.5) * 2.0**50 <= np.abs(units)
     found = np.where(np.abs(units) <= LARGEST, np.rint(units), float(_BEYOND)).astype(np.int64)
-    # Where a double is next to a half, the decimal says to which side.
+    # If a double is next to a half, its decimal decides the direction.
     found[doubtful] = for_each(values[doubtful], lambda value: round(value * denominator))
     return found
 
@@ -118,7 +116,7 @@ def total(values: Floats) -> Fraction:
 
 
 def common_denominator(*columns: Floats, most: int = FINEST) -> int | None:
-    """The least number with which all finite entries become whole; None where it is above `most`.
+    """The least number that makes all finite entries whole; None if it is above `most`.
 
     >>> common_denominator(np.array([0.25, 3.0]), np.array([0.1])), common_denominator(np.array([1 / 3]))
     (20, None)
@@ -142,7 +140,7 @@ def common_denominator(*columns: Floats, most: int = FINEST) -> int | None:
 
 
 def _of_short(values: Floats, most: int) -> int | None:
-    """Like `common_denominator`, where all values have few digits; None where that is not plain."""
+    """Like `common_denominator` if all values have few digits; None if that is not certain."""
     ten = 1
     while ten <= most:
         units = np.rint(values * ten)
@@ -153,25 +151,25 @@ def _of_short(values: Floats, most: int) -> int | None:
 
 
 def whole_units(values: Floats, denominator: int) -> Ints:
-    """Finite numbers in units of 1/`denominator`, which divides them as decimals; same shape.
+    """Finite numbers in units of 1/`denominator`, of which they are multiples as decimals; same shape.
 
-    What is past 2^53 units becomes 2^60, which no problem takes.
+    Values past 2^53 units become 2^60, which every problem refuses.
 
     >>> whole_units(np.array([0.1, 0.3, 2.0]), 10).tolist()
     [1, 3, 20]
     """
     with np.errstate(over="ignore"):
         units = np.rint(values * float(denominator))
-    # A double is off its decimal by 2^-53 of it, and the product by as much again: less than half up to 2^51.
+    # A double differs from its decimal by 2^-53 of it, and the product by as much again: less than half up to 2^51.
     if (np.abs(units) < LARGEST / 8).all():
         return units.astype(np.int64)
     return for_each(values, lambda value: int(value * denominator))
 
 
 def rounded_in_words(values: Floats, denominator: int, what: str) -> str | None:
-    """How many finite numbers are rounded to multiples of 1/`denominator`, and by how much at most; None where none is.
+    """How many finite numbers are rounded to multiples of 1/`denominator`, and by how much at most; None if none are.
 
-    `what` names them, as a noun.
+    `what` is a noun that names them.
 
     >>> rounded_in_words(np.array([1e-7, 0.5]), 2**20, "sizes in MB")
     '1 of 2 sizes in MB are rounded to multiples of 1/1048576, by up to 1e-07, 1 of them to 0'
@@ -179,7 +177,7 @@ def rounded_in_words(values: Floats, denominator: int, what: str) -> str | None:
     units = values * float(denominator)
     nearest = np.rint(units)
     off = np.abs(units - nearest)
-    rounded = off > np.abs(units) * 2.0**-50  # less is the product's own error
+    rounded = off > np.abs(units) * 2.0**-50  # a smaller difference is the product's own error
     if not rounded.any():
         return None
     gone = int(np.count_nonzero(rounded & (nearest == 0)))
@@ -189,9 +187,9 @@ def rounded_in_words(values: Floats, denominator: int, what: str) -> str | None:
 
 
 def for_each(values: Floats, function: Callable[[Fraction], int]) -> Ints:
-    """A whole number for the decimal of each value, computed once for each distinct one; int64 of the same shape.
+    """The function's whole number for each value's decimal, computed once per distinct value; int64 of the same shape.
 
-    What is past 2^53 becomes 2^60.
+    Results past 2^53 become 2^60.
 
     >>> import math
     >>> for_each(np.array([0.3, 2.5]), lambda value: math.floor(value * 10)).tolist()

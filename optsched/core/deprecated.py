@@ -15,7 +15,7 @@ _JOINED = {"by_id": "arrays", "fronts": "results", "schedule": "placement"}
 _MEASURING = ["decomposing", "explaining", "gaps", "matrix", "mining", "printing", "studies"]
 _MEASURING += ["pytest_plugin", "sweeping", "timelines"]
 
-#: Modules that there are no more, and where their names are now. What was inside a package is inside the present one.
+#: Former modules, and where their names are now. Modules inside a former package are inside the present one.
 FORMER = {
     **{f"optsched.{name}": f"optsched.core.{name}" for name in _CORE},
     **{f"optsched.{name}": f"optsched.measuring.{name}" for name in _MEASURING},
@@ -67,13 +67,13 @@ FORMER = {
 
 
 def deprecated(former: str, present: str, stacklevel: int = 2) -> None:
-    """Warn that a name will go, and say what to use instead; `stacklevel` as for `warnings.warn`."""
+    """Warn that a name will be removed, and name its replacement; `stacklevel` as for `warnings.warn`."""
     message = f"{former} is deprecated and will go in a later release: use {present}"
     warnings.warn(message, DeprecationWarning, stacklevel=stacklevel + 1)
 
 
 def former_names(module: str, **present: str) -> Callable[[str], object]:
-    """A module's `__getattr__` for names that are elsewhere now, such as `Cell="optsched.measuring.records:Run"`."""
+    """A module's `__getattr__` for names that moved, such as `Cell="optsched.measuring.records:Run"`."""
 
     def attribute(name: str) -> object:
         if name not in present:
@@ -87,7 +87,7 @@ def former_names(module: str, **present: str) -> Callable[[str], object]:
 
 
 class Renamed:
-    """A former name of an attribute, such as `told = Renamed("details")`: it gives the present one, and warns."""
+    """A former name of an attribute, such as `told = Renamed("details")`: it returns the present one, and warns."""
 
     def __init__(self, present: str) -> None:
         self._present = present
@@ -103,7 +103,7 @@ class Renamed:
 
 
 def take_former(kind: type, former: str, present: str) -> None:
-    """Let what a subclass of an ABC defines under a former name stand under the present one."""
+    """If a subclass of an ABC defines a member under its former name, define it under the present one too."""
     own = vars(kind).get(former)
     if own is not None and not isinstance(own, Renamed):
         deprecated(f"{kind.__name__}.{former}", f"{kind.__name__}.{present}", stacklevel=4)
@@ -124,7 +124,7 @@ def present_module(former: str) -> str | None:
 
 
 def _present_name(former: str, name: str) -> str:
-    """The present name of a name of a former module: files of claims had a function for each kind of claim."""
+    """The present name of a former module's name: files of claims had a function for each kind of claim."""
     noun = former.rpartition(".")[2].removesuffix("_files")
     if not former.startswith("optsched.instances.") or noun not in ("solution", "frontier", "schedule"):
         return name
@@ -132,7 +132,7 @@ def _present_name(former: str, name: str) -> str:
     return {**renamed, f"write_{noun}": "write_claim", f"parse_{noun}": "parse_claim"}.get(name, name)
 
 
-#: Packages that ask for names without a use of them: `from` whether one is there, pytest for all of a plugin.
+#: Packages that look names up without using them: `from` checks that one exists, pytest lists all of a plugin.
 _ASKING = ("importlib", "_pytest", "pluggy")
 
 
@@ -147,7 +147,7 @@ class _FormerModules:
 
     @staticmethod
     def create_module(spec: ModuleSpec) -> ModuleType | None:
-        import_module(str(present_module(spec.name)))  # there may be none inside a package
+        import_module(str(present_module(spec.name)))  # a package may lack such a module
         return None
 
     @staticmethod
@@ -167,11 +167,11 @@ class _FormerModules:
         module.__getattr__ = attribute  # type: ignore[method-assign]
         module.__dir__ = lambda: dir(now)  # type: ignore[method-assign]
         module.__doc__ = now.__doc__
-        # Hooks of pytest are looked for where `__getattr__` is not asked.
+        # pytest looks for hooks without asking `__getattr__`.
         vars(module).update({name: value for name, value in vars(now).items() if name.startswith("pytest_")})
 
 
 def find_former_modules() -> None:
-    """Let `import` find former modules, after all that there are."""
+    """Let `import` find former modules, after all present ones."""
     if _FormerModules not in sys.meta_path:
         sys.meta_path.append(_FormerModules)

@@ -1,8 +1,8 @@
 """The exception types, each with the exit code that the command line gives for it.
 
-A *fault* is one thing that is wrong with an input: where, what, and how to mend it. An error about input carries all
-of its faults, never only the first. What a solver may end with (a limit, an infeasible problem) is a result and no
-exception: each such result is a `Solution`.
+A *fault* is one thing that is wrong with an input: where, what, and how to mend it. An error about input has all of its
+faults, never only the first. What stops a solver (a limit, an infeasible problem) is a result, not an exception:
+each is a `Solution`.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ __all__ = [
     "unknown_id",
 ]
 
-#: The most characters shown of a text that was given in place of another kind of argument.
+#: The most characters shown of a text that was given instead of another kind of argument.
 _SHOWN = 60
 
-#: How many faults a message prints before it counts the rest; `InputError.faults` always holds all of them.
+#: How many faults a message prints before it counts the rest; `InputError.faults` always has all of them.
 FAULTS_SHOWN = 100
 
-#: More faults than this that differ in the number of their record alone are one line, which names the first few.
+#: If more faults than this differ only in the number of their record, one line names the first few.
 _ALIKE, _NAMED = 20, 3
 
 
 def printable(text: str) -> str:
-    """Text in which what a terminal would obey instead of show (control characters, line ends) is spelled out.
+    """A text with everything spelled out that a terminal would obey instead of show (control characters, line ends).
 
-    Every message and every cell of a table goes through here: names come from files, and files from anywhere.
+    Every message and every table cell passes through here: names come from files, and files from anywhere.
 
     >>> len(printable("a" + chr(27) + "[31mb"))  # the escape takes four characters now
     10
@@ -59,7 +59,7 @@ def printable(text: str) -> str:
 
 
 class ExitCode(IntEnum):
-    """The exit codes of the command line. A command that a signal ends returns 128 and the signal's number."""
+    """The exit codes of the command line. A command that a signal ends returns 128 plus the signal's number."""
 
     DONE = 0
     BUG = 1
@@ -89,13 +89,13 @@ class OptschedError(Exception):
         return "\n".join(printable(str(line)) for line in self.args)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled as it is: what the class is called with may be something else than the lines that it keeps."""
+        """Pickle the instance itself: its class may be called with something else than the lines that it keeps."""
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong with an input: the place (`tasks[17].replicas[2]`) and the message, which says how to mend it."""
+    """One fault of an input: the place (`tasks[17].replicas[2]`) and the message, which says how to mend it."""
 
     place: str
     message: str
@@ -105,13 +105,13 @@ class Fault:
 
 
 class InputError(OptschedError):
-    """An input (file, document, arrays) that is wrong; lists every fault.
+    """A wrong input (file, document, arrays); lists every fault.
 
     Parameters
     ----------
     faults
         All faults found, in the order of their places.
-    source
+    Name of the file or object, which precedes each fault.
         Name of the file or object, put before each fault.
     """
 
@@ -138,7 +138,7 @@ class InputError(OptschedError):
 
 
 def _alike(faults: Sequence[Fault]) -> list[list[Fault]]:
-    """The faults line by line; many that differ in the number of their record alone are a line where the first is."""
+    """The faults line by line; if many differ only in the number of their record, one line stands for them."""
     groups: dict[tuple[str, str], list[Fault]] = {}
     keys = [(re.sub(r"\[\d+\]|, line \d+", "[]", fault.place), fault.message) for fault in faults]
     for key, fault in zip(keys, faults, strict=True):
@@ -154,7 +154,7 @@ def _alike(faults: Sequence[Fault]) -> list[list[Fault]]:
 
 
 def _line(faults: Sequence[Fault]) -> str:
-    """One fault, or how many there are of a sort, and the first of them."""
+    """One fault, or how many similar ones there are, and the first of them."""
     if len(faults) == 1:
         return str(faults[0])
     places = ", ".join(fault.place for fault in faults[:_NAMED])
@@ -162,17 +162,17 @@ def _line(faults: Sequence[Fault]) -> str:
 
 
 class MissingField(InputError):
-    """A problem or importer needs a field that the instance does not have; names the record and its field."""
+    """The instance lacks a field that a problem or importer needs; names the record and its field."""
 
 
 class UsageError(OptschedError):
-    """The caller asked for something that does not exist or does not go together (exit code 2)."""
+    """The caller asked for something that does not exist, or for things that exclude each other (exit code 2)."""
 
     exit_code = ExitCode.USAGE
 
 
 class TooLarge(UsageError):
-    """A literal model that would not fit; the message says what it would take and which route to use instead."""
+    """A model that does not fit into memory; the message says what it would take and which route to use instead."""
 
 
 class HeuristicFailed(OptschedError):
@@ -182,11 +182,11 @@ class HeuristicFailed(OptschedError):
 
 
 class ProblemFailed(OptschedError):
-    """A problem of another package raised, or answered what it must not; says which package, problem and method."""
+    """A problem of another package raised, or returned something forbidden; says which package, problem and method."""
 
 
 class OutOfTime(OptschedError):
-    """A deadline (`optsched.core.deadline`) is past: the code that set it catches this and makes a result of it."""
+    """A deadline (`optsched.core.deadline`) has passed: the code that set it catches this and makes a result of it."""
 
     exit_code = ExitCode.NO_SOLUTION
 
@@ -222,7 +222,7 @@ def described(value: Any) -> str:
 
 
 def expect(value: Any, kinds: type | tuple[type, ...], takes: str, mend: str = "") -> None:
-    """Raise UsageError unless an argument is of one of `kinds`: what takes what, what was given, and what to do.
+    """Raise UsageError unless an argument is of one of `kinds`; the message says what was given, and the mend.
 
     >>> expect("x", dict, "save takes an instance", "load one first: optsched.load(path)")
     Traceback (most recent call last):
@@ -245,7 +245,7 @@ def nearest(name: Any, known: Sequence[str]) -> str:
 
 
 def expect_known(name: Any, known: Collection[str], otherwise: str) -> None:
-    """Raise UsageError unless a name is a known one: what to say `otherwise`, and the nearest name.
+    """Raise UsageError unless a name is known; the message is `otherwise`, and the nearest name.
 
     >>> expect_known("lsapp", ["lsap", "flow"], 'no family "lsapp"')
     Traceback (most recent call last):
@@ -256,7 +256,7 @@ def expect_known(name: Any, known: Collection[str], otherwise: str) -> None:
 
 
 def unknown_id(kind: str, name: str, ids: Sequence[str], command: str) -> UsageError:
-    """The error for an id of a claim or a figure that nothing has, with the nearest ids or the command that lists all.
+    """The error for an unknown id of a claim or a figure, with the nearest ids or the command that lists all.
 
     >>> print(unknown_id("figure", "guo-2012/4x", ["guo-2012/4a"], "optsched figure"))
     no figure "guo-2012/4x"; did you mean guo-2012/4a?

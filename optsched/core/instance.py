@@ -1,9 +1,9 @@
 """An instance: a snapshot of a cluster and its workload at a scheduling decision, as read-only columns.
 
-An `Instance` has a static part (`Cluster`, `Workload`) and a `State` (what runs where, idle slots, loads);
+An `Instance` has a static part (`Cluster`, `Workload`) and a `State` (what runs where, idle slots, loads).
 `Instance.with_state` shares the static part, so that a simulation makes many snapshots without copying. The parts are
-in `parts` and their checks in `instance_faults`; reading and writing files is in `optsched.instances`. Everything that
-users of an instance need can be imported from here.
+in `parts` and their checks in `instance_faults`; `optsched.instances` reads and writes files. Users of an instance can
+import everything they need from here.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ __all__ = [
     "Workload",
 ]
 
-#: Reads and writes frames: a module of `optsched.instances`, which is loaded when it is asked for.
+#: Reads and writes frames: a module of `optsched.instances`, loaded on first use.
 _FRAMES = "optsched.instances.frames"
 
 
@@ -81,7 +81,7 @@ class Instance(Whole):
     cluster, workload
         The static part.
     state
-        What runs where, and when that is so; by default nothing runs and every slot is idle, at time 0.
+        What runs where, and at what time; by default nothing runs and every slot is idle, at time 0.
     name, description, source, labels
         What it is and where it comes from; `labels` says what was generated, inferred or assumed.
     parameters
@@ -90,7 +90,7 @@ class Instance(Whole):
     Raises
     ------
     InputError
-        If anything in it is wrong; every fault is listed with its place.
+        If anything is wrong; every fault is listed with its place.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class Instance(Whole):
 
     @classmethod
     def initial(cls, cluster: Cluster, workload: Workload, *, time: float = 0, **others: Any) -> Instance:
-        """An instance in which nothing runs and every slot is idle, but for the given columns of its state.
+        """An instance in which nothing runs and every slot is idle, except for the given columns of its state.
 
         `others` are columns of `State` (`out_in_use=[12.5, 0]`) and fields of an instance (`name`, `labels`, ...).
         InputError lists every fault with its place.
@@ -149,23 +149,23 @@ class Instance(Whole):
         return self.workload.replicas
 
     def with_state(self, state: State) -> Instance:
-        """The same cluster and workload in another state; shares every static array and checks nothing again."""
+        """The same cluster and workload in another state; shares every static array and repeats no check."""
         expect(state, State, "with_state takes a State")
         return self._with(state=state.of(self.workload))
 
     def with_slots(self, slots: Ints, reduce_slots: Ints) -> Instance:
-        """The same with other slots of each node; shares all other arrays and checks nothing again."""
+        """The same with other slots on each node; shares all other arrays and repeats no check."""
         return self._with(cluster=replace(self.cluster, slots=slots, reduce_slots=reduce_slots))
 
     def taken(self, tasks: Ints, jobs: Ints) -> Instance:
-        """The instance with the given tasks and jobs alone, renumbered, and all nodes and groups."""
+        """The instance with only the given tasks and jobs, renumbered, and all nodes and groups."""
         shuffle, entries = self.workload.shuffle, np.zeros(0, dtype=np.int64)
         if shuffle is not None:
             entries = shuffle.between(tasks, len(self.workload))[1]
         return self._with(workload=self.workload.taken(tasks, jobs), state=self.state.taken(tasks, entries))
 
     def _with(self, **parts: Part) -> Instance:
-        """The same with other parts, which are not checked."""
+        """The same with other parts, without checks."""
         other = object.__new__(Instance)
         for column in fields(self):
             object.__setattr__(other, column.name, parts.get(column.name, getattr(self, column.name)))
@@ -173,7 +173,7 @@ class Instance(Whole):
 
     @staticmethod
     def from_frames(nodes: pd.DataFrame, tasks: pd.DataFrame, **others: Any) -> Instance:
-        """An instance from pandas frames, a row a record and a column a field of the instance format.
+        """An instance from pandas frames: a row is a record, a column a field of the instance format.
 
         Ids are in the column `id`. `others` are further frames (`jobs`, `groups`, `replicas`, `running_rates`,
         `shuffle`) and the rest of the format (`name`, `time`, `parameters`, `topology`, ...); see
@@ -189,7 +189,7 @@ class Instance(Whole):
         return made
 
     def to_frames(self) -> dict[str, pd.DataFrame]:
-        """The instance as pandas frames, one a table; see `optsched.instances.frames.to_frames`."""
+        """The instance as pandas frames, one per table; see `optsched.instances.frames.to_frames`."""
         frames: dict[str, pd.DataFrame] = import_module(_FRAMES).to_frames(self)
         return frames
 
@@ -240,7 +240,7 @@ def _canonical(value: Any) -> Any:
 
 
 def _content(instance: Instance) -> Iterator[tuple[str, Any]]:
-    """Every column by a unique name, and the scalars, for the digest: the same however racks and types are numbered."""
+    """Every column by a unique name, and the scalars, for the digest; it does not depend on numbering."""
     cluster, workload = instance.cluster, instance.workload
 
     def walk(prefix: str, value: Any, left_out: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
@@ -256,7 +256,7 @@ def _content(instance: Instance) -> Iterator[tuple[str, Any]]:
 
     named = ("rack", "datacenter", "type")
     yield from walk("cluster", cluster, (*named, *(f"{name}_ids" for name in named)))
-    unsaid = ("times",) if np.isnan(workload.times).all() else ()  # an instance of before there were times is the same
+    unsaid = ("times",) if np.isnan(workload.times).all() else ()  # instances older than `times` keep their digest
     yield from walk("workload", workload, ("rate_in_by_type", *unsaid))
     moved = {column.attribute: column.digest for column in columns_of(State) if column.digest}
     yield from walk("state", instance.state, ("time", "emitted", *moved))
@@ -275,7 +275,7 @@ def _content(instance: Instance) -> Iterator[tuple[str, Any]]:
 
 
 def _first_appearance(numbers: Ints, count: int) -> tuple[Ints, Ints]:
-    """The numbers in use, in the order in which they first appear, and each entry's place in that order (or -1)."""
+    """The numbers in use, by first appearance, and each entry's position in that order (or -1)."""
     used, first = np.unique(numbers, return_index=True)
     order = used[np.argsort(first)]
     order = order[order >= 0]

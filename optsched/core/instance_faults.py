@@ -1,6 +1,6 @@
 """Checks instances from any source, and reports every fault with its place.
 
-The faults of a file, which has text before it has columns, are found in `optsched.instances`.
+`optsched.instances` finds the faults of a file's text, before there are columns.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DEEPEST = 32
 def header_faults(
     texts: Mapping[str, Any], time: Any, labels: Mapping[Any, Any], parameters: Mapping[Any, Any]
 ) -> Iterator[Fault]:
-    """Faults of everything that is no column: texts by their names, time, labels, parameters."""
+    """Faults of everything that is not a column: texts by their names, time, labels, parameters."""
     for name, text in texts.items():
         yield from free_form_faults(name, text, str)
     if isinstance(time, bool) or not isinstance(time, int | float) or not abs(time) <= LARGEST:
@@ -52,7 +52,7 @@ def header_faults(
 
 
 def half_characters(text: str) -> bool:
-    """Whether a text holds a lone surrogate, which no file can."""
+    """Whether a text contains a lone surrogate, which no file can hold."""
     return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
 
 
@@ -63,7 +63,7 @@ def key_in_place(key: object) -> str:
 
 
 def free_form_faults(place: str, value: Any, kind: type = object, depth: int = 0) -> Iterator[Fault]:
-    """The faults that keep a free-form value from being written as JSON and read again as the same."""
+    """The faults because of which a free-form value could not be written as JSON and read back unchanged."""
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, kind):
@@ -87,7 +87,7 @@ def free_form_faults(place: str, value: Any, kind: type = object, depth: int = 0
         yield Fault(place, f"{value!r} cannot be written as JSON; use numbers, texts, lists and objects")
 
 
-#: Forms of columns that have more or fewer than one entry a record.
+#: Forms of columns that may have more or fewer than one entry per record.
 _OF_SEVERAL = ("numbers", "references", "resources", "levels")
 
 #: Fields of nodes that are names.
@@ -128,7 +128,7 @@ def column_faults(cluster: Cluster, workload: Workload, state: State) -> Iterato
             message = f"the row starts must run from 0 to {rows.values.size} over {count} rows"
             yield Fault(f"{column.table}.{column.field}", message)
     if misshapen:
-        return  # what follows compares columns with one another
+        return  # the remaining checks compare columns with one another
     yield from _state_faults(cluster, workload, state)
     yield from _replica_faults(cluster, workload)
     rates = state.running_rates
@@ -141,7 +141,7 @@ def column_faults(cluster: Cluster, workload: Workload, state: State) -> Iterato
 
 
 def _entry_faults(name: str, column: Column, values: npt.NDArray[Any], counts: Mapping[str, int]) -> Iterator[Fault]:
-    """Entries of a column that refer to nothing, or are out of range; `counts` of what each refers to."""
+    """Entries of a column that refer to nothing, or are out of range; `counts` has the length of each target."""
     if column.form not in ("choice", "label", "reference"):
         lowest = -LARGEST if column.signed else -1 if column.default < 0 else 0
         yield from number_faults(column.table, name, values, lowest)
@@ -152,7 +152,7 @@ def _entry_faults(name: str, column: Column, values: npt.NDArray[Any], counts: M
 
 
 def _resource_faults(cluster: Cluster, workload: Workload) -> Iterator[Fault]:
-    """Resources whose name is none."""
+    """Resources with an invalid name."""
     named = {"nodes.capacity": cluster.capacity, "tasks.demand": workload.demand}
     named["tasks.demand_shuffle"] = workload.demand_shuffle
     if workload.pairs is not None:
@@ -181,7 +181,7 @@ def _entry(table: str, name: str, ragged: Ragged, entry: int | np.integer[Any]) 
 
 
 def id_faults(table: str, ids: Strings) -> Iterator[Fault]:
-    """Ids that are given twice, empty, or not printable."""
+    """Ids that are repeated, empty, or not printable."""
     names = ids.tolist()
     if all(names) and "".join(names).isprintable() and _surely_distinct(ids):
         return
@@ -194,7 +194,7 @@ def id_faults(table: str, ids: Strings) -> Iterator[Fault]:
 
 
 def _surely_distinct(ids: Strings) -> bool:
-    """Whether all ids have hashes of their own: of a million, these take a quarter of the time of a set."""
+    """Whether all ids have different hashes: for a million ids this takes a quarter of the time of a set."""
     hashes = np.zeros(len(ids), dtype=np.uint64)
     for characters in ids.view(np.uint32).reshape(len(ids), -1).T if len(ids) else ():
         hashes *= np.uint64(0x9E3779B97F4A7C15)
@@ -204,7 +204,7 @@ def _surely_distinct(ids: Strings) -> bool:
 
 
 def number_faults(table: str, name: str, values: npt.NDArray[Any], lowest: int = 0) -> Iterator[Fault]:
-    """Infinite, too large and too small entries; NaN means "not given", and so does -1 where it is the lowest."""
+    """Infinite, too large and too small entries. NaN means "not given", and so does -1 if it is the lowest."""
     with np.errstate(invalid="ignore"):
         wrong = (values > LARGEST) | (values < lowest)
     for row in np.flatnonzero(wrong).tolist():
@@ -237,7 +237,7 @@ def _replica_faults(cluster: Cluster, workload: Workload) -> Iterator[Fault]:
 
 
 def _repeated(ragged: Ragged) -> Ints:
-    """Entries that name a value which an earlier entry of their row names already, increasing."""
+    """Entries whose value occurs earlier in their row, increasing."""
     values, longest = ragged.values, int(ragged.lengths.max(initial=0))
     if longest > 8:
         order = np.lexsort((values, ragged.row_of))
@@ -252,7 +252,7 @@ def _repeated(ragged: Ragged) -> Ints:
 
 
 def _matrix_faults(cluster: Cluster, workload: Workload) -> Iterator[Fault]:
-    """Faults of everything that is a matrix: demand by type, times, pairs, topology."""
+    """Faults of all matrices: demand by type, times, pairs, topology."""
     nodes, tasks = len(cluster), len(workload)
     matrices: list[tuple[str, Floats, tuple[int, int], bool]] = []
     if workload.rate_in_by_type is not None:
@@ -342,7 +342,7 @@ def _shuffle_faults(workload: Workload, state: State) -> Iterator[Fault]:
 
 
 def _link_faults(topology: Topology | None) -> Iterator[Fault]:
-    """Faults of a topology that is no matrix."""
+    """Faults of a topology without a matrix."""
     if topology is None or topology.form in ("distance", "rate"):
         return
     if topology.form == "hops":

@@ -1,6 +1,6 @@
-"""Recognises kinds of files by their first bytes, and names the command for each, for error messages; and reads TOML.
+"""Recognises kinds of files by their first bytes, and names the command for each, for error messages; reads TOML.
 
-The formats of other tools are here, too, as far as they differ visibly. Reading them is for `importers`.
+Other tools' formats are here, too, as far as they can be recognised. `importers` read them.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import Any
 
 from optsched.core.errors import Fault, InputError
 
-#: Bytes from the beginning of a file that tell what it is.
+#: How many bytes from the start of a file are read to recognise it.
 _READ = 65536
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of file: its name with its article (`a solution`), what to do with it, and what its first bytes match.
+    """A kind of file: its name with its article (`a solution`), what to do with it, and a pattern for its first bytes.
 
-    In `use`, `{}` stands for the file. `pattern` matches no kind before it.
+    In `use`, `{}` stands for the file. `pattern` matches no earlier kind.
     """
 
     name: str
@@ -39,21 +39,21 @@ def _taken(name: str, command: str, pattern: bytes) -> Kind:
 
 
 def _format(name: str, command: str, form: str) -> Kind:
-    """A kind of this package's own that says its format."""
+    """A kind of this package that states its format."""
     return _taken(name, command, rb'"format"\s*:\s*"optsched%s/' % form.encode())
 
 
 def _header(*columns: bytes) -> bytes:
-    """Matches a line of CSV that has these columns, with any others between them."""
+    """Matches a line of CSV with these columns, and any others between them."""
     return b"^" + b"".join(rb"(?=[^\n{]*(?<![\w ])%s(?![\w ]))" % column for column in columns) + rb"[^\n{]*,"
 
 
 def _keys(*names: bytes) -> bytes:
-    """Matches JSON, a list or an object, in which these keys occur."""
+    """Matches JSON, a list or an object, that contains these keys."""
     return rb"(?s)^\s*(?:\[\s*)?\{" + b"".join(rb'(?=.*?"%s"\s*:)' % name for name in names)
 
 
-#: Names by which others ask whether a file is what they take.
+#: Names of kinds that other modules ask for.
 INSTANCE, NETWORK, SOLUTION, FRONTIER, SCHEDULE, BASELINE, STORE = (
     "an instance",
     "a flow network",
@@ -70,10 +70,10 @@ CHECKS, SWEEP, PROFILE = "a file of checks", "a file of a sweep", "a solver prof
 #: Results in JSON or CSV that no command reads.
 _FOR_SCRIPTS = "no command reads it"
 
-#: How what no importer reads becomes an instance.
+#: How files that no importer reads become an instance.
 _BY_HAND = "no importer reads it: write tasks.csv (id, replicas) and nodes.csv (id, slots) from it"
 
-#: A file with any of these is an instance or network: its faults are reported in detail.
+#: A file with any of these keys is an instance or network: its faults are reported in detail.
 _KINDS = (
     _taken(
         "numbers alone, as OR-Library's files are",
@@ -163,7 +163,7 @@ _KINDS = (
 
 
 def imported_by(importer: str, option: str = "") -> list[Kind]:
-    """The kinds that an importer takes, as its file or by an option.
+    """The kinds that an importer reads, as its file or by an option.
 
     >>> imported_by("rumen")[0].name, imported_by("rumen", "--topology")[0].name, imported_by("theirs")
     ('a Rumen trace', "Rumen's topology", [])
@@ -173,7 +173,7 @@ def imported_by(importer: str, option: str = "") -> list[Kind]:
 
 
 def kind_of(data: bytes) -> Kind | None:
-    """What kind of file begins so; None where it is of no known kind.
+    """The kind of file that begins with these bytes; None if it is unknown.
 
     >>> kind_of(b'{"jobID": "job_1", "mapTasks": []}').name
     'a Rumen trace'
@@ -183,7 +183,7 @@ def kind_of(data: bytes) -> Kind | None:
 
 
 def kind_of_file(path: str | os.PathLike[str]) -> Kind | None:
-    """What kind of file it is; None where it is of no known kind or cannot be read."""
+    """The kind of a file; None if it is unknown or the file cannot be read."""
     try:
         with open(path, "rb") as file:
             begin = file.read(_READ)
@@ -196,7 +196,7 @@ def kind_of_file(path: str | os.PathLike[str]) -> Kind | None:
 
 
 def other_kind(kind: Kind | None, wanted: str, own: Sequence[str], source: str, made: str = "") -> Fault | None:
-    """The fault of a file of another kind; None where its kind is not known, or is among those that are taken."""
+    """The fault of a file of the wrong kind; None if its kind is unknown or accepted."""
     if kind is None or kind.name in own:
         return None
     sentence = f"this is {kind.name}, not {wanted}; {kind.use.replace('{}', source)}"
@@ -205,10 +205,10 @@ def other_kind(kind: Kind | None, wanted: str, own: Sequence[str], source: str, 
 
 @contextmanager
 def expected(path: str | os.PathLike[str], wanted: str, own: Sequence[str], made: str = "") -> Iterator[None]:
-    """A context in which an InputError about a file of another kind says what that file is.
+    """A context in which an InputError about a file of the wrong kind says what that file is.
 
-    `wanted` is what the file should be; `made` is a sentence, without its end, on how such a file
-    is made. Of the kinds in `own`, faults are reported as they are.
+    `wanted` is what the file should be; `made` is a sentence, without its end, on how to make such a file. For the
+    kinds in `own`, faults are reported as they are.
 
     >>> from optsched.core.resources import folder
     >>> try:
@@ -228,9 +228,9 @@ def expected(path: str | os.PathLike[str], wanted: str, own: Sequence[str], made
 
 
 def read_toml(path: str | os.PathLike[str], kind: str = "") -> tuple[str, dict[str, Any]]:
-    """The text of a file and the document that it is.
+    """The text of a TOML file and its document.
 
-    InputError if it cannot be read, is no TOML, or is of another kind, where a `kind` is given.
+    InputError if it cannot be read, is not TOML, or is not of the given `kind`.
     """
     source = os.fspath(path)
     if kind and (other := other_kind(kind_of_file(path), kind, (kind,), source)):

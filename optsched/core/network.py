@@ -1,8 +1,8 @@
-"""A flow network that is no placement: arcs with bounds and costs, nodes with supplies, all in integers.
+"""A flow network that is not a placement: arcs with bounds and costs, nodes with supplies, all in integers.
 
-Reading and writing its files is in `optsched.instances.files`; solving it is in `optsched.solvers`. This module holds
-the noun, the check that every network passes, the forms in which other tools take it (networkx, DIMACS, GraphML), and
-its cycles of negative cost: what makes a minimum-cost flow unbounded where none of their arcs has a limit.
+`optsched.instances.files` reads and writes its files; `optsched.solvers` solves it. This module has the noun, the check
+that every network passes, the forms that other tools take (networkx, DIMACS, GraphML), and its cycles of negative
+cost: a minimum-cost flow is unbounded if no arc of such a cycle has a limit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from optsched.core.parts import OMITTED, as_column, columns_of
 if TYPE_CHECKING:
     import networkx as nx
 
-#: The capacity of an arc without a limit: larger than every number that a network may hold.
+#: The capacity of an arc without a limit; larger than every number that a network may contain.
 UNBOUNDED = int(np.iinfo(np.int64).max)
 
 
@@ -45,7 +45,7 @@ class FlowNetwork(Whole):
     cost
         Cost of one unit of flow on each arc, shape (arcs,); default 0; may be negative.
     supply
-        What enters at each node, or leaves if negative, shape (nodes,); default 0.
+        What enters at each node (if negative: leaves), shape (nodes,); default 0.
     arc_ids
         Names of the arcs; by default their positions, counted from 0.
     name, description, source, labels
@@ -54,8 +54,9 @@ class FlowNetwork(Whole):
     Raises
     ------
     InputError
-        If anything in it is wrong (an arc to nowhere, a lower bound above the capacity, supplies that do not add up
-        to 0, numbers past 2^53); every fault is listed with its place.
+        If anything is wrong (an arc to nowhere, a lower bound above the capacity, supplies that do not sum to 0,
+        numbers
+        past 2^53); every fault is listed with its place.
 
     Examples
     --------
@@ -121,10 +122,10 @@ class FlowNetwork(Whole):
         return {name: index for index, name in enumerate(self.node_ids.tolist())}
 
     def enough_capacity(self) -> int:
-        """A flow that no arc exceeds in some optimal solution, if there is one: supplies plus capacities.
+        """A limit that no arc's flow exceeds in some optimal solution, if there is one: supplies plus capacities.
 
-        An optimal flow is made of paths from supplies to demands and of cycles. A cycle of negative cost has an arc of
-        finite capacity, or else the problem is unbounded.
+        An optimal flow consists of paths from supplies to demands and of cycles. A cycle of negative cost has an arc of
+        finite capacity; otherwise the problem is unbounded.
         """
         finite = self.capacity[self.capacity != UNBOUNDED]
         lower = self.lower[self.capacity == UNBOUNDED]
@@ -155,9 +156,9 @@ class FlowNetwork(Whole):
         return graph
 
     def to_dimacs(self) -> str:
-        """This network in DIMACS form (`p min`): nodes are numbered from 1, arcs keep their order.
+        """The network in DIMACS form (`p min`): nodes are numbered from 1, arcs keep their order.
 
-        DIMACS has no arc without a limit; such an arc gets `enough_capacity`.
+        DIMACS has no arcs without a limit; they get `enough_capacity`.
         """
         enough = self.enough_capacity()
         lines = [f"c {line}" for line in self.name.splitlines()]
@@ -172,7 +173,7 @@ class FlowNetwork(Whole):
         return "\n".join(lines) + "\n"
 
     def to_graphml(self) -> str:
-        """This network in GraphML, with the attributes of `to_networkx`."""
+        """The network in GraphML, with the attributes of `to_networkx`."""
         import networkx as nx
 
         return "\n".join(nx.generate_graphml(self.to_networkx())) + "\n"
@@ -215,12 +216,12 @@ def _faults(network: FlowNetwork) -> Iterator[Fault]:
 
 
 def negative_cycle(tail: Ints, head: Ints, cost: Ints, nodes: int) -> list[int]:
-    """Arcs of one cycle whose costs add up to less than 0, in the order in which it passes them; empty without one.
+    """Arcs of one cycle whose costs sum to less than 0, in the order of the cycle; empty without one.
 
-    `tail`, `head` and `cost` have shape (arcs,); parallel arcs and loops are taken as they are. Bellman-Ford on all
-    arcs at once, exact, within the strongly connected components (SciPy) that have an arc of negative cost: O(nodes x
-    arcs) at worst. The arcs by which nodes were reached last are looked through for a cycle after 1, 2, 4, ... passes;
-    one among them always has negative cost (Tarjan 1981; Cherkassky and Goldberg 1999).
+    `tail`, `head` and `cost` have shape (arcs,); parallel arcs and loops are allowed. Bellman-Ford on all arcs at once,
+    exact, within the strongly connected components (SciPy) that have an arc of negative cost: O(nodes x arcs) at worst.
+    After 1, 2, 4, ... passes, the arcs by which nodes were reached last are searched for a cycle. A cycle of such arcs
+    always has negative cost (Tarjan 1981; Cherkassky and Goldberg 1999).
 
     >>> negative_cycle(np.array([0, 1, 1]), np.array([1, 0, 1]), np.array([2, -3, 0]), nodes=2)
     [0, 1]
@@ -228,17 +229,17 @@ def negative_cycle(tail: Ints, head: Ints, cost: Ints, nodes: int) -> list[int]:
     kept = np.flatnonzero(_in_doubtful_components(tail, head, cost, nodes))
     if not len(kept):
         return []
-    # Only nodes of these components are kept, renumbered.
+    # Only the nodes of these components are kept, renumbered.
     names, ends = np.unique(np.concatenate([tail[kept], head[kept]]), return_inverse=True)
     start, end = ends[: len(kept)], ends[len(kept) :]
     largest = max(abs(int(cost[kept].min())), abs(int(cost[kept].max())))
-    kind = np.int64 if (len(names) + 1) * largest < 2**62 else object  # Python's integers where int64 might wrap round
+    kind = np.int64 if (len(names) + 1) * largest < 2**62 else object  # Python's integers if int64 might wrap round
     length = cost[kept].astype(kind)
     distance: npt.NDArray[np.generic] = np.zeros(len(names), dtype=kind)
     last = np.full(len(names), -1, dtype=np.int64)
     cycle: list[int] = []
     step = 0
-    while not cycle:  # this ends: after one pass a node, what still falls goes round a cycle
+    while not cycle:  # this ends: after one pass per node, labels still fall only because of a cycle
         step += 1
         offered = distance[start] + length
         nearer = distance.copy()
@@ -254,10 +255,10 @@ def negative_cycle(tail: Ints, head: Ints, cost: Ints, nodes: int) -> list[int]:
 
 
 def _in_doubtful_components(tail: Ints, head: Ints, cost: Ints, nodes: int) -> npt.NDArray[np.bool_]:
-    """Which arcs lie within a strongly connected component that has an arc of negative cost within it."""
+    """Which arcs lie within a strongly connected component that contains an arc of negative cost."""
     if not (cost < 0).any():
         return np.zeros(len(cost), dtype=bool)
-    import scipy.sparse as sp  # which take longer to import than most problems need them
+    import scipy.sparse as sp  # its import takes longer than most problems need
     from scipy.sparse.csgraph import connected_components
 
     graph = sp.csr_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(nodes, nodes))
@@ -270,7 +271,7 @@ def _in_doubtful_components(tail: Ints, head: Ints, cost: Ints, nodes: int) -> n
 
 
 def _cycle_of(start: Ints, last: Ints) -> list[int]:
-    """Arcs of a cycle among the arcs by which nodes were reached last (-1: by none), first to last; empty of none."""
+    """Arcs of a cycle among the arcs by which nodes were reached last (-1: by none), in order; empty if none."""
     seen = np.zeros(len(last), dtype=np.int64)
     arcs, tails = last.tolist(), start.tolist()
     for origin in range(len(arcs)):

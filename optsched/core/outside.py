@@ -1,4 +1,4 @@
-"""Loads what installed packages add by entry points, and reports exceptions of code from outside.
+"""Loads what installed packages add by entry points, and reports exceptions of code from other packages.
 
 Problems, heuristics, importers and families of instances each have a group of entry points. An entry point names a
 record of its group, or a tuple of records.
@@ -19,7 +19,7 @@ from optsched.core.errors import UsageError, described
 
 
 class Named(Protocol):
-    """What has a name on the command line."""
+    """Anything with a name on the command line."""
 
     @property
     def name(self) -> str: ...
@@ -29,26 +29,27 @@ Entry = TypeVar("Entry", bound=Named)
 Given = TypeVar("Given")
 Loaded = TypeVar("Loaded")
 
-#: The folders of this package and of Python's imports; their frames are above a user's code in a traceback.
+#: The folders of this package and of Python's imports; in a traceback their frames are above a user's code.
 _PACKAGE = str(Path(__file__).parents[1])
 _MACHINERY = (_PACKAGE, str(Path(importlib.__file__).parent), "<frozen importlib")
 
-#: Other signs have a meaning in arguments: `P.K=V`, `H,K=V`, `package.module:function`.
+#: Other characters have a meaning in arguments: `P.K=V`, `H,K=V`, `package.module:function`.
 _NAME = re.compile(r"\w[\w-]*")
 
 
-#: Says what is wrong with a record; None: nothing is.
+#: Says what is wrong with a record; None: nothing.
 Check = Callable[[Entry], str | None]
 
 
 def brought(
     group: str, kind: type[Entry], taken: Collection[str], check: Check[Entry] | None = None
 ) -> tuple[dict[str, tuple[Entry, str]], tuple[UsageError, ...]]:
-    """The parts that installed packages bring to a group, with their packages, by name; and the faults of packages.
+    """The parts that installed packages add to a group, with their packages, by name; and the faults of packages.
 
-    The order is that of packages and of their entry points. Each names an object of `kind`, or a tuple of such. One
-    package's fault does not hide what another brings. It is a fault if a module cannot be imported, or a record is not
-    of `kind`, has a bad name or one of `taken`, or does not pass `check`, which may import what the record names.
+    The order is that of packages and of their entry points. Each entry point names an object of `kind`, or a tuple of
+    them. One package's fault does not hide another package's parts. It is a fault if a module cannot be imported, or if
+    a
+    record is not of `kind`, has a bad name or one of `taken`, or fails `check`, which may import what the record names.
     """
     from importlib.metadata import entry_points  # takes a while to import
 
@@ -83,10 +84,11 @@ def brought(
 
 
 class Listed(Mapping[str, Entry]):
-    """Records by their names: the `shipped` ones, each found when it is asked for, then what installed packages bring.
+    """Records by their names: the `shipped` ones, each looked up on demand, then those of installed packages.
 
-    A shipped name is found without a look at the packages. So a broken package matters only where the whole list is
-    needed, or a name that is not shipped. `group`, `kind` and `check` are as for `brought`.
+    A shipped name is found without looking at the packages. So a broken package matters only if the whole list is
+    needed,
+    or a name that is not shipped. `group`, `kind` and `check` are as for `brought`.
     """
 
     def __init__(
@@ -112,7 +114,7 @@ class Listed(Mapping[str, Entry]):
         return {name: entry for name, (entry, _) in found.items()}
 
     def readable(self, name: str) -> tuple[Entry, str] | None:
-        """What a package brings by a name, and the package, despite faults of others; None: nothing readable."""
+        """A package's record of a name, and the package, despite faults of others; None: nothing readable."""
         return self._read[0].get(name)
 
     def __getitem__(self, name: str) -> Entry:
@@ -137,9 +139,9 @@ def _attempt(load: Callable[[Given], Loaded], argument: Given, origin: str) -> L
 
 
 def blamed(error: BaseException) -> str | None:
-    """A line that names the installed package through whose code an exception came; None: through no such code.
+    """A line that names the installed package whose code an exception passed through; None: no such package.
 
-    Packages are those that bring something.
+    Only packages that add something count.
     """
     from importlib.metadata import distributions
 
@@ -161,8 +163,8 @@ def blamed(error: BaseException) -> str | None:
 def raised(error: BaseException) -> str:
     """An exception in one line: type, message, and the line of the user's own file that it came from.
 
-    The user's own file is the first one below this package and the machinery of imports; where the exception was raised
-    in a library that this file called, that place is named as well.
+    The user's own file is the first one below this package and the import machinery. If a library that this file called
+    raised the exception, that place is named as well.
     """
     text = " ".join(traceback.format_exception_only(error)[-1].split())
     frames = traceback.extract_tb(error.__traceback__)
@@ -181,7 +183,7 @@ def raised(error: BaseException) -> str:
 
 
 def own_traceback(error: BaseException) -> str:
-    """The traceback of what a user's code raised, from its own first line on: what called it is left out."""
+    """The traceback of an exception from the first line of the user's own code on, without its callers."""
     here, frame = f"{_PACKAGE}{os.sep}", error.__traceback__
     while frame is not None and frame.tb_frame.f_code.co_filename.startswith(here):
         frame = frame.tb_next

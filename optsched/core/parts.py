@@ -1,10 +1,10 @@
-"""The parts of an instance: cluster, workload, state and what belongs to them, as read-only columns.
+"""The parts of an instance: cluster, workload, state and their tables, as read-only columns.
 
 Conventions: a float column uses NaN for "not given"; an index column uses -1; ids are numpy strings. Each part gives
-omitted columns their defaults and freezes all of them; what the columns say is checked in `instance_faults`.
+omitted columns their defaults and freezes all of them; `instance_faults` checks their contents.
 
-Each attribute says once what column it is (`Column`): which records have it, in what form it is held, and its value
-where it is left out. Files, archives, frames, checks and the view of policies follow from that.
+Each attribute says once what column it is (`Column`): which records have it, in what form it is held, and its value if
+it is left out. Files, archives, frames, checks and the view of policies follow from that.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ MAP, REDUCE = 0, 1
 STATES = ("pending", "running", "finished")
 PENDING, RUNNING, FINISHED = 0, 1, 2
 
-#: The levels of locality, in order: on a node that holds the data, in the rack of one, and beyond. `hops` of a topology
-#: tells the distance of each, and `times` of a task how long it takes there.
+#: The levels of locality, in order: on a node with the data, in its rack, and beyond. `hops` of a topology gives the
+#: distance of each level, and `times` of a task its duration there.
 HOPS = ("node", "rack", "off_rack")
 
 #: Stands for an omitted column until `__post_init__` fills it, so that a column's type needs no "or None".
@@ -58,22 +58,22 @@ class Column:
     table, field
         The records that have the field (`nodes`, `groups`, `jobs`, `tasks`, or `arcs`), and its name in the format.
     part, attribute
-        `cluster`, `workload` or `state`, and the attribute there; of a network, the part is the network.
+        `cluster`, `workload` or `state`, and the attribute there; a network is itself the part.
     form
-        `integer`, `number`, `choice` (an index into `choices`), `label` (an index into the names that appear, which lie
+        `integer`, `number`, `choice` (an index into `choices`), `label` (an index into the names that appear, which are
         in `<attribute>_ids`), `reference` (an index into the table `target`), `resources` (a column for each key),
         `numbers` and `references` (ragged rows), `rates` (a number, or one for each node type), and `levels` (a number
         for each of `HOPS`, or none at all; shape (records, 3)).
     default
-        The value in a record that leaves the field out; NaN: none.
+        The value in a record without the field; NaN: none.
     default_of
-        An attribute of the cluster whose value holds instead in such a record.
+        An attribute of the cluster whose value is used instead in such a record.
     signed
         Whether it may be negative.
     hindsight
-        Whether only the future tells it, so that no policy may see it.
+        Whether it is known only afterwards, so that no policy may see it.
     digest
-        By which name the digest of an instance knows it, where that is not `part.attribute`.
+        The name of the column in the digest of an instance, if it is not `part.attribute`.
     """
 
     table: str
@@ -99,11 +99,11 @@ class Column:
         return getattr(getattr(noun, self.part, noun), self.attribute)
 
     def default_in(self, cluster: Any) -> Any:
-        """The value in records that leave the field out: one for all, or one for each."""
+        """The value in records without the field: one for all, or one for each."""
         return getattr(cluster, self.default_of) if self.default_of else self.default
 
     def filled(self, values: Any, count: int) -> Any:
-        """The column of `count` records, read-only and of its type. None: all of them leave the field out."""
+        """The column of `count` records, read-only and of its type. None: all of them omit the field."""
         if self.form == "resources":
             return _resources(values)
         if self.form in ("numbers", "references"):
@@ -114,14 +114,14 @@ class Column:
 
 
 def as_column(table: str, form: Form, default: float | None = None, **metadata: Any) -> dict[str, Any]:
-    """The metadata of an attribute that is a column: its records, its form, and the other fields of `Column`."""
+    """The metadata of an attribute that is a column: its table, its form, and the other fields of `Column`."""
     if default is None:
         default = -1 if form in ("label", "reference") else math.nan
     return {"table": table, "form": form, "default": default, **metadata}
 
 
 def _rows_of(table: str) -> dict[str, Any]:
-    """The metadata of an attribute that has an entry for each record of a table, but is no column of the format."""
+    """The metadata of an attribute with an entry for each record of a table that is not a column of the format."""
     return {"table": table}
 
 
@@ -148,7 +148,7 @@ def ids_in(table: str) -> tuple[str, str]:
 
 
 def _resources(columns: Mapping[str, npt.ArrayLike]) -> Mapping[str, Floats]:
-    """A column of numbers for each resource, read-only; one that gives no number at all is left out."""
+    """A column of numbers for each resource, read-only; a resource without any number is left out."""
     frozen = {name: read_only(values, np.float64) for name, values in columns.items()}
     return MappingProxyType({name: values for name, values in frozen.items() if not np.isnan(values).all()})
 
@@ -184,7 +184,7 @@ class Topology(Part):
 
 @dataclass(frozen=True, eq=False)
 class Shuffle(Part):
-    """The shuffle: what maps send to reduces in all, as parallel columns of task indices and MB."""
+    """The shuffle: what each map sends to each reduce in total, as parallel columns of task indices and MB."""
 
     #: The columns of task indices; and the fields in MB. The state holds `emitted`.
     ENDS: ClassVar = ("map", "reduce")
@@ -200,7 +200,7 @@ class Shuffle(Part):
         object.__setattr__(self, "size", read_only(self.size, np.float64))
 
     def __len__(self) -> int:
-        return int(self.map.size)  # also where it is no list, which is a fault
+        return int(self.map.size)  # also if it is not a list, which is a fault
 
     def __repr__(self) -> str:
         return brief(f"Shuffle: {counted(len(self), 'transfer')}")
@@ -273,11 +273,10 @@ class Cluster(Part):
 class Workload(Part):
     """Groups, jobs and tasks, as columns. Omitted columns take the defaults of the instance format.
 
-    `replicas` has one row a task: the indices of the nodes that hold its block. `rate_in` is the task's demand in
-    MB/s where it is one number; `rate_in_by_type` (shape (tasks, types), NaN where not given) where it depends on the
-    node's type. `duration`, in seconds, is how long the task took, or takes anywhere; `times`, shape (tasks, 3), how
-    long it takes by its locality: on a node that holds its block, in the rack of one, beyond (NaN: not given, all three
-    or none). Sizes are in MB.
+    `replicas` has one row per task: the indices of the nodes with its block. `rate_in` is the task's demand in MB/s if
+    it is one number; `rate_in_by_type` (shape (tasks, types), NaN if not given) if it depends on the node's type.
+    `duration`, in seconds, is how long the task took, or takes anywhere. `times`, shape (tasks, 3), is its duration by
+    locality: on a node with its block, in the rack of one, beyond (NaN: not given; all three or none). Sizes are in MB.
     """
 
     task_ids: Annotated[Strings, _rows_of("tasks")]
@@ -328,9 +327,9 @@ class Workload(Part):
         return read_only(groups[self.job], np.int64)
 
     def sending_nothing(self) -> Workload:
-        """The same with a shuffle of no entries: it is known that nothing is sent, where else nothing is known of it.
+        """The same with an empty shuffle: it is known that nothing is sent, while without a shuffle nothing is known.
 
-        It is for snapshots of runs. No file can tell the two apart.
+        Snapshots of runs use it. No file can tell the two apart.
         """
         other = replace(self, shuffle=None)
         none = np.zeros(0, dtype=np.int64)
@@ -342,7 +341,7 @@ class Workload(Part):
         return self._with_rows(tasks, jobs, hindsight=False)
 
     def taken(self, tasks: Ints, jobs: Ints) -> Workload:
-        """The given tasks and jobs, renumbered, and all groups, with all that is said of them."""
+        """The given tasks and jobs, renumbered, and all groups, with all of their columns."""
         pairs, shuffle = self.pairs, self.shuffle
         if pairs is not None:
             pairs = Pairs(_taken(pairs.cost, tasks), _taken(pairs.demand, tasks), _taken(pairs.allowed, tasks))
@@ -350,9 +349,9 @@ class Workload(Part):
         return replace(self._with_rows(tasks, jobs, hindsight=True), shuffle=between, pairs=pairs)
 
     def first(self, tasks: int, jobs: int) -> Workload:
-        """The first tasks and jobs, and all groups, as windows on the same memory.
+        """The first tasks and jobs, and all groups, as views of the same memory.
 
-        The first tasks must be of the first jobs; without shuffle and pairs.
+        The first tasks must belong to the first jobs; shuffle and pairs are left out.
         """
         if tasks == len(self) and jobs == len(self.job_ids):
             return self
@@ -381,16 +380,18 @@ class Workload(Part):
 
 @dataclass(frozen=True, eq=False)
 class State(Part):
-    """The state: what changes from one snapshot to the next, and when it is so: `time`, in seconds.
+    """The state: what changes from one snapshot to the next, and its `time` in seconds.
 
     `status`, `node`, `start` have shape (tasks,): one of `PENDING`, `RUNNING`, `FINISHED`; the node it runs or ran
     on, or -1; the time it started, or NaN. `idle_slots`, `idle_reduce_slots`, `load` have shape (nodes,). `idle_slots`
-    is what is free at this instant, as given: it is not computed from the running tasks. `bytes_read`, shape (tasks,),
-    are MB of its input that each task has read (Shen et al.'s d_j), or NaN. `out_in_use`, shape (nodes,), is the rate
-    at which each node gives data out, in MB/s (Hsu and Freeh's r_out; default 0). `running_rates` holds, for each node,
-    the input rates of tasks that run there but are not listed as tasks, in MB/s. `group_running_tasks`, shape
-    (groups,), counts tasks of a group that run but are not listed as tasks (-1: not given). `emitted`, shape (entries
-    of the shuffle,), are MB that the map has given out so far, or NaN.
+    is what is free now, as given: it is not computed from the running tasks. `bytes_read`, shape (tasks,), is how many
+    MB
+    of its input each task has read (Shen et al.'s d_j), or NaN. `out_in_use`, shape (nodes,), is the rate at which each
+    node sends data, in MB/s (Hsu and Freeh's r_out; default 0). `running_rates` has, for each node, the input rates of
+    tasks that run there but are not listed as tasks, in MB/s. `group_running_tasks`, shape (groups,), counts a group's
+    tasks that run but are not listed as tasks (-1: not given). `emitted`, shape (entries of the shuffle,), is how many
+    MB
+    the map has sent so far, or NaN.
     """
 
     status: Annotated[Ints, as_column("tasks", "choice", PENDING, field="state", choices=STATES)]
@@ -412,7 +413,7 @@ class State(Part):
         self._fill({"nodes": np.size(self.load), "tasks": np.size(self.status)})
 
     def _fill(self, counts: Mapping[str, int]) -> None:
-        """Give omitted columns their defaults, where it is known how many records there are."""
+        """Give omitted columns their defaults, if the number of records is known."""
         for column in columns_of(State):
             values = getattr(self, column.attribute)
             if values is not None or column.table in counts:
@@ -426,9 +427,9 @@ class State(Part):
         return brief(f"State: {tasks}; {counted(int(self.idle_slots.sum()), 'idle slot')}")
 
     def of(self, workload: Workload) -> State:
-        """The same with the columns that were left out, and whose length only the workload tells.
+        """The same with the omitted columns whose length only the workload gives.
 
-        Where there is no shuffle, nothing is emitted, and where nothing of that is said it is not known.
+        Without a shuffle nothing is emitted; with one, `emitted` is unknown unless given.
         """
         entries = 0 if workload.shuffle is None else len(workload.shuffle)
         given = self.emitted is not None and bool(self.emitted.size) == bool(entries)
@@ -439,7 +440,7 @@ class State(Part):
         return state
 
     def taken(self, tasks: Ints, entries: Ints) -> State:
-        """The state with the given tasks and entries of the shuffle alone, and all nodes."""
+        """The state with only the given tasks and entries of the shuffle, and all nodes."""
         columns = [column.attribute for column in columns_of(State) if column.table == "tasks"]
         kept = {name: getattr(self, name)[tasks] for name in columns}
         return replace(self, **kept, emitted=self.emitted[entries])
@@ -448,7 +449,7 @@ class State(Part):
     def initial(
         cls, cluster: Cluster, workload: Workload, *, time: float = 0, **columns: npt.ArrayLike | Ragged | None
     ) -> State:
-        """The state in which nothing runs and every slot is idle, but for the given `columns`."""
+        """The state in which nothing runs and every slot is idle, except for the given `columns`."""
         counts = {"nodes": len(cluster), "groups": len(workload.group_ids), "tasks": len(workload)}
         defaults = {
             column.attribute: column.default_in(cluster)
@@ -480,7 +481,7 @@ def _fill(part: Cluster | Workload, columns: Iterable[Column]) -> None:
         object.__setattr__(part, name, ids)
         if ids.ndim != 1:
             faults.append(Fault(name, f"has shape {ids.shape}: give one id a record, in one dimension"))
-    if faults:  # no column has a length to be compared with
+    if faults:  # no column has a length to compare with
         raise InputError(faults)
     for column in columns:
         count = len(getattr(part, ids_in(column.table)[1]))

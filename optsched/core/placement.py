@@ -1,7 +1,6 @@
 """The decisions that problems ask for: placements, schedules, and flows on networks.
 
-A `Placement` has for each task the node it runs on, or none; a `Schedule` also when it starts. A `NetworkFlow` has the
-units on each arc.
+A `Placement` gives each task its node, or none; a `Schedule` also its start. A `NetworkFlow` gives each arc its units.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ NONE = -1
 
 
 def frozen_numbers(numbers: npt.ArrayLike, what: str) -> npt.NDArray[np.int64]:
-    """A copy of a row of whole numbers that cannot be changed; ValueError where it is none."""
+    """A copy of a row of whole numbers that cannot be changed; ValueError if it is not such a row."""
     given = np.asarray(numbers)
     if given.size and given.dtype.kind not in "iu":
         raise ValueError(f"{what}: whole numbers, not {given.dtype}")
@@ -51,7 +50,7 @@ def frozen_numbers(numbers: npt.ArrayLike, what: str) -> npt.NDArray[np.int64]:
 
 
 class _Rows:
-    """Base of decisions: as long as their first column; equal to another one of the kind if all columns are."""
+    """Base of decisions: as long as their first column; equal if all columns are, and they are of the same kind."""
 
     __slots__ = ()
     __dataclass_fields__: ClassVar[dict[str, Any]]
@@ -76,8 +75,8 @@ class Placement(_Rows):
     """The index of the node that each task of an instance runs on, in file order, or `NONE` (-1): int64, shape
     (tasks,).
 
-    It is copied and made read-only. Whether the indices exist and the placement is feasible is for a problem to say
-    (`Problem.violations`), not for this class.
+    It is copied and made read-only. A problem checks whether the indices exist and the placement is feasible
+    (`Problem.violations`); this class does not.
 
     >>> placement = Placement.of([0, None, 2])
     >>> placement.nodes.tolist(), placement.placed
@@ -111,7 +110,8 @@ class Placement(_Rows):
         """The node of each task by their ids; None: the task runs nowhere.
 
         There is an entry for every task of an instance, for every task to place of a problem, or for those at the
-        positions `rows`. UsageError if `of` has another number of tasks, or lacks a node.
+        positions
+        `rows`. UsageError if `of` has another number of tasks, or lacks a node.
 
         >>> from optsched.core.instance import Cluster, Instance, Workload
         >>> Placement.of([1, None]).to_dict(Instance(Cluster(["a", "b"]), Workload(["t1", "t2"])))
@@ -151,8 +151,8 @@ class Placement(_Rows):
 class NetworkFlow(_Rows):
     """The units that flow on each arc of a flow network, in its order: int64, shape (arcs,).
 
-    They are copied and made read-only. Whether the flow keeps the bounds of the arcs and what enters the nodes is for a
-    problem to say (`MinCostFlow.violations`), not for this class.
+    They are copied and made read-only. A problem checks bounds and conservation (`MinCostFlow.violations`); this class
+    does not.
 
     >>> NetworkFlow([2, 0]).units.tolist()
     [2, 0]
@@ -185,7 +185,7 @@ class NetworkFlow(_Rows):
 
 
 def noun_of(of: Any) -> Any:
-    """The instance or network that is given, or that a problem is on."""
+    """The given instance or network, or that of the given problem."""
     return getattr(of, "instance", of)
 
 
@@ -196,7 +196,7 @@ MICRO = 10**6
 def microseconds(times: Floats | float) -> Ints:
     """Finite times in seconds as whole microseconds, each rounded once (half to even) as a decimal; same shape.
 
-    What is past 2^53 microseconds becomes 2^60, which no schedule takes.
+    Times past 2^53 microseconds become 2^60, which every schedule refuses.
 
     >>> microseconds(np.array([0.1, 12.0])).tolist()
     [100000, 12000000]
@@ -205,7 +205,7 @@ def microseconds(times: Floats | float) -> Ints:
 
 
 def seconds(units: int) -> int | Fraction:
-    """Whole microseconds as exact seconds: an integer where they are one, else a fraction.
+    """Whole microseconds as exact seconds: an integer if possible, else a fraction.
 
     >>> seconds(2_500_000), seconds(3_000_000)
     (Fraction(5, 2), 3)
@@ -219,10 +219,11 @@ class Schedule(_Rows):
     """The node (index, or `NONE`: -1) and the start of each task of an instance, in file order; int64, shape (tasks,)
     each.
 
-    Starts are microseconds on the clock of the instance (of its `time`, and of arrivals); that of a task that does not
-    run is 0. Both columns are copied and made read-only. Whether nodes exist and slots are free is for a problem to say
-    (`ScheduleProblem.violations`), not for this class. ValueError if they have another shape or type, or a start is
-    past 2^53 microseconds.
+    Starts are microseconds on the instance's clock (that of its `time` and of arrivals); the start of a task that does
+    not run is 0. Both columns are copied and made read-only. A problem checks whether nodes exist and slots are free
+    (`ScheduleProblem.violations`); this class does not. ValueError if they have another shape or type, or a start is
+    past
+    2^53 microseconds.
 
     >>> schedule = Schedule.of([(0, 0), None, (2, 1_500_000)])
     >>> schedule.nodes.tolist(), schedule.starts.tolist(), schedule.placed
@@ -249,7 +250,7 @@ class Schedule(_Rows):
 
     @classmethod
     def of(cls, entries: Iterable[tuple[int, int] | None]) -> Schedule:
-        """Build from a pair of node index and start a task, None for one that does not run."""
+        """Build from a pair of node index and start for each task, None for one that does not run."""
         pairs = [(NONE, 0) if entry is None else entry for entry in entries]
         return cls(np.array([node for node, _ in pairs], np.int64), np.array([start for _, start in pairs], np.int64))
 
@@ -265,7 +266,7 @@ class Schedule(_Rows):
 
     @property
     def placement(self) -> Placement:
-        """Where the tasks run, whenever they do."""
+        """Where the tasks run, without their starts."""
         return Placement(self.nodes)
 
     def to_dict(self, of: Any) -> dict[str, dict[str, Any] | None]:

@@ -1,15 +1,15 @@
 """Every problem that optsched knows, with one record each: where its definition, models, routes and proofs are.
 
-This is the one place where the program learns of a problem. A record names the parts as text (`package.module:name`),
-and each part is imported when it is first asked for, so that one problem never loads the engines of another.
+Only here does the program learn of a problem. A record names the parts as text (`package.module:name`). Each part is
+imported on first use, so that one problem never loads another problem's engines.
 
-A problem is looked up by its own class, never by a base class: what a subclass changes, the searches and proofs of its
-base do not know. A class without a record can be solved by trying every placement, judged by its own `objective` and
-`violations`, and in no other way.
+A problem is looked up by its own class, never by a base class: the searches and proofs of a base class do not know what
+a subclass changes. A class without a record can only be solved by trying every placement and judged by its own
+`objective` and `violations`.
 
-Packages outside name records as entry points of the group `optsched.problems`; these come after the shipped ones. Their
-fields and their classes are checked when they are listed, their other parts when one of them is first asked for. Such a
-record may name a shipped part only if the part knows its class (`_stranger`).
+Other packages add records by entry points of the group `optsched.problems`; these come after the shipped ones. Their
+fields and classes are checked when they are listed, their other parts on first use. Such a record may name a shipped
+part only if the part fits its class (`_stranger`).
 """
 
 from __future__ import annotations
@@ -53,9 +53,10 @@ GROUP = "optsched.problems"
 class ProgramLimit:
     """The meaning of the limit of a problem's second program (`build_pyomo(problem, limit=...)`, `export --limit`).
 
-    `meaning` says what is limited, as a noun: "the makespan". The limit is rounded to multiples of one over
+    `meaning` is a noun for the limited quantity: "the makespan". The limit is rounded to multiples of one over
     `denominator`; 1: it must be a whole number, 0 or more; None: any fraction. `component` is the position of the
-    component that is limited; of two, the other one is the objective then.
+    limited
+    component; of two, the other one is then the objective.
     """
 
     meaning: str
@@ -73,21 +74,22 @@ class KnownOptimum:
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """How an optimum changes where an instance is written in other units.
+    """How an optimum changes if an instance is written in other units.
 
     Attributes
     ----------
     powers
-        Of each component: by which power of the factor it is multiplied.
+        For each component, the power of the factor by which it is multiplied.
     fields
-        What is multiplied by the factor: keys of each record of a part of the instance format. Where neither these nor
-        parameters are named, nothing is written in units, and every power is 0.
+        The fields that the factor multiplies: keys of each record of a part of the instance format. If neither these
+        nor
+        parameters are named, nothing has units, and every power is 0.
     parameters
         Parameters of the problem that are multiplied too.
     whole
         Whether all of these are whole numbers, so that they cannot be written in tenths.
     rounded
-        Whether costs are rounded to the grid, so that the law holds up to half a unit of it for each rounding.
+        Whether costs are rounded to the grid, so that the law holds only up to half a unit of it per rounding.
     """
 
     powers: tuple[int, ...]
@@ -110,56 +112,59 @@ _Module = Annotated[str, _said('a text "package.module"', r"^[\w.]+\Z")]
 
 
 def _in_words(kind: Any) -> str:
-    """What a field of this kind may hold."""
+    """What a field of this kind may contain."""
     descriptions = (one.description for one in getattr(kind, "__metadata__", ()) if one.description)
     return next(descriptions, None) or _in_words(get_args(kind)[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What the program knows of one problem. What is left out, the problem does not have.
+    """Everything the program knows about one problem. The problem lacks what the record leaves out.
 
     Attributes
     ----------
     name
-        As the command line knows it: the class's `name`.
+        The class's `name`, used on the command line.
     problem
         The class.
     models
         A module of models (`optsched.models.base.ModelModule`), for the routes `pyomo` and `pulp` and for `export`.
     routes
-        A module of routes (`optsched.routes.base.RouteModule`). Without one there are `brute-force` and,
-        if there are models, the routes by these. A class with a program of its own (`Programmed`) needs to name
-        neither routes nor models nor provers.
+        A module of routes (`optsched.routes.base.RouteModule`). Without one there is `brute-force`, and the routes of
+        the
+        models if there are models. A class with its own program (`Programmed`) needs to name neither routes nor models
+        nor provers.
     provers
-        What recomputes a bound from a certificate's data, by the kind of the certificate:
+        Functions that recompute a bound from a certificate's data, by the kind of the certificate:
         `(problem, certificate, value) -> bound`.
     enumeration
-        A quicker enumeration of placements than judging each: `problem -> iterator of (value, nodes)`, the value as
-        `minimised` compares it. Of a problem that decides a schedule: `(problem, most) -> iterator of
-        (value, (nodes, starts))`, which has an optimum.
+        An enumeration of placements that is quicker than judging each: `problem -> iterator of (value, nodes)`, the
+        value
+        as `minimised` compares it. For a problem that decides a schedule: `(problem, most) -> iterator of
+        (value, (nodes, starts))`, which contains an optimum.
     network
         `problem -> FlowNetwork`: the compact flow network, for `export --to FILE.dimacs`.
     infeasible
-        What recomputes from a certificate's data that nothing is feasible: `(problem, certificate) -> sentence`;
-        CertificateInvalid where it does not show that.
+        Recomputes from a certificate's data that nothing is feasible: `(problem, certificate) -> sentence`;
+        CertificateInvalid if it does not prove that.
     unlimited
-        `problem -> sentence or None`: what shows that a feasible decision can be bettered for ever.
+        `problem -> sentence or None`: the proof that a feasible decision can be improved for ever.
     limit
         What the limit of its second program means.
     frontier
         Whether its routes find every Pareto-optimal point (`optsched.routes.base.RouteModule`).
     frontier_gaps
-        Names of the figures that a gap has from the frontier: how far the second component is from its least at the
-        first one's value, and the first at the second's.
+        Names of the two figures that a gap gets from the frontier: how far the second component is from its least value
+        at
+        this first component, and the first from its least at this second.
     slots
-        `problem -> slots of each node, or None`: where nodes only count the tasks that may use them (`usable`), so that
-        a matching shows why nothing is feasible.
+        `problem -> slots of each node, or None`: if nodes only count the tasks that may use them (`usable`), a matching
+        shows why nothing is feasible.
     runner
-        What runs a policy over time, where a schedule is decided: `(problem, policy, seed, observers, heartbeat,
+        For a problem that decides a schedule, runs a policy over time: `(problem, policy, seed, observers, heartbeat,
         assign) -> Simulation`.
     rivals
-        What may contradict a solver's mere word: names of quick heuristics, and functions
+        What may contradict a solver's unproved claim: names of quick heuristics, and functions
         `problem -> decision or None`.
     known
         What the self-test solves.
@@ -169,9 +174,9 @@ class Record:
     variants
         Parameters of the problem, other than its defaults, with which the contract suite tries these instances too.
     scaling
-        What its optimum does in other units, for the contract suite (`optsched.testing`).
+        How its optimum changes in other units, for the contract suite (`optsched.testing`).
     ordered
-        Parts of an instance file whose order is part of the problem, each with the parameters with which it is.
+        Parts of an instance file whose order matters to the problem, each with the parameters under which it does.
     """
 
     name: str
@@ -207,7 +212,7 @@ class Record:
 
 
 def imported(path: str) -> Any:
-    """What `package.module:name` names, or the module where no name is given.
+    """The object that `package.module:name` names, or the module if no name is given.
 
     >>> imported("math:floor")(2.5)
     2
@@ -233,7 +238,7 @@ _RATES = Scaling(
     rounded=True,
 )
 
-#: Small instances of jobs over time: what runs, what is busy, lost blocks, arrivals between the ends of tasks.
+#: Small instances of jobs over time: running tasks, busy slots, lost blocks, arrivals between the ends of tasks.
 _SMALL_OVER_TIME: dict[str, Any] = {
     "nodes": 2,
     "tasks": 4,
@@ -252,7 +257,7 @@ _SMALL_OVER_TIME: dict[str, Any] = {
     "busy": 0.25,
 }
 
-#: Times are in seconds, and so are those at which something happens.
+#: Times are in seconds, and so are the times of events.
 _SECONDS = Scaling((1,), {"tasks": ("times", "duration", "start", "size"), "jobs": ("arrival",)})
 
 #: The shipped problems, in the order in which they are listed.
@@ -523,28 +528,28 @@ SHIPPED = (
     ),
 )
 
-#: Problems that are not posed by name: `sequential` makes them of `transmission-maps`.
+#: Problems that are not posed by name: `sequential` derives them from `transmission-maps`.
 _UNLISTED = (Record(name="ranked-maps", problem="optsched.heuristics.sequential:_Ranked", **_ASSIGNMENT),)
 
 
 _BY_NAME = {entry.name: entry for entry in SHIPPED}
 _BY_CLASS = {entry.problem: entry for entry in (*SHIPPED, *_UNLISTED)}
 
-#: The parts of a problem that has a program of its own (`optsched.problems.programs`) and names none.
+#: The parts of a problem that has its own program (`optsched.problems.programs`) and names none.
 _BY_PROGRAM: dict[str, Any] = {
     "models": "optsched.models.programs",
     "routes": "optsched.routes.programs",
     "provers": {"dual": "optsched.certificates.programs:program_proof"},
 }
 
-#: Shipped parts that serve every class: they ask its own `objective` and `violations`.
+#: Shipped parts that fit every class: they use its own `objective` and `violations`.
 _FOR_ALL = ("optsched.routes.base", "optsched.solvers.searches.enumeration:judged")
 
-#: Shipped parts that serve every class whose `program` is of its own objective and constraints.
+#: Shipped parts that fit every class whose `program` has its own objective and constraints.
 _FOR_PROGRAMS = (_BY_PROGRAM["models"], _BY_PROGRAM["routes"], *_BY_PROGRAM["provers"].values())
 
-#: Shipped parts that know base classes, apart from the classes whose records name them: the bases, and what of each a
-#: subclass may define anew beyond `left_open`. A network reads a table of costs; the enumeration asks `objective`.
+#: Shipped parts that fit base classes, besides the classes whose records name them: the bases, and what a subclass may
+#: redefine beyond `left_open`. A network reads a table of costs; the enumeration calls `objective`.
 _FOR_BASES: dict[str, dict[str, tuple[str, ...]]] = {
     **{
         part: {"optsched.problems.assignment:TabledProblem": ()}
@@ -579,7 +584,7 @@ _HAVING = {
 
 
 def _fault(record: Record) -> str | None:
-    """The fault of a record of a package outside, as far as its fields and its class tell."""
+    """The fault of another package's record, as far as its fields and its class show it."""
     for name, kind in get_type_hints(Record, include_extras=True).items():
         value = getattr(record, name)
         with suppress(msgspec.ValidationError):
@@ -609,7 +614,7 @@ def _fault(record: Record) -> str | None:
 
 
 def _parts(record: Record) -> Iterator[tuple[str, str]]:
-    """The parts that a record names apart from its class: the field, and what it says."""
+    """The parts that a record names besides its class: the field, and its text."""
     for name in ("models", "routes", "enumeration", "network", "infeasible", "unlimited", "slots", "runner", "family"):
         if getattr(record, name) is not None:
             yield name, getattr(record, name)
@@ -620,7 +625,7 @@ def _parts(record: Record) -> Iterator[tuple[str, str]]:
 
 
 def _lacking(name: str, value: str) -> str | None:
-    """The fault of a part of a record of a package outside."""
+    """The fault of a part of another package's record."""
     listing = {"family": "optsched.instances.generate:FAMILIES", "rivals": "optsched.heuristics:HEURISTICS"}.get(name)
     if listing is not None and ":" not in value:
         listed = imported(listing)
@@ -637,7 +642,7 @@ def _lacking(name: str, value: str) -> str | None:
 
 
 def _wrong_part(record: Record) -> str | None:
-    """The fault of the first part of a record that is not as it must be."""
+    """The fault of the first wrong part of a record."""
     for name, value in _parts(record):
         wrong = _lacking(name, value)
         if wrong is not None:
@@ -647,7 +652,7 @@ def _wrong_part(record: Record) -> str | None:
             wrong = _stranger(record.problem_class, origin)
             if wrong is not None:
                 return f"names {value!r} in its {name}: {wrong}"
-    for entry in SHIPPED:  # what shipped parts take for granted
+    for entry in SHIPPED:  # what shipped parts rely on
         if record.models == entry.models and record.limit != entry.limit:
             return f"names the models of {entry.name} without its limit: give {entry.limit}"
         lacking = entry.provers.keys() - record.provers.keys()
@@ -657,9 +662,9 @@ def _wrong_part(record: Record) -> str | None:
 
 
 def altered(kind: type[Any], base: type[Any], anew: Collection[str] = ()) -> str | None:
-    """The first attribute of a base class that a subclass defines anew; None: it is the same problem.
+    """The first attribute of a base class that a subclass redefines; None: it is the same problem.
 
-    Abstract attributes and those in `anew` are the subclass's to define, and words such as its name matter to nothing.
+    A subclass may define abstract attributes and those in `anew`; words such as its name have no effect.
 
     >>> from optsched.problems import Lsap, LsapFairness
     >>> altered(type("Renamed", (Lsap,), {"name": "renamed"}), Lsap)
@@ -672,7 +677,7 @@ def altered(kind: type[Any], base: type[Any], anew: Collection[str] = ()) -> str
         own, known = _definition(kind, name), _definition(base, name)
         if own is not known and not (isinstance(own, tuple | str | int) and own == known):
             return name
-    # A property with a setter may stand for what the base works out, such as `capacity`.
+    # A property with a setter may replace something that the base computes, such as `capacity`.
     more = {name for each in set(kind.__mro__) - set(base.__mro__) for name in vars(each)} - there - free
     return next((name for name in sorted(more) if getattr(_definition(kind, name), "fset", None) is not None), None)
 
@@ -691,7 +696,7 @@ _ANSWERING = ("by_route", "frontier", "bounds", "build_pyomo", "build_pulp")
 
 @cache
 def _knowing() -> Mapping[str, Mapping[str, tuple[str, ...] | None]]:
-    """The classes that a shipped part knows, by the part: those whose records name it (with None), and its bases."""
+    """The classes that each shipped part fits: those whose records name it (with None), and its bases."""
     found: dict[str, dict[str, tuple[str, ...] | None]] = {}
     for entry in (*SHIPPED, *_UNLISTED):
         for _, part in _parts(entry):
@@ -700,7 +705,7 @@ def _knowing() -> Mapping[str, Mapping[str, tuple[str, ...] | None]]:
 
 
 def _origins(value: str) -> set[str]:
-    """What a part is, and the shipped parts that it hands on under another name."""
+    """A part, and the shipped parts that it passes on under another name."""
     found = imported(value)
     module = value.partition(":")[0]
     value = value.replace(module, present_module(module) or module)  # records of packages may name a former path
@@ -712,10 +717,10 @@ def _origins(value: str) -> set[str]:
 
 
 def _stranger(kind: type[Any], part: str) -> str | None:
-    """Why a shipped part does not know a class; None where it does, or is not shipped.
+    """Why a shipped part does not fit a class; None if it fits, or is not shipped.
 
-    A part knows the class of each shipped record that names it (the contract suite holds these), and the base class
-    in `_FOR_BASES`. A subclass is known too, as long as it alters nothing of it.
+    A part fits the class of each shipped record that names it (the contract suite tests these), and the base class in
+    `_FOR_BASES`. It also fits a subclass that alters nothing of these.
     """
     if not part.startswith("optsched.") or part in _FOR_ALL:
         return None
@@ -739,7 +744,7 @@ def _stranger(kind: type[Any], part: str) -> str | None:
 
 
 def fault_of(record: Record) -> str | None:
-    """The fault of a record: a field, its class, or a part that it names; None where there is none.
+    """The fault of a record: a field, its class, or a part that it names; None if there is none.
 
     >>> fault_of(Record(name="tidy", problem="builtins:dict"))
     'its problem, builtins:dict, is the class dict; give a subclass of optsched.problems.base.Problem'
@@ -748,7 +753,7 @@ def fault_of(record: Record) -> str | None:
 
 
 class _Records(Listed[Record]):
-    """Records by their names. Of a package's record all parts are looked at when it is first asked for by `whole`."""
+    """Records by their names. A package's record is checked with all parts when `whole` first asks for it."""
 
     def __init__(self) -> None:
         super().__init__(GROUP, Record, _BY_NAME, _BY_NAME.__getitem__, _fault)
@@ -773,15 +778,14 @@ class _Records(Listed[Record]):
 def records() -> _Records:
     """Every listed problem's record by its name, the shipped ones first.
 
-    What is installed is looked at for the first name that is not shipped, or for the whole list. The mapping then
-    raises UsageError, with the package, for what is no record, a name that is taken, or a field, class or module that
-    is wrong.
+    Installed packages are read for the first name that is not shipped, or for the whole list. The mapping then raises
+    UsageError, with the package, if something is no record, a name is taken, or a field, class or module is wrong.
     """
     return _Records()
 
 
 def record(name: str) -> Record:
-    """The record of the problem called `name`; UsageError with the nearest name where there is none.
+    """The record of the problem called `name`; UsageError with the nearest name if there is none.
 
     >>> record("latency").problem
     'optsched.problems.latency:Latency'
@@ -796,10 +800,11 @@ def record(name: str) -> Record:
 
 
 def record_of(kind: type[Any]) -> Record:
-    """The record of a class of problems; of one that is not registered a record of nothing but the class.
+    """The record of a class of problems; for a class that is not registered, a record of only the class.
 
-    A package whose record cannot be read is as if it were not installed: the class is not its own. UsageError if the
-    record of a package outside names a part that is not there.
+    A package whose record cannot be read counts as not installed: the class is not its own. UsageError if another
+    package's
+    record names a part that does not exist.
 
     >>> from optsched.problems.lsap import Lsap
     >>> class Mine(Lsap):
@@ -816,7 +821,7 @@ def record_of(kind: type[Any]) -> Record:
 
 
 def _by_program(record: Record, kind: type[Any]) -> Record:
-    """A record with the parts that follow from a program which the class itself defines, where it names none."""
+    """A record with the parts that follow from the class's own program, if it names none."""
     if "program" not in vars(kind) or not issubclass(kind, imported("optsched.problems.programs:Programmed")):
         return record
     if record.routes is not None:
@@ -827,12 +832,12 @@ def _by_program(record: Record, kind: type[Any]) -> Record:
 
 
 def package_of(kind: type[Any]) -> str | None:
-    """The installed package that brings a class of problems; None: none does."""
+    """The installed package that adds a class of problems; None: no package does."""
     brought = _brought(kind)
     return None if brought is None else brought[1]
 
 
 def _brought(kind: type[Any]) -> tuple[Record, str] | None:
-    """The record of a package outside that names this class, and the package."""
+    """Another package's record that names this class, and the package."""
     found = None if kind.name in _BY_NAME else records().readable(kind.name)
     return found if found is not None and found[0].problem == f"{kind.__module__}:{kind.__qualname__}" else None

@@ -1,7 +1,7 @@
-"""The package as it is installed: its data folders, the names of what it ships, and which code it is.
+"""The installed package: its data folders, the names of what it ships, and the version of its code.
 
-`optsched --help` and a shell's completion load this module, so nothing here computes, and it imports what takes long
-where it is needed.
+`optsched --help` and a shell's completion load this module. So nothing here computes, and slow imports are made where
+they are needed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 @cache
 def _is_checkout(root: Path) -> bool:
-    """Whether `root` is this project's own source tree, not just any folder that holds the package; looked at once."""
+    """Whether `root` is this project's own source tree, not just any folder that contains the package; checked once."""
     import tomllib
 
     try:
@@ -35,11 +35,11 @@ def _is_checkout(root: Path) -> bool:
 
 
 def folder(name: str, package: Path = PACKAGE) -> Path:
-    """Path of one of the project's data folders (`FOLDERS`); UsageError if there is none, or the installation has lost
-    it.
+    """Path of one of the project's data folders (`FOLDERS`); UsageError if there is none or it is missing.
 
-    In a checkout it is the folder at the top, and never `_data` inside the package, which could be a stale copy from a
-    build; in an installed wheel it is `_data`.
+    In a checkout it is the folder at the top, never `_data` inside the package, which could be a stale copy from a
+    build;
+    in an installed wheel it is `_data`.
 
     >>> folder("solvers").joinpath("exact.toml").is_file()
     True
@@ -93,7 +93,7 @@ FAMILIES = {
 }
 
 
-#: Packages whose versions stand in a file of claims.
+#: Packages whose versions a file of claims records.
 _PACKAGES = ("numpy", "scipy", "networkx", "highspy", "pyomo", "pulp")
 
 #: The first characters of the digest that a version shows.
@@ -102,10 +102,10 @@ _SHOWN = 12
 
 @cache
 def code_version() -> str:
-    """The version with a digest of the text of every module (PEP 440: `0.2.0+src1a2b3c4d5e6f`); a process looks once.
+    """The version with a digest of the text of every module (PEP 440: `0.2.0+src1a2b3c4d5e6f`), computed once.
 
-    It is the same for a clone and for a wheel that was built from it. An edit of any module changes it. Keys of sweeps,
-    records and files of solutions hold it.
+    A clone and a wheel built from it have the same one. An edit of any module changes it. Keys of sweeps, records and
+    files of solutions contain it.
     """
     return f"{__version__}+src{_digest(PACKAGE)[:_SHOWN]}"
 
@@ -122,7 +122,7 @@ def _digest(folder: Path) -> str:
 
 @cache
 def commit(folder: Path = PACKAGE.parent) -> str | None:
-    """The commit of the clone at `folder`, with `-dirty` after local changes; None outside of a clone.
+    """The commit of the clone at `folder`, with `-dirty` after local changes; None outside a clone.
 
     Untracked files are no local changes; `code_version` covers those of the package.
     """
@@ -130,7 +130,7 @@ def commit(folder: Path = PACKAGE.parent) -> str | None:
 
     if not (folder / ".git").exists():  # a repository further up belongs to another project
         return None
-    # A hook of git that calls us must not lead git to another repository.
+    # A git hook that calls us must not redirect git to another repository.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     words = ["git", "--no-optional-locks", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
@@ -141,7 +141,7 @@ def commit(folder: Path = PACKAGE.parent) -> str | None:
 
 
 def versions(packages: Sequence[str] = _PACKAGES) -> dict[str, str]:
-    """The versions of this package (and the commit of a clone), Python and packages, as files of claims have them."""
+    """The versions of this package (and the commit of a clone), Python and packages, as files of claims record them."""
     import platform
 
     known = commit()
@@ -152,7 +152,7 @@ def versions(packages: Sequence[str] = _PACKAGES) -> dict[str, str]:
 
 @cache
 def _installed(package: str) -> str | None:
-    """The version of an installed package, which is looked up once; None where it is absent, as a solver may be."""
+    """The version of an installed package, looked up once; None if it is absent, as a solver may be."""
     from importlib import metadata
 
     try:

@@ -1,7 +1,7 @@
 """Solutions and Pareto frontiers: why solving stopped, the decisions, the proved bounds, and their certificates.
 
-Three questions are kept apart, as in MathOptInterface: why it stopped (`termination`, `limit`), what is held
-(`decision`, `objective`, `bound`), and what the solver literally said (`raw_status`). None means unknown, never zero
+Three questions are kept apart, as in MathOptInterface: why did it stop (`termination`, `limit`), what is the result
+(`decision`, `objective`, `bound`), and what did the solver literally say (`raw_status`). None means unknown, never zero
 or infinity.
 """
 
@@ -45,9 +45,9 @@ T = TypeVar("T")
 
 #: Objectives are exact.
 Number = int | Fraction
-#: One number a component of the objective, in lexicographic order.
+#: One number for each component of the objective, in lexicographic order.
 Value = tuple[Number, ...]
-#: The component of a certificate that nothing is feasible: it bounds the number of feasible decisions, by 0.
+#: The component of a certificate that nothing is feasible: it bounds the number of feasible decisions by 0.
 FEASIBLE = "feasible-decisions"
 #: The kinds of decisions.
 Decision = Placement | NetworkFlow | Schedule
@@ -61,7 +61,7 @@ class Sense(enum.StrEnum):
 
 
 class Termination(enum.StrEnum):
-    """Why solving stopped. OPTIMAL only where every component is closed at zero gap."""
+    """Why solving stopped. OPTIMAL only if every component is closed at zero gap."""
 
     OPTIMAL = "OPTIMAL"
     INFEASIBLE = "INFEASIBLE"
@@ -100,7 +100,7 @@ class Proof(enum.StrEnum):
 
     @staticmethod
     def weakest(kinds: list[Proof]) -> Proof | None:
-        """The weakest of several kinds; None of none."""
+        """The weakest of several kinds; None for an empty list."""
         return max(kinds, key=lambda kind: kind.rank) if kinds else None
 
 
@@ -132,9 +132,10 @@ class Violation:
 class Bound:
     """A proved limit on one quantity.
 
-    `component` is the component of the objective that it bounds, or None where it bounds something else. `value` is in
-    the component's natural sense. `bounds` says in words what it bounds; a bound that is not one for the objective says
-    so there. `source` is paper and equation.
+    `component` is the component of the objective that it bounds, or None if it bounds something else. `value` is in the
+    component's natural sense. `bounds` says in words what it bounds, also if that is not the objective. `source` is
+    paper
+    and equation.
     """
 
     name: str
@@ -148,9 +149,10 @@ class Bound:
 class Certificate:
     """A proof of a bound on one component, given that every earlier component is at its proved value.
 
-    Where nothing is feasible its component is `FEASIBLE`, and it claims 0. `claim` is the bound. `data` is what the
-    checker of this `kind` needs for this problem, in the instance's own ids: dictionaries, lists and numbers, or `ById`
-    and `Chosen`, which `optsched.core.arrays.plain` turns into what JSON has.
+    If nothing is feasible, its component is `FEASIBLE`, and it claims 0. `claim` is the bound. `data` is what the
+    checker
+    of this `kind` needs for this problem, in the instance's own ids: dictionaries, lists and numbers, or `ById` and
+    `Chosen`, which `optsched.core.arrays.plain` converts to JSON's types.
     """
 
     component: str
@@ -160,7 +162,7 @@ class Certificate:
 
     @property
     def cases(self) -> int | None:
-        """How many cases its proof has, where it is a tree: steps, or states; None where it is none."""
+        """How many cases its proof has, if it is a tree: steps, or states; None if it is not."""
         found = [self.data[key] for key in ("steps", "states") if isinstance(self.data.get(key), list | tuple)]
         return len(found[0]) if found else None
 
@@ -172,8 +174,8 @@ class Certificate:
 class FrontierPoint:
     """A Pareto-optimal point of two components: no decision has less of one and not more of the other.
 
-    `placement` attains the `objective`. The certificates are of the first component (no decision that is better in it
-    is as good in the second), and of the second with the first given.
+    `placement` attains the `objective`. The first certificate proves that no decision is better in the first component
+    without being worse in the second. The other one bounds the second component, given the first.
     """
 
     objective: Value
@@ -200,15 +202,15 @@ class Digested(Protocol):
 
 
 def digest_of(digested: Digested) -> str:
-    """A placeholder for a digest, which is made when it is read first.
+    """A placeholder for a digest, which is computed on first use.
 
-    Of a million tasks the digest takes longer than many a problem on them takes to solve.
+    For a million tasks the digest takes longer than solving many a problem on them.
     """
     return cast(str, digested)
 
 
 class _Digest:
-    """The attribute `instance_sha256`: text, or what has it, until one looks."""
+    """The attribute `instance_sha256`: text, or a placeholder until its first use."""
 
     def __get__(self, instance: object, owner: type) -> str:
         if instance is None:
@@ -222,12 +224,12 @@ class _Digest:
         instance.__dict__[_DIGEST] = value
 
 
-#: The attribute, and what pickle asks for.
+#: The attribute, and the method that pickle calls.
 _DIGEST, _STATE = "instance_sha256", "__getstate__"
 
 
 def digested(kind: type[T]) -> type[T]:
-    """Let a class of results take what `digest_of` gives. A copy for another process has the text."""
+    """Let a class of results take the placeholder of `digest_of`. A copy for another process has the text."""
 
     def state(instance: object) -> dict[str, Any]:
         return {**instance.__dict__, _DIGEST: getattr(instance, _DIGEST)}
@@ -240,30 +242,30 @@ def digested(kind: type[T]) -> type[T]:
 @digested
 @dataclass(frozen=True)
 class Solution:
-    """What solving a problem gave. See the module's docstring for how to read it.
+    """The result of solving a problem. The module's docstring says how to read it.
 
     Attributes
     ----------
     problem, parameters, instance_sha256
         What was solved.
     decision
-        The best placement or flow held, or None.
+        The best decision found, or None.
     objective
-        Its value, one entry a component, as `Problem.evaluate` gives it; None without a decision.
+        Its value, one entry per component, as from `Problem.evaluate`; None without a decision.
     bound
-        Proved bound of each component, in its natural sense. An entry is None where nothing is proved, as for a later
-        component while an earlier one is not closed.
+        Proved bound of each component, in its natural sense. An entry is None if nothing is proved, as for a later
+        component before the earlier ones are closed.
     termination, limit, raw_status
-        Why it stopped, what cut it short, and the solver's literal words.
+        Why it stopped, the limit that stopped it, and the solver's literal words.
     certificates
-        One for each component that has a bound, in the order of the components; where nothing is feasible, one of that
+        One for each component with a bound, in the order of the components. If nothing is feasible: one of that
         (`FEASIBLE`), or none.
     route
-        The way taken, as `solve(route=...)` would name it.
+        The route taken, as `solve(route=...)` would name it.
     build_seconds, solve_seconds
         Wall-clock time for building the model or network, and for solving.
     solver
-        Names, versions and options of what computed.
+        Names, versions and options of the engines that computed it.
     """
 
     noun: ClassVar[str] = "solution"
@@ -290,20 +292,20 @@ class Solution:
 
     @property
     def certificate(self) -> Proof | None:
-        """The weakest kind of proof among the components, or that nothing is feasible; None where a bound lacks one."""
+        """The weakest kind of proof among the components, or that nothing is feasible; None if a bound lacks one."""
         needed = 1 if self.termination is Termination.INFEASIBLE else max(1, len(self.bound))
         if len(self.certificates) < needed:
             return None
         return Proof.weakest([certificate.kind for certificate in self.certificates])
 
     def frame(self) -> pd.DataFrame:
-        """A row for each component, with what is held and what is proved.
+        """A row for each component, with its value and its bound.
 
         Returns
         -------
         pandas.DataFrame
-            `component` (its name, None where nothing is proved of it), `objective`, `bound` (doubles, NaN where
-            unknown), `proof`.
+            `component` (its name, None if nothing is proved about it), `objective`, `bound` (doubles, NaN if unknown),
+            `proof`.
         """
         import pandas as pd
 
@@ -349,9 +351,11 @@ class Frontier:
     """Pareto-optimal points by increasing first component: a sequence of `FrontierPoint`.
 
     `components` are the names of the two components. `complete` says whether all points are there; if not, `limit` is
-    what cut the search short. `infeasible`, where there is no point, is the proof that nothing is feasible (of
-    `results.FEASIBLE`); None where a task or node alone shows it, or nothing proves it. `optsched.frontier` fills in
-    `parameters` and `instance_sha256`.
+    what
+    stopped the search. `infeasible`, if there is no point, is the proof that nothing is feasible (of
+    `results.FEASIBLE`);
+    None if a task or node alone shows it, or nothing proves it. `optsched.frontier` sets `parameters` and
+    `instance_sha256`.
     """
 
     noun: ClassVar[str] = "frontier"

@@ -69,7 +69,7 @@ class WaitingMaps:
     def draw(
         self, level: int, node: int, view: View, rng: np.random.Generator, job: int = 0, first: bool = False
     ) -> int | None:
-        """A map with data on the node, in its rack, or any; uniformly at random, None where no such map waits.
+        """A map with data on the node, in its rack, or any; uniformly at random, None if no such map waits.
 
         It is taken out of where it is drawn from: the caller starts it. With `first` it is the one of least number.
         """

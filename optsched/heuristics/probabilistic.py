@@ -399,7 +399,7 @@ class Trial:
     idle_slot_time
         Slot-rounds offered in vain, over all runs.
     cost
-        Mean first component of the objective over the runs that finished; None where none did.
+        Mean first component of the objective over the runs that finished; None if none did.
     """
 
     p_min: float
@@ -417,7 +417,7 @@ class Tuning:
     Attributes
     ----------
     value
-        The highest P_min with which nothing starved; None where something starved with each.
+        The highest P_min with which nothing starved; None if something starved with each.
     trials
         One a value, in increasing order.
     """

@@ -180,7 +180,7 @@ def read_held(path: str | os.PathLike[str], instance: Instance | FlowNetwork) ->
 def read_decision(path: str | os.PathLike[str], instance: Instance | FlowNetwork) -> Decision | None:
     """Read what was decided: of a solution file, or of a schedule file; raises as `read_claim` does.
 
-    None where a solution holds no decision, or is of another instance.
+    None if a solution holds no decision, or is of another instance.
     """
     held = read_held(path, instance)
     return held.decision if isinstance(held, Solution) else held
@@ -355,7 +355,7 @@ def _read_solution(document: _Solution, reading: Reading) -> Solution:
 
 
 def _decision(document: _Solution, reading: Reading) -> Decision | None:
-    """The one decision of a file; None where it is null, or of another instance."""
+    """The one decision of a file; None if it is null, or of another instance."""
     given = [noun for noun in ("placement", "schedule", "flow") if getattr(document, noun) is not UNSET]
     if len(given) != 1:
         reading.fault("placement", "give exactly one of placement and schedule (an instance's) and flow (a network's)")
@@ -414,7 +414,7 @@ def _write_frontier(frontier: Frontier, writing: Writing) -> dict[str, Any]:
 
 
 def _too_many(points: int, instance: Any) -> str:
-    """The message that a file has too many placements to read; empty where it has not."""
+    """The message that a file has too many placements to read; empty if it has not."""
     taken = 8 * points * len(instance.workload)
     text = f"{points} placements of {len(instance.workload)} tasks take {taken} bytes; at most {_MOST_BYTES} are read"
     return text if taken > _MOST_BYTES else ""

@@ -248,7 +248,7 @@ def names_in_table(table: str) -> set[str]:
 
 
 def _frame_values(values: pd.Series[Any], names: bool = False) -> list[Any]:
-    """The values of a column as plain Python values, None where nothing is given; `names`: whole numbers as text."""
+    """The values of a column as plain Python values, None if nothing is given; `names`: whole numbers as text."""
     array = values.to_numpy()
     if array.dtype.kind in "iuf":
         plain = plain_numbers(array)
@@ -393,7 +393,7 @@ _TASKS = "tasks"
 
 
 def tasks_table(source: str) -> Path | None:
-    """The table of tasks that a path names: a file of a table, or a folder with `tasks.csv`; None where there is none.
+    """The table of tasks that a path names: a file of a table, or a folder with `tasks.csv`; None if there is none.
 
     A file that is another table of such a folder, as `nodes.csv`, stands for the folder.
     """
@@ -404,7 +404,7 @@ def tasks_table(source: str) -> Path | None:
 
 
 def _sibling(path: Path, table: str) -> Path | None:
-    """The file of a table in the folder of a file, of the same kind if there are both; None where there is none."""
+    """The file of a table in the folder of a file, of the same kind if there are both; None if there is none."""
     kinds = sorted(TABLE_SUFFIXES, key=lambda suffix: suffix != path.suffix)
     found = (path.with_name(table + suffix) for suffix in kinds)
     return next((file for file in found if file.is_file()), None)

@@ -39,7 +39,7 @@ NETWORK = "network"
 class ProvedOptimum(Struct, forbid_unknown_fields=True, frozen=True):
     """A proved optimum of a problem with `parameters`.
 
-    `value` has one exact number a component, `frontier` every Pareto-optimal value (empty where the problem has no
+    `value` has one exact number a component, `frontier` every Pareto-optimal value (empty if the problem has no
     frontier), `certificate` is the weakest kind of proof, `reproduce` the command, `proved` when and by what.
     """
 

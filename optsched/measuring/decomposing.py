@@ -98,7 +98,7 @@ class Decomposition:
     arrived, known
         E and F of `decompose`; where all arrives at once they are equal.
     bound, proof
-        G: no schedule is better, and what proves it; None where nothing is proved.
+        G: no schedule is better, and what proves it; None if nothing is proved.
     assumed
         How long tasks took, and when slots were offered, in words.
     """
@@ -133,7 +133,7 @@ class Decomposition:
 
     @property
     def gap(self) -> Fraction | None:
-        """The whole gap, A less G, on average over the seeds; None where nothing is proved."""
+        """The whole gap, A less G, on average over the seeds; None if nothing is proved."""
         return None if self.bound is None else self.means["as_is"] - self.bound
 
     def frame(self) -> pd.DataFrame:
@@ -332,7 +332,7 @@ class _Made:
 
 
 def _made(problem: ScheduleProblem, policies: Any) -> list[_Made]:
-    """The policies, each with its parameters; UsageError where these are none, or one is there twice."""
+    """The policies, each with its parameters; UsageError if these are none, or one is there twice."""
     if isinstance(policies, str) or not isinstance(policies, Iterable):
         expected = "a list of policies; for one alone there is optsched.decompose"
         raise UsageError(f"decompose_all takes {expected}, not {described(policies)}")
@@ -450,7 +450,7 @@ def planned_anew(
     """The value of a plan that is made again at each arrival, for what has arrived and is not yet started.
 
     `profile` and `time_limit` are as in `optsched.solve`, for all plans together: each has an equal share of the time.
-    None where some plan was not found in its time.
+    None if some plan was not found in its time.
 
     Examples
     --------

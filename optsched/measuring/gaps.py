@@ -1,7 +1,7 @@
 """Measures the gap of a heuristic to the proved optimum, or to a lower bound.
 
 The reference is the proved optimum, or where none is proved the best bound. Against a bound, the gap is an upper limit
-of the true one. Gaps are exact, never negative, and None where unknown.
+of the true one. Gaps are exact, never negative, and None if unknown.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Reference:
 
     @cached_property
     def cheap(self) -> Bound | None:
-        """The best cheap bound on the first component, where the solver proved none; None where it did, or none is."""
+        """The best cheap bound on the first component, where the solver proved none; None if it did, or none is."""
         solution, problem = self.solution, self.problem
         if solution.bound[0] is not None or solution.termination is Termination.INFEASIBLE:
             return None
@@ -145,14 +145,14 @@ class Reference:
 
     @property
     def kind(self) -> str | None:
-        """`optimum`, `bound`, or None where nothing is known."""
+        """`optimum`, `bound`, or None if nothing is known."""
         if self.solution.optimal:
             return "optimum"
         return "bound" if self.value is not None else None
 
     @property
     def value(self) -> Gaps | None:
-        """The proved optimum, or the proved bounds, or a cheap one; None where not even the first component has one."""
+        """The proved optimum, or the proved bounds, or a cheap one; None if not even the first component has one."""
         solution = self.solution
         if solution.optimal:
             return solution.objective
@@ -162,7 +162,7 @@ class Reference:
 
     @property
     def infeasible(self) -> str | None:
-        """Why nothing is feasible, in words: a plain reason, or what it rests on; None where something may be."""
+        """Why nothing is feasible, in words: a plain reason, or what it rests on; None if something may be."""
         if self.solution.termination is not Termination.INFEASIBLE:
             return None
         plain: str | None = stated(self.problem, "plainly_infeasible", None)
@@ -170,12 +170,12 @@ class Reference:
 
     @property
     def certificate(self) -> Proof | None:
-        """Weakest kind of proof among the components; None where a component has none, as with a cheap bound."""
+        """Weakest kind of proof among the components; None if a component has none, as with a cheap bound."""
         return self.solution.certificate
 
     @property
     def optimum(self) -> Placement | None:
-        """The nodes of tasks in a decision with the proved optimum as its value; None where none is proved."""
+        """The nodes of tasks in a decision with the proved optimum as its value; None if none is proved."""
         found = self.solution.decision if self.solution.optimal else None
         if isinstance(found, Schedule):
             return found.placement
@@ -183,13 +183,13 @@ class Reference:
 
     @cached_property
     def locality(self) -> Locality | None:
-        """How near tasks are to their data in `optimum`; another optimum may differ. None where nothing has data."""
+        """How near tasks are to their data in `optimum`; another optimum may differ. None if nothing has data."""
         return _locality(self.problem, self.optimum)
 
     beside = Renamed("frontier_gaps")
 
     def frontier_gaps(self, value: Value) -> dict[str, Number | None]:
-        """What is reported with the gap of a feasible value, from the frontier; None where it is not proved.
+        """What is reported with the gap of a feasible value, from the frontier; None if it is not proved.
 
         For `latency` and `lsap-fairness` it is how far each component is from the least at the other's value; for other
         problems there is nothing.
@@ -256,7 +256,7 @@ class GapReport:
     reference
         What it is measured against.
     objective
-        Value of the placement; None where it is infeasible or missing.
+        Value of the placement; None if it is infeasible or missing.
     violations
         Why the placement has no value.
     absolute_gap, relative_gap
@@ -314,17 +314,17 @@ class GapReport:
 
     @property
     def waiting(self) -> int | None:
-        """How many of the tasks to place the heuristic left waiting; None where it made no placement."""
+        """How many of the tasks to place the heuristic left waiting; None if it made no placement."""
         return None if self.placement is None else len(self.problem.tasks) - self.placement.placed
 
     @cached_property
     def locality(self) -> Locality | None:
-        """How near tasks are to their data (`locality_counts`); None where nothing has data, or it is not feasible."""
+        """How near tasks are to their data (`locality_counts`); None if nothing has data, or it is not feasible."""
         return _locality(self.problem, self.placement if self.feasible else None)
 
     @property
     def deciding(self) -> tuple[Number, Number | None] | None:
-        """Absolute and relative gap of the first component that differs from the reference; None where it is unknown.
+        """Absolute and relative gap of the first component that differs from the reference; None if it is unknown.
 
         The relative gap is None over 0 (the reference is 0). Where nothing differs, these are the first component's.
         """
@@ -507,7 +507,7 @@ def _locality(problem: TaskProblem[Any], placement: Placement | None) -> Localit
 def differing(absolute: Sequence[Any], relative: Sequence[Any]) -> tuple[int, Any, Any] | None:
     """The position of the first component that differs from the reference, and its absolute and relative gap.
 
-    None where that is unknown; where nothing differs, the first component.
+    None if that is unknown; where nothing differs, the first component.
 
     >>> differing([0, 2], [0, 0.5]), differing([0, None], [0, None]), differing([0, 0], [0, 0])
     ((1, 2, 0.5), None, (0, 0, 0))

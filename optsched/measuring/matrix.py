@@ -83,7 +83,7 @@ class GapMatrix:
         -------
         pandas.DataFrame
             `heuristic`, `problem`, `ran_in`, `component` (the first one that differs: the gap is its gap), `gap`
-            (relative; infinite where the reference is 0), `absolute_gap`, `reason` (why there is none; None where there
+            (relative; infinite where the reference is 0), `absolute_gap`, `reason` (why there is none; None if there
             is one).
         """
         import pandas as pd

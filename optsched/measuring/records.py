@@ -250,7 +250,7 @@ class Run:
 
     @property
     def deciding(self) -> tuple[int, Any, Any] | None:
-        """The first component that differs, and its gap (`differing`); None where it is unknown."""
+        """The first component that differs, and its gap (`differing`); None if it is unknown."""
         made = self.made
         if isinstance(made, Record):
             return differing(made.of_each("absolute_gap"), made.of_each("relative_gap"))
@@ -260,7 +260,7 @@ class Run:
 
     @property
     def gap(self) -> tuple[Any, Any]:
-        """Absolute and relative gap of the first component that differs, infinite over 0; None where unknown."""
+        """Absolute and relative gap of the first component that differs, infinite over 0; None if unknown."""
         if self.deciding is None:
             return None, None
         _, absolute, relative = self.deciding
@@ -278,7 +278,7 @@ class Run:
 
     @property
     def reason(self) -> str | None:
-        """Why there is no gap, in one word; None where there is one.
+        """Why there is no gap, in one word; None if there is one.
 
         `failed`: the heuristic raised or answered nonsense. `out-of-time`: it did not end in its time. `starved`: it
         left tasks waiting for ever. `unproved`: no reference is known. `no-schedule`, `no-placement`: the problem is
@@ -355,7 +355,7 @@ def legend(runs: Iterable[Run]) -> list[str]:
 
 
 def matrix_table(runs: Iterable[Run]) -> Table:
-    """A row for each heuristic, a column for each problem, and in each cell the gap; empty where there is no run."""
+    """A row for each heuristic, a column for each problem, and in each cell the gap; empty if there is no run."""
     by_row: dict[str, dict[str, Cell]] = {}
     problems: dict[str, None] = {}
     for run in runs:

@@ -67,7 +67,7 @@ class Timeline:
     begin, last
         Microseconds of the beginning, and of the last that happened, or of when the run was stopped.
     assumed
-        How long tasks took, and when slots were offered, in words; empty where none were.
+        How long tasks took, and when slots were offered, in words; empty if none were.
     vain
         How many starts were in vain, since nodes were lost: they have no row.
     """
@@ -193,7 +193,7 @@ def timeline(of: Any, decision: Any = None, name: str = "") -> Timeline:
 
 
 def timelines_of(runs: Any) -> list[Timeline]:
-    """The timelines of one or several; UsageError where there is none.
+    """The timelines of one or several; UsageError if there is none.
 
     Policies of one name are called with those parameters, too, in which their runs differ.
     """

@@ -99,7 +99,7 @@ def _bounds(entries: Sequence[Any]) -> Any:
 
 
 def _objective(model: Any) -> Any:
-    """The expression of the one active objective; None where there is not one."""
+    """The expression of the one active objective; None if there is not one."""
     active = list(model.component_data_objects(pyo.Objective, active=True))
     return active[0].expr if len(active) == 1 else None
 
@@ -131,7 +131,7 @@ def is_per_pair(model: Any) -> bool:
 
 
 def refuse_unknown(model: Any) -> None:
-    """Raise UsageError where a model cannot tell what was added to it since a builder made it.
+    """Raise UsageError if a model cannot tell what was added to it since a builder made it.
 
     A model per pair can tell all, and so can the paper's own, unless it is pruned.
     """
@@ -150,7 +150,7 @@ def refuse_unknown(model: Any) -> None:
 
 
 def refuse_outside(model: Any) -> None:
-    """Raise UsageError where a variable has a value outside the bounds that the builder gave it."""
+    """Raise UsageError if a variable has a value outside the bounds that the builder gave it."""
     built: Made | None = getattr(model, "_made", None)
     for name, (lower, upper) in () if built is None else built.bounds.items():
         entries = _variables(model).get(name, [])
@@ -167,7 +167,7 @@ def refuse_outside(model: Any) -> None:
 
 
 def refuse_unkept(model: Any, decided: Callable[[Any], Iterable[tuple[Any, float]]]) -> None:
-    """Raise UsageError where a decision does not keep what was added to a solved model, or the model cannot tell.
+    """Raise UsageError if a decision does not keep what was added to a solved model, or the model cannot tell.
 
     `decided` says the decision in the variables of a model, in as many as settle it.
     """
@@ -346,7 +346,7 @@ class ModelModule(Protocol):
 
         It is the values of the variables that the decision decides: a ComponentMap of those of a Pyomo model, but for
         what is fixed there, or by the names of those of a PuLP model. The others follow from them. A linear program
-        takes them without gain. Empty where the model leaves the decision out, since there is a better one. UsageError
+        takes them without gain. Empty if the model leaves the decision out, since there is a better one. UsageError
         if model or decision are of another problem or instance.
         """
 
@@ -423,7 +423,7 @@ def model_of(
 
 
 def refuse_too_large(problem: AnyProblem, size: ModelSize, max_variables: int, instead: str) -> None:
-    """Raise TooLarge where a literal model would have more than `max_variables`; `instead` is the way to take."""
+    """Raise TooLarge if a literal model would have more than `max_variables`; `instead` is the way to take."""
     if size.variables > max_variables:
         raise TooLarge(
             f"{problem.instance.name}: the literal {problem.name} model would have {size.variables:,} variables and "
@@ -433,7 +433,7 @@ def refuse_too_large(problem: AnyProblem, size: ModelSize, max_variables: int, i
 
 
 def whole_limit(limit: Any, unit: str) -> int:
-    """A limit that must be a whole number, 0 or more, of a unit (plural); UsageError where it is none."""
+    """A limit that must be a whole number, 0 or more, of a unit (plural); UsageError if it is none."""
     if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 0:
         raise UsageError(f"limit={limit!r}: give a whole number of {unit}, 0 or more")
     return int(limit)

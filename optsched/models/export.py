@@ -392,7 +392,7 @@ def _wrapped(name: str, terms: Sequence[tuple[str, float]], end: str) -> Iterato
 
 
 def _bounds(variable: Any) -> str:
-    """A line of the bounds of a PuLP variable; empty where the format's default says the same."""
+    """A line of the bounds of a PuLP variable; empty if the format's default says the same."""
     lower: Any
     upper: Any
     lower, upper = (

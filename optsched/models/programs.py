@@ -209,7 +209,7 @@ def _needs_zero(program: Program) -> bool:
 
 
 def _limit(value: int) -> int | None:
-    """An upper or lower limit, None where there is none."""
+    """An upper or lower limit, None if there is none."""
     return None if abs(value) >= UNBOUNDED else int(value)
 
 
@@ -234,7 +234,7 @@ def _rows(program: Program, variables: list[Any]) -> Iterator[tuple[int, tuple[l
 
 
 def variables_of(model: Any, program: Program) -> list[Any]:
-    """The variables of a Pyomo model, as a program numbers them; KeyError or AttributeError where one is not there."""
+    """The variables of a Pyomo model, as a program numbers them; KeyError or AttributeError if one is not there."""
     return [getattr(model, family.name)[_index(label)] for family in program.variables for label in family.labels]
 
 
@@ -288,7 +288,7 @@ def _decoded(problem: Any, program: Program, variables: list[Any]) -> Any:
 
 
 def _decoded_literal(model: Any, problem: Any) -> Any:
-    """Decode like `_decoded`; UsageError where an added row or bound does not hold for the decision."""
+    """Decode like `_decoded`; UsageError if an added row or bound does not hold for the decision."""
     variables = model.variables_of
     decision, held = _decoded(problem, model.program, variables), [variable.varValue for variable in variables]
     for variable, value in _started(problem, model.program, variables, decision):

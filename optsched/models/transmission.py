@@ -23,7 +23,7 @@ reduce_cardinality      reduce_count reduces are placed
 reduce_slots[i]         no node takes more reduces than its idle reduce slots
 distinct[J,i]           one reduce of a job on a node at most
 FLOWS                   `flow`: (class, node or None of the maps, node) along which output of the class may move
-moved[c,p,i]            `flow`: MB of the class from node to node; from None where its maps are not placed
+moved[c,p,i]            `flow`: MB of the class from node to node; from None if its maps are not placed
 sent[c,p]               `flow`: no more leaves a node than its maps of the class have for all reduces
 received[c,i]           `flow`: each node receives what its reduces need of the class
 PRODUCTS                `pairs`: (class, reduce, node, node)

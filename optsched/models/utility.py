@@ -119,7 +119,7 @@ def _before(problem: Utility, limit: Number | float | None) -> tuple[Number, ...
 
 
 def _units(problem: Utility, limit: Number | float) -> int:
-    """The limit in units, rounded as the tables are; UsageError where not even all tasks together reach it."""
+    """The limit in units, rounded as the tables are; UsageError if not even all tasks together reach it."""
     units = round(decimal(limit) * GRID)
     if units > problem.saturated_units:
         most = problem.saturated_units / GRID

@@ -258,7 +258,7 @@ class TabledProblem(AssignmentProblem):
 
     @property
     def near(self) -> NearestAreas | None:
-        """The levels of each class and node with idle slots; None where costs are not a matter of levels."""
+        """The levels of each class and node with idle slots; None if costs are not a matter of levels."""
         return None
 
     @abstractmethod

@@ -352,7 +352,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
 
     @classmethod
     def applies(cls, instance: Instance | FlowNetwork) -> list[Fault]:
-        """The reasons why the problem cannot be posed on `instance`: empty where it can be."""
+        """The reasons why the problem cannot be posed on `instance`: empty if it can be."""
         try:
             cls(instance)  # type: ignore[arg-type]
         except InputError as error:
@@ -375,7 +375,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
 
     @property
     def first_step(self) -> Number | None:
-        """The step of the first component: all values are multiples of it; None where nothing is known of that.
+        """The step of the first component: all values are multiples of it; None if nothing is known of that.
 
         Whether anything is missing between two points of a frontier, `optsched.certify` asks a step before the later
         one.
@@ -384,7 +384,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
 
     @property
     def plainly_infeasible(self) -> str | None:
-        """Why no decision is feasible, where one task or node alone shows it; None where nothing does."""
+        """Why no decision is feasible, where one task or node alone shows it; None if nothing does."""
         return None
 
     @abstractmethod
@@ -393,7 +393,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
 
     @abstractmethod
     def violations(self, decision: Decided, /) -> list[Violation]:
-        """Every violated constraint, by how much, in the instance's own ids; empty where feasible."""
+        """Every violated constraint, by how much, in the instance's own ids; empty if feasible."""
 
     @abstractmethod
     def cheap_bounds(self) -> tuple[Bound, ...]:
@@ -420,7 +420,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
         )
 
     def beaten(self, value: Value, bound: Sequence[Number | None]) -> int | None:
-        """The first component in which a feasible `value` is better than a claimed bound; None where in none.
+        """The first component in which a feasible `value` is better than a claimed bound; None if in none.
 
         A bound on a later component holds only where the earlier components equal their bounds. None is no bound.
         """
@@ -649,7 +649,7 @@ class Problem(TaskProblem[Placement]):
 
     @property
     def own_costs(self) -> OwnCosts | None:
-        """The tasks' own costs; None where costs are of tasks together alone."""
+        """The tasks' own costs; None if costs are of tasks together alone."""
         return None
 
     def placement(self, nodes: npt.ArrayLike) -> Placement:

@@ -21,7 +21,7 @@ TOO_FINE = "must have a common denominator of at most 2^20, as decimals of up to
 
 
 def demand_fault(problem: str, demand: Floats, many: int) -> tuple[int, str | None]:
-    """The unit of demands, and why they cannot be taken; None where they can.
+    """The unit of demands, and why they cannot be taken; None if they can.
 
     Demands are finite, 0 or more; at most `many` of them are on one node. `problem` is its name, for messages.
 

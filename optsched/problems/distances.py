@@ -230,7 +230,7 @@ def whole_places(instance: Instance) -> tuple[Places, int] | None:
     """As `cluster_places`, exactly: whole numbers, and the denominator of the unit that they count.
 
     Numbers of the topology count as the decimals that they are written as, and 1/rate is that fraction. The
-    denominator is the least that makes every distance whole (of links, every link); None where it is above 2^20, or a
+    denominator is the least that makes every distance whole (of links, every link); None if it is above 2^20, or a
     distance past 2^53 units.
 
     >>> from optsched.core.instance import Workload
@@ -252,7 +252,7 @@ def _whole_places(cluster: Cluster, place: str) -> tuple[Places, int] | None:
 
 
 def nested_areas(instance: Instance) -> NestedAreas | None:
-    """The same distances as areas within areas; None where a matrix gives them, or they are not of this kind.
+    """The same distances as areas within areas; None if a matrix gives them, or they are not of this kind.
 
     They take memory for nodes and links, and none for pairs of nodes. Racks (`hops`) are two levels where a node is no
     farther from itself than from its rack, and that no farther than what is beyond. Links are as many levels as there
@@ -285,7 +285,7 @@ def cluster_areas(cluster: Cluster, place: str = "") -> NestedAreas | None:
 
 
 def whole_areas(instance: Instance) -> tuple[NestedAreas, int] | None:
-    """As `nested_areas`, exactly, with lengths and denominator as those of `whole_places`; None where either is."""
+    """As `nested_areas`, exactly, with lengths and denominator as those of `whole_places`; None if either is."""
     nested, topology = nested_areas(instance), instance.cluster.topology
     if nested is None:
         return None
@@ -475,7 +475,7 @@ def _inverses(rates: Floats, unit: int) -> Floats:
     return found[inverse].reshape(rates.shape)
 
 
-#: Arrays of distances in whole units, and the denominator of the unit; None where there is no such unit.
+#: Arrays of distances in whole units, and the denominator of the unit; None if there is no such unit.
 _Whole = tuple[list[Floats], int] | None
 
 

@@ -287,7 +287,7 @@ class FairLsap(LevelledProblem, Programmed):
     def fairness_distance(self, placement: Placement | None = None, relative: bool = False) -> Fraction:
         """Mean over the groups of |s - w|, before (None) or after a placement (Guo et al. 2012, equations 14 and 15).
 
-        `relative` divides each group's distance by its weight, the other reading of equation 14; ValueError where a
+        `relative` divides each group's distance by its weight, the other reading of equation 14; ValueError if a
         weight is 0.
         """
         if relative and not all(self.weights):

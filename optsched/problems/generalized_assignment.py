@@ -406,7 +406,7 @@ class CapacityKnapsacks:
         return -(-priced.bound // prices.scale) if prices.scale else None
 
     def implied(self, box: Box) -> bool:
-        """Narrow the box by what each task and each capacity implies by itself; False where nothing is left in it.
+        """Narrow the box by what each task and each capacity implies by itself; False if nothing is left in it.
 
         A task with one node left is there, and nowhere else; what does not fit there with the tasks that are there for
         sure is not there.

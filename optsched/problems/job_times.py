@@ -113,7 +113,7 @@ class JobTimes(TimedProblem):
     def cheap_bounds(self) -> tuple[Bound, ...]:
         """Each job alone on all slots, and all jobs on one machine as quick as all slots of a kind.
 
-        None where nothing is feasible.
+        None if nothing is feasible.
         """
         if self.plainly_infeasible is not None:
             return ()

@@ -89,7 +89,7 @@ def knapsacks(rooms: Ints, demand: Ints, limit: Ints, worth: Ints) -> list[int]:
 
 
 def best_listed(room: Ints, demand: Ints, limit: Ints, worth: Any) -> tuple[Any, Ints] | None:
-    """The most that a room holds, and a pattern that is worth it, by going through patterns; None where they are many.
+    """The most that a room holds, and a pattern that is worth it, by going through patterns; None if they are many.
 
     What a pattern may still get is bounded by each resource alone, and by some of them together in parts of the room,
     as if fractions of the best item filled it.
@@ -138,7 +138,7 @@ def _going_through(
 ) -> tuple[Any, Ints] | None:
     """The best pattern that is worth at least `least`, with its counts.
 
-    With `part` only the `most` patterns that promise most are gone on with at each item; else None where there are
+    With `part` only the `most` patterns that promise most are gone on with at each item; else None if there are
     more.
     """
     kind = goods.worth.dtype
@@ -234,7 +234,7 @@ class Packer:
     def within(self, short: int, most: int, maximal: bool) -> Ints | None:
         """Every pattern that is worth at most `short` less than the best, or every maximal one of these.
 
-        int64, shape (patterns, items), in lexicographic order; None where there are more than `most`.
+        int64, shape (patterns, items), in lexicographic order; None if there are more than `most`.
         """
         items = len(self.limit)
         left, value = self.room[None].copy(), np.zeros(1, dtype=self._kind)

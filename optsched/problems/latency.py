@@ -155,7 +155,7 @@ class Latency(Problem, Programmed):
         return max(int(self.objective(placement)[0]), int(self.initial_load.max(initial=0)))
 
     def throughput(self, placement: Placement) -> float | None:
-        """Tasks a unit of work, Agosta et al.'s R; None where there is no task."""
+        """Tasks a unit of work, Agosta et al.'s R; None if there is no task."""
         work = self.objective(placement)[1]
         return len(self.tasks) / float(work) if work else None
 

@@ -99,7 +99,7 @@ class LsapFairness(LevelledProblem, Programmed):
         self.steps = tuple(self._steps(group) for group in range(len(self.groups.ids)))
 
     def _refuse_long_fractions(self) -> None:
-        """Raise InputError where distances and prices may have more digits than a file holds: 100 are left for sums."""
+        """Raise InputError if distances and prices may have more digits than a file holds: 100 are left for sums."""
         scales = [self._scale(group) for group in range(len(self.groups.ids))]
         common = math.lcm(*(scale.denominator for scale in scales)) * len(scales) * max(1, self.total)
         if common * math.ceil(max(scales)) > 10 ** (MOST_DIGITS - 100):

@@ -83,7 +83,7 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
 
     @cached_property
     def unlimited_cycle(self) -> tuple[int, ...]:
-        """Arcs, in order, of a cycle of negative cost without limits; empty where there is no such cycle.
+        """Arcs, in order, of a cycle of negative cost without limits; empty if there is no such cycle.
 
         If there is one and a flow is feasible, the cost has no least value: it falls for ever round the cycle.
         """
@@ -174,7 +174,7 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
         """The lower bound that potentials of the nodes prove (weak duality). It is valid for any potentials.
 
         Each arc flows at its upper limit where its reduced cost, `cost + potential[tail] - potential[head]`, is
-        negative, and at its lower one elsewhere. None where an arc of negative reduced cost has no limit.
+        negative, and at its lower one elsewhere. None if an arc of negative reduced cost has no limit.
         """
         network = self.instance
         potential = np.array(potentials, dtype=object)

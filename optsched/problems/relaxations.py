@@ -25,7 +25,7 @@ _EXACT = 2**61
 
 
 class Box(NamedTuple):
-    """The least and the greatest value of each variable, int64, shape (variables,) each; empty where they cross."""
+    """The least and the greatest value of each variable, int64, shape (variables,) each; empty if they cross."""
 
     lower: Ints
     upper: Ints

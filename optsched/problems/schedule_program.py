@@ -324,7 +324,7 @@ class Timetable:
         return found
 
     def _refuse(self, number: int, most: int, what: str) -> None:
-        """Raise TooLarge where there are more than `most`."""
+        """Raise TooLarge if there are more than `most`."""
         if number > most:
             seconds = self.step / MICRO
             raise TooLarge(

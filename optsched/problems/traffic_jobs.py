@@ -98,7 +98,7 @@ class Sent:
         return self.size * float(self.part)
 
     def denominator(self) -> int | None:
-        """The common denominator of all that is sent; None where it is above `FINEST`."""
+        """The common denominator of all that is sent; None if it is above `FINEST`."""
         if self.part == 1:
             return common_denominator(self.size)
         common = 1

@@ -44,9 +44,9 @@ class Scale:
         (distances as decimals or as 1 over decimals), 1 where all are whole. Where the product is above `GRID`, it is
         `GRID`, and products are rounded.
     denominator
-        The common denominator of the sizes; None where products are rounded.
+        The common denominator of the sizes; None if products are rounded.
     nested
-        The distances as nested areas, with lengths as they are multiplied; None where they are none.
+        The distances as nested areas, with lengths as they are multiplied; None if they are none.
     """
 
     grid: int

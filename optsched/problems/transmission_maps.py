@@ -70,7 +70,7 @@ class TransmissionMaps(TabledProblem, Programmed):
 
     @cached_property
     def near(self) -> NearestAreas | None:
-        """How near idle nodes are to the replicas of each class of maps; None where distances are no nested areas."""
+        """How near idle nodes are to the replicas of each class of maps; None if distances are no nested areas."""
         nested = self.scale.nested
         if nested is None:
             return None

@@ -412,7 +412,7 @@ def columns_at(problem: UtilityDefinition, units: int, prices: TaskPrices, limit
     No such placement is lost at any prices. `units`: the utility. `limit`: the negated utilisation in units that is to
     be gone below, without fixed reduces.
 
-    None where there are more than `MOST_PATTERNS` patterns.
+    None if there are more than `MOST_PATTERNS` patterns.
     """
     scale = max(prices.scale, 1)
     demand, most, share = problem.items

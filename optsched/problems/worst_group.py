@@ -228,7 +228,7 @@ class WorstGroup(LevelledProblem, Limited):
     def _counted(self, most: Sequence[int]) -> list[tuple[int, int, int, int, int]] | None:
         """Limits on numbers of tasks in the place of those on costs: (group, 0, a, b, c) as of `count_limits`.
 
-        None where how many tasks pay the cost at the data is open.
+        None if how many tasks pay the cost at the data is open.
         """
         on_node, in_rack, off_rack = self.levels
         if on_node and self.count < len(self.tasks):

@@ -1,11 +1,11 @@
 """Which engine or model solves a problem, and what is proved when it stops: `solve`, `bounds`, `frontier`.
 
 A route is a way to the optimum: a network engine, the search over limits, a declarative model, or enumeration. If no
-route is named, `solve` takes the quickest one that proves its answer. On every route the objective is evaluated
-again in `problems` from the placement, the bound is what a certificate says, and OPTIMAL means that the two are equal.
-The registry names the module of routes of a problem; `base` says what such a module has, and `call` has the one way by
-a model and makes the solution. A solve that a deadline could not end runs in a process of its own. If that is killed or
-crashes, the solution says so and has the incumbent of that time, which the process handed over.
+route is named, `solve` takes the quickest one that proves its answer. On every route, `problems` evaluates the
+objective again from the decision. The bound is what a certificate says, and OPTIMAL means that both are equal.
+The registry names the module of routes of a problem. `base` defines its interface; `call` runs models and makes the
+solution. A solve that cannot check its deadline runs in a child process. If that process is killed or crashes, the
+solution says so and has the last incumbent that it handed over.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from optsched.routes.listing import OF_ALL, chosen_route, may_overrun, module_of
 from optsched.solvers.answers import STOPPED, stopped
 from optsched.solvers.profiles import Profile, load_profile
 
-if TYPE_CHECKING:  # lists, so that mypy shows which module lacks what
+if TYPE_CHECKING:  # lists, so that mypy shows which module lacks which member
     from optsched.routes import (
         assignment,
         base,
@@ -103,39 +103,40 @@ def solve(
     profile
         Name of a shipped profile, a TOML file, or a profile: limits, gaps and options of the solver.
     start
-        A feasible placement or flow to begin from, or a node id or index for each of the tasks to place. Programs with
-        integers get it as a start, and the result is never worse.
+        A feasible placement or flow to begin from, or a node id or index for each task to place. Integer programs get
+        it as a start, and the result is never worse.
     route
-        Which way; by default one that proves its answer and scales. `routes_of` names the routes of a problem. Every
-        problem has `pyomo` (the compact model) and `pulp` (the literal one), and all but `min-cost-flow` have
-        `brute-force`. These are the others, the default first:
+        By default the quickest one that proves its answer. `routes_of` names the routes of a problem. Every problem has
+        `pyomo` (the compact model) and `pulp` (the literal one), and all but `min-cost-flow` have `brute-force`. The
+        others are, the default first:
 
         - assignment problems (`lsap`, `fair-lsap`, `flow`, `transmission-maps`): `network`, `arrays`,
-          `network-simplex`, `dense`. With `network` it is a matching where only the number of local tasks counts.
-          Where costs are a table (of kinds of tasks and nodes) it is a network simplex on the table, if that is large
-          and numba is installed, or SciPy's assignment, if tasks and slots are not many times as many. Else it is the
-          compact network, by a network simplex if it is large and numba is installed, or with HiGHS. `Solution.solver`
-          names the engine.
+            `network-simplex`, `dense`. `network` is a matching if only the number of local tasks counts. If costs are a
+            table (of kinds of tasks and nodes), it is a network simplex on the table if that is large and numba is
+            installed, or SciPy's assignment unless tasks and slots are many times as many. Else it is the compact
+            network:
+            by a network simplex if it is large and numba is installed, or with HiGHS. `Solution.solver` names the
+            engine.
         - `lsap-fairness`: `flows` (maximum flows, the smallest step of a group first), `arrays`, `network-simplex`.
         - `worst-group`: `arrays` (limits on the mean).
-        - `min-cost-flow`: `arrays`, `cost-scaling`, `network-simplex`; the second first where there are many arcs and
-          numba is installed.
+        - `min-cost-flow`: `arrays`, `cost-scaling`, `network-simplex`. The second is the default if there are many arcs
+          and numba is installed.
         - `latency`, `traffic`, `makespan` and `job-times`: `search`, `arrays`.
-        - `generalized-assignment`: `search` (assignment to slots where each node only counts its tasks, else a tree,
-          with HiGHS where the tree is too large), `arrays`.
+        - `generalized-assignment`: `search` (assignment to slots if each node only counts its tasks; else a tree, with
+          HiGHS if the tree is too large), `arrays`.
         - `transmission`: `search`; `utility`: `thresholds`, `arrays`; the others: `arrays`.
 
-        A problem whose record names no routes has `brute-force`; with a program `arrays`, `pyomo` and `pulp`, else the
-        models that the record names. These are the default where there are too many placements to try.
+        A problem whose record names no routes has `brute-force`, and `arrays`, `pyomo` and `pulp` if it has a program,
+        else the models that the record names. These come first if there are too many placements to try.
     time_limit
-        Seconds; overrides the profile's. It is looked at between and within solves, and in every loop that may be long.
-        What cannot look at it for long (the building of a large model, a large step of a library) runs in a process of
-        its own, which is killed a second later; what was held by then is the result, or what needs no search.
+        Seconds; overrides the profile's. It is checked between and within solves, and in every loop that may be long.
+        Steps that cannot check it for long (building a large model, a large step of a library) run in a child
+        process, which is killed a second later. The result is then what it handed over, or a quick answer.
 
     Returns
     -------
     Solution
-        Limits, interrupts (Ctrl-C) and infeasibility are results, not exceptions. So is an objective without limit
+        Limits, interrupts (Ctrl-C) and infeasibility are results, not exceptions. So is an unbounded objective
         (`min-cost-flow`): the termination is ERROR, and `raw_status` says why.
 
     Raises
@@ -143,11 +144,11 @@ def solve(
     UsageError
         For an unknown route or profile, or an infeasible start.
     TooLarge
-        If the route would build more than fits; says which to take instead.
+        If the route would build more than fits; the message says which route to take instead.
     SolverDisagreement
         If a solver's own figure contradicts the re-evaluated one.
     ProblemFailed
-        If the problem's class, models or routes are those of another package, and raise.
+        If the problem's class, models or routes belong to another package and raise.
 
     Examples
     --------
@@ -177,12 +178,12 @@ def solve(
             if route in (default, "brute-force"):
                 return solution
             return proved(call, solution, profile, module, default)
-        return call.solution(*(call.rescued or (None, ())))  # it was stopped where no route looks for that
+        return call.solution(*(call.rescued or (None, ())))  # it was stopped where no route handles that
 
 
 @contextmanager
 def _blaming(problem: AnyProblem) -> Iterator[None]:
-    """Raise ProblemFailed, with the instance, for what the models or routes of an installed package raise."""
+    """Raise ProblemFailed, with the instance, if the models or routes of an installed package raise."""
     try:
         yield
     except (OptschedError, MemoryError):
@@ -195,14 +196,14 @@ def _blaming(problem: AnyProblem) -> Iterator[None]:
 
 
 def _may_overrun(problem: AnyProblem, route: str) -> bool:
-    """Whether a step of a route may take so long that a deadline needs a process that can be killed."""
+    """Whether a step of a route may take so long that only killing its process would keep a deadline."""
     if remaining() is None or within_a_call():
         return False
     return may_overrun(problem, route, getattr(module_of(problem), "OVERRUNS", {}))
 
 
 def _start(problem: AnyProblem, start_from: Decision | Sequence[Any]) -> Decision:
-    """The decision to start from. UsageError where the given one is not a decision, or is infeasible."""
+    """The decision to start from. UsageError if the given one is not a decision, or is infeasible."""
     start: Decision
     if isinstance(problem, Problem) and not isinstance(start_from, NetworkFlow):
         try:
@@ -223,9 +224,10 @@ def _start(problem: AnyProblem, start_from: Decision | Sequence[Any]) -> Decisio
 def bounds(problem: AnyProblem) -> tuple[Bound, ...]:
     """Every bound that is cheap to prove, each with what it bounds.
 
-    In addition to `Problem.cheap_bounds` this has l_flow for `latency`: the least limit that a maximum b-matching and
-    counting do not rule out (Agosta et al., note 3); and for `makespan` and `job-times` job-alone: the same of each
-    job on the empty cluster, with slots as servers.
+    In addition to `Problem.cheap_bounds`, `latency` has l_flow: the least limit that a maximum b-matching and counting
+    do not rule out (Agosta et al., note 3). `makespan` and `job-times` have job-alone: the same bound for each job on
+    the
+    empty cluster, with slots as servers.
 
     Examples
     --------
@@ -258,7 +260,7 @@ def frontier(
     Raises
     ------
     UsageError
-        For an unknown route or profile, or if the problem has one component only, or two without a route to their
+        For an unknown route or profile, if the problem has only one component, or if it has two but no route to their
         frontier (`utility`, `worst-group`).
 
     Examples
@@ -294,12 +296,12 @@ def frontier(
 # In a process of its own ----------------------------------------------------------------------------------------------
 
 
-#: What cut a search short, by how its process ended.
+#: The limit that cut a search short, by how its process ended.
 _LIMITS = {Status.TIMED_OUT: Limit.TIME, Status.OUT_OF_MEMORY: Limit.MEMORY}
 
 
 def _contained(asked: Call[Any], profile: Profile) -> Solution:
-    """The solution of a call in a process of its own; where it is stopped, the call keeps what was held."""
+    """The solution of a call that runs in a child process; if that is stopped, the call keeps what was handed over."""
     latest = Latest()
     try:
         outcome = in_process(_solve, (asked.problem, profile, asked.start, asked.route), _limits(), latest)
@@ -314,7 +316,7 @@ def _contained(asked: Call[Any], profile: Profile) -> Solution:
 
 
 def _contained_frontier(problem: AnyProblem, profile: Profile, route: str) -> Frontier:
-    """The frontier in a process of its own; if it is killed at a limit, the points so far. RunFailed if it crashed."""
+    """The frontier from a child process; if that is killed at a limit, the points so far. RunFailed if it crashed."""
     latest = Latest()
     try:
         outcome = in_process(_frontier, (problem, profile, route), _limits(), latest)
@@ -327,25 +329,25 @@ def _contained_frontier(problem: AnyProblem, profile: Profile, route: str) -> Fr
 
 
 def _solve(job: tuple[AnyProblem, Profile, Any, str]) -> Solution:
-    """What a process of its own does for `solve`."""
+    """What the child process does for `solve`."""
     problem, profile, start, route = job
     return solve(problem, profile, start, route)
 
 
 def _frontier(job: tuple[AnyProblem, Profile, str]) -> Frontier:
-    """What a process of its own does for `frontier`."""
+    """What the child process does for `frontier`."""
     problem, profile, route = job
     return frontier(problem, profile, route=route)
 
 
 def _limits() -> Limits:
-    """The limits in force, with the memory that there is where none is set: the kernel would kill what takes more."""
+    """The limits in force. Without a memory limit, all free memory: the kernel would kill a process that takes more."""
     limits = in_force() or Limits()
     return limits if limits.memory_mb is not None else replace(limits, memory_mb=available_mb())
 
 
 def end_reason(solution: Solution) -> str | None:
-    """How the process of its own ended in which there was to be a solution; None where it gave one, or there was none.
+    """How the child process that should give a solution ended; None if it gave one, or there was no such process.
 
     >>> import optsched
     >>> from optsched.core.processes import Limits, contained

@@ -26,22 +26,22 @@ from optsched.solvers.searches.tabled_assignment import Prices
 #: The default first.
 ROUTES = ("network", "arrays", "network-simplex", "dense", *MODELS, "brute-force")
 
-#: From this many pairs of tasks and nodes on posing, a step of HiGHS, or compiling may take half a second.
+#: From this many pairs of tasks and nodes, posing, a step of HiGHS, or compiling may take half a second.
 OVERRUNS = {"network": 200_000, "arrays": 200_000}
 
 
 def routes(problem: AssignmentProblem) -> tuple[str, ...]:
-    """All of them, without `dense` where what a task costs depends on how many of its pool are placed."""
+    """All of them, without `dense` if a task's cost depends on how many tasks of its pool are placed."""
     return tuple(route for route in ROUTES if route != "dense" or not is_tiered(problem))
 
 
 def sizes(problem: AssignmentProblem) -> dict[str, RouteSize]:
-    """The sizes of what the engines build: the compact network, a matching's pairs, or a table of tasks and slots."""
+    """The sizes of the arrays that engines build: the compact network, a matching's pairs, or tasks and slots."""
     return {name: RouteSize.of_network(arcs, ends, each) for name, arcs, ends, each in engine_sizes(problem)}
 
 
 def by_route(call: Call[AssignmentProblem], profile: Profile) -> Solution:
-    """Solve by an engine or a model; prices prove it, the engine's own or those of shortest paths."""
+    """Solve by an engine or a model. Prices prove the answer: the engine's own, or those of shortest paths."""
     problem = call.problem
     placement, certificate = None, None
     found: Ending = Found()
@@ -71,7 +71,7 @@ def _solved(call: Call[AssignmentProblem], profile: Profile) -> tuple[Ints | Non
 def _proof(call: Call[AssignmentProblem], placement: Placement, prices: Prices | None) -> Certificate | None:
     """The dual certificate of an optimal placement: by the engine's prices if they close it, else by shortest paths.
 
-    None where the placement is not optimal.
+    None if the placement is not optimal.
     """
     problem = call.problem
     if prices is not None:

@@ -1,7 +1,7 @@
 """The interface of modules of routes, the types that they share, and the routes of every problem.
 
-These are the models of its record, and `brute-force`, which tries every placement. A problem whose record names no
-module of routes has only them.
+These routes are the models of the problem's record, and `brute-force`, which tries every placement. A problem whose
+record names no module of routes has only them.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ __all__ = [
 
 
 class RouteModule(Protocol):
-    """What a module of routes has; `optsched.routes` lets mypy hold every module against it.
+    """What a module of routes has; mypy checks every module against it in `optsched.routes`.
 
-    It may have these, too:
+    Optional members:
 
-    - `routes(problem) -> names`: the routes that pose this one, the default first;
-    - `OVERRUNS`: for a route the number of pairs from which on one of its steps may overrun a deadline;
-    - `plain(problem) -> (decision or None, certificates)`: what needs no search, in a second or less, where a solve is
-      stopped before it holds anything;
-    - `sizes(problem) -> {route: RouteSize}`: where engines build more, or less, than the arrays of the compact model;
-    - `bounds(problem) -> bounds`: those of `cheap_bounds`, and more;
+    - `routes(problem) -> names`: the routes for this instance, the default first;
+    - `OVERRUNS`: for each route, from how many pairs on one of its steps may overrun a deadline;
+    - `plain(problem) -> (decision or None, certificates)`: a quick answer without a search, in a second or less, for a
+      solve that is stopped before it has anything;
+    - `sizes(problem) -> {route: RouteSize}`: for engines that build more or less than the arrays of the compact model;
+    - `bounds(problem) -> bounds`: those of `cheap_bounds`, and further ones;
     - `frontier(problem, profile, route) -> Frontier`: every Pareto-optimal point.
     """
 
@@ -52,14 +52,14 @@ class RouteModule(Protocol):
         """Names of the routes, the default first."""
 
     def by_route(self, call: Any, profile: Profile, /) -> Solution:
-        """Solve the problem of a call by its route, which is one of these, and not `brute-force`.
+        """Solve the problem of a call by its route, which is one of these, never `brute-force`.
 
         `call` (`optsched.routes.call.Call`) has the problem, the route and a start; it makes the solution.
         """
 
 
 def cut_short(problem: AnyProblem, points: Sequence[FrontierPoint], limit: Limit) -> Frontier:
-    """The frontier with only these points."""
+    """The incomplete frontier with these points."""
     names = (problem.components[0].name, problem.components[1].name)
     return Frontier(problem.name, names, tuple(points), complete=False, limit=limit)
 
@@ -67,19 +67,19 @@ def cut_short(problem: AnyProblem, points: Sequence[FrontierPoint], limit: Limit
 # The routes of every problem ------------------------------------------------------------------------------------------
 
 
-#: The status where nothing is feasible.
+#: The status if nothing is feasible.
 ALL_TRIED = "no placement is feasible"
 
-#: All of them; those by a model only where the record names models.
+#: All of them; the models only if the record names some.
 ROUTES = ("brute-force", *MODELS)
 
 
 def routes(problem: AnyProblem) -> tuple[str, ...]:
-    """`brute-force`, and the models; the models first where there are too many placements to try.
+    """`brute-force` and the models; the models first if there are too many placements to try.
 
     UsageError if the problem decides no placement and its record names neither models nor routes.
     """
-    from optsched.solvers.searches.enumeration import is_small  # which few solves need
+    from optsched.solvers.searches.enumeration import is_small  # few solves need it
 
     if isinstance(problem, Problem):
         return ROUTES if record_of(type(problem)).models is None or is_small(problem) else (*MODELS, "brute-force")
@@ -90,7 +90,7 @@ def routes(problem: AnyProblem) -> tuple[str, ...]:
 
 
 def by_route(call: Call[Any], profile: Profile) -> Solution:
-    """Solve by trying every placement, or order of tasks on nodes, or by a model, whose solver is taken at its word."""
+    """Solve by trying every placement (or order of tasks on nodes), or by a model, on its solver's claim."""
     if call.route in MODELS and not (isinstance(call.problem, Problem) and not len(call.problem.tasks)):
         return by_model(call, profile)
     from optsched.solvers.searches.enumeration import best_decision
@@ -108,9 +108,9 @@ def by_route(call: Call[Any], profile: Profile) -> Solution:
 
 
 def by_model(call: Call[Any], profile: Profile, grid: int = GRID) -> Solution:
-    """The first program; then the second one at its optimum, where the record names a limit on the first component.
+    """Solve the first program. If the record names a limit on the first component, solve the second at that optimum.
 
-    What the solver claims is its word, in units of 1/`grid`.
+    The proofs are the solver's claims, in units of 1/`grid`.
     """
     limit = record_of(type(call.problem)).limit
     programs = 2 if limit is not None and limit.component == 0 else 1

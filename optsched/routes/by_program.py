@@ -1,4 +1,4 @@
-"""Routes of `flow-congestion` and `worst-group`: those of their programs, which begin with what needs no search."""
+"""Routes of `flow-congestion` and `worst-group`: those of their programs, which start from a quick answer."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """One call of `solve`: makes its solution, runs models, and checks a solver's claims.
 
-The objective is re-evaluated in `problems` from what is decided, the bound is what a certificate says, and OPTIMAL
-means that the two are equal. Every outer stop of a route ends in `Call.until_stopped`: what is held and proved
-by then is the solution.
+`problems` evaluates the objective again from the decision, the bound is what a certificate says, and OPTIMAL means
+that both are equal. `Call.until_stopped` catches every outer stop of a route: the solution then has what is found and
+proved so far.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from optsched.problems.base import exact, stated
 from optsched.solvers.answers import INTERRUPTED, STOPPED, SolverOutcome, check_claim, decoding, stopped, whole_bound
 from optsched.solvers.profiles import Profile
 
-#: Seconds for what can be had without a search, once a solve is stopped: the first number, fewer where so much
-#: of the time beyond the deadline is gone already, as when a process was killed, but at least the last number.
+#: Seconds for the quick answer after a stop: `_QUICK`, or what is left of `_BEYOND` after the deadline if that is
+#: less (as when a process was killed), but at least `_LEAST`.
 _QUICK, _BEYOND, _LEAST = 1.0, 1.7, 0.3
 
-#: The most nodes of a search of the default route for a proof.
+#: The most nodes of the default route's search for a proof.
 _MOST_NODES = 1_000
 
 Posed = TypeVar("Posed", bound=AnyProblem)
 
 
 class Ending(Protocol):
-    """How a run of an engine or a model ended: `Found`, and what the engines of a problem give."""
+    """How a run of an engine or a model ended: `Found`, or what the engines of a problem return."""
 
     @property
     def limit(self) -> Limit | None: ...
@@ -65,11 +65,13 @@ class Ending(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The answer of an engine or a model: what it holds, or None, and its status, figures and words.
+    """The answer of an engine or a model: its decision, or None, and its status, figures and words.
 
-    By default these are of a run that was stopped before it began. `position` is which component of the problem its
-    objective is, and `units` how many of it are one of the component's; negative where it minimises what the problem
-    maximises. `build_seconds` is the wall-clock time until it was built.
+    The defaults describe a run that was stopped before it started. `position` is the component that the engine
+    minimises
+    or maximises, and `units` says how many of its units are one of the component's; it is negative if the engine
+    minimises
+    what the problem maximises. `build_seconds` is the wall-clock time until the model was built.
     """
 
     outcome: SolverOutcome = INTERRUPTED
@@ -80,7 +82,7 @@ class Found:
 
     @property
     def limit(self) -> Limit | None:
-        """The limit that cut it short."""
+        """The limit that stopped the run."""
         return self.outcome.limit
 
     @property
@@ -95,16 +97,16 @@ class Found:
 
     @property
     def bound(self) -> float | None:
-        """The bound on the component that it claims."""
+        """The bound on the component that the solver claims."""
         return None if self.outcome.bound is None else self.outcome.bound / self.units
 
     @property
     def optimal(self) -> bool:
-        """Whether it claims that what it holds is an optimum."""
+        """Whether the solver claims that its decision is an optimum."""
         return self.outcome.status is Termination.OPTIMAL and self.decision is not None
 
     def checked(self, problem: AnyProblem) -> Found:
-        """The same; SolverDisagreement where a claimed optimum is not what the decision is worth."""
+        """The same; SolverDisagreement if the value of a claimed optimum differs from the claim."""
         if self.optimal and self.outcome.objective is not None:
             check_claim(
                 problem.name, self.outcome.objective / self.units, problem.evaluate(self.decision)[self.position]
@@ -112,20 +114,20 @@ class Found:
         return self
 
 
-#: What a search holds: a decision, or none, and what is proved by then.
+#: A decision, or None, and what is proved so far.
 Held = tuple[Decision | None, tuple[Certificate, ...]]
 
 
 class Call(Generic[Posed]):
     """Makes the `Solution` of one call: evaluates, compares with the start, and decides on the termination.
 
-    Where it was stopped before it held anything it has what needs no search, unless not `plainly`.
+    A call that is stopped before it has anything falls back on a quick answer without a search, if `plainly`.
     """
 
     def __init__(self, problem: Posed, route: str, start: Any = None, plainly: bool = True) -> None:
         self.problem, self.route, self.start = problem, route, start
         self.began = time.perf_counter()
-        #: What was held where the process of the call was killed: a decision, or none, and certificates.
+        #: What a killed process of the call had handed over: a decision, or None, and certificates.
         self.rescued: Held | None = None
         self._plainly = plainly
         self._quick: Held = (None, ())
@@ -140,17 +142,19 @@ class Call(Generic[Posed]):
 
     @contextmanager
     def until_stopped(self) -> Iterator[None]:
-        """A context that an interrupt, or running out of time or memory, ends; the solution says so."""
+        """A context that ends on an interrupt, or if time or memory runs out; the solution then says so."""
         try:
             yield
         except STOPPED as error:
             self._stopped = stopped(error)
 
     def hold(self, make: Callable[[], Held]) -> None:
-        """Say what the solution is made of should this process be killed, as what cannot look at a deadline may be.
+        """Register what the solution contains if this process is killed, which a step that cannot check a deadline may
+        need.
 
-        `make` is asked only where it may be killed. The best decision counts, and the proofs that are said last, but
-        for what needs no search and is more.
+        `make` is called only if the process may be killed. The best decision and the latest proofs count; a stronger
+        bound
+        of the quick answer replaces a weaker one.
         """
 
         def made() -> Held:
@@ -161,9 +165,9 @@ class Call(Generic[Posed]):
         hand_over(made)
 
     def improve(self, decision: Decision) -> None:
-        """Keep an incumbent of an engine, with what is proved by then, if it is feasible and better.
+        """Keep an engine's incumbent, with what is proved so far, if it is feasible and better.
 
-        It is called only where this process may be killed (`optsched.core.processes.handing.taking`).
+        Only a process that may be killed calls this (`optsched.core.processes.handing.taking`).
         """
         before, certificates = self._handed
         if self.problem.violations(decision) or self.better(before, decision) is before:
@@ -172,14 +176,14 @@ class Call(Generic[Posed]):
         hand_over(lambda: self._handed)
 
     def better(self, first: Decision | None, second: Decision | None) -> Decision | None:
-        """The better of two feasible decisions, the first of equally good ones; None where there is neither."""
+        """The better of two feasible decisions, the first if they are equally good; None if there is neither."""
         held = [decision for decision in (first, second) if decision is not None]
         if len(held) < 2:
             return held[0] if held else None
         return min(held, key=lambda decision: self.problem.minimised(self.problem.evaluate(decision)))
 
     def hold_plain(self) -> None:
-        """Say what needs no search, which is held until there is more."""
+        """Register the quick answer that needs no search, until there is a better one."""
 
         def made() -> Held:
             self._quick = self._handed = self.plain()
@@ -188,25 +192,25 @@ class Call(Generic[Posed]):
         hand_over(made)
 
     def worth(self, decision: Decision) -> Value:
-        """The value of what an engine or a model holds; looked at once. SolverDisagreement if it is infeasible."""
+        """The value of an engine's or a model's decision, computed once. SolverDisagreement if it is infeasible."""
         if self._valued is None or self._valued[0] is not decision:
             self._valued = decision, _worth(self.problem, decision)
         return self._valued[1]
 
     def keep(self, answer: Held | None) -> None:
-        """Take what the process of the call handed over, which has what needs no search; None: nothing came."""
+        """Take what the process of the call handed over, which includes the quick answer; None: nothing came."""
         if answer is not None:
             self.rescued, self._plainly = answer, False
 
     def plain(self) -> Held:
-        """What can be had without a search (`plain` of the problem's module of routes); nothing where it has none."""
+        """The quick answer without a search (`plain` of the problem's module of routes); nothing if it has none."""
         named = record_of(type(self.problem)).routes
         make = None if named is None else getattr(import_module(named), "plain", None)
         held: Held = (None, ()) if make is None else make(self.problem)
         return held
 
     def _completed(self, decision: Decision | None, certificates: tuple[Certificate, ...]) -> Held:
-        """The same, or what can be had without a search where there is no decision, or no bound on what goes first."""
+        """The same; the quick answer fills in a missing decision, or a missing bound on the first component."""
         first = self.problem.components[0].name
         if (decision is not None or self.start is not None) and first in {proof.component for proof in certificates}:
             return decision, certificates
@@ -216,7 +220,7 @@ class Call(Generic[Posed]):
         return decision, certificates
 
     def _with(self, plain: Held, decision: Decision | None, certificates: tuple[Certificate, ...]) -> Held:
-        """What is held, with what needs no search where it lacks that, or has a weaker bound on what goes first."""
+        """Fill in from `plain` a missing decision or bound, or a weaker bound on the first component."""
         first, (quick, proofs) = self.problem.components[0], plain
         by_component = {certificate.component: certificate for certificate in certificates}
         for proof in proofs:
@@ -233,12 +237,12 @@ class Call(Generic[Posed]):
         return replace(found, build_seconds=before + found.build_seconds).checked(self.problem)
 
     def answered(self, decision: Decision | None, certificates: Iterable[Certificate], outcome: Ending) -> Solution:
-        """The solution by what an engine or a model said."""
+        """The solution from what an engine or a model returned."""
         engine = outcome.limit, outcome.raw_status, outcome.solver, outcome.build_seconds
         return self.solution(decision, tuple(certificates), *engine)
 
     def settled(self, decision: Decision, *proofs: Certificate | None, status: str = "nothing to place") -> Solution:
-        """The solution where there is nothing to decide."""
+        """The solution if there is nothing to decide."""
         return self.solution(decision, tuple(proof for proof in proofs if proof is not None), None, status)
 
     def infeasible(
@@ -248,7 +252,7 @@ class Call(Generic[Posed]):
         build_seconds: float = 0.0,
         proof: Certificate | None = None,
     ) -> Solution:
-        """The solution where nothing is feasible, with what shows that."""
+        """The solution if nothing is feasible, with its proof."""
         proofs = () if proof is None else (proof,)
         return self.solution(None, proofs, None, status, solver, build_seconds, Termination.INFEASIBLE)
 
@@ -264,8 +268,8 @@ class Call(Generic[Posed]):
     ) -> Solution:
         """The solution with the better of `decision` and the start; each bound is what its certificate claims.
 
-        `unanswered` is INFEASIBLE or ERROR where there is no optimum to be found. What stopped the call from without
-        goes before `limit` and `raw_status`.
+        `unanswered` is INFEASIBLE or ERROR if there is no optimum. If the call was stopped from outside, that replaces
+        `limit` and `raw_status`.
         """
         if self._stopped is not None:
             limit, raw_status = self._stopped
@@ -315,9 +319,9 @@ def _rests_on_a_word(problem: AnyProblem, solution: Solution) -> bool:
 
 
 def _doubt(problem: AnyProblem, solution: Solution) -> None:
-    """Take a solver's mere word only where nothing that is quickly found contradicts it.
+    """Accept a solver's unproved claim only if nothing that is quickly found contradicts it.
 
-    SolverDisagreement if a decision is found that is better than a claimed bound, or feasible where nothing should be.
+    SolverDisagreement if a decision beats a claimed bound, or is feasible although nothing should be.
     """
     if solution.limit is Limit.INTERRUPTED or not _rests_on_a_word(problem, solution):
         return
@@ -330,9 +334,9 @@ def _doubt(problem: AnyProblem, solution: Solution) -> None:
 
 
 def _bound(problem: AnyProblem, objective: Value | None, certificates: tuple[Certificate, ...]) -> list[Number | None]:
-    """What certificates claim of each component, of a later one only where the earlier ones are at their bounds.
+    """What certificates claim of each component. Of a later one only if the earlier components are at their bounds.
 
-    SolverDisagreement if a decision is better than what is claimed to be the best.
+    SolverDisagreement if a decision is better than a claimed bound.
     """
     claims = {certificate.component: certificate.claim for certificate in certificates}
     bound: list[Number | None] = []
@@ -355,13 +359,14 @@ def modelled(
     start: Decision | None = None,
     prepare: Callable[[Any], None] | None = None,
 ) -> Found:
-    """Build the model of a route (`pyomo` or `pulp`), solve it, and decode what the solver holds: the one way.
+    """Build the model of a route (`pyomo` or `pulp`), solve it, and decode the solver's incumbent.
 
-    `limit` is that of the second program; None: the first one. `start` is where to begin; `prepare` changes the model
-    before it is solved.
+    `limit` is that of the second program; None: the first one. `start` is a decision to begin from; `prepare` changes
+    the
+    model before it is solved.
 
     TooLarge if there is no memory for the model; nothing is built then. SolverDisagreement if the solver's incumbent is
-    no decision, or is not feasible.
+    no decision, or is infeasible.
     """
     from optsched.models.export import about
     from optsched.routes.listing import may_overrun, refuse_beyond_memory
@@ -393,7 +398,7 @@ def modelled(
 
 @contextmanager
 def _stops_unlogged() -> Iterator[None]:
-    """Keep Pyomo from logging a limit or Ctrl-C that meets it in one of its rules as an error of that rule."""
+    """Keep Pyomo from logging a limit or Ctrl-C that arrives in one of its rules as an error of that rule."""
 
     def is_no_stop(record: logging.LogRecord) -> bool:
         return not isinstance(sys.exception(), STOPPED)
@@ -409,7 +414,7 @@ def _stops_unlogged() -> Iterator[None]:
 
 
 def word_of(problem: AnyProblem, outcome: Found, grid: int) -> Number | None:
-    """What a solver claims of the component that is its objective, in units of 1/`grid`; None if it claims nothing."""
+    """What a solver claims of the component that it optimises, in units of 1/`grid`; None if it claims nothing."""
     if outcome.optimal:
         return problem.evaluate(outcome.decision)[outcome.position]
     if outcome.bound is None or not abs(outcome.bound) < LARGEST / grid:
@@ -419,7 +424,7 @@ def word_of(problem: AnyProblem, outcome: Found, grid: int) -> Number | None:
 
 
 def proof_of(problem: AnyProblem, priced: Certificate, outcome: Found, grid: int) -> Certificate:
-    """The proof of a component: prices, or what a solver claims if that is more."""
+    """The proof of a component: prices, or the solver's claim if that is stronger."""
     word, sign = word_of(problem, outcome, grid), 1 if problem.components[outcome.position].sense is Sense.MIN else -1
     if word is None or sign * word <= sign * priced.claim:
         return priced
@@ -427,9 +432,9 @@ def proof_of(problem: AnyProblem, priced: Certificate, outcome: Found, grid: int
 
 
 def _worth(problem: AnyProblem, decision: Decision) -> Value:
-    """The value of what a solver holds; SolverDisagreement where it is infeasible.
+    """The value of a solver's decision; SolverDisagreement if it is infeasible.
 
-    Solvers keep a row to a tolerance that grows with its numbers, from about 10^8 on by more than a unit.
+    Solvers satisfy a row within a tolerance that grows with its numbers: from about 10^8 on, by more than a unit.
     """
     try:
         return problem.evaluate(decision)
@@ -446,17 +451,18 @@ def solver_of(route: str) -> Callable[..., SolverOutcome]:
 
 
 # Proofs in the place of a word ---------------------------------------------------------------------------------------
-# A model's solver says that its optimum is one, and shows nothing. The default route, begun from this optimum, has its
-# prices, cover or tree; so it is the route that is another one, and the proof is the same. It is looked for with few
-# nodes, and in the time that is left. What it does not give stays a word.
+# A model's solver claims an optimum without a proof. The default route, started from this optimum, finds prices, a
+# cover
+# or a tree. Only the route differs; the proof is the default route's. The search for it has few nodes and the time that
+# is left. Claims that it does not prove stay the solver's.
 
 
 def proved(call: Call[Any], solution: Solution, profile: Profile, module: ModuleType, default: str) -> Solution:
-    """A solution with the default route's proofs in the place of words, as far as there are any.
+    """A solution with the default route's proofs in place of the solver's claims, as far as there are any.
 
-    The call is of another route (not `brute-force`), which gave the solution within the same limits; `module` has the
-    routes of the problem. SolverDisagreement if the default route finds something better, or that there is none where
-    the other says so.
+    The call is of another route (not `brute-force`), which gave the solution within the same limits. `module` has the
+    routes of the problem. SolverDisagreement if the default route finds something better, or finds that nothing is
+    feasible although the other route claims an optimum.
     """
     ended = solution.optimal or solution.termination is Termination.INFEASIBLE
     if not ended or not _rests_on_a_word(call.problem, solution):

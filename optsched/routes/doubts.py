@@ -1,7 +1,7 @@
-"""Looks for contradictions to claims without a proof: by quick decisions, and by trying all of a small instance.
+"""Looks for contradictions to unproved claims: by quick decisions, and by trying every placement of a small instance.
 
-What is found here proves no optimum, but it can contradict a claim: a feasible decision contradicts INFEASIBLE, and a
-better one contradicts a bound. Routes take a solver's mere word only where nothing here contradicts it. `examine` does
+Nothing here proves an optimum, but it can contradict a claim: a feasible decision contradicts INFEASIBLE, and a better
+one contradicts a bound. Routes accept a solver's unproved claim only if nothing here contradicts it. `examine` does
 the same for a solution that somebody else claims. Effort is limited by counts, never by the clock, so that the same
 input gives the same answer.
 """
@@ -24,13 +24,13 @@ from optsched.problems.base import TaskProblem, expect_problem
 
 __all__ = ["FEW", "MANY", "enumerated", "examine", "quick_decisions"]
 
-#: Instances with more tasks are left to the solver: heuristics would take longer than a doubt is worth.
+#: Larger instances are left to the solver: heuristics would take longer than the check is worth.
 _MOST_TASKS = 1000
 
-#: Placements that a search around the best one looks at; or tasks times placements, if that makes fewer placements.
+#: The most placements that the search around the best one visits; or the most tasks times placements, if that is fewer.
 _LOOKS, _LOOKS_BY_TASKS = 2000, 40_000
 
-#: All placements are tried if there are at most this many: to doubt a solver's word; to examine a claim.
+#: All placements are tried if there are at most this many: to check a solver's claim; to examine anybody's claim.
 FEW, MANY = 2000, 200_000
 
 
@@ -40,25 +40,25 @@ def examine(
     against: dict[str, Decision] | None = None,
     most: int = MANY,
 ) -> Verdict:
-    """Certify a solution and, where something in it is only claimed, look for what contradicts it.
+    """Certify a solution and, if something in it is only claimed, look for a contradiction.
 
     Parameters
     ----------
     problem, solution
         As for `optsched.certify`.
     against
-        Decisions that the caller knows, by the name of what found them.
+        Decisions that the caller knows, by the name of their source.
     most
-        With at most this many placements all are tried, which settles every claim.
+        If there are at most this many placements, all are tried, which settles every claim.
 
     Returns
     -------
     Verdict
-        As `optsched.certify` gives it, with more contradicted and more proved.
+        As from `optsched.certify`, but with more contradicted and more proved.
 
     Examples
     --------
-    An optimum of 2 is claimed, on a solver's word, where 0 is possible:
+    A solver claims an optimum of 2 without a proof, but 0 is possible:
 
     >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems import Lsap
@@ -85,7 +85,7 @@ def examine(
 
 
 def _tried(problem: AnyProblem, claimed: Solution | Frontier, most: int) -> Enumerated | None:
-    """What trying every placement says of a claim; None where there are more than `most`."""
+    """What trying every placement says about a claim; None if there are more than `most`."""
     from optsched.solvers.searches.enumeration import pareto_values
 
     if isinstance(claimed, Solution):
@@ -97,7 +97,7 @@ def _tried(problem: AnyProblem, claimed: Solution | Frontier, most: int) -> Enum
 
 
 def enumerated(problem: AnyProblem, most: int = FEW) -> Enumerated | None:
-    """The result of trying every placement or schedule; None where there are more than `most`, or flows to decide."""
+    """The result of trying every placement or schedule; None if there are more than `most`, or flows to decide."""
     from optsched.solvers.searches.enumeration import best_decision
 
     expect_problem(problem, "enumerated")
@@ -111,20 +111,20 @@ def enumerated(problem: AnyProblem, most: int = FEW) -> Enumerated | None:
 
 
 def quick_decisions(problem: AnyProblem, start: Decision | None = None) -> dict[str, Decision]:
-    """Feasible decisions that are quickly found, by the name of what found them.
+    """Feasible decisions that are quickly found, by the name of their source.
 
     Parameters
     ----------
     problem
         What to decide.
     start
-        A feasible decision that is held already; the search around the best one may begin there.
+        A feasible decision that is known already; the search around the best one may begin there.
 
     Returns
     -------
     dict
-        From some heuristics, a greedy packing, and a search that moves single tasks and swaps pairs; for a network, any
-        flow. Empty where the problem is too large for that, or nothing was found.
+        From some heuristics, a greedy packing, and a search that moves single tasks and swaps pairs. For a network: any
+        flow. Empty if the problem is too large for that, or nothing was found.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def quick_decisions(problem: AnyProblem, start: Decision | None = None) -> dict[
 
 
 def _rivals(problem: AnyProblem) -> Iterator[tuple[str, Decision]]:
-    """The decisions of the quick heuristics and functions of the problem's record, where it is feasible."""
+    """The decisions of the quick heuristics and functions that the problem's record names, if they are feasible."""
     for name in record_of(type(problem)).rivals:
         label, found = name.rpartition(":")[2].replace("_", " "), None
         if ":" in name:
@@ -160,14 +160,14 @@ def _rivals(problem: AnyProblem) -> Iterator[tuple[str, Decision]]:
             from optsched.heuristics import run
 
             assert isinstance(problem, TaskProblem)
-            with suppress(InputError):  # the instance lacks a field that it needs
+            with suppress(InputError):  # the instance lacks a field that the heuristic needs
                 found, label = run(problem, name).decision, name
         if found is not None and not problem.violations(found):
             yield label, found
 
 
 def _improved(problem: Problem, placement: Placement) -> Placement:
-    """A placement that no single move or swap improves, or the best one after all looks are used up."""
+    """A placement that no single move or swap improves, or the best one when the visits are used up."""
     rng = np.random.default_rng(0)
     nodes = problem.nodes_of(placement).copy()
     value = problem.minimised(problem.evaluate(placement))
@@ -190,7 +190,7 @@ def _improved(problem: Problem, placement: Placement) -> Placement:
 
 
 def _neighbours(problem: Problem, nodes: Ints, rng: np.random.Generator) -> Iterator[Ints]:
-    """Every placement that differs by one task's node, or by two tasks that change places, in a drawn order."""
+    """Every placement that differs by one task's node, or by two tasks that change places, in random order."""
     tasks, hosts = len(nodes), range(NONE, len(problem.instance.cluster))
     moves = [(task, host, NONE) for task in range(tasks) for host in hosts if host != nodes[task]]
     swaps = [(a, int(nodes[b]), b) for a in range(tasks) for b in range(a) if nodes[a] != nodes[b]]

@@ -33,26 +33,27 @@ from optsched.solvers.searches.generalized_assignment import (
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
 
-#: The tree is searched in these parts (see `capacity_tree`). After each of them this many neighbourhoods of the
-#: placement are searched for a better one. Then HiGHS has this many nodes, and then the tree goes on.
+#: The tree is searched in these parts (see `capacity_tree`). After each part, this many neighbourhoods of the placement
+#: are searched for a better one. Then HiGHS may take this many nodes, and then the search of the tree continues.
 _PARTS, _NEAR, _NODES = (2 * 10**8, 6 * 10**8, 12 * 10**8, 2 * 10**9), 100, 5_000
 
-#: With so few tasks, or less than one part in a thousand open, the tree is as quick without neighbourhoods.
+#: With so few tasks, or with less than one part in a thousand open, the tree is as quick without neighbourhoods.
 _FEW, _OPEN = 40, 1_000
 
-#: Any placement is searched for so long at first, and so long is the tree gone on with where few nodes are allowed.
+#: Work for the first search for any placement; and for the rest of the tree if few nodes are allowed.
 _SOON = sum(_PARTS)
 
-#: From this many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
+#: From this many pairs of tasks and nodes, a step of HiGHS, or the posing, may take half a second.
 OVERRUNS = {"search": 20_000, "arrays": 20_000}
 
 
 def by_route(call: Call[GeneralizedAssignment], profile: Profile) -> Solution:
-    """The tree, or the integer program by arrays or a model; its proof is by prices, a tree, or the solver's word.
+    """The tree, or the integer program by arrays or a model. The proof is prices, a tree, or the solver's claim.
 
-    Route `search` solves plain assignment as such, and grows a tree else; where the tree does not close, it answers as
-    `arrays` does. Prices of the capacities are looked for first, within the same time limit. They are the proof if
-    their bound, rounded, equals the optimum.
+    Route `search` solves plain assignment directly; otherwise it grows a tree. If the tree does not close, it continues
+    as
+    `arrays` does. It first looks for prices of the capacities, within the same time limit. They are the proof if their
+    bound, rounded, equals the optimum.
     """
     problem = call.problem
     priced = _free(problem)
@@ -76,7 +77,7 @@ def by_route(call: Call[GeneralizedAssignment], profile: Profile) -> Solution:
 
 
 def plain(problem: GeneralizedAssignment) -> Held:
-    """A greedy packing where one fits, and the bound with all capacities free."""
+    """A greedy packing if one fits, and the bound with all capacities free."""
     return greedy_packing(problem), (_free(problem),)
 
 
@@ -86,16 +87,16 @@ def _free(problem: GeneralizedAssignment) -> Certificate:
 
 
 def _answered(call: Call[GeneralizedAssignment], proof: Certificate, outcome: Found) -> Solution:
-    """The solution by what a solver said, with what is proved without it."""
+    """The solution from a solver's answer, with what is proved without it."""
     if outcome.outcome.status is Termination.INFEASIBLE:
         return call.infeasible(outcome.raw_status, outcome.solver, outcome.build_seconds)
     return call.answered(outcome.decision, (proof_of(call.problem, proof, outcome, call.problem.grid),), outcome)
 
 
 class _Search:
-    """The tree, and HiGHS where the tree is too large: what is held and proved by either when it is stopped.
+    """The tree, and HiGHS if the tree is too large; at a stop, the best decision and proof of either.
 
-    Where no packing is found quickly a tree without costs finds one, or proves that there is none.
+    If no packing is found quickly, a tree without costs finds one or proves that there is none.
     """
 
     def __init__(self, call: Call[GeneralizedAssignment]) -> None:
@@ -105,9 +106,10 @@ class _Search:
         self.answer = Found()
 
     def run(self, prices: CapacityPrices, priced: Certificate, profile: Profile) -> None:
-        """Search for a while, ask HiGHS for something better, and search on; at last HiGHS has as long as it takes.
+        """Search for a while, ask HiGHS for something better, and search on; in the end HiGHS may take as long as it
+        needs.
 
-        Where only so few nodes are allowed the tree, too, is no larger than at first.
+        If the profile allows only few nodes, the tree is no larger than at first either.
         """
         problem, least = self.problem, prices.prices / prices.scale
         start = self.call.start or greedy_packing(problem)
@@ -132,7 +134,7 @@ class _Search:
             self.answer = _by_arrays(self.call, profile, self._incumbent)
 
     def _by_turns(self, tree: CapacityClimb, priced: Certificate) -> None:
-        """Search the tree, and neighbourhoods of what it holds, by turns, until the tree is closed."""
+        """Search the tree, and neighbourhoods of its incumbent, by turns, until the tree is closed."""
         near = None
         for part in _PARTS:
             if tree.search(part):
@@ -149,7 +151,7 @@ class _Search:
             self.call.hold(lambda: (self._incumbent, (self._proof(priced),)))
 
     def _packed(self, least: Floats, most_entries: int) -> Ints | None:
-        """Nodes of any placement, searched for with so much work; None where none was found."""
+        """Nodes of any placement, searched for with this much work; None if none was found."""
         if self.any is None:
             self.any = CapacityTree(self.problem, least, costless=True)
         self.any.search(most_entries)
@@ -174,7 +176,7 @@ class _Search:
         return min(held, key=lambda placement: problem.minimised(problem.evaluate(placement)), default=None)
 
     def solution(self, priced: Certificate) -> Solution:
-        """What the tree proves, or else what HiGHS says; prices are the proof where they are as good as the tree."""
+        """What the tree proves, or else what HiGHS claims; prices are the proof if they are as good as the tree."""
         call, tree = self.call, self.tree
         solver, status = {"name": "Lagrangian branch and bound"}, "every case is settled"
         if self._nowhere is not None:
@@ -185,7 +187,7 @@ class _Search:
         return _answered(call, proof, replace(self.answer, decision=self._incumbent))
 
     def _proof(self, priced: Certificate) -> Certificate:
-        """The better of the two proofs: prices where the tree proves no more."""
+        """The better of the two proofs: prices if the tree proves no more."""
         if self.tree is None or self.tree.tree is None:
             return priced
         grown = capacity_tree_certificate(self.problem, self.tree.tree, self.tree.bound)
@@ -193,14 +195,14 @@ class _Search:
 
 
 def _by_arrays(call: Call[GeneralizedAssignment], profile: Profile, start: Placement | None) -> Found:
-    """The answer of HiGHS to the integer program; its figures are in units and to be least."""
+    """The answer of HiGHS to the integer program; its figures are in units and minimised."""
     problem, built = call.problem, call.elapsed
     outcome, placement = solve_integer_program(problem, profile.since(call.began), start)
     return Found(outcome, placement, units=problem.sign * problem.grid, build_seconds=built).checked(problem)
 
 
 def _by_assignment(call: Call[GeneralizedAssignment], assigned: Assigned) -> Solution:
-    """The result of plain assignment, proved by prices of the capacities where these amount to its prices of slots."""
+    """The result of plain assignment. Prices of the capacities prove it if they match its prices of slots."""
     problem = call.problem
     solver = {"name": "SciPy linear_sum_assignment", "version": scipy.__version__}
     if assigned.nodes is None:

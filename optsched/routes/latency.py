@@ -1,4 +1,4 @@
-"""Routes of `latency`: the search over limits, with a MIP where bound and packing differ, and the literal model."""
+"""Routes of `latency`: the search over limits (with a MIP if bound and packing differ) and the literal model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROUTES = ("search", "arrays", *MODELS, "brute-force")
 
 
 def by_route(call: Call[Latency], profile: Profile) -> Solution:
-    """Solve by the search over limits, or by the literal model where there is a task."""
+    """Solve by the search over limits, or by the literal model if there is a task."""
     literal = call.route == "pulp" and len(call.problem.tasks)
     return by_model(call, profile, 1) if literal else _by_search(call, profile)
 
@@ -37,7 +37,7 @@ def latency_search(
 
 
 def _compact_arrays(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:
-    """Settle a limit by the compact program with HiGHS and arrays, which are loaded only then."""
+    """Settle a limit by the compact program with HiGHS and arrays, whose modules are loaded only then."""
     from optsched.solvers.searches.latency_program import compact_program
 
     return compact_program(search, known, profile)
@@ -60,7 +60,7 @@ def _compact_pyomo(search: LatencySearch, known: FixedLimit, profile: Profile) -
 
 
 def solve_by(search: LatencySearch) -> Solution:
-    """Solve by route "search", by a search that keeps what it learns for later questions."""
+    """Solve by route "search", with a search that keeps what it learns for later questions."""
     return _by_search(Call(search.problem, "search", search.start), search.profile, search)
 
 
@@ -84,17 +84,17 @@ def _by_search(call: Call[Latency], profile: Profile, search: LatencySearch | No
 
 
 def plain(problem: Latency) -> Held:
-    """A placement that is quickly found, and a bound by counting."""
+    """A quickly found placement, and a bound by counting."""
     if not len(problem.tasks):
         return problem.placement([]), _nothing()
-    # Of a copy: what it grows would change what the route's search finds.
+    # A copy: the cuts that it adds would change the result of the route's search.
     search = LatencySearch(copy.copy(problem), Profile("exact"), _compact_arrays)
     limit = search.open_limit().limit
     return problem.placement(search.fallback(limit)), (search.makespan_certificate(limit),)
 
 
 def _nothing() -> tuple[Certificate, Certificate]:
-    """The proof of (0, 0) where there is no task."""
+    """The proof of (0, 0) if there is no task."""
     data = {"limit": 0, "cover": []}
     return (
         Certificate("makespan", Proof.COMBINATORIAL, 0, data),
@@ -111,7 +111,7 @@ def bounds(problem: Latency) -> tuple[Bound, ...]:
 
 
 def frontier(problem: Latency, profile: Profile, route: str) -> Frontier:
-    """Every Pareto-optimal (makespan, work). Where there is no task it is (0, 0) alone, which is the optimum then."""
+    """Every Pareto-optimal (makespan, work). Without a task it is only (0, 0), the optimum."""
     names = ("makespan", "work")
     if not len(problem.tasks):
         nothing = problem.placement([])

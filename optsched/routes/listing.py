@@ -1,7 +1,7 @@
 """The routes of a problem by name, and the sizes of what they build, estimated before anything is built.
 
-Loops of this package look at the deadline, and so does HiGHS between its steps. What cannot is the building of a model,
-a single step of a solver on a large program, and a call of a library (SciPy, networkx). `may_overrun`
+Loops of this package check the deadline, and so does HiGHS between its steps. Three things cannot: the building of a
+model, a single step of a solver on a large program, and a call of a library (SciPy, networkx). `may_overrun`
 estimates their time from known sizes: it builds nothing.
 """
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 #: Routes that use a declarative model.
 MODELS = ("pyomo", "pulp")
 
-#: Routes of a problem whose record names none (its models, and `brute-force`), and the route `brute-force` of all.
+#: Routes of a problem whose record names none (its models, and `brute-force`); and the route that all problems have.
 OF_ALL = "optsched.routes.base"
 
 
 def module_of(problem: AnyProblem) -> ModuleType:
-    """The module that solves a problem. Without routes of its own: its models, and enumeration."""
+    """The module that solves a problem. Without its own routes: `base`, which has its models and enumeration."""
     return import_module(record_of(type(problem)).routes or OF_ALL)
 
 
@@ -43,15 +43,15 @@ def routes_of(problem: AnyProblem) -> tuple[str, ...]:
 
 
 def _modelled(problem: AnyProblem, routes: tuple[str, ...]) -> tuple[str, ...]:
-    """The routes without those by a model, where the problem has none."""
+    """The routes, without those by a model if the problem has no models."""
     without = MODELS if record_of(type(problem)).models is None else ()
     return tuple(route for route in routes if route not in without)
 
 
 def chosen_route(problem: AnyProblem, route: str | None) -> str:
-    """The route that was asked for, or the default; UsageError where there is none of the name.
+    """The route that was asked for, or the default; UsageError if there is none of that name.
 
-    A route that does not pose this instance says why itself.
+    A route that cannot pose this instance reports the reason itself.
     """
     known = routes_of(problem)
     if route is not None and route not in _modelled(problem, module_of(problem).ROUTES):
@@ -67,7 +67,7 @@ def chosen_route(problem: AnyProblem, route: str | None) -> str:
 
 
 class RouteSize(NamedTuple):
-    """The size of what a route builds: variables, constraints, coefficients, and megabytes (MiB), about."""
+    """The estimated size of what a route builds: variables, constraints, coefficients, and megabytes (MiB)."""
 
     variables: int
     constraints: int
@@ -83,15 +83,15 @@ class RouteSize(NamedTuple):
 #: What the model of each route is called.
 KINDS = dict(zip(MODELS, ("compact", "literal"), strict=True))
 
-#: What HiGHS was measured to take for each coefficient of a linear program by arrays (1.15); of integers it takes more.
+#: Seconds of HiGHS for each coefficient of a linear program by arrays, as measured (1.15); integers take more.
 _BYTES_A_TERM = 200
 
 
 def route_sizes(problem: AnyProblem) -> dict[str, RouteSize]:
-    """The sizes of what routes build, without building it; not of those that build as they search.
+    """The sizes of what routes build, without building it; not of routes that build during their search.
 
-    The figures of `arrays` are those of the compact model, which has as many variables or somewhat more, without the
-    objects of Python; so are those of engines of networks, whose arcs are the variables.
+    The figures of `arrays` are those of the compact model. It has as many variables or somewhat more, without Python
+    objects. The same figures hold for engines of networks, whose arcs are the variables.
 
     >>> import optsched
     >>> problem = optsched.problem("min-cost-flow", optsched.generate("min-cost-flow", nodes=1000, arcs=100_000))
@@ -117,9 +117,9 @@ def route_sizes(problem: AnyProblem) -> dict[str, RouteSize]:
 
 
 def refuse_beyond_memory(problem: AnyProblem, route: str, limit: Any = None, mend: str | None = None) -> None:
-    """Raise TooLarge where the model of a route would take more memory than there is; says what to do instead.
+    """Raise TooLarge if the model of a route would take more memory than there is; the message says what to do instead.
 
-    That is the default route, where no other is named in `mend`.
+    That is the default route, unless `mend` names another one.
     """
     size = _size(problem, route, limit)
     if size is not None:
@@ -134,7 +134,7 @@ def refuse_beyond_memory(problem: AnyProblem, route: str, limit: Any = None, men
 
 
 def _size(problem: AnyProblem, route: str, limit: Any) -> ModelSize | None:
-    """The size of a model (at a `limit` the second program); None if there is none, or a package does not say it."""
+    """The size of a model (at a `limit`: the second program); None if there is none, or a package does not state it."""
     named = record_of(type(problem)).models
     size = None if named is None else getattr(imported(named), f"{KINDS[route]}_size", None)
     if size is None:
@@ -143,8 +143,8 @@ def _size(problem: AnyProblem, route: str, limit: Any) -> ModelSize | None:
     return found
 
 
-#: Routes of the same name do the same for all problems. From this many pairs of tasks and nodes on one may overrun a
-#: deadline by half a second: what a model has may be the square of their number.
+#: Routes of the same name do the same for all problems. From this many pairs of tasks and nodes on, one may overrun a
+#: deadline by half a second: the size of a model may be the square of their number.
 _PAIRS = {"pyomo": 500, "pulp": 500, "dense": 500_000}
 
 #: The same by the sum of tasks, nodes, replicas and arcs.
@@ -154,8 +154,9 @@ _ENTRIES = {"pyomo": 2_000, "pulp": 2_000, "network-simplex": 2_000}
 def may_overrun(problem: AnyProblem, route: str, further: Mapping[str, int]) -> bool:
     """Whether a route may overrun a deadline by half a second or more.
 
-    `problem`, `route`: what is solved, and how. `further`: routes of the problem's own, with how many pairs of tasks
-    and nodes (of a flow network: nodes and arcs) it takes (`OVERRUNS` of its module).
+    `problem`, `route`: what is solved, and how. `further`: the problem's own routes, each with the number of pairs of
+    tasks
+    and nodes (of a flow network: nodes and arcs) from which on it may (`OVERRUNS` of its module).
 
     >>> import optsched
     >>> small = optsched.problem("lsap", "papers/guo-fig2")

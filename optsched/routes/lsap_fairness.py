@@ -1,4 +1,4 @@
-"""Routes of `lsap-fairness`: fewest tasks off their data, then a flow or model within that; and its whole frontier."""
+"""Routes of `lsap-fairness`: fewest tasks off their data, then a flow or model within that; and the whole frontier."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["OVERRUNS", "ROUTES", "by_route", "frontier", "plain"]
 #: The default first.
 ROUTES = ("flows", "arrays", "network-simplex", *MODELS, "brute-force")
 
-#: From this many pairs of tasks and nodes on posing, a step of HiGHS, or compiling may take half a second.
+#: From this many pairs of tasks and nodes, posing, a step of HiGHS, or compiling may take half a second.
 OVERRUNS = {"flows": 1_000_000, "arrays": 1_000_000}
 
 
@@ -56,7 +56,7 @@ def by_route(call: Call[LsapFairness], profile: Profile) -> Solution:
 
 
 class _Search:
-    """The fairest placements of one problem by one route, within the profile's time limit in all."""
+    """The fairest placements of one problem by one route, within the profile's total time limit."""
 
     def __init__(self, problem: LsapFairness, route: str, profile: Profile) -> None:
         self.problem, self.route, self._profile = problem, route, profile
@@ -82,7 +82,7 @@ class _Search:
         return AssignmentSolution(nodes, found.raw_status, None, found.limit, found.solver, found.build_seconds)
 
     def certificate(self, placement: Placement, off_data: int) -> Certificate:
-        """The proof of a placement's distance if it is the fairest within the limit; else of some lower bound."""
+        """The proof of a placement's distance if it is the fairest within the limit; else that of a lower bound."""
         prices = self._network(off_data).prices(placement)
         return lsap_fairness_certificate(
             self.problem, off_data, prices.locality, prices.task, prices.nodes, prices.groups
@@ -91,7 +91,7 @@ class _Search:
     def plain(self, off_data: int) -> Certificate:
         """A proof without a search: the least distance of all placements, at any locality.
 
-        Each group is charged what the last task would add if the smallest steps of all groups were taken.
+        Each group is charged what its last task would add if the smallest steps of all groups were taken.
         """
         problem = self.problem
         steps = sorted((step, size) for steps in problem.steps for step, size in steps)
@@ -107,15 +107,15 @@ def _locality_certificate(problem: LsapFairness, matching: BMatching) -> Certifi
 
 
 def _nothing(problem: LsapFairness) -> Certificate:
-    """The proof of the distance where nothing can be placed."""
+    """The proof of the distance if nothing can be placed."""
     return lsap_fairness_certificate(problem, 0, Fraction(0), Fraction(0), {}, [Fraction(0)] * len(problem.pools))
 
 
 def frontier(problem: LsapFairness, profile: Profile, route: str) -> Frontier:
     """Every Pareto-optimal (locality cost, fairness distance): one more task off its data each time, while it helps.
 
-    The least distance is convex in the number of tasks off their data, so it falls with each of them until it is at its
-    least.
+    The least distance is convex in the number of tasks off their data. So each further task lowers it until it is
+    minimal.
     """
     names = (problem.components[0].name, problem.components[1].name)
     nodes, matching = most_local(problem)

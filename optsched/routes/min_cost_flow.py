@@ -22,28 +22,29 @@ from optsched.solvers.searches.min_cost_flow import by_arrays, cheapest_of, cut_
 #: The default first.
 ROUTES = ("arrays", "cost-scaling", "network-simplex", *MODELS)
 
-#: From this many nodes and arcs on a step of HiGHS, or compiling, may take half a second.
+#: From this many nodes and arcs, a step of HiGHS, or compiling, may take half a second.
 OVERRUNS = {"arrays": 50_000, "cost-scaling": 30_000}
 
 UNBOUNDED = "unbounded: a cycle of negative cost has no limit"
 
-#: From this many arcs on cost scaling takes a third of HiGHS's time, and loading numba once takes half a second.
+#: From this many arcs, cost scaling takes a third of HiGHS's time; loading numba takes half a second, once.
 _SCALED = 16_000
 
-#: Up to this many nodes, with few arcs each, and without negative costs, the compiled network simplex takes a third to
-#: a half of the time of cost scaling. On networks with more nodes, fewer arcs or negative costs it may take far longer.
+#: With at most this many nodes, few arcs each and no negative costs, the compiled network simplex takes a third to a
+#: half
+#: of the time of cost scaling. With more nodes, fewer arcs or negative costs it may take far longer.
 _SIMPLEX_NODES = 20_000
 _SIMPLEX_ARCS_A_NODE = 5
 
 #: How many arcs of the cycle the status names.
 _ARCS_TOLD = 10
 
-#: What an engine says where there is no optimum to be found.
+#: The status of an engine if there is no optimum.
 _NO_OPTIMUM = (Termination.INFEASIBLE, Termination.ERROR)
 
 
 def routes(problem: MinCostFlow) -> tuple[str, ...]:
-    """All of them; first the engine that is the quickest at this size, as measured."""
+    """All of them; the engine that was measured as quickest at this size comes first."""
     network = problem.instance
     if network.arcs < _SCALED or not compiles():
         return ROUTES
@@ -70,7 +71,7 @@ def by_route(call: Call[MinCostFlow], profile: Profile) -> Solution:
             value = problem.evaluate(found.checked(problem).decision)[0]
             if potentials is None or problem.potential_bound(potentials) != value:
                 potentials = potentials_of(problem, found.decision)
-            if potentials is None and call.route not in MODELS:  # HiGHS is a tolerance away, with costs near 2^53
+            if potentials is None and call.route not in MODELS:  # HiGHS is a tolerance off, with costs near 2^53
                 found = replace(found, decision=cheapest_of(problem, found.decision))
                 potentials = potentials_of(problem, found.decision)
     if found.outcome.status in _NO_OPTIMUM:
@@ -83,13 +84,13 @@ def by_route(call: Call[MinCostFlow], profile: Profile) -> Solution:
 
 
 def plain(problem: MinCostFlow) -> Held:
-    """The cost of each arc at its own best limit, where all have one."""
+    """The cost of each arc at its own best limit, if all have one."""
     certificate = min_cost_flow_certificate(problem, np.zeros(len(problem.instance), dtype=np.int64))
     return None, () if certificate is None else (certificate,)
 
 
 def _unbounded(call: Call[MinCostFlow], profile: Profile) -> Solution:
-    """Whether a flow is feasible at all, where a cycle of negative cost has no limit. If so, no cost is the least.
+    """Whether any flow is feasible, if a cycle of negative cost has no limit. If one is, no cost is the least.
 
     The route looks for a flow without costs, since some engines never end on such a cycle.
     """
@@ -107,7 +108,7 @@ def _unbounded(call: Call[MinCostFlow], profile: Profile) -> Solution:
 
 
 def _cut(call: Call[MinCostFlow], outcome: Found, profile: Profile) -> tuple[Certificate, ...]:
-    """The proof that there is no flow, where an engine or a model says so; empty where it is not shown."""
+    """The proof that there is no flow if an engine or a model says so; empty if there is no proof."""
     if outcome.outcome.status is not Termination.INFEASIBLE:
         return ()
     potentials = cut_potentials(call.problem, profile.since(call.began))
@@ -116,7 +117,7 @@ def _cut(call: Call[MinCostFlow], outcome: Found, profile: Profile) -> tuple[Cer
 
 
 def _solved(call: Call[MinCostFlow], problem: MinCostFlow, profile: Profile) -> tuple[Found, Ints | None]:
-    """The answer of the route's engine or model on a problem on the call's network, and its potentials."""
+    """The answer of the route's engine or model to a problem on the call's network, and its potentials."""
     built = call.elapsed
     if call.route in MODELS:
         found = modelled(problem, call.route, profile.since(call.began))

@@ -1,7 +1,7 @@
 """Routes of a problem with a program of its own (`optsched.problems.programs`): find, then prove.
 
-HiGHS finds a decision by the arrays of the program, or by a model. Prices of the linear relaxation prove it; if they
-leave a gap, a tree of cases over the program does. If the tree grows too large, the solver's word remains.
+HiGHS finds a decision by the arrays of the program, or by a model. Prices of the linear relaxation prove it. If they
+leave a gap, a tree of cases over the program closes it. If the tree grows too large, the solver's claim remains.
 """
 
 from __future__ import annotations
@@ -36,24 +36,25 @@ from optsched.solvers.searches.program_tree import Root, as_arrays, root, settli
 #: The default first.
 ROUTES = ("arrays", *MODELS, "brute-force")
 
-#: A tree takes at most this many linear programs, and this many of their columns in all.
+#: A tree solves at most this many linear programs, with at most this many columns in all.
 _MOST_PROGRAMS, _MOST_COLUMNS = 2_000, 500_000
 
 #: Denominator of the prices that bound a limit: the weights of large groups are small.
 _LIMIT_SCALE = 2**30
 
-#: Values that differ by less a solver may take for the same (its tolerances are 1e-6); a bound so large is none.
+#: A solver may take closer values for equal (its tolerances are 1e-6); a bound this large counts as none.
 _UNTOLD, _ENDLESS = 2e-6, 2**33
 
-#: From this many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
+#: From this many pairs of tasks and nodes, a step of HiGHS, or the posing, may take half a second.
 OVERRUNS = {"arrays": 100_000}
 
 
 def by_route(call: Call[Any], profile: Profile, known: Sequence[Certificate] = ()) -> Solution:
-    """One component after another, each at the best of those before, as long as these are proved.
+    """Optimise one component after another, each at the optimum of the earlier ones, as long as these are proved.
 
-    Without another start it begins with what needs no search (`Call.plain`), if that is a decision. `known` has proofs
-    of the first components, which hold where nothing stronger is found.
+    Without a start it begins with the quick answer (`Call.plain`), if that has a decision. `known` has proofs of the
+    first
+    components, which are used if nothing stronger is found.
     """
     call.start = call.start or call.plain()[0]
     problem, search = call.problem, _Search(call, profile, known)
@@ -75,7 +76,7 @@ def by_route(call: Call[Any], profile: Profile, known: Sequence[Certificate] = (
 
 
 def _too_loose(problem: Any, program: Program, values: Ints, wrong: Violation) -> Exception:
-    """The error to raise where HiGHS's values stand for an infeasible decision: it says whose fault it is."""
+    """The error if HiGHS's values mean an infeasible decision: it says whose fault that is."""
     broken, noun = program.broken(values), problem.decided.noun
     if broken is not None:
         return SolverDisagreement(f"{problem.name}: HiGHS holds a {noun} that violates {wrong}: {broken}")
@@ -85,7 +86,7 @@ def _too_loose(problem: Any, program: Program, values: Ints, wrong: Violation) -
 
 
 def plain(problem: Any) -> Held:
-    """Nothing that needs no search but the cheap bounds, which the checker knows."""
+    """Only the cheap bounds, which the checker knows."""
     first = problem.components[0]
     bounds = [bound.value for bound in problem.cheap_bounds() if bound.component == first.name]
     sharpest = (max if first.sense is Sense.MIN else min)(bounds, default=None)
@@ -93,7 +94,7 @@ def plain(problem: Any) -> Held:
 
 
 def _sound(make: Callable[..., Program], problem: Any, *args: Any) -> Program:
-    """A program, which that of another package must have shown itself to be."""
+    """A program; if it comes from another package, after a check that it is a program."""
     try:
         return make(problem, *args)
     except CertificateInvalid as error:
@@ -101,7 +102,7 @@ def _sound(make: Callable[..., Program], problem: Any, *args: Any) -> Program:
 
 
 class _Search:
-    """The state of solving a problem: the best decision, what was found last, and what is settled before."""
+    """The state of a solve: the best decision, the last answer, and the components that are settled."""
 
     def __init__(self, call: Call[Any], profile: Profile, known: Sequence[Certificate]) -> None:
         self.call, self.problem, self._profile, self._known = call, call.problem, profile, known
@@ -114,20 +115,20 @@ class _Search:
 
     @property
     def _limited(self) -> bool:
-        """Whether limits settle the next component."""
+        """Whether the next component is settled by limits."""
         return not self.before and isinstance(self.problem, Limited)
 
     def attains(self, proof: Certificate) -> bool:
-        """Whether what is held is as good as is proved of the next component."""
+        """Whether the incumbent is as good as the proof of the next component."""
         return self.incumbent is not None and self.problem.evaluate(self.incumbent)[len(self.before)] == proof.claim
 
     def go_on(self, proof: Certificate) -> None:
-        """Turn to the component after the one that is settled."""
+        """Go on to the next component; the current one is settled."""
         unit = limit_unit(self.problem) if self._limited else self.program(self.before).unit
         self.before += (exact(proof.claim * unit),)
 
     def program(self, before: tuple[Number, ...]) -> Program:
-        """A program, which was looked at if it is another package's; the last one is held."""
+        """A program, checked if it comes from another package; the last one is kept."""
         if self._posed is None or self._posed[0] != before:
             self._posed = before, _sound(checked_program, self.problem, before, self.incumbent)
         return self._posed[1]
@@ -139,7 +140,7 @@ class _Search:
         return self._roots[before]
 
     def best(self, before: tuple[Number, ...]) -> Found:
-        """The best that is found of a program; it is held if it is better than what is."""
+        """The best decision found of a program; it becomes the incumbent if it is better."""
         if before not in self._best:
             arrays = self.call.route not in MODELS
             self._best[before] = self._by_arrays(before) if arrays else self._by_model(before)
@@ -154,7 +155,7 @@ class _Search:
         return self.call.by_model(self._profile, limit, self.incumbent)
 
     def _by_arrays(self, before: tuple[Number, ...]) -> Found:
-        """What HiGHS finds by the arrays, at once if the relaxation is whole or empty, or an error."""
+        """HiGHS's answer by the arrays: at once if the relaxation is integral or empty, or ends in an error."""
         problem, built = self.problem, self.call.elapsed
         program, relaxed = self.program(before), self.root(before)
         outcome, values = relaxed.outcome, relaxed.values
@@ -181,7 +182,7 @@ class _Search:
         return self._limit_proof() if self._limited else self._program_proof()
 
     def _program_proof(self) -> Certificate:
-        """Prices of the relaxation, or a tree at what is found, or the solver's word."""
+        """Prices of the relaxation, or a tree at the value found, or the solver's claim."""
         found, problem, program = self.best(self.before), self.problem, self.program(self.before)
         whole = program.numbers
         limit = int(problem.evaluate(found.decision)[program.component] * program.unit) if found.optimal else 2**60
@@ -198,11 +199,11 @@ class _Search:
         most = min(_MOST_PROGRAMS, max(1, _MOST_COLUMNS // max(1, len(program.box.lower))))
         try:
             return settling_tree(program, limit, self._profile.since(self.call.began), most)
-        except OutOfTime:  # what was found stays found, by a word
+        except OutOfTime:  # the decision stays, with the solver's claim
             return None
 
     def _limit_proof(self) -> Certificate:
-        """Prove the first component by a tree that rules out less than the incumbent; else it is the solver's claim."""
+        """Prove the first component by a tree that rules out less than the incumbent; else by the solver's claim."""
         problem, claim = self.problem, self._least_limit() * limit_unit(self.problem)
         program = _sound(program_below, problem, claim)
         tree = self._tree(without_costs(program.numbers), 1)
@@ -211,7 +212,7 @@ class _Search:
         return limit_certificate(problem, claim, program, tree)
 
     def _least_limit(self) -> Number:
-        """The least value of the first component as far as is known, and `held` has it if that is settled."""
+        """The least known value of the first component; once it is settled, a decision that attains it is held."""
         problem, low = self.problem, self._first_limit()
         if self.call.route in MODELS:
             bound = self.best(()).bound
@@ -229,7 +230,7 @@ class _Search:
             found = self.best((limit,))
             if found.decision is None:
                 return True if found.outcome.status is Termination.INFEASIBLE else None
-            return False if self._first(found.decision) <= limit else None  # beyond it by tolerances
+            return False if self._first(found.decision) <= limit else None  # over the limit by tolerances
 
         return self._least_but(low if self.call.route in MODELS else self._least_but(low, empty), excluded)
 
@@ -239,9 +240,9 @@ class _Search:
         return first
 
     def _least_but(self, low: Number, excluded: Callable[[Number], bool | None]) -> Number:
-        """The least value from `low` on that is not excluded: in steps that double, then by halves.
+        """The least value from `low` on that is not excluded: in steps that double, then by halving.
 
-        It is at most that of what is held; and what was reached where it is not known whether a value is excluded.
+        It is at most that of the incumbent. If it is unknown whether a value is excluded, the value reached so far.
         """
         problem, first = self.problem, low
         high = self._first(self.incumbent)
@@ -255,7 +256,7 @@ class _Search:
         return low
 
     def _first_limit(self) -> Number:
-        """The first value that the relaxation, and the cheap bounds, leave for the first component."""
+        """The least value of the first component that the relaxation and the cheap bounds leave."""
         problem, unit = self.problem, limit_unit(self.problem)
         name = problem.components[0].name
         claims = [bound.value for bound in problem.cheap_bounds() if bound.component == name]

@@ -29,16 +29,16 @@ from optsched.solvers.searches.schedules import JobPlacing, ScheduleSearch, best
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
 
-#: From this many pairs of task and node on, building the program, or a program for prices, may overrun a deadline.
+#: From this many pairs of task and node, building the program, or a program for prices, may overrun a deadline.
 OVERRUNS = {"arrays": 2_000, "search": 20_000}
 
-#: Where bound and schedule do not meet, up to this many orders of tasks on nodes are all tried.
+#: If bound and schedule differ, up to this many orders of tasks on nodes are all tried.
 _ORDERS = 20_000
 
-#: The most tasks with which the compact program is solved, where there are more orders; and its limit of nodes.
+#: With more orders, the compact program is solved for at most this many tasks, with at most this many nodes.
 _PROGRAM, _NODES = 60, 500
 
-#: The most linear programs of a tree that proves what a program finds.
+#: The most linear programs of a tree that proves the result of a program.
 _PROGRAMS = 60
 
 
@@ -48,7 +48,7 @@ def by_route(call: Call[TimedProblem], profile: Profile) -> Solution:
 
 
 def _by_search(call: Call[TimedProblem], profile: Profile) -> Solution:
-    """Solve by bounds and schedules from the quickest on; what these leave open of a small problem is enumerated."""
+    """Solve by bounds and schedules, the quickest first; a small problem that they leave open is enumerated."""
     problem = call.problem
     if not len(problem.tasks):
         return call.settled(problem.schedule([], []), counting_certificate(problem))
@@ -65,7 +65,7 @@ def _by_search(call: Call[TimedProblem], profile: Profile) -> Solution:
             if search.best is not None and len(problem.tasks) <= _PROGRAM:
                 most = _NODES if profile.node_limit is None else min(_NODES, profile.node_limit)
                 small = replace(profile, node_limit=most)
-                with suppress(TooLarge):  # times that are too fine: what is held is the answer
+                with suppress(TooLarge):  # times that are too fine: the incumbent is the answer
                     return _by_small_program(call, small, search)
             reason += "; each search ended by its own counts, so that more time changes nothing"
     if search.closed:
@@ -74,7 +74,7 @@ def _by_search(call: Call[TimedProblem], profile: Profile) -> Solution:
 
 
 def _enumerated(problem: TimedProblem) -> tuple[Schedule, tuple[Certificate]] | None:
-    """The optimum and its word, by all orders of tasks on nodes; None where there are too many."""
+    """The optimum and its unproved claim, by all orders of tasks on nodes; None if there are too many."""
     try:
         _, (nodes, starts) = min(semi_active(problem, _ORDERS), key=lambda one: one[0])
     except TooLarge:
@@ -84,7 +84,7 @@ def _enumerated(problem: TimedProblem) -> tuple[Schedule, tuple[Certificate]] | 
 
 
 def _by_small_program(call: Call[TimedProblem], profile: Profile, search: ScheduleSearch) -> Solution:
-    """The answer of the compact program, from the search's schedule on; at once if its relaxation is a proof."""
+    """The answer of the compact program, started from the search's schedule; at once if its relaxation is a proof."""
     settled = _tree(call, profile, search.value, 1)
     if settled is not None:
         return call.answered(search.best, (settled,), Found())
@@ -93,7 +93,7 @@ def _by_small_program(call: Call[TimedProblem], profile: Profile, search: Schedu
 
 
 def bounds(problem: TimedProblem) -> tuple[Bound, ...]:
-    """The cheap bounds, and each job alone on the empty cluster, as covers of its data prove (`AloneSearch`)."""
+    """The cheap bounds, and the bound of each job alone on the empty cluster, proved by covers of its data."""
     cheap = problem.cheap_bounds()
     if not cheap:
         return cheap
@@ -103,7 +103,7 @@ def bounds(problem: TimedProblem) -> tuple[Bound, ...]:
 
 
 def plain(problem: TimedProblem) -> Held:
-    """Jobs placed as they arrive, and the bound by counting; neither where nothing is feasible."""
+    """Jobs placed as they arrive, and the bound by counting; neither if nothing is feasible."""
     if problem.plainly_infeasible is not None:
         return None, ()
     order = np.argsort(problem.jobs.arrival, kind="stable").tolist()
@@ -111,7 +111,7 @@ def plain(problem: TimedProblem) -> Held:
 
 
 def _by_program(call: Call[TimedProblem], profile: Profile) -> Solution:
-    """Solve by arrays or a model a problem that is not plainly infeasible, from the best of `placed_schedules` on."""
+    """Solve a problem that is not plainly infeasible by arrays or a model, from the best of `placed_schedules`."""
     problem, proved = call.problem, counting_certificate(call.problem)
     if not len(problem.tasks):
         return call.settled(problem.schedule([], []), proved)
@@ -125,7 +125,7 @@ def _by_program(call: Call[TimedProblem], profile: Profile) -> Solution:
 
 
 def _proof(call: Call[TimedProblem], profile: Profile, proved: Certificate, outcome: Found) -> Certificate:
-    """The best of what is proved, a small tree at what a program finds, and what the program claims."""
+    """The strongest of three: what is proved, a small tree at the program's result, and what the program claims."""
     problem = call.problem
     weights = [Fraction(weight).denominator for weight in problem.job_weights]
     proof = proof_of(problem, proved, outcome, MICRO * lcm(*weights))
@@ -134,7 +134,7 @@ def _proof(call: Call[TimedProblem], profile: Profile, proved: Certificate, outc
 
 
 def _tree(call: Call[TimedProblem], profile: Profile, value: Number, most: int) -> Certificate | None:
-    """A tree of at most `most` linear programs by which no schedule is worth less than a value."""
+    """A tree of at most `most` linear programs that proves that no schedule has less than a value."""
     posed = call.problem.within(call.problem.value_below(value))
     program = posed.program()
     limit = int(value * program.unit)

@@ -1,4 +1,4 @@
-"""Routes of `traffic`: prices of slots with closed form and relaxation, a MIP where these do not close, the models."""
+"""Routes of `traffic`: prices of slots by closed form and relaxation, a MIP if these do not close it, the models."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from optsched.solvers.searches.traffic import TrafficSearch, best_apart, scaled
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
 
-#: From this many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
+#: From this many pairs of tasks and nodes, a step of HiGHS, or the posing, may take half a second.
 OVERRUNS = {"search": 300_000, "arrays": 300_000}
 
 
 def by_route(call: Call[Traffic], profile: Profile) -> Solution:
-    """Least traffic, then least load at it, by the call's route. The proof is by prices as far as these reach."""
+    """Least traffic, then least load at it, by the call's route. Prices prove it as far as they can."""
     problem = call.problem
     if not len(problem.tasks):
         return call.settled(problem.placement([]), *_nothing(problem))
@@ -50,7 +50,7 @@ def by_route(call: Call[Traffic], profile: Profile) -> Solution:
             best, load = search.least_load(known)
             placement = best.placement
             certificates = [*certificates, search.load_certificate(load, known.units, cases=False)]
-            # Cases may take longer than all else.
+            # Cases may take longer than everything else.
             certificates = [search.traffic_certificate(known), certificates[1]]
             certificates = [certificates[0], search.load_certificate(load, known.units)]
     placement = placement or search.incumbent
@@ -58,16 +58,16 @@ def by_route(call: Call[Traffic], profile: Profile) -> Solution:
 
 
 def _no_room(search: TrafficSearch) -> Certificate | None:
-    """Prices, by cases, which show that nothing is feasible; None where a reason is plain, or they do not show it."""
+    """Prices, by cases, that prove that nothing is feasible; None if a plain reason shows it, or they fail."""
     problem = search.problem
-    with suppress(OutOfTime):  # that nothing is feasible is known, without a proof
+    with suppress(OutOfTime):  # it is known, without a proof, that nothing is feasible
         shown = search.proof(None, problem.beyond) if problem.plainly_infeasible is None else None
         return None if shown is None else no_room_certificate(problem, shown)
     return None
 
 
 def plain(problem: Traffic) -> Held:
-    """Each job where it causes least traffic alone, if that fits, and the least traffic with every slot free."""
+    """Each job where it alone causes least traffic, if that fits, and the least traffic with every slot free."""
     return best_apart(problem), (_free(problem),)
 
 
@@ -90,8 +90,8 @@ def _by_model(
 ) -> tuple[SolverOutcome, Placement | None]:
     """Settle a limit by the model of a route.
 
-    Its objective is solved in units of the problem's `step`, so that no tolerance of a solver is as large as a
-    difference. In MB it would be, where two values differ by a byte.
+    The objective is solved in units of the problem's `step`, so that every difference is larger than the solver's
+    tolerance. In MB, two values that differ by a byte would be too close.
     """
     unit = search.problem.step / search.problem.grid
 
@@ -106,13 +106,13 @@ def _by_model(
 
 
 def _nothing(problem: Traffic) -> tuple[Certificate, Certificate]:
-    """The proof of (0, 0) where there is no task."""
+    """The proof of (0, 0) if there is no task."""
     free = Cases(SlotPrices.none(problem))
     return traffic_certificate(problem, free), load_certificate(problem, -1, free)
 
 
 def frontier(problem: Traffic, profile: Profile, route: str) -> Frontier:
-    """Every Pareto-optimal (traffic, load); where nothing is feasible none, and what proves that."""
+    """Every Pareto-optimal (traffic, load). If nothing is feasible: no point, and the proof."""
     if problem.plainly_infeasible is not None:
         return Frontier(problem.name, ("traffic", "load"), (), True, None)
     if not len(problem.tasks):

@@ -24,19 +24,20 @@ from optsched.solvers.searches.transmission_stages import first_fit
 #: The default first.
 ROUTES = ("search", *MODELS, "brute-force")
 
-#: From this many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
+#: From this many pairs of tasks and nodes, a step of HiGHS, or the posing, may take half a second.
 OVERRUNS = {"search": 5_000}
 
-#: Binaries of a model are whole to this, so that a solver saves up to the product with what they switch: a reduce's
-#: shuffle. HiGHS's own millionth is too much from 10^6 MB times distance on.
+#: Integrality tolerance of a model. A solver gains up to the tolerance times what a binary switches: a reduce's
+#: shuffle.
+#: HiGHS's own 1e-6 is too much from 10^6 MB times distance on.
 _WHOLE = 1e-9
 
-#: The shuffle may cost at most so much in a model: then that product is a tenth of a MB.
+#: The most that the shuffle may cost in a model: then that product is a tenth of a MB.
 _LARGEST_MOST = 10**8
 
 
 def by_route(call: Call[Transmission], profile: Profile) -> Solution:
-    """The branch and bound, proved by its tree if that is small enough to be kept; or a model, on its solver's word."""
+    """The branch and bound, proved by its tree if that is small enough to keep; or a model, by its solver's claim."""
     if call.route == "search":
         return _by_search(call, profile)
     problem = call.problem
@@ -53,7 +54,7 @@ def by_route(call: Call[Transmission], profile: Profile) -> Solution:
 
 
 def plain(problem: Transmission) -> Held:
-    """Each task where it is cheapest, in turn, and the cheap bound."""
+    """Each task in turn where it is cheapest, and the cheap bound."""
     return _one_by_one(problem), (_cheap(problem),)
 
 
@@ -78,9 +79,9 @@ def _by_search(call: Call[Transmission], profile: Profile) -> Solution:
 
 
 def _one_by_one(problem: Transmission) -> Placement:
-    """The placement that is held where the search stops before its first: each task where it is cheapest, in turn.
+    """The placement if the search stops before its first one: each task in turn where it is cheapest.
 
-    Maps go first, as if they sent nothing to the reduces that are placed with them. O(tasks x nodes).
+    Maps go first, as if they sent nothing to the reduces that are placed together with them. O(tasks x nodes).
     """
     free, maps = problem.map_capacity.copy(), np.full(len(problem.maps), NONE, dtype=np.int64)
     for position, units in enumerate(problem.map_units[: problem.map_count]):

@@ -17,14 +17,14 @@ from optsched.solvers.searches.transmission_stages import by_arrays, first_fit
 
 __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
 
-#: From this many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
+#: From this many pairs of tasks and nodes, a step of HiGHS, or the posing, may take half a second.
 OVERRUNS = {"arrays": 50_000}
 
 
 def by_route(call: Call[TransmissionReduces], profile: Profile) -> Solution:
-    """Solve by the network and its prices; by the problem's program where these prove nothing, and by models.
+    """Solve by the network and its prices; by the problem's program if these prove nothing, and by models.
 
-    Where it stops without an answer, each reduce goes where it is cheapest, in turn.
+    If it stops without an answer, each reduce in turn goes where it is cheapest.
     """
     problem, found = call.problem, Found()
     if not problem.count:
@@ -46,19 +46,19 @@ def by_route(call: Call[TransmissionReduces], profile: Profile) -> Solution:
 
 
 def plain(problem: TransmissionReduces) -> Held:
-    """Each reduce where it is cheapest, in turn, and the bound with every slot free."""
+    """Each reduce in turn where it is cheapest, and the bound with every slot free."""
     return _one_by_one(problem), (_cheap(problem),)
 
 
 def _one_by_one(problem: TransmissionReduces) -> Placement:
-    """Each reduce where it is cheapest, in turn."""
+    """Each reduce in turn where it is cheapest."""
     with unhurried():
         costs = problem.units.astype(np.float64)
         return problem.placement(first_fit(problem.slots, np.arange(len(problem.tasks)), costs))
 
 
 def _cheap(problem: TransmissionReduces) -> Certificate:
-    """The proof of the cheap bound: every slot is free, and only one more reduce has a price."""
+    """The proof of the cheap bound: every slot is free, and only "one more reduce" has a price."""
     free, shared = np.zeros_like(problem.capacity), np.zeros(problem.barred.shape, dtype=np.int64)
     least = np.where(problem.usable, problem.units, np.int64(2**62)).min(axis=1, initial=2**62)
     task = int(np.sort(least)[problem.count - 1]) if problem.count else 0

@@ -15,14 +15,14 @@ from optsched.solvers.searches.utility import UtilitySearch, is_too_large
 #: The default first.
 ROUTES = ("thresholds", *programs.ROUTES)
 
-#: From this many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
+#: From this many pairs of tasks and nodes, a step of HiGHS, or the posing, may take half a second.
 OVERRUNS = {"thresholds": 50_000, "arrays": 50_000}
 
 
 def by_route(call: Call[Utility], profile: Profile) -> Solution:
-    """The highest lowest utility, then the most utilisation.
+    """Maximise the lowest utility, then the utilisation.
 
-    Prices of tasks and packing close most of it; where they leave a gap, so does the program of the problem.
+    Prices of tasks and packing close most instances; if they leave a gap, the program of the problem closes it.
     """
     problem = call.problem
     if call.route != "thresholds" and len(problem.jobs):
@@ -41,7 +41,7 @@ def by_route(call: Call[Utility], profile: Profile) -> Solution:
 
 
 def plain(problem: Utility) -> Held:
-    """No task placed, and the lowest utility that the trackers' room of one resource leaves, or with all placed."""
+    """No task placed, and a bound on the lowest utility: by the room of one resource, or with all tasks placed."""
     none = np.zeros(len(problem.jobs), dtype=np.int64)
     proofs = [utility_certificate(problem, none, none)]
     for position in range(len(problem.resources)):

@@ -258,7 +258,7 @@ def _result(of: Any) -> Figure:
 def explained_picture(found: ScheduleExplanation) -> Figure:
     """The explained schedule next to the best one, with the chain that its last end comes of framed.
 
-    UsageError where nothing is feasible, or matplotlib is missing.
+    UsageError if nothing is feasible, or matplotlib is missing.
     """
     if found.infeasible:
         raise UsageError(f"{found.problem.place}: nothing is feasible: there is no schedule to draw")

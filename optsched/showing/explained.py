@@ -37,7 +37,7 @@ _Place = tuple[str, str, str]
 
 
 def links(moves: Sequence[Move]) -> list[tuple[str | None, Move, str]]:
-    """The moves as a path: each with where it begins, None where it goes on from where the one before ended.
+    """The moves as a path: each with where it begins, None if it goes on from where the one before ended.
 
     A move pushes the next one where that leaves the place which it enters; waiting is no place that could be full.
     """

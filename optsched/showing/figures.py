@@ -103,7 +103,7 @@ def _for_notebooks(figure: Figure) -> bytes:
 
 
 def require() -> None:
-    """Raise UsageError where pictures cannot be drawn: before the work is done."""
+    """Raise UsageError if pictures cannot be drawn: before the work is done."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
@@ -111,7 +111,7 @@ def require() -> None:
 
 
 def check_kind(path: str | os.PathLike[str], prefix: str = "", also: Sequence[str] = ()) -> str:
-    """The ending of a file for a picture, in small letters; UsageError where pictures have no such ending.
+    """The ending of a file for a picture, in small letters; UsageError if pictures have no such ending.
 
     `prefix` is put before the message: the option, for instance. `also` are endings that the caller writes itself.
 

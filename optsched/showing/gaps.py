@@ -352,7 +352,7 @@ def _by_heuristic(frame: pd.DataFrame, found: Iterable[float | str]) -> Panels:
 
 
 def _reasons(frame: pd.DataFrame) -> pd.Series[Any]:
-    """Why each run has no value; None where it has one. Frames of sweeps and reports say it in a word."""
+    """Why each run has no value; None if it has one. Frames of sweeps and reports say it in a word."""
     import pandas as pd
 
     def reason(row: Mapping[Any, Any]) -> str | None:
@@ -369,7 +369,7 @@ def _reasons(frame: pd.DataFrame) -> pd.Series[Any]:
 
 
 def _checked(study: pd.DataFrame | GapReports, component: int, further: Sequence[str] = ()) -> pd.DataFrame:
-    """The frame of a study, or the frame itself; UsageError where it is none of gaps."""
+    """The frame of a study, or the frame itself; UsageError if it is none of gaps."""
     import pandas as pd
 
     frame = study if isinstance(study, pd.DataFrame) else getattr(study, "frame", None)

@@ -145,7 +145,7 @@ def _reached(panels: Panels, limits: Mapping[str, float], without: str, key: str
 
 
 def comparisons(entries: Sequence[Run]) -> Table | None:
-    """Heuristics in pairs: who is better how often, and the signed-rank test; None where there are no two."""
+    """Heuristics in pairs: who is better how often, and the signed-rank test; None if there are no two."""
     by_heuristic: dict[str, dict[Hashable, list[Run]]] = {}
     for entry in entries:
         by_heuristic.setdefault(entry.heuristic, {}).setdefault(entry.reference, []).append(entry)

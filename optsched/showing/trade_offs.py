@@ -231,7 +231,7 @@ def heat_map(
     rows, columns
         Their names.
     cells
-        Of each pair (row, column) the text, and the gap; None where there is none: such a cell is hatched.
+        Of each pair (row, column) the text, and the gap; None if there is none: such a cell is hatched.
     title, remarks
         Above, and lines below.
     later

@@ -147,7 +147,7 @@ def solve_pyomo(
 
 
 def _not_linear(model: Any) -> str:
-    """Which constraint is not linear; empty where all are."""
+    """Which constraint is not linear; empty if all are."""
     for row in model.component_data_objects(pyo.Constraint, active=True):
         if row.body.polynomial_degree() not in (0, 1):
             return f"the constraint {row.name} is not linear"

@@ -129,7 +129,7 @@ _OBJECTIVE = 1e-6
 def check_values(answer: Any, program: LinearProgram) -> Floats:
     """The values of a program's columns as an array, if they are a solution of it.
 
-    SolverDisagreement where there are too few or too many, one is not finite, not whole where it must be, beyond its
+    SolverDisagreement if there are too few or too many, one is not finite, not whole where it must be, beyond its
     bounds, or a row is not kept; it names the first.
     """
     values = np.asarray(answer, dtype=np.float64)
@@ -162,7 +162,7 @@ def _refuse(wrong: npt.NDArray[np.bool_], values: Floats, reason: str) -> None:
 
 
 def check_objective(claimed: float, values: Floats, program: LinearProgram) -> None:
-    """Raise SolverDisagreement where the claimed objective is not that of the values."""
+    """Raise SolverDisagreement if the claimed objective is not that of the values."""
     terms = program.objective * values
     value = float(terms.sum()) + program.offset
     size = 1.0 + abs(program.offset) + float(np.abs(terms).sum())
@@ -171,7 +171,7 @@ def check_objective(claimed: float, values: Floats, program: LinearProgram) -> N
 
 
 def check_claim(who: str, claimed: float | None, value: Number) -> None:
-    """Raise SolverDisagreement where the figure that a solver claims is not the value that was evaluated again.
+    """Raise SolverDisagreement if the figure that a solver claims is not the value that was evaluated again.
 
     >>> check_claim("lsap", 17.0, 16)
     Traceback (most recent call last):
@@ -191,7 +191,7 @@ def whole_bound(claimed: float, step: int = 1) -> int:
 
 
 def check_duals(answer: Any, length: int, what: str) -> Floats:
-    """Duals or reduced costs as an array; SolverDisagreement where they are of another length or not finite."""
+    """Duals or reduced costs as an array; SolverDisagreement if they are of another length or not finite."""
     duals = np.asarray(answer, dtype=np.float64)
     if duals.shape != (length,) or not np.isfinite(duals).all():
         raise SolverDisagreement(f"the solver holds no {length} finite numbers as {what}")
@@ -199,7 +199,7 @@ def check_duals(answer: Any, length: int, what: str) -> Floats:
 
 
 def whole_numbers(values: Floats) -> npt.NDArray[np.int64]:
-    """Values that must be whole, as at the vertices of a network's program; SolverDisagreement where one is not.
+    """Values that must be whole, as at the vertices of a network's program; SolverDisagreement if one is not.
 
     >>> whole_numbers(np.array([2.0, 1e-7])).tolist()
     [2, 0]
@@ -212,7 +212,7 @@ def whole_numbers(values: Floats) -> npt.NDArray[np.int64]:
 
 
 def whole_prices(duals: Floats) -> npt.NDArray[np.int64] | None:
-    """The whole numbers that duals round to, for prices; None where one is past 2^53, so that there are no prices.
+    """The whole numbers that duals round to, for prices; None if one is past 2^53, so that there are no prices.
 
     What any prices prove is true; but they must be exact numbers.
 

@@ -305,7 +305,7 @@ def begin(start: Ints, head: Ends, twin: Ends, cost: Ints, room: Ints, excess: I
 def _relabel(
     start: Ints, head: Ends, cost: Ints, room: Ints, price: Ints, current: Ints, node: int, tolerance: int
 ) -> bool:
-    """Lower a node's price until an arc of it is admissible; False where it has none with room."""
+    """Lower a node's price until an arc of it is admissible; False if it has none with room."""
     best, found = 0, -1
     for arc in range(start[node], start[node + 1]):
         if room[arc] > 0:

@@ -88,7 +88,7 @@ class CheapestFlow:
     """A flow of least cost and the potentials that prove it; both None unless `status` is OPTIMAL.
 
     Both are int64, of shapes (arcs,) and (nodes,). `cost + potential[tail] - potential[head]` is at least 0 on each arc
-    with flow below its capacity, and at most 0 on each with flow above its lower limit. `solver` is empty where no
+    with flow below its capacity, and at most 0 on each with flow above its lower limit. `solver` is empty if no
     engine was asked.
     """
 
@@ -159,7 +159,7 @@ def bytes_an_arc(arcs: int) -> int:
 
 
 def _by_kernels(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints, scaling: bool) -> CheapestFlow | None:
-    """Solve by loops on arrays; None where it is for networkx."""
+    """Solve by loops on arrays; None if it is for networkx."""
     found, name = None, "cost scaling"
     if scaling and scales(len(supply), capacity, cost, supply):
         found = cost_scaling(tail, head, capacity, cost, supply)
@@ -190,7 +190,7 @@ def _by_networkx(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Int
 
 
 def _network_simplex(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> Ints | None:
-    """A flow of least cost by networkx; None where no flow is feasible."""
+    """A flow of least cost by networkx; None if no flow is feasible."""
     import networkx as nx
 
     if not len(supply):
@@ -230,7 +230,7 @@ def residual_potentials(
 ) -> Ints | None:
     """Shortest distances in a flow's residual network, from a vertex that is joined to all nodes at no cost.
 
-    None where it has a cycle of negative cost, that is, where the flow is not of least cost. They are exact integers
+    None if it has a cycle of negative cost, that is, where the flow is not of least cost. They are exact integers
     (Bellman-Ford), with at most one pass over the arcs for each node. Parameters are as for `min_cost_flow`.
     """
     _, start, end, length, _ = _residual(tail, head, lower, capacity, cost, flow)
@@ -374,7 +374,7 @@ def scales(nodes: int, capacity: Ints, cost: Ints, supply: Ints) -> bool:
 
 
 def cost_scaling(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> CheapestFlow | None:
-    """Find a flow of least cost; None where prices would leave int64; OutOfTime at a deadline.
+    """Find a flow of least cost; None if prices would leave int64; OutOfTime at a deadline.
 
     Parameters are as for `network_simplex`, and such that `scales`.
 

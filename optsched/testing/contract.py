@@ -75,7 +75,7 @@ class Case:
 
     @property
     def best(self) -> Value | None:
-        """The optimum; None where nothing is feasible."""
+        """The optimum; None if nothing is feasible."""
         return self.problem.minimised(next(iter(self.decisions))) if self.decisions else None
 
     @property
@@ -93,7 +93,7 @@ class Case:
         return [self.problem.minimised(value) for value in front]
 
     def best_of(self, component: int, within: tuple[int, object] | None = None) -> object:
-        """The best that one component can be, where another is no worse than a value; None where nothing is so good."""
+        """The best that one component can be, where another is no worse than a value; None if nothing is so good."""
         signs = self.problem.minimised(tuple([1] * len(self.problem.components)))
         fitting = (
             value
@@ -384,7 +384,7 @@ def check(applies: Callable[[Record], bool] = lambda record: True) -> Callable[[
 
 
 def expect(condition: bool, where: str, message: str) -> None:
-    """Raise ContractBroken where something does not hold."""
+    """Raise ContractBroken if something does not hold."""
     if not condition:
         raise ContractBroken(f"{where}: {message}")
 
@@ -428,7 +428,7 @@ def with_usual(seeds: Sequence[int]) -> list[int]:
 
 
 def right(problem: AnyProblem, solution: Solution, best: Value | None, where: str) -> None:
-    """A solution is the optimum, or INFEASIBLE where there is none, and `certify` agrees."""
+    """A solution is the optimum, or INFEASIBLE if there is none, and `certify` agrees."""
     if best is None:
         expect(solution.termination is Termination.INFEASIBLE, where, f"{solution.termination}, not INFEASIBLE")
         expect(solution.decision is None and solution.objective is None, where, "INFEASIBLE, with a decision")

@@ -324,7 +324,7 @@ def scarce(problem: AnyProblem, tries: int = 6) -> Iterator[AnyProblem]:
 
 
 def short_of_room(record: Record, seeds: Sequence[int]) -> Case | None:
-    """The first small instance of a problem that scarce room makes infeasible; None where there is none.
+    """The first small instance of a problem that scarce room makes infeasible; None if there is none.
 
     Where the seeds draw none, ten more are tried. It is looked for once: all decisions of many instances are tried.
     """
@@ -341,7 +341,7 @@ def short_of_room(record: Record, seeds: Sequence[int]) -> Case | None:
 
 
 def _lessened(document: Document, rng: np.random.Generator) -> bool:
-    """Take some room away, in place: a slot, a part of a capacity, units of an arc; False where there is none left."""
+    """Take some room away, in place: a slot, a part of a capacity, units of an arc; False if there is none left."""
     rooms: list[tuple[Document, str, float]] = []
     sent = sum(max(0, node.get("supply", 0)) for node in document["nodes"])
     for arc in document.get("arcs", []):

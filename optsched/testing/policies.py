@@ -114,7 +114,7 @@ class _Chance(float):
 
 
 def law(policy: Any, offer: Offer, view: View, dice: Dice) -> dict[tuple[int, ...], float] | None:
-    """How likely each answer to an offer is, rounded; None where there are too many ways to draw. Nobody starts."""
+    """How likely each answer to an offer is, rounded; None if there are too many ways to draw. Nobody starts."""
     shared = {id(part): part for part in _parts(view)} | {id(dice): dice}
     found: Counter[tuple[int, ...]] = Counter()
     ways: list[tuple[int, ...]] = [()]

@@ -363,7 +363,7 @@ def check_network(record: Record, seeds: Sequence[int]) -> None:
 
 
 def _read_by_highs(path: Path) -> float | None:
-    """The optimum of a file as HiGHS reads it; None where it is infeasible."""
+    """The optimum of a file as HiGHS reads it; None if it is infeasible."""
     import highspy
 
     from optsched.solvers.options import QuietHighs

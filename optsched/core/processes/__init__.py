@@ -1,11 +1,11 @@
-"""Functions run in processes of their own that can be killed: at a deadline, over a limit on memory, when they crash.
+"""Runs functions in child processes that can be killed: at a deadline, over a memory limit, or after a crash.
 
-What runs there is none of this room's business. `run` runs one job; an `Executor` runs many, in the order in which it
-draws them: `LocalExecutor` on this machine, `DaskExecutor` on a cluster. Each job has an `Outcome`, even after a crash.
-`contained` lets limits hold for all runs of heuristics and solvers within a block.
+This room does not care what runs there. `run` runs one job; an `Executor` runs many, in the order in which it draws
+them: `LocalExecutor` on this machine, `DaskExecutor` on a cluster. Each job has an `Outcome`, even after a crash.
+`contained` applies limits to all runs of heuristics and solvers within a block.
 
-Of the libraries looked at, `concurrent.futures`, `loky` and `joblib` give up all jobs where one process dies; `pebble`
-and `billiard` kill at a deadline, but neither limits memory, and what a job has started outlives it.
+We looked at other libraries. `concurrent.futures`, `loky` and `joblib` give up all jobs if one process dies; `pebble`
+and `billiard` kill at a deadline, but neither limits memory, and processes that a job started outlive it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DaskExecutor", "Executor", "Limits", "LocalExecutor", "Outcome", "Status", "contained", "run"]
 
-#: Module of each name: who only asks for the limits in force loads nothing that starts processes.
+#: Module of each name: code that only asks for the limits in force loads nothing that starts processes.
 _MODULES = {
     "DaskExecutor": "executors",
     "Executor": "executors",

@@ -1,7 +1,8 @@
-"""Limits that every heuristic or solver keeps: each run gets a process of its own.
+"""Limits for every heuristic or solver: each run gets its own process.
 
 Like a deadline (`optsched.core.deadline`) they are kept in a context variable, so that they reach through all layers.
-Who runs a heuristic or a solver asks `in_force`, and then `call`; within the process that runs it there are none.
+Code that runs a heuristic or a solver asks `in_force`, and then `call`. The child process itself has no limits in
+force.
 """
 
 from __future__ import annotations
@@ -20,25 +21,25 @@ from optsched.core.processes.limits import Limits, Outcome, Status, allowed_mb
 if TYPE_CHECKING:
     from optsched.core.processes.executors import LocalExecutor
 
-#: Modules that take long to load, and that runs of heuristics and solvers need.
+#: Modules that load slowly and that runs of heuristics and solvers need.
 PRELOADED = ("optsched.heuristics", "optsched.routes", "highspy", "scipy.optimize", "scipy.sparse.csgraph")
 
-#: What a single call that hands over needs: the other modules it loads itself, only if it needs them.
+#: Modules for a single call that hands over; it loads the others itself, only if it needs them.
 ALONE = ("optsched.routes",)
 
-#: Seconds that a run has beyond a deadline that it looks at itself, before it is killed.
+#: Seconds that a run gets after a deadline that it checks itself, before it is killed.
 _GRACE = 1.0
 
 
 class RunFailed(OptschedError):
-    """A run in a process of its own raised what is no error of this package: a bug, or a broken installation."""
+    """A contained run raised an exception that is not this package's: a bug, or a broken installation."""
 
 
 class TracedElsewhere(Exception):
     """Stands for an exception that was raised in another process.
 
-    `trace` is its traceback, as Python prints it, `kind` the name of its class, and `frames` file and line of each of
-    its frames, the innermost last.
+    `trace` is its traceback, as Python prints it, `kind` the name of its class, and `frames` the file and line of each
+    frame, the innermost last.
     """
 
     def __init__(self, trace: str, kind: str = "Exception", frames: Sequence[tuple[str, int | None]] = ()) -> None:
@@ -56,9 +57,9 @@ _called: ContextVar[bool] = ContextVar("optsched within a contained call", defau
 
 @contextmanager
 def contained(limits: Limits | None) -> Iterator[None]:
-    """Give each run of a heuristic, and each solve, within the block a process of its own with these limits.
+    """Give each run of a heuristic, and each solve, within the block its own process with these limits.
 
-    None changes nothing, and limits without any contain crashes all the same.
+    None changes nothing. Limits without any number still contain crashes.
 
     >>> with contained(Limits(seconds=5)):
     ...     print(in_force())
@@ -76,24 +77,24 @@ def contained(limits: Limits | None) -> Iterator[None]:
 
 
 def in_force() -> Limits | None:
-    """The limits that hold here; None where runs are not contained."""
+    """The limits in force here; None if runs are not contained."""
     executor = _executor.get()
     return None if executor is None else executor.limits
 
 
 def within_a_call() -> bool:
-    """Whether this runs in a process of its own already, so that it is killed at its limits."""
+    """Whether this is a contained child process already, so that it is killed at its limits."""
     return _called.get()
 
 
 def call(
     function: Callable[[Any], Any], job: Any, limits: Limits | None = None, latest: Latest | None = None
 ) -> Outcome:
-    """Run `function(job)` contained, within the deadline that holds here.
+    """Run `function(job)` contained, within the deadline in force.
 
-    Function and job are as for `run`, and limits by default those in force. `latest` keeps what the function hands
-    over; None: it hands nothing over. An OptschedError that the function raises is raised here, too; OutOfTime if a
-    deadline is past.
+    Function and job are as for `run`; `limits` are by default those in force. `latest` keeps what the function hands
+    over; None: it hands nothing over. An OptschedError of the function is raised here, too; OutOfTime if a deadline has
+    passed.
     """
     from optsched.core.processes.executors import run
 
@@ -115,9 +116,9 @@ def call(
 
 
 def value_of(outcome: Outcome) -> Any:
-    """The value of a job that is this package's own code, or None where it was killed or crashed.
+    """The value of a job that runs this package's own code, or None if it was killed or crashed.
 
-    RunFailed if it raised what is no error of this package.
+    RunFailed if it raised an exception that is not this package's.
     """
     if outcome.status is Status.FAILED:
         raise RunFailed(f"in a process of its own: {outcome.message}") from TracedElsewhere(outcome.traceback)
@@ -125,7 +126,7 @@ def value_of(outcome: Outcome) -> Any:
 
 
 def _guarded(asked: tuple[Callable[[Any], Any], Any, float | None, int | None, bool]) -> Any:
-    """What the function gives, or the error of this package that it raised."""
+    """The function's result, or the error of this package that it raised."""
     function, job, left, memory_mb, hands = asked
     _called.set(True)
     allowed_mb.set(math.inf if memory_mb is None else memory_mb)

@@ -1,8 +1,8 @@
-"""What runs jobs in processes: `run` one job; `LocalExecutor` many on this machine, `DaskExecutor` many on a cluster.
+"""Runs jobs in processes: `run` one job; `LocalExecutor` many on this machine, `DaskExecutor` many on a cluster.
 
-On a cluster each job is contained on the machine of the worker that Dask gives it to. Dask runs the jobs of a worker
-that died elsewhere; one whose workers keep dying is an outcome. What a job finds around it is the worker's: its folder,
-its environment, its modules, and such folders of modules from here as exist there.
+On a cluster each job is contained on the machine of its Dask worker. If a worker dies, Dask runs its jobs on another
+one; a job whose workers keep dying gets an outcome. A job has its worker's surroundings: folder, environment, modules,
+and those of this process's module folders that exist there.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ Job = TypeVar("Job")
 #: Idle processes with the same modules that are kept for reuse, by default.
 _KEPT = 2
 
-#: Seconds in which a supervisor ends once its connection is closed; then it is killed.
+#: Seconds that a supervisor has to end after its connection is closed; then it is killed.
 _ENDS = 10.0
 
-#: Seconds between two looks at whether an answer is still wanted, and may still be waited for.
+#: Seconds between two checks whether an answer is still wanted, and may still be waited for.
 _LOOKS = 0.2
 
-#: What is wrong with what cannot be pickled, and what to do.
+#: The message for something that cannot be pickled, with the mend.
 _UNSENT = "cannot be sent to another process"
 _MEND = "give what can be pickled, such as a function or class of a module"
 
@@ -61,13 +61,14 @@ def run(
     within: float = math.inf,
     latest: Latest | None = None,
 ) -> Outcome:
-    """Run `function(job)` in a process of its own, which is killed when a limit is passed.
+    """Run `function(job)` in its own process, which is killed when it exceeds a limit.
 
-    The function is found again by its name, or, where it is of `__main__`, sent with its code; the job can be pickled.
-    Without limits, what crashes or raises is contained all the same. `preload` are modules that the job needs and that
-    take long to import; they are loaded once, and are trusted. `within` so many seconds from now it is killed, whenever
-    it began. `latest` keeps what the job hands over (`optsched.core.processes.handing`); on Ctrl-C such a job has
-    a second to answer.
+    The function is looked up by its name in the process or, if it is of `__main__`, sent with its code; the job must be
+    picklable. Even without limits, a crash or an exception is contained. `preload` names modules that the job needs and
+    that take long to import; they are loaded once, and must be trusted. `within` this many seconds from now the job is
+    killed, whenever it began. `latest` keeps what the job hands over (`optsched.core.processes.handing`); on Ctrl-C
+    such a
+    job has a second to answer.
 
     UsageError if function or job cannot be sent to another process.
 
@@ -95,10 +96,11 @@ class Executor(ABC):
     def map(
         self, function: Callable[[Job], Any], jobs: Iterable[tuple[str, Job]], limits: Limits | None = None
     ) -> Iterator[tuple[str, Outcome]]:
-        """The outcome of each job with its key, as they come: in any order.
+        """The outcome of each job with its key, as they finish: in any order.
 
-        Keys and jobs are drawn when they can begin, not before. `limits` are of these jobs, if not those of all.
-        UsageError if the function cannot be sent to another process.
+        Keys and jobs are drawn only when they can begin. `limits` replace the executor's for these jobs. UsageError if
+        the
+        function cannot be sent to another process.
         """
         _packed(function, None)  # a function that cannot be pickled raises here, once
         source = iter(jobs)
@@ -123,23 +125,23 @@ class Executor(ABC):
 
     @abstractmethod
     def _room(self) -> int:
-        """How many jobs may be on at once."""
+        """How many jobs may run at once."""
 
     @abstractmethod
     def _begun(self, packed: bytes, limits: Limits) -> Any:
-        """A job that has begun."""
+        """Start a job and return it."""
 
     @abstractmethod
     def _ended(self, begun: Sequence[Any]) -> Iterable[tuple[Any, Outcome]]:
-        """Those of the jobs that have ended, each with its outcome, after waiting for a while."""
+        """The jobs that have ended, each with its outcome, after a short wait."""
 
     @abstractmethod
     def _abandon(self, begun: Sequence[Any]) -> None:
-        """Nobody waits for these jobs any more."""
+        """Give these jobs up: nobody waits for them any more."""
 
     @abstractmethod
     def close(self) -> None:
-        """End what the jobs ran in, as far as it is not others'."""
+        """End the processes of the jobs, except those that belong to others."""
 
     def __enter__(self) -> Self:
         return self
@@ -153,7 +155,7 @@ class Executor(ABC):
 class LocalExecutor(Executor):
     """Runs jobs in processes of this machine.
 
-    So many `workers` run jobs at once; UsageError if it is no whole number above 0. `limits` are of each job, and
+    At most `workers` jobs run at once; UsageError if it is no whole number above 0. `limits` apply to each job, and
     `preload` is as for `run`.
 
     >>> import math
@@ -179,7 +181,7 @@ class LocalExecutor(Executor):
         within: float = math.inf,
         latest: Latest | None = None,
     ) -> Outcome:
-        """What comes of one job, in a process of this executor; one that cannot be sent has failed, as in `map`."""
+        """The outcome of one job, in a process of this executor; a job that cannot be sent has failed, as in `map`."""
         try:
             return self.run_packed(pack((function, job)), limits, within, latest)
         except CannotSend as error:
@@ -188,12 +190,12 @@ class LocalExecutor(Executor):
     def run_packed(
         self, packed: bytes, limits: Limits | None = None, within: float = math.inf, latest: Latest | None = None
     ) -> Outcome:
-        """The same of function and job by `pack`."""
+        """The same for function and job packed by `pack`."""
         asked = packed, limits or self.limits, Surroundings.here(), self._session, within
         return outcome_of(_answered(self._free(), self._idle.append, asked, latest))
 
     def _free(self) -> _Supervised:
-        """A process that is at no job."""
+        """A process without a job."""
         return _living(self._idle) or _spared(self._preload)
 
     def _room(self) -> int:
@@ -219,7 +221,7 @@ class LocalExecutor(Executor):
             supervised.close()
 
     def close(self) -> None:
-        """End the processes of the jobs; a few of those that watched over them are kept for others to use."""
+        """End the processes of the jobs; a few supervisors are kept for reuse."""
         while self._idle:
             supervised = self._idle.pop()
             supervised.rest()
@@ -239,7 +241,7 @@ def _packed(function: Callable[[Any], Any], job: Any) -> bytes:
 
 
 class _Supervised:
-    """A process that supervises jobs, as who asks for them holds it."""
+    """The caller's side of a process that supervises jobs."""
 
     def __init__(self, preload: Sequence[str]) -> None:
         self.preload = tuple(preload)
@@ -254,12 +256,12 @@ class _Supervised:
     def ask(
         self, packed: bytes, limits: Limits, surroundings: Surroundings, session: str, within: float = math.inf
     ) -> None:
-        """Have a job done, in a process that only jobs of this session had.
+        """Start a job, in a process that has only run jobs of this session.
 
         The deadline is passed as an instant, since all processes of a machine share the monotonic clock.
         """
         self.held, until = [], time.monotonic() + within
-        if within < math.inf:  # a job that nobody reads might be waited with for long
+        if within < math.inf:  # nobody may be there to read the job
             while not self._began and (left := until - time.monotonic()) > 0:
                 if self.connection.poll(min(left, _LOOKS)):
                     self.take()
@@ -273,8 +275,8 @@ class _Supervised:
     def answer(self, latest: Latest | None = None, unwanted: Callable[[], bool] = lambda: False) -> Answer:
         """The answer, however long it takes; what was handed over before is in `latest`.
 
-        KeyboardInterrupt on Ctrl-C; where there is a `latest`, if the job does not answer soon then, or on a second
-        Ctrl-C. `unwanted` is asked now and then whether nobody waits any more; then _Unwanted is raised.
+        KeyboardInterrupt on Ctrl-C. With a `latest`, only if the job then does not answer soon, or on a second Ctrl-C.
+        `unwanted` is called now and then; if it says that nobody waits any more, _Unwanted is raised.
         """
         try:
             return self._awaited(latest, unwanted)
@@ -289,12 +291,12 @@ class _Supervised:
             return answered
 
     def _awaited(self, latest: Latest | None, unwanted: Callable[[], bool]) -> Answer:
-        if self._late:  # it has been asked for nothing
+        if self._late:  # no job was sent to it
             self.process.kill()
             self.lost = True
             return Answer(Status.TIMED_OUT, message="no process could be started in time")
         while True:
-            if self.connection.poll(_LOOKS):  # Ctrl-C comes here, and not within a message
+            if self.connection.poll(_LOOKS):  # Ctrl-C arrives here, and not within a message
                 answered = self.take()
                 if latest is not None:
                     latest.data = self.held
@@ -304,14 +306,14 @@ class _Supervised:
                 raise _Unwanted
 
     def rest(self) -> None:
-        """End the process that it runs jobs in, with what these have left there."""
+        """End the process that runs its jobs, with everything that they left there."""
         with contextlib.suppress(OSError):
             send(self.connection, pickle.dumps(None))
 
     def take(self) -> Answer | None:
-        """The answer, once it is there; None while it is not, after waiting for a part.
+        """The answer once it is there; None before, after a wait for one part.
 
-        OptschedError if the process could not begin.
+        OptschedError if the process could not start.
         """
         try:
             packed = self._receiver.take()
@@ -333,14 +335,14 @@ class _Supervised:
         return answered
 
     def leave_to(self, keep: Callable[[_Supervised], object]) -> None:
-        """Have it kept for another job, unless it was lost."""
+        """Let `keep` keep it for another job, unless it was lost."""
         if self.lost:
             self.close()
         else:
             keep(self)
 
     def close(self) -> None:
-        """End it, the job that it may be at, and all that this has started."""
+        """End it, its current job, and all processes that the job started."""
         self.connection.close()
         try:
             self.process.wait(_ENDS)
@@ -360,7 +362,7 @@ def _answered(
     latest: Latest | None = None,
     unwanted: Callable[[], bool] = lambda: False,
 ) -> Answer:
-    """The answer of a process to a job, as `ask` and `answer` take it; the process is kept unless something failed."""
+    """The answer of a process to a job (`ask`, then `answer`); the process is kept unless something failed."""
     try:
         supervised.ask(*asked)
         answer = supervised.answer(latest, unwanted)
@@ -372,7 +374,7 @@ def _answered(
 
 
 def _living(idle: list[_Supervised]) -> _Supervised | None:
-    """One of the idle processes that still lives, taken out; None where there is none."""
+    """One of the idle processes that is still alive, taken out; None if there is none."""
     while idle:
         supervised = idle.pop()
         if supervised.process.poll() is None:
@@ -388,19 +390,19 @@ def outcome_of(answer: Answer) -> Outcome:
         return outcome
     try:
         return replace(outcome, value=unpack(answer.value))
-    except Exception as error:  # anything that its own code raises
+    except Exception as error:  # anything that the value's own code raises
         return replace(
             outcome, status=Status.FAILED, message=f"its value cannot be read: {type(error).__name__}: {error}"
         )
 
 
-#: Idle processes that may be used again, by what they have loaded.
+#: Idle processes for reuse, by the modules that they have loaded.
 _spare: dict[tuple[str, ...], list[_Supervised]] = {}
 _lock = threading.Lock()
 
 
 def _spared(preload: tuple[str, ...]) -> _Supervised:
-    """A process that has loaded these modules: one that was kept, or a new one."""
+    """A process that has loaded these modules: a kept one, or a new one."""
     with _lock:
         found = _living(_spare.get(preload, []))
     return found or _Supervised(preload)
@@ -430,10 +432,10 @@ if hasattr(os, "register_at_fork"):
 # On a cluster ---------------------------------------------------------------------------------------------------------
 
 
-#: Seconds in which a scheduler must answer, and between two looks at whether it still does.
+#: Seconds in which a scheduler must answer, and between two checks whether it still does.
 _ANSWERS, _ASKS = 10.0, 1.0
 
-#: Packages that must be the same there as here, with the number of parts of their version that count; None: all.
+#: Packages that must have the same version there as here, with how many parts of the version count; None: all.
 _SAME = {"python": 2, "optsched": None, "dask": None, "distributed": None, "cloudpickle": 1, "numpy": 1}
 
 
@@ -441,8 +443,9 @@ class DaskExecutor(Executor):
     """Runs jobs on a Dask cluster.
 
     `address` is that of the scheduler, such as `tcp://10.0.0.1:8786`; `limits` and `preload` are as for `run`, on the
-    workers. UsageError if Dask is not installed, nobody answers at the address, or a worker has other versions than are
-    here.
+    workers. UsageError if Dask is not installed, nobody answers at the address, or a worker has other versions than
+    this
+    process.
     """
 
     def __init__(self, address: str, limits: Limits | None = None, *, preload: Sequence[str] = ()) -> None:
@@ -459,7 +462,7 @@ class DaskExecutor(Executor):
             raise
 
     def _room(self) -> int:
-        """How many jobs are with the cluster at most: one for each thread of its workers, and one that waits."""
+        """How many jobs the cluster may have: one for each thread of its workers, and one that waits."""
         if time.monotonic() > self._asked_at + _ASKS:  # workers come and go
             try:
                 self._most = 2 * max(1, sum(map(int, self._client.nthreads().values())))
@@ -477,7 +480,7 @@ class DaskExecutor(Executor):
     def _ended(self, begun: Sequence[Future[Any]]) -> Iterator[tuple[Future[Any], Outcome]]:
         with contextlib.suppress(Empty):
             future = self._done.get(timeout=_ASKS)
-            if future in begun:  # and not of an earlier call, which was broken off
+            if future in begun:  # not of an earlier call that was cut short
                 yield future, self._outcome(future)
             return
         if self._client.status != "running":
@@ -507,12 +510,12 @@ class DaskExecutor(Executor):
         return outcome_of(answer)
 
     def close(self) -> None:
-        """Leave the cluster, which runs on."""
+        """Disconnect from the cluster, which continues."""
         self._client.close()
 
 
 def _answer(packed: bytes, limits: Limits, preload: tuple[str, ...], path: tuple[str, ...], session: str) -> Answer:
-    """What a worker does: have the job run in another process, with the folders of modules of `path` that exist."""
+    """The worker's part: run the job in another process, with those module folders of `path` that exist."""
     here = Surroundings.here()
     further = [folder for folder in path if folder not in here.path and os.path.isdir(folder)]
     asked = packed, limits, replace(here, path=(*here.path, *further)), session
@@ -520,7 +523,7 @@ def _answer(packed: bytes, limits: Limits, preload: tuple[str, ...], path: tuple
 
 
 def _unwanted() -> bool:
-    """Whether nobody waits for what this thread of a worker is at any more."""
+    """Whether nobody waits any more for the job of this worker's thread."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -542,14 +545,14 @@ def _connected(address: str) -> Client:
         raise UsageError(f'{message}: pip install "optsched[dask]"') from None
 
     async def greeted() -> None:
-        """Connect and part again; OSError where the server speaks another language."""
+        """Connect and disconnect; OSError if the server speaks another language."""
         comm = await asyncio.wait_for(connect(address, timeout=_ANSWERS), _ANSWERS)
         await comm.close()
 
     try:
         with socket.create_connection(get_address_host_port(address), _ANSWERS):
             pass
-        with ThreadPoolExecutor(1) as thread:  # Dask's own client is long in giving up, and a notebook has a loop
+        with ThreadPoolExecutor(1) as thread:  # Dask's own client gives up late, and a notebook has a loop
             thread.submit(asyncio.run, greeted()).result()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", VersionMismatchWarning)  # `_check_same` reports what matters
@@ -561,9 +564,9 @@ def _connected(address: str) -> Client:
 
 
 def _check_same(client: Client, address: str) -> None:
-    """Raise UsageError where a worker has other versions than are here.
+    """Raise UsageError if a worker has other versions than this process.
 
-    Its functions are found by their names, and its values are read here.
+    Workers look its functions up by name, and this process unpickles their values.
     """
 
     def installed() -> dict[str, str | None]:  # within a function, so that it is sent with its code

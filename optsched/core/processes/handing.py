@@ -1,6 +1,6 @@
-"""Hands over what a job holds so far to its caller, who keeps it if the job is killed.
+"""Hands over a job's best result so far to its caller, who keeps it if the job is killed.
 
-A job enables this with `handing`; code that it runs may then `hand_over`. Elsewhere that does nothing.
+A job enables this with `handing`; code that it runs may then `hand_over`. Elsewhere `hand_over` does nothing.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 
 from optsched.core.deadline import holding
 
-# Functions, jobs and values go between processes pickled; those of `__main__` with their code -------------------------
+# Functions, jobs and values are sent between processes pickled; those of `__main__` with their code -------------------
 
-#: Bytes that go at once: what the buffer of a pipe takes, so that a reader never waits within a part.
+#: Bytes that are sent at once: as many as a pipe buffers, so that a reader never waits within a part.
 _PART = 1 << 16
 
 
@@ -25,9 +25,9 @@ class CannotSend(Exception):
 
 
 def pack(content: Any) -> bytes:
-    """What is to be sent, as bytes.
+    """An object as bytes for another process.
 
-    CannotSend if that cannot be.
+    CannotSend if that is impossible.
 
     >>> unpack(pack(lambda number: number + 1))(2)
     3
@@ -45,7 +45,7 @@ def pack(content: Any) -> bytes:
 
 
 def unpack(data: bytes) -> Any:
-    """What was sent; raises what the object's own code raises."""
+    """The object that was sent; raises whatever its own code raises."""
     return pickle.loads(data)
 
 
@@ -58,7 +58,7 @@ def send(connection: Connection, data: bytes) -> None:
 
 
 class Receiver:
-    """Gathers the parts that `send` sent on a connection, without waiting for those that are not there yet."""
+    """Collects the parts that `send` sent on a connection, without waiting for parts that are not there yet."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -66,7 +66,7 @@ class Receiver:
         self._data = bytearray()
 
     def take(self) -> bytes | None:
-        """The bytes, once they are whole; None before. To be called where the connection has something.
+        """The bytes, once they are complete; None before. Call it only if the connection has something.
 
         EOFError or OSError if nobody is at the other end any more.
         """
@@ -86,34 +86,34 @@ class Receiver:
 
 _handing: ContextVar[bool] = ContextVar("optsched hands over", default=False)
 
-#: Takes what an engine finds on its way to an answer.
+#: Receives the decisions that an engine finds during its search.
 _take: ContextVar[Callable[[Any], None] | None] = ContextVar("optsched takes on the way", default=None)
 
-#: Sends what is handed over; nothing where this process has nobody to send it to.
+#: Sends what is handed over; empty if this process has no receiver.
 _send: list[Callable[[bytes, bool], None]] = []
 
 
 class Latest:
-    """What was handed over, as who asked for a job keeps it."""
+    """The caller's copy of what a job handed over."""
 
     def __init__(self) -> None:
         self.data: list[bytes] = []
 
     @property
     def value(self) -> Any:
-        """What was handed over last; None where nothing was."""
+        """What was handed over last; None if nothing was."""
         values = self.values
         return values[-1] if values else None
 
     @property
     def values(self) -> list[Any]:
-        """All of it, where each is `more`."""
+        """Everything that was handed over, if each was `more`."""
         return list(map(unpack, self.data))
 
 
 @contextmanager
 def to(send: Callable[[bytes, bool], None]) -> Iterator[None]:
-    """Let what is handed over in this process, one that runs jobs, be sent by this: bytes, and whether it is more."""
+    """In this process, which runs jobs, send what is handed over by `send`: bytes, and whether they are `more`."""
     _send[:] = [send]
     try:
         yield
@@ -122,13 +122,13 @@ def to(send: Callable[[bytes, bool], None]) -> Iterator[None]:
 
 
 def handing() -> AbstractContextManager[None]:
-    """Hand over what is held within to who asked for the job."""
+    """Hand over to the caller of the job what is reported within the block."""
     return holding(_handing, True)
 
 
 @contextmanager
 def unheard() -> Iterator[None]:
-    """Hand over nothing within, so that what was handed over before is what is held.
+    """Hand over nothing within the block, so that what was handed over before stays.
 
     >>> with handing(), taking(print), unheard():
     ...     hand_over(lambda: 1 / 0)
@@ -140,10 +140,11 @@ def unheard() -> Iterator[None]:
 
 
 def hand_over(value: Callable[[], Any], more: bool = False) -> None:
-    """Hand over what a job holds by now.
+    """Hand over a job's result so far.
 
-    `value` makes it, and is called only where somebody waits for it; it can be pickled. With `more` it is added to what
-    was handed over before, and does not replace it.
+    `value` makes it, and is called only if somebody waits for it; it must be picklable. With `more` it is added to what
+    was
+    handed over before; otherwise it replaces that.
 
     >>> hand_over(lambda: 1 / 0)  # nobody waits
     """
@@ -153,14 +154,14 @@ def hand_over(value: Callable[[], Any], more: bool = False) -> None:
 
 
 def taking(take: Callable[[Any], None]) -> AbstractContextManager[None]:
-    """Give `take` what engines find within on their way to an answer, in a job that hands over; elsewhere nobody."""
+    """In a job that hands over, give `take` what engines find within the block; elsewhere nobody gets it."""
     return holding(_take, take if _handing.get() else None)
 
 
 def taken(read: Callable[[Any], Any]) -> Callable[[Any], None] | None:
-    """What an engine calls with each better answer that it finds on its way; None if no caller waits for that.
+    """A function that an engine calls with each better answer during its search; None if no caller waits for that.
 
-    `read` says what such an answer stands for; None: nothing, and it is passed over.
+    `read` decodes such an answer; if it returns None, the answer is skipped.
 
     >>> with handing(), taking(print):
     ...     taken(abs)(-1)

@@ -19,8 +19,8 @@ class Limits:
     """The limits of one job.
 
     `seconds` is the wall-clock time until its process is killed; None: as long as it takes. `memory_mb` is the resident
-    memory of its process and all that it started, in MiB; Python and the package count, and take some 150 of them.
-    None: what the machine has. UsageError if one is no number above 0.
+    memory of its process and all that it started, in MiB, of which Python and the package take some 150; None: what the
+    machine has. UsageError if one is no number above 0.
 
     >>> Limits(seconds=0.5)
     Limits(seconds=0.5, memory_mb=None)
@@ -30,7 +30,7 @@ class Limits:
     memory_mb: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what limits nothing."""
+        """Refuse a limit that limits nothing."""
         for name, unit in (("seconds", "seconds"), ("memory_mb", "MiB")):
             given = getattr(self, name)
             number = isinstance(given, int | float) and not isinstance(given, bool)
@@ -39,7 +39,7 @@ class Limits:
 
     @classmethod
     def of_runs(cls, run_limit: Any = None, memory_limit: Any = None) -> Limits | None:
-        """The limits that are called so where runs are asked for; None where neither is given.
+        """The limits with the names that users give them; None if neither is given.
 
         UsageError, by these names, if one is no number above 0.
         """
@@ -51,7 +51,7 @@ class Limits:
 
     @property
     def options(self) -> list[str]:
-        """What sets them on the command line.
+        """The command-line options that set them.
 
         >>> Limits(2.5, 800).options
         ['--run-limit', '2.5', '--memory-limit', '800']
@@ -79,9 +79,11 @@ class Outcome:
 
     Its `status`: `done`; `failed` (the function raised, or job or value could not be sent); `timed-out`;
     `out-of-memory` (over the limit, or over what the machine has); `crashed` (its process ended before it answered).
-    `value` is what the function gave; None unless it is done. `message` is what went wrong, in one line; empty where it
-    is done. `seconds` is the wall-clock time of the job, `peak_mb` the most resident memory that was seen, in MiB; None
-    where it is unknown. `traceback` is that of what the function raised, as Python prints it.
+    `value` is the function's result, None unless the job is done. `message` is what went wrong, in one line; empty if
+    it is
+    done. `seconds` is the wall-clock time of the job, `peak_mb` the highest resident memory seen, in MiB; None if
+    unknown.
+    `traceback` is that of the function's exception, as Python prints it.
     """
 
     status: Status
@@ -103,10 +105,10 @@ class Outcome:
         return brief(f"Outcome: {self}")
 
 
-#: What this process may take at most, in MiB, where its memory is limited.
+#: The most MiB that this process may take, if its memory is limited.
 allowed_mb: ContextVar[float] = ContextVar("optsched memory allowed", default=math.inf)
 
-#: Where Linux tells of a group of processes what it may take and what it takes: control groups, version 2 and 1.
+#: Linux files with the limit and the use of memory of a group of processes: control groups, version 2 and 1.
 _GROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat", "inactive_file"),
     (
@@ -119,16 +121,16 @@ _GROUPS = (
 
 _MIB = 1 << 20
 
-#: Bytes that there always are: who asks for no more need not look.
+#: Bytes that are always available: no check is needed for fewer.
 _ALWAYS = 64 * _MIB
 
 
-#: How libraries in other languages say in their messages that memory was refused.
+#: How the messages of libraries in other languages say that memory was refused.
 _REFUSED = ("bad_alloc", "bad_array_new_length", "cannot allocate memory", "out of memory")
 
 
 def available_mb() -> int:
-    """Memory that can be had without taking it from others, in MiB, within what is allowed; 1 at least.
+    """Memory that is free without taking it from others, in MiB, within the limits; at least 1.
 
     >>> available_mb() >= 1
     True
@@ -139,7 +141,7 @@ def available_mb() -> int:
     for limit, used, statistics, files in _GROUPS:
         with suppress(OSError, ValueError):  # ValueError: a word says that there is no limit
             most, taken = int(Path(limit).read_text()), int(Path(used).read_text())
-            # Files that are read count as used until memory is wanted.
+            # Cached files count as used until memory is needed.
             left.append(most - taken + count_after(files, Path(statistics).read_text()))
     allowed = allowed_mb.get()
     if allowed < math.inf:
@@ -157,9 +159,9 @@ def has_room(size: float) -> bool:
 
 
 def refuse_beyond(size: float, what: str, mend: str) -> None:
-    """Refuse what would take more memory than there is, before it is made.
+    """Refuse something that would take more memory than there is, before it is made.
 
-    TooLarge where `size` bytes, about, are not there. `what` says where and what it is (`NAME: ... would have 1,000,000
+    TooLarge if about `size` bytes are not available. `what` says where and what it is (`NAME: ... would have 1,000,000
     entries`), `mend` what to do instead.
 
     >>> refuse_beyond(1000, "here: a table would have 125 entries", "take fewer tasks")
@@ -169,7 +171,7 @@ def refuse_beyond(size: float, what: str, mend: str) -> None:
 
 
 def count_after(word: str, text: str) -> int:
-    r"""The number after a word that begins a line; 0 where there is none.
+    r"""The number after a word at the start of a line; 0 if there is none.
 
     >>> count_after("inactive_file", "cache 3\ninactive_file 5\n")
     5
@@ -178,7 +180,7 @@ def count_after(word: str, text: str) -> int:
 
 
 def refused(error: BaseException | None) -> bool:
-    """Whether something was raised because memory was refused, by Python or by a library that says so in its words.
+    """Whether an exception means that memory was refused, by Python or by a library that says so in its message.
 
     >>> refused(MemoryError()), refused(RuntimeError("std::bad_alloc")), refused(ValueError("no"))
     (True, True, False)

@@ -1,8 +1,8 @@
-"""The processes that jobs run in, and the one that watches over them.
+"""The processes that run jobs, and the process that supervises them.
 
-A supervisor watches over one worker: it kills it at a deadline or over its memory, starts another, and tells what came.
-It loads what jobs need and forks workers, so that a new one begins at once; where forking is not safe (macOS, Windows),
-it starts them afresh. It ends with the process that asked for it, and ends all processes that jobs have started.
+A supervisor watches one worker: it kills it at a deadline or over its memory, starts another, and reports the outcome.
+It loads the modules that jobs need and forks workers, so that a new one starts at once. Where forking is not safe
+(macOS, Windows), it starts them afresh. It ends with its parent, and ends all processes that jobs have started.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ MIB = 1 << 20
 #: From linux/prctl.h.
 _PARENT_DEATH_SIGNAL, _CHILD_SUBREAPER = 1, 36
 
-#: What a process may ask for beyond its limit before that is refused: stacks of threads, reserves of allocators. What
-#: is resident is what counts; this stops what asks for more than could be watched.
+#: MiB that a process may request beyond its limit before that is refused: stacks of threads, reserves of allocators.
+#: Only resident memory counts; this stops requests that grow too fast to be watched.
 _SLACK_MB = 512
 _SLACK_MB_PER_CPU = 16
 
@@ -50,7 +50,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 def adopt_orphans() -> None:
-    """Let processes whose parents end become children of this one (Linux), so that they can be found."""
+    """Make processes whose parents end children of this one (Linux), so that they can be found."""
     _prctl(_CHILD_SUBREAPER, 1)
 
 
@@ -62,9 +62,9 @@ def die_with(parent: int) -> None:
 
 
 def limit_data(memory_mb: float | None) -> None:
-    """Refuse this process what is far beyond its limit, leave no core file, and be the first to go if memory runs out.
+    """Refuse this process memory far beyond its limit, write no core file, and let the kernel kill it first.
 
-    On Linux only: macOS does not keep such limits, and Windows knows none.
+    Linux only: macOS does not enforce such limits, and Windows has none.
     """
     if sys.platform != "linux":
         return
@@ -76,7 +76,7 @@ def limit_data(memory_mb: float | None) -> None:
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     most = hard
     if memory_mb is not None:
-        held = psutil.Process().memory_info().data  # private and writable, what the limit counts
+        held = psutil.Process().memory_info().data  # private and writable: what the limit counts
         most = held + round((memory_mb + _SLACK_MB + _SLACK_MB_PER_CPU * (os.cpu_count() or 1)) * MIB)
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
@@ -102,7 +102,7 @@ def peak_mb() -> float | None:
 
 
 def used_by_all(processes: Sequence[psutil.Process], most: float) -> float:
-    """Resident memory of processes, in MiB; where it is over `most`, what they share is counted once (Linux)."""
+    """Resident memory of processes, in MiB; if it is over `most`, shared memory is counted once (Linux)."""
 
     def taken(of: Callable[[psutil.Process], int]) -> float:
         total = 0
@@ -118,7 +118,7 @@ def used_by_all(processes: Sequence[psutil.Process], most: float) -> float:
 
 
 def killed_for_memory() -> int:
-    """How many processes the kernel has killed because memory ran out so far; 0 where it does not say."""
+    """How many processes the kernel has killed so far because memory ran out; 0 if it does not say."""
     with contextlib.suppress(OSError):
         return count_after("oom_kill", Path("/proc/vmstat").read_text())
     return 0
@@ -140,7 +140,7 @@ def kill_all(processes: Iterable[psutil.Process]) -> None:
 
 
 def reap() -> None:
-    """Let go of children that have ended, orphans that this process has adopted among them."""
+    """Collect ended children, including orphans that this process has adopted."""
     if sys.platform == "win32":
         return
     with contextlib.suppress(ChildProcessError):
@@ -150,7 +150,7 @@ def reap() -> None:
 
 # Start another Python that has a connection to this one, and finds the same modules -----------------------------------
 
-#: What it runs: the path of this Python, then the function of a module with the handle of the connection.
+#: Its code: it gets the path of this Python, then calls a module's function with the handle of the connection.
 _BEGIN = (
     "import os, sys; from importlib import import_module; sys.path[:] = sys.argv[1].split(os.pathsep); "
     "getattr(import_module(sys.argv[2]), sys.argv[3])(int(sys.argv[4]))"
@@ -158,7 +158,7 @@ _BEGIN = (
 
 
 def start(module: str, function: str) -> tuple[subprocess.Popen[bytes], Connection]:
-    """Start a process, in a session of its own, that calls a function with the handle of its end of a connection.
+    """Start a process, in its own session, that calls a function with the handle of its end of a connection.
 
     OSError if the machine has no more processes or handles.
     """
@@ -177,7 +177,7 @@ def start(module: str, function: str) -> tuple[subprocess.Popen[bytes], Connecti
 
 
 def _occupy_streams() -> None:
-    """Lead to nowhere the streams that this process was started without: a connection would take their numbers."""
+    """Open the null device for standard streams that are missing: a connection would take their numbers."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -186,7 +186,7 @@ def _occupy_streams() -> None:
 
 
 def connection_of(handle: int) -> Connection:
-    """The connection whose handle `start` gave to this process."""
+    """The connection whose handle `start` passed to this process."""
     if sys.platform == "win32":
         from multiprocessing.connection import PipeConnection
 
@@ -195,7 +195,7 @@ def connection_of(handle: int) -> Connection:
 
 
 def _inheriting(handle: int) -> dict[str, Any]:
-    """How a process gets one handle of this one and no other; and no Ctrl-C of its terminal."""
+    """Arguments by which a process inherits one handle and no other, and gets no Ctrl-C of its terminal."""
     if sys.platform == "win32":
         os.set_handle_inheritable(handle, True)
         startup = subprocess.STARTUPINFO(lpAttributeList={"handle_list": [handle]})
@@ -205,7 +205,7 @@ def _inheriting(handle: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a job finds around it, as the process has it that asked for it."""
+    """The surroundings of a job, as in the process that asked for it."""
 
     path: tuple[str, ...]
     folder: str
@@ -217,7 +217,7 @@ class Surroundings:
         return cls(tuple(sys.path), os.getcwd(), dict(os.environ))
 
     def enter(self) -> None:
-        """Make them those of this process."""
+        """Apply them to this process."""
         sys.path[:] = self.path
         os.chdir(self.folder)
         for name in os.environ.keys() - self.environment.keys():
@@ -227,14 +227,14 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Answer(Outcome):
-    """An outcome as it is sent: its value is packed; and whether its process may be given another job."""
+    """An outcome in the form in which it is sent: its value is packed; and whether its process may get another job."""
 
     reusable: bool = False
 
 
 @dataclass(frozen=True)
 class Held:
-    """What a job holds so far (`core.processes.handing`), as bytes: sent before its answer, should it be killed."""
+    """A job's result so far (`core.processes.handing`), as bytes: sent before its answer, in case it is killed."""
 
     value: bytes
     more: bool
@@ -247,12 +247,12 @@ def serve(handle: int | Connection) -> None:
     adopt_orphans()
     receiver = Receiver(connection)
     send(connection, b"")
-    memory_mb: float | None = 0  # none that there is, so that what holds for every job is set with the first
+    memory_mb: float | None = 0  # an impossible value, so that the first job sets what every job needs
     with to(lambda value, more: send(connection, pickle.dumps(Held(value, more)))):
         while True:
             try:
                 asked = receiver.take()
-            except (EOFError, OSError, KeyboardInterrupt):  # the last: its job has ended before it was to stop
+            except (EOFError, OSError, KeyboardInterrupt):  # the last: the job ended before it could be interrupted
                 return
             if asked is None:
                 continue
@@ -264,7 +264,7 @@ def serve(handle: int | Connection) -> None:
 
 
 def _perform(surroundings: Surroundings, packed: bytes) -> Answer:
-    """Run a job: nothing that is raised gets past."""
+    """Run a job; no exception gets out."""
     begin_peak()
     try:
         surroundings.enter()
@@ -287,7 +287,7 @@ def _failed(error: BaseException) -> Answer:
     error = error.with_traceback(error.__traceback__.tb_next)  # the job's own, without this module
     try:
         message, trace = raised(error), "".join(traceback.format_exception(error))
-    except Exception:  # its own code, of __str__ for one, raises as well
+    except Exception:  # its own code, such as __str__, raises as well
         message = trace = type(error).__name__
     if refused(error):
         return Answer(Status.OUT_OF_MEMORY, message=f"memory was refused: {message}", traceback=trace)
@@ -307,22 +307,22 @@ def _alone() -> bool:
     return False
 
 
-#: Said instead of a job, while one runs: it is to answer soon with what it holds, as on Ctrl-C.
+#: Sent instead of a job while one runs: it should answer soon with its incumbent, as on Ctrl-C.
 STOP = pickle.dumps("stop")
 
 #: Whether workers are forked.
 FORKS = sys.platform == "linux"
 
-#: Seconds between two looks at whether everybody lives, at the worker's memory, and at that of what it has started.
+#: Seconds between two checks that everybody lives, of the worker's memory, and of that of its children.
 _LIVES, _MEMORY, _ALL_MEMORY = 0.1, 0.02, 0.2
 
-#: Seconds in which a worker must be there, and in which one that has closed its connection must have ended.
+#: Seconds in which a worker must start, and in which a worker without a connection must end.
 _BEGINS, _ENDS = 120.0, 0.3
 
-#: Seconds in which a worker whose job is to stop must answer.
+#: Seconds in which a worker must answer after its job was interrupted.
 _STOPS = 1.0
 
-#: Of the memory that is allowed, the share that a worker may hold when it is given another job.
+#: The share of the memory limit that a worker may hold when it gets another job.
 _HELD = 0.5
 
 
@@ -331,8 +331,8 @@ class _Abandoned(Exception):
 
 
 def main(handle: int) -> None:
-    """Serve the other end of the connection: its first word is what to load and whether to fork."""
-    os.dup2(2, 1)  # what jobs print is no data
+    """Serve the other end of the connection: its first message is what to load and whether to fork."""
+    os.dup2(2, 1)  # what jobs print must not mix with data
     control = connection_of(handle)
     supervisor = None
     try:
@@ -342,7 +342,7 @@ def main(handle: int) -> None:
             importlib.import_module(name)
         supervisor.serve()
     except (EOFError, OSError, _Abandoned):
-        pass  # who asked has gone, or sees that this process has
+        pass  # the caller has gone, or sees that this process has
     finally:
         if supervisor is not None:
             supervisor.end_worker()
@@ -359,13 +359,13 @@ class _Supervisor:
         self._worker: _Worker | None = None
 
     def serve(self) -> None:
-        """Say that it is there, then answer one job after another."""
+        """Report that it is there, then answer one job after another."""
         send(self._control, b"")
         while True:
             while not self._control.poll(1.0):
                 self._check_parent()
             asked = self._receiver.take()
-            if asked is None or asked == STOP:  # to a job that has just ended
+            if asked is None or asked == STOP:  # STOP: for a job that has just ended
                 continue
             job = pickle.loads(asked)
             if job is None:
@@ -376,7 +376,7 @@ class _Supervisor:
             if session != self._session:
                 self.end_worker()
             self._session = session
-            if time.monotonic() >= until:  # it took all the time to get here
+            if time.monotonic() >= until:  # starting took all of the time
                 send(self._control, pickle.dumps(Answer(Status.TIMED_OUT, message="no time was left for it")))
                 continue
             worker = self._idle_worker()
@@ -398,9 +398,9 @@ class _Supervisor:
             raise _Abandoned
 
     def _idle_worker(self) -> _Worker:
-        """A worker that waits for a job; its start counts for none."""
+        """A worker that waits for a job; its start-up time is not counted."""
         if self._worker is not None and self._worker.exit_code() is not None:
-            self.end_worker()  # a job has left something behind that ended it later
+            self.end_worker()  # something that a job left behind ended it later
         if self._worker is None:
             self._worker = worker = _Worker(self._forks, self._control)
             until = time.monotonic() + _BEGINS
@@ -410,18 +410,18 @@ class _Supervisor:
         return self._worker
 
     def _speaks(self, worker: _Worker, seconds: float) -> bool:
-        """Whether the worker says something within a time; _Abandoned if who asked has gone."""
+        """Whether the worker sends something within a time; _Abandoned if the caller has gone."""
         ready = wait([self._control, worker.connection], max(seconds, 0))
         if self._control in ready:
             try:
-                self._stopping |= self._receiver.take() is not None  # nothing else is said while a job runs
+                self._stopping |= self._receiver.take() is not None  # the only message while a job runs
             except (EOFError, OSError):
                 raise _Abandoned from None
         self._check_parent()
         return worker.connection in ready
 
     def _watched(self, worker: _Worker, limits: Limits, until: float, job: bytes) -> Answer:
-        """The worker's answer, or what became of it instead; what it holds before it answers is passed on."""
+        """The worker's answer, or what happened instead; what it hands over before is passed on."""
         memory = _Memory(worker.process, limits.memory_mb)
         killed_before = killed_for_memory()
         began, stopped = time.monotonic(), False
@@ -450,13 +450,13 @@ class _Supervisor:
                     return memory.with_peak(Answer(Status.OUT_OF_MEMORY))
         except _Abandoned:
             raise
-        except Exception:  # the pipe is closed, or what came through it is no answer
+        except Exception:  # the pipe is closed, or brought something that is no answer
             worker.await_end()
         return memory.with_peak(_crashed(worker.exit_code(), killed_before))
 
 
 def _crashed(code: int | None, killed_before: int) -> Answer:
-    """What to say of a worker that ended without an answer."""
+    """The message for a worker that ended without an answer."""
     if code is None:
         return Answer(Status.CRASHED, message="closed the pipe by which it answers")
     if code >= 0:
@@ -470,7 +470,7 @@ def _crashed(code: int | None, killed_before: int) -> Answer:
 
 
 class _Worker:
-    """A worker, as its supervisor holds it."""
+    """The supervisor's side of a worker."""
 
     def __init__(self, forks: bool, control: Connection) -> None:
         if forks:
@@ -495,7 +495,7 @@ class _Worker:
         return used_by_all([self.process], math.inf)
 
     def await_end(self) -> None:
-        """Wait a moment for its end, which one whose connection is closed should be near."""
+        """Wait a moment for its end, which should be near once its connection is closed."""
         until = time.monotonic() + _ENDS
         while self.exit_code() is None and time.monotonic() < until:
             time.sleep(0.005)
@@ -507,13 +507,13 @@ class _Worker:
                 self.process.send_signal(signal.SIGINT)
 
     def kill(self) -> None:
-        """Kill it, its group, and all else that it has started."""
+        """Kill it, its group, and everything else that it has started."""
         self.connection.close()
         kill_all([self.process, *descendants(self.process.pid)])
         if sys.platform != "win32":
             with contextlib.suppress(OSError):
-                os.killpg(self.process.pid, signal.SIGKILL)  # what is left of it
-        while found := descendants(os.getpid()):  # those that were orphans already, and what they start now
+                os.killpg(self.process.pid, signal.SIGKILL)  # the rest of its group
+        while found := descendants(os.getpid()):  # earlier orphans, and processes that they start now
             kill_all(found)
             self.exit_code()
             reap()
@@ -524,7 +524,7 @@ def _fork(control: Connection) -> tuple[int, Connection]:
     ours, theirs = Pipe()
     parent = os.getpid()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of Python 3.12: libraries have threads, which all sleep
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of libraries' threads, which all sleep
         pid = os.fork()
     if pid == 0:
         try:
@@ -532,7 +532,7 @@ def _fork(control: Connection) -> tuple[int, Connection]:
             control.close()
             os.setsid()
             die_with(parent)
-            if "numpy" in sys.modules:  # forks share its old global state, from which one may draw without a seed
+            if "numpy" in sys.modules:  # forks share its old global state, from which code may draw without a seed
                 sys.modules["numpy"].random.seed()
             serve(theirs)
         finally:
@@ -542,13 +542,13 @@ def _fork(control: Connection) -> tuple[int, Connection]:
 
 
 class _Memory:
-    """The memory that a worker and what it has started take, and the most that was seen of it."""
+    """The memory of a worker and all that it has started, and its peak so far."""
 
     def __init__(self, worker: psutil.Process, limit: float | None) -> None:
         self._worker, self._limit = worker, limit
         self._next_all = 0.0
         self.peak: float | None = None
-        #: Seconds between two looks.
+        #: Seconds between two checks.
         self.pause = _LIVES if limit is None else _MEMORY
 
     def over(self) -> bool:
@@ -567,7 +567,7 @@ class _Memory:
     def with_peak(self, answer: Answer) -> Answer:
         """The answer with the peak that was seen from here, if that is above its own.
 
-        An answer that came just before the process would have been killed is none.
+        An answer that came just before the process would have been killed is discarded.
         """
         peak = max(filter(None, (answer.peak_mb, self.peak)), default=None)
         over = self._limit is not None and peak is not None and peak > self._limit

@@ -130,7 +130,7 @@ class HeuristicRun:
     name, parameters
         Which heuristic, with the values in force.
     placement
-        Where it placed the tasks, feasible or not; None where it raised or answered nonsense.
+        Where it placed the tasks, feasible or not; None if it raised or answered nonsense.
     schedule
         Where and when, where the problem decides that; its `placement` is where.
     assumed

@@ -551,7 +551,7 @@ def _work(size: float) -> int:
 
 
 def _resources(rates: Floats, capacities: list[int]) -> list[int | None]:
-    """Add what nodes have of something to all capacities: for each node the number of it, None where none is given."""
+    """Add what nodes have of something to all capacities: for each node the number of it, None if none is given."""
     numbers: list[int | None] = []
     for rate in rates.tolist():
         numbers.append(None if isnan(rate) else len(capacities))

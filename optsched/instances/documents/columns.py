@@ -259,7 +259,7 @@ def _optional(document: Struct, name: str, default: Any) -> Any:
 
 
 def _values_of(records: Sequence[Struct], name: str) -> list[Any] | None:
-    """The field of every record, or None where no record has it."""
+    """The field of every record, or None if no record has it."""
     values = list(map(attrgetter(name), records))
     return None if values.count(UNSET) == len(values) else values
 
@@ -584,7 +584,7 @@ def _left_out(noun: Any, column: Column, values: _Array) -> npt.NDArray[np.bool_
 
 
 def _plain_entries(noun: Any, column: Column, values: Any) -> Iterable[Any]:
-    """The entry of each record as a document has it, None where it is left out."""
+    """The entry of each record as a document has it, None if it is left out."""
     if isinstance(values, Ragged):
         flat = plain_numbers(values.values)
         if column.form == "references":

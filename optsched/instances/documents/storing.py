@@ -229,7 +229,7 @@ class GrowingFile:
             raise _refused(error, self.path) from None
 
     def abandon(self) -> Path | None:
-        """The file will not be complete: return where the written part is, None where there is none."""
+        """The file will not be complete: return where the written part is, None if there is none."""
         with contextlib.suppress(OSError):
             os.close(self._file)
         if self.partial is None or self._written:
@@ -260,7 +260,7 @@ def most_unpacked(packed: bytes) -> int:
 
 
 def content(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a file; InputError where it cannot be read, or has more than `LARGEST_FILE`."""
+    """The bytes of a file; InputError if it cannot be read, or has more than `LARGEST_FILE`."""
     source = os.fspath(path)
     try:
         with Path(path).open("rb") as file:

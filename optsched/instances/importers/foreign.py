@@ -36,7 +36,7 @@ BYTES_PER_MB = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A host and the rack it stands in, None where only the bare host name was recorded."""
+    """A host and the rack it stands in, None if only the bare host name was recorded."""
 
     host: str
     rack: str | None = None

@@ -208,7 +208,7 @@ class _Importer:
 
     @cached_property
     def per_node(self) -> dict[str, int]:
-        """Slots of each kind that every node has; empty where they are those that were observed."""
+        """Slots of each kind that every node has; empty if they are those that were observed."""
         if isinstance(self.slots, int):
             return {"map": self.slots, "reduce": self.slots}
         if self.slots == "observed":
@@ -475,7 +475,7 @@ _JobId = Annotated[
 
 
 class Job(Foreign):
-    """One job of a trace: times in ms since the epoch, None where unknown."""
+    """One job of a trace: times in ms since the epoch, None if unknown."""
 
     id: _JobId = stored(name="jobID")
     user: Name | None = None

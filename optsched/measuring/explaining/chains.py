@@ -252,7 +252,7 @@ class _Ordered:
         self.left = max(LEAST_VALUES, min(MOST_VALUES, MOST_ENTRIES // entries))
 
     def _value(self, nodes: Ints) -> Value | None:
-        """The value as it compares; None where infeasible."""
+        """The value as it compares; None if infeasible."""
         check()
         self.left -= 1
         placement = self.problem.placement(nodes)

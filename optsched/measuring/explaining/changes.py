@@ -64,7 +64,7 @@ class Conflict:
 
 
 def conflict_of(problem: Problem, profile: Profile) -> Conflict | None:
-    """A minimal conflict of an infeasible problem; None where no set of its tasks explains that nothing is feasible.
+    """A minimal conflict of an infeasible problem; None if no set of its tasks explains that nothing is feasible.
 
     The `profile` is for each of `MOST_SOLVES` questions at most.
 
@@ -101,7 +101,7 @@ def conflict_of(problem: Problem, profile: Profile) -> Conflict | None:
 
 
 def _too_many_of_a_kind(problem: Problem) -> list[int]:
-    """Positions of one task more than there are slots for its kind; empty where every kind has slots for all."""
+    """Positions of one task more than there are slots for its kind; empty if every kind has slots for all."""
     kinds = problem.instance.workload.kind[problem.tasks]
     for name, slots in problem.offered.items():
         positions = np.flatnonzero(kinds == KINDS.index(name))
@@ -229,12 +229,12 @@ class Worth:
     promised
         For a slot its price in the certificate, the most that it can be worth as long as no more tasks are placed; for
         a replica, and for capacity with that task moved there, by how much the optimum's own placement gets better, the
-        least that it is worth. One number a component; None where there is no price, and where tasks pay something
+        least that it is worth. One number a component; None if there is no price, and where tasks pay something
         else once there is a slot more.
     objective
-        The optimum of the changed instance; None where it was not proved within the limit.
+        The optimum of the changed instance; None if it was not proved within the limit.
     gain
-        By how much the optimum is better, one number a component; None where it was not proved.
+        By how much the optimum is better, one number a component; None if it was not proved.
     placed
         How many tasks more the optimum places: their cost is in `objective`, and a gain may be negative for it.
     more

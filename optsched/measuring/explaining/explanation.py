@@ -40,12 +40,12 @@ class Move:
     task
         Its id.
     here, there
-        Ids of the nodes where the heuristic and the better placement have it; None where it waits.
+        Ids of the nodes where the heuristic and the better placement have it; None if it waits.
     cost_here, cost_there
-        What the task pays by itself there, in the component that `Explanation.cost_of` names; None where it waits, and
+        What the task pays by itself there, in the component that `Explanation.cost_of` names; None if it waits, and
         where costs are of tasks together alone.
     data_here, data_there
-        `node`, `rack` or `off_rack`: how far a map is from the nearest replica of its block; None where it waits, and
+        `node`, `rack` or `off_rack`: how far a map is from the nearest replica of its block; None if it waits, and
         for a task without replicas.
     """
 
@@ -128,7 +128,7 @@ class Explanation(ExplainedGap):
         By how much the better placement is better, one number a component: positive where it is. All components are
         given, also after the first that differs. None without a better placement.
     difference
-        The moves from the heuristic's placement to the better one; None where no better one is known.
+        The moves from the heuristic's placement to the better one; None if no better one is known.
     worths
         What one more slot, replica or room for a task would be worth, as far as it was asked for; the best first.
     no_worth
@@ -156,7 +156,7 @@ class Explanation(ExplainedGap):
 
     @property
     def cost_of(self) -> str | None:
-        """The component that `Move.cost_here` and `cost_there` are of; None where tasks pay nothing by themselves."""
+        """The component that `Move.cost_here` and `cost_there` are of; None if tasks pay nothing by themselves."""
         return None if self._own is None else self.problem.components[self._own.component].name
 
     def parted(self, most: int | None) -> tuple[tuple[Chain, ...], int, int, Value]:
@@ -298,7 +298,7 @@ class Cause:
     """Maps that are equally far from their data, and that a better placement has nearer to it.
 
     `data`: `rack` or `off_rack`: how far they are. `positions`: the maps, positions in `problem.tasks`. `gain`: what
-    they pay less by themselves; None where tasks pay nothing by themselves. `nodes`, `racks`: how many of them each
+    they pay less by themselves; None if tasks pay nothing by themselves. `nodes`, `racks`: how many of them each
     node and each rack holds, by id, most first; no racks where all nodes share one.
     """
 

@@ -319,7 +319,7 @@ class ScheduleExplanation(ExplainedGap):
 
     @property
     def schedule(self) -> Schedule | None:
-        """What is explained; None where nothing is feasible."""
+        """What is explained; None if nothing is feasible."""
         return None if self.infeasible else self.report.run.schedule
 
     @property

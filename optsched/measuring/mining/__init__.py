@@ -81,7 +81,7 @@ def _identifier(name: str) -> str:
 
 
 def check_free(folder: str | Path, name: str) -> None:
-    """Raise UsageError where a find of that name is in the folder already, since what was mined is not replaced."""
+    """Raise UsageError if a find of that name is in the folder already, since what was mined is not replaced."""
     for path in _files(folder, name):
         if path.exists():
             raise UsageError(f"{path} is there already; choose another --name")
@@ -379,7 +379,7 @@ def mine(
     Returns
     -------
     Find or None
-        The worst instance; None where every instance is solved to the optimum, or keeps the claim. An interrupt
+        The worst instance; None if every instance is solved to the optimum, or keeps the claim. An interrupt
         (KeyboardInterrupt) gives the best so far, `Find.interrupted`, if there is any.
 
     Raises
@@ -515,7 +515,7 @@ class Statement:
     region: str
 
     def __call__(self, report: GapReport) -> Any:
-        """How far the statement is from being false on the instance; True where something in it cannot be measured."""
+        """How far the statement is from being false on the instance; True if something in it cannot be measured."""
         try:
             ask = answers(report.problem, report.seed or 0)  # whose parameters may be others than the check's
             measured = {name: ask(text) for name, text in self.check.measure.items()}

@@ -107,12 +107,12 @@ class Aim:
         object.__setattr__(self, "limit", limit)
 
     def check(self, name: str) -> None:
-        """Raise UsageError where the problem has no such component, or needs one to be named."""
+        """Raise UsageError if the problem has no such component, or needs one to be named."""
         if self.claim is None:
             self.limit.check(cast(TaskProblem[Any], problem_class(name)))  # components and name are of the class, too
 
     def score(self, report: GapReport) -> Score | None:
-        """How bad a run is; None where it counts for nothing."""
+        """How bad a run is; None if it counts for nothing."""
         if report.run.out_of_time is not None or not report.reference.solution.optimal:
             return None
         gap = self.gap(report)
@@ -145,7 +145,7 @@ class Aim:
         return sorted(scores)[int(places)]
 
     def gap(self, report: GapReport) -> Number | None:
-        """The gap that counts; over 0 the difference. None where it is unknown."""
+        """The gap that counts; over 0 the difference. None if it is unknown."""
         absolute, relative = (self.limit.pair(report) if report.feasible else None) or (None, None)
         return absolute if relative is None or self.worst == "absolute" else relative
 
@@ -202,7 +202,7 @@ class Judge:
     _seen: dict[str, Score | None] = field(default_factory=dict, init=False, repr=False)
 
     def posed(self, document: Document) -> TaskProblem[Any] | None:
-        """The problem on a document; None where it cannot be posed, or lacks what the heuristic needs."""
+        """The problem on a document; None if it cannot be posed, or lacks what the heuristic needs."""
         try:
             instance = from_document(document)
             assert isinstance(instance, Instance)
@@ -215,7 +215,7 @@ class Judge:
         return problem
 
     def __call__(self, document: Document, least: Score | None = None) -> Judged | None:
-        """Judge a document; None where it counts for nothing, or was judged before and is below `least`."""
+        """Judge a document; None if it counts for nothing, or was judged before and is below `least`."""
         text = json.dumps(document)
         if text in self._seen and (least is None or (self._seen[text] or (-1, Fraction(0))) < least):
             return None
@@ -225,7 +225,7 @@ class Judge:
         return judged
 
     def report(self, document: Document, problem: TaskProblem[Any]) -> Judged | None:
-        """What the heuristic comes to on the problem; None where that counts for nothing.
+        """What the heuristic comes to on the problem; None if that counts for nothing.
 
         KeyboardInterrupt is raised also where the interrupt stopped a solver.
         """

@@ -44,7 +44,7 @@ class PaperFigure(FigureDefinition, forbid_unknown_fields=True, frozen=True, kw_
     judge
         `snapshots` (decisions on instances) or `runs` (policies over time).
     on
-        Instances, as the checks of claims have them, by a label; the label is empty where there is only one. With a
+        Instances, as the checks of claims have them, by a label; the label is empty if there is only one. With a
         list of instances, what is measured on them stands in one row.
     on_full
         The same for full measurements, if these are of other sizes.

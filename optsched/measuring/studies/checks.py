@@ -169,7 +169,7 @@ class Check:
     limit: GapLimit | None = None
     feasible: bool = True
     baseline: Path | None = None
-    #: Kinds of claims that are taken without a proof; None where nothing is certified.
+    #: Kinds of claims that are taken without a proof; None if nothing is certified.
     allowed: tuple[str, ...] | None = None
     #: None: as many as each heuristic needs (`measure`).
     seeds: tuple[int, ...] | None = None
@@ -277,7 +277,7 @@ class Check:
 
 
 def kinds_of(certify: bool | Iterable[str]) -> tuple[str, ...] | None:
-    """The kinds of claims that `certify` takes without a proof; None where it asks for no proof.
+    """The kinds of claims that `certify` takes without a proof; None if it asks for no proof.
 
     UsageError if there is no such kind.
     """
@@ -297,7 +297,7 @@ class Planned:
     Attributes
     ----------
     name, line
-        That no other check of the file has, and where it begins there; None where that is not known.
+        That no other check of the file has, and where it begins there; None if that is not known.
     """
 
     check: Check
@@ -394,7 +394,7 @@ class Outcome:
 
     @property
     def over(self) -> str:
-        """How many runs have a gap over the limit, in words; empty where there is no limit."""
+        """How many runs have a gap over the limit, in words; empty if there is no limit."""
         limit, reports = self.check.limit, self.reports
         if limit is None:
             return ""
@@ -487,7 +487,7 @@ def runs_of(asked: tuple[str, bool, str]) -> list[Run] | OptschedError:
 
 
 def _planned(name: str, looking: Looking, record: bool) -> Planned | None:
-    """The runs of a check; None where something is wrong, which is among the faults then."""
+    """The runs of a check; None if something is wrong, which is among the faults then."""
     choices, problems, groups = looking.choices(), looking.problems(), looking.groups()
     values = looking.sound(_RULES)
     if not (choices and problems):
@@ -528,7 +528,7 @@ NUMBERS = frozenset({"runs", "seeds", "worst", "mean"})
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a check: its outcome (None where it was not finished), how many runs were done, and seconds."""
+    """The result of a check: its outcome (None if it was not finished), how many runs were done, and seconds."""
 
     planned: Planned
     outcome: Outcome | None

@@ -124,7 +124,7 @@ def find_here() -> None:
 def users_function(name: str, what: str) -> Callable[..., Any]:
     """A user's function `package.module:function`, also of a module of the current folder.
 
-    `what` it is meant to be is for the UsageError where there is none.
+    `what` it is meant to be is for the UsageError if there is none.
 
     >>> users_function("math:floor", "claim")(2.5)
     2

@@ -90,7 +90,7 @@ class GapLimit:
         component: str | None = None,
         frontier: bool = False,
     ) -> GapLimit | None:
-        """The limit that is meant, read and checked; None where neither kind of limit is given.
+        """The limit that is meant, read and checked; None if neither kind of limit is given.
 
         UsageError if both are given, or what is limited without a limit, or a value is none that there is.
         """
@@ -112,7 +112,7 @@ class GapLimit:
         return cls(most, absolute, over, component, frontier)
 
     def check(self, problem: TaskProblem[Any]) -> None:
-        """Raise UsageError where the problem has no such component, or the limit says too little of it."""
+        """Raise UsageError if the problem has no such component, or the limit says too little of it."""
         names = [component.name for component in problem.components]
         if self.component is None:
             if self.absolute and len(names) > 1:
@@ -123,7 +123,7 @@ class GapLimit:
             raise UsageError(f"{problem.name} has no frontier to measure against; leave frontier out")
 
     def gap(self, report: GapReport) -> Number | float | None:
-        """The gap that is limited: infinite where there is no feasible placement, None where it is unknown."""
+        """The gap that is limited: infinite where there is no feasible placement, None if it is unknown."""
         if not report.feasible:
             return math.inf
         pair = self.pair(report)
@@ -135,7 +135,7 @@ class GapLimit:
         return math.inf if relative is None else relative
 
     def pair(self, report: GapReport) -> tuple[Number, Number | None] | None:
-        """Absolute and relative gap of the component that counts; None where it is unknown."""
+        """Absolute and relative gap of the component that counts; None if it is unknown."""
         if self.component is None:
             return report.deciding
         names = [component.name for component in report.problem.components]
@@ -171,7 +171,7 @@ class GapLimit:
         return sum((Fraction(gap) for gap in gaps), Fraction(0)) / len(gaps)
 
     def compared(self, measured: Iterable[Run]) -> Number | float | None:
-        """The gap that is held to the limit, of the group where it is largest; None where none is known."""
+        """The gap that is held to the limit, of the group where it is largest; None if none is known."""
         each = (_weighed(runs, [self.gap(entry.report) for entry in runs]) for runs in grouped(measured).values())
         return max((self.over_all(gaps) for gaps in each if gaps), default=None)
 
@@ -211,7 +211,7 @@ class Breach:
 def breaches(measured: Iterable[Run], limit: GapLimit | None, feasible: bool = True) -> list[Breach]:
     """The groups whose runs break the limit: one breach for each group, problem and heuristic.
 
-    `limit` is None where only feasibility counts. `feasible`: whether a run without a feasible placement breaks it at
+    `limit` is None if only feasibility counts. `feasible`: whether a run without a feasible placement breaks it at
     any limit. If not, its gap is infinite, so that a quantile may pass over it.
     """
     found = []
@@ -459,7 +459,7 @@ _Key = tuple[str, str, str, int, str, str]
 #: The part of the key that is a name: the run of a changed instance, or with other parameters, has the same name.
 _NAMED = 4
 
-#: The result of a run: its value, None where it had no feasible placement, and its gap, None where none is known.
+#: The result of a run: its value, None if it had no feasible placement, and its gap, None if none is known.
 _Result = tuple[Value | None, float | None]
 
 #: Seconds to wait for a file that another process records in.

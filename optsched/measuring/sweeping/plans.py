@@ -143,7 +143,7 @@ def _parts(first: str) -> Iterator[tuple[str, str]]:
 
 
 def _spec(module: str) -> ModuleSpec | None:
-    """Where a module is found; None where there is none, because it is no module's name or its package fails."""
+    """Where a module is found; None if there is none, because it is no module's name or its package fails."""
     loaded = sys.modules.get(module)
     if loaded is not None and loaded.__spec__ is not None:
         return loaded.__spec__

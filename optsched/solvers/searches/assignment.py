@@ -57,9 +57,9 @@ _BYTES_WITH_HIGHS, _BYTES_MATCHED = 520, 60
 
 @dataclass(frozen=True)
 class AssignmentSolution:
-    """The answer of an engine: the node of each of `problem.tasks` or -1, None where a limit struck first.
+    """The answer of an engine: the node of each of `problem.tasks` or -1, None if a limit struck first.
 
-    `prices` prove the optimum; None where the engine gives none. `limit` cut it short. `build_seconds` are those until
+    `prices` prove the optimum; None if the engine gives none. `limit` cut it short. `build_seconds` are those until
     the engine began.
     """
 
@@ -392,7 +392,7 @@ def nearest_optimum(problem: AssignmentProblem, here: Ints, there: Ints) -> Ints
     """An optimum that places as many tasks as can be as `here` does, up to swaps of tasks of a class.
 
     Where the problem has further components, it places as many tasks of each pool as `there` does, which keeps them.
-    `here`, `there` and the result: node or -1 of each of `problem.tasks`, int64; some are placed. None where `there` is
+    `here`, `there` and the result: node or -1 of each of `problem.tasks`, int64; some are placed. None if `there` is
     not optimal, and where the network does not fit into memory.
 
     Examples
@@ -454,7 +454,7 @@ def nearest_optimum(problem: AssignmentProblem, here: Ints, there: Ints) -> Ints
 def _with_pairs(problem: AssignmentProblem, pairs: Ints, there: Ints) -> Places | None:
     """The places of the network, and some pairs of a class and a node, given as class * nodes + node.
 
-    Of a table without levels it is only the pairs that some optimum has; None where `there` is no optimum.
+    Of a table without levels it is only the pairs that some optimum has; None if `there` is no optimum.
     """
     width = len(problem.capacity)
     if isinstance(problem, TabledProblem) and problem.near is None:
@@ -475,7 +475,7 @@ def _with_pairs(problem: AssignmentProblem, pairs: Ints, there: Ints) -> Places 
 
 
 def _cheapest_pairs(problem: TabledProblem, there: Ints) -> tuple[Ints, Ints] | None:
-    """Class and node of the pairs that some optimum has, by the prices of one; None where `there` is none."""
+    """Class and node of the pairs that some optimum has, by the prices of one; None if `there` is none."""
     prices = table_prices(problem, there)
     if prices is None:
         return None

@@ -236,7 +236,7 @@ class CapacityTree(_Best):
         return True
 
     def _settled(self, case: _Case, box: Box, prices: NodePrices) -> NodePrices:
-        """Narrow the box by better and better prices as long as it pays; the box is empty where nothing is left."""
+        """Narrow the box by better and better prices as long as it pays; the box is empty if nothing is left."""
         first = case is self._root
         for _ in range(4):
             if box.empty or not self.knapsacks.implied(box):

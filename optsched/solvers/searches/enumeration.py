@@ -82,7 +82,7 @@ def best_placement(problem: Problem, most: int = MOST_PLACEMENTS) -> tuple[Value
 
 
 def best_decision(problem: AnyProblem, most: int = MOST_PLACEMENTS) -> tuple[Value, Decision] | None:
-    """The optimum and the first decision that attains it, a placement or a schedule; None where nothing is feasible.
+    """The optimum and the first decision that attains it, a placement or a schedule; None if nothing is feasible.
 
     TooLarge if there are more than `most` ways to place the tasks, or orders of them on nodes, or too many tasks.
     UsageError if the problem decides a flow, or a schedule without a record that names an enumeration.

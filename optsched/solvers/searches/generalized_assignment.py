@@ -76,7 +76,7 @@ class Assigned(NamedTuple):
 
 
 def plain_assignment(problem: GeneralizedAssignment) -> Assigned | None:
-    """Solve the problem where all tasks demand the same of a node, so that the node only counts them. None where not.
+    """Solve the problem where all tasks demand the same of a node, so that the node only counts them. None if not.
 
     SciPy assigns tasks to slots. The prices of slots, by shortest paths in integers, become prices of the capacity that
     a slot stands for. None also where the integer program is the better way (`table_fits`), or where SciPy might miss a
@@ -119,7 +119,7 @@ def _crowd(problem: GeneralizedAssignment, slots: Ints) -> Tree:
 
 
 def slots_counted(problem: GeneralizedAssignment) -> Ints | None:
-    """How many tasks each node holds, at most all that may use it. None where tasks demand different amounts of it."""
+    """How many tasks each node holds, at most all that may use it. None if tasks demand different amounts of it."""
     usable = problem.usable
     slots: Ints = usable.sum(axis=0).astype(np.int64)
     for demand, capacity in zip(problem.demand, problem.capacity, strict=True):
@@ -131,7 +131,7 @@ def slots_counted(problem: GeneralizedAssignment) -> Ints | None:
 
 
 def _capacity_prices(problem: GeneralizedAssignment, slots: Ints, prices: Ints) -> CapacityPrices | None:
-    """Prices of capacities that amount to these prices of slots; None where there are none, or only too large ones.
+    """Prices of capacities that amount to these prices of slots; None if there are none, or only too large ones.
 
     On each node the resource that runs out first has the price. A unit of it costs the slot's price over the demand, so
     the scale is a common multiple of the demands that count.
@@ -254,7 +254,7 @@ def repaired(problem: GeneralizedAssignment, cost: Ints, gain: Ints) -> Ints | N
     A task that finds no room is where it gains most, and the moves afterwards take away what is too much.
 
     `cost` is to be least; the less a `gain`, the more a node wants a task; both int64, shape (tasks, nodes). Node of
-    each task, or None where no moves make it feasible.
+    each task, or None if no moves make it feasible.
     """
     width = gain.shape[1]
     gain = np.where(problem.usable, gain, _NEVER)
@@ -276,7 +276,7 @@ def _placed_in_turn(problem: GeneralizedAssignment, order: Ints, gain: Ints) -> 
 def improved(problem: GeneralizedAssignment, cost: Ints, nodes: Ints) -> Ints | None:
     """The placement after the best moves of a task, and swaps of two, as long as one makes it better.
 
-    What exceeds a capacity counts first, in parts of the capacity, and the cost then. None where some of it is left.
+    What exceeds a capacity counts first, in parts of the capacity, and the cost then. None if some of it is left.
     """
     nodes, every = nodes.copy(), np.arange(len(nodes))
     usable = np.where(problem.usable, cost, np.inf)

@@ -156,7 +156,7 @@ class StartProgram:
         return len(self._job)
 
     def solve(self, box: Box, ray: bool = False) -> Late | None:
-        """What the program says of a box that is not empty; None where HiGHS was stopped.
+        """What the program says of a box that is not empty; None if HiGHS was stopped.
 
         For a `ray` nothing but what is left out costs anything, so that prices show that nothing is in the box.
         """
@@ -311,7 +311,7 @@ class EndTree:
             self._solved(case, ray=True)
 
     def _solved(self, case: _Case, ray: bool = False) -> Late | None:
-        """What the program of a case says, by which it is settled; None where nothing."""
+        """What the program of a case says, by which it is settled; None if nothing."""
         check()
         self.programs += 1
         found = self._program.solve(case.box, ray)
@@ -327,7 +327,7 @@ class EndTree:
         return found
 
     def _parted(self, case: _Case) -> _Case | None:
-        """The part of a case that costs less, while the other one waits; None where there is none, or it is whole.
+        """The part of a case that costs less, while the other one waits; None if there is none, or it is whole.
 
         It is parted by the job with the largest part late, at about when that ends.
         """
@@ -361,7 +361,7 @@ class EndTree:
 def ended_by(problem: JobTimes, ends: Ints, most: int, nodes: int = 20) -> Schedule | None:
     """A schedule in which jobs end by given times (microseconds) and each task runs where it is quickest.
 
-    None where the problem's program of these has more than `most` starts, or HiGHS finds nothing within its nodes.
+    None if the problem's program of these has more than `most` starts, or HiGHS finds nothing within its nodes.
     """
     if (ends < problem.earliest_completions).any():
         return None
@@ -425,7 +425,7 @@ def _windows(problem: Makespan, kind: int, end: int) -> Iterator[Window]:
 
 
 def node_prices(problem: ScheduleProblem, window: Window) -> Ints | None:
-    """Prices of nodes by which the tasks of a window need most; None where there are none, or the program is too large.
+    """Prices of nodes by which the tasks of a window need most; None if there are none, or the program is too large.
 
     Lengths count as they are: function and prices of the window do not matter.
     """

@@ -111,7 +111,7 @@ class GrowingMatchings:
 
     @property
     def latest(self) -> tuple[int, GrowingMatching] | None:
-        """The highest limit whose matching is held, and this; None where none is."""
+        """The highest limit whose matching is held, and this; None if none is."""
         return max(self._matchings.items(), default=None, key=lambda entry: entry[0])
 
 
@@ -216,11 +216,11 @@ class FixedLimit:
     limit
         The limit.
     nodes
-        Node of each task in the best placement within it; None where none is held.
+        Node of each task in the best placement within it; None if none is held.
     remote, remote_bound
-        Remote tasks of that placement, and their proved least number; None where unknown, or the limit is infeasible.
+        Remote tasks of that placement, and their proved least number; None if unknown, or the limit is infeasible.
     feasible
-        False where it is proved that nothing fits; None where it is open.
+        False if it is proved that nothing fits; None if it is open.
     proof
         Kind of proof of `remote_bound`, or of infeasibility.
     cover, prices
@@ -325,7 +325,7 @@ class LatencySearch:
         return self.start
 
     def packed(self, limit: int) -> Ints | None:
-        """A placement within `limit` with as few remote tasks as the bound says, or None where the packing fails."""
+        """A placement within `limit` with as few remote tasks as the bound says, or None if the packing fails."""
         problem, packings = self.problem, self._matchings.packings
         if limit not in packings:
             local = self._matchings.at(limit).node

@@ -133,7 +133,7 @@ class CompactProgram:
                 return
 
     def _sharpened(self, x: Floats) -> bool:
-        """Add the cut of each server that a solution of the relaxation breaks most; False where it breaks none."""
+        """Add the cut of each server that a solution of the relaxation breaks most; False if it breaks none."""
         each = x[: len(self._server)]
         order = np.lexsort((-each, self._server))  # the most local tasks of a server first
         server = self._server[order]

@@ -36,7 +36,7 @@ def by_arrays(problem: MinCostFlow, profile: Profile) -> tuple[SolverOutcome, Ne
 
 
 def whole_flow(problem: MinCostFlow, units: Ints) -> NetworkFlow:
-    """The flow of a solver, checked. SolverDisagreement where it is not a feasible flow."""
+    """The flow of a solver, checked. SolverDisagreement if it is not a feasible flow."""
     flow = NetworkFlow(units)
     wrong = problem.violations(flow)
     if wrong:
@@ -58,7 +58,7 @@ def in_integers(problem: MinCostFlow, engine: str) -> tuple[SolverOutcome, Netwo
 
 
 def feasible_flow(problem: MinCostFlow) -> NetworkFlow | None:
-    """A feasible flow at any cost; None where there is none, or the network is too large to ask quickly."""
+    """A feasible flow at any cost; None if there is none, or the network is too large to ask quickly."""
     network = problem.instance
     if not 0 < network.arcs <= _MOST_ARCS or problem.plainly_infeasible is not None:
         return None
@@ -66,7 +66,7 @@ def feasible_flow(problem: MinCostFlow) -> NetworkFlow | None:
 
 
 def potentials_of(problem: MinCostFlow, flow: NetworkFlow) -> Ints | None:
-    """Potentials that prove a flow to be of least cost; None where it is not."""
+    """Potentials that prove a flow to be of least cost; None if it is not."""
     network = problem.instance
     return residual_potentials(*_columns(network), flow.units, len(network))
 

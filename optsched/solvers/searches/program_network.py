@@ -116,7 +116,7 @@ class ProgramNetwork:
 
 
 class NetworkSolution(NamedTuple):
-    """The answer of an engine on a network: a flow of least cost on its arcs, None where a limit struck first.
+    """The answer of an engine on a network: a flow of least cost on its arcs, None if a limit struck first.
 
     `potential` of the vertices proves it, with cost - potential[tail] + potential[head] >= 0 on arcs with room.
     `outcome` is how the engine ended, `build_seconds` those until it began.

@@ -51,7 +51,7 @@ def settling_tree(program: IntegerProgram, limit: int, profile: Profile, most_pr
     """A tree that settles the program at a limit, in units of the objective: nothing in it costs less.
 
     The variable to branch on is the one whose two parts cost most, as their linear programs say (strong branching).
-    None where there are more than `most_programs` of these, a limit of the profile cut it short, something was met that
+    None if there are more than `most_programs` of these, a limit of the profile cut it short, something was met that
     costs less, or HiGHS takes no coefficients so large. OutOfTime if a deadline passes, KeyboardInterrupt if Ctrl-C
     came while HiGHS ran.
 
@@ -135,7 +135,7 @@ class _Search:
         self._left = most_programs
 
     def case(self, box: Box) -> _Case | None:
-        """What the linear relaxation says of a box; None where it says nothing, or too many were solved."""
+        """What the linear relaxation says of a box; None if it says nothing, or too many were solved."""
         check()
         self._left -= 1
         linear = as_arrays(self.program, box, integer=False)
@@ -157,7 +157,7 @@ class _Search:
         return _Case(box, multipliers, least, closed, values[: len(box.lower)])
 
     def parted(self, case: _Case) -> tuple[Branch, list[_Case]] | None:
-        """The branch whose two parts cost most, and these; None where all is whole, or a part says nothing."""
+        """The branch whose two parts cost most, and these; None if all is whole, or a part says nothing."""
         off = np.abs(case.values - np.rint(case.values))
         off[case.box.lower >= case.box.upper] = 0
         best: tuple[float, Branch, list[_Case]] | None = None

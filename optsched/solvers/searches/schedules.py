@@ -185,7 +185,7 @@ class JobPlacing:
         return problem.schedule(nodes, starts)
 
     def within(self, order: Sequence[int], packed: bool, by: Sequence[int]) -> Schedule | None:
-        """The schedule with the maps of each job at any time `by` then (microseconds); None where they did not fit.
+        """The schedule with the maps of each job at any time `by` then (microseconds); None if they did not fit.
 
         Slots are filled from the end on, without a break, and then all moves to the front as far as it can.
         """
@@ -236,7 +236,7 @@ class JobPlacing:
             return time if int(free.sum()) >= needed else None
 
         def fitted(time: int) -> Placed | None:
-            """The maps so that all end by a time; None where they were not made to fit."""
+            """The maps so that all end by a time; None if they were not made to fit."""
             end = np.minimum(gaps.end, time)
             usable = np.flatnonzero(end > begin if all(min(known.times) for known in classes) else end >= begin)
             fitting = _Fitting(problem.times, gaps.node[usable], begin[usable], end[usable], packed)
@@ -294,7 +294,7 @@ class _Fitting:
         self.placed = Placed([], [], [], [])
 
     def add(self, group: _Class) -> bool:
-        """Put all tasks of a class somewhere; False where one does not fit."""
+        """Put all tasks of a class somewhere; False if one does not fit."""
         local, free = group.times[0], np.maximum(self._until - self._clock, 0)
         room = np.bincount(
             self._node,

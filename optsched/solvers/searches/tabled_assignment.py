@@ -116,7 +116,7 @@ def assign_table(problem: TabledProblem) -> Ints:
 
 
 def table_prices(problem: TabledProblem, nodes: Ints) -> Prices | None:
-    """Prices that prove a placement (node or -1 of each of `problem.tasks`) optimal; None where it is not.
+    """Prices that prove a placement (node or -1 of each of `problem.tasks`) optimal; None if it is not.
 
     The price of a slot is what one more of it would save: the best chain in which each task moves to the place of the
     next, and a task that was left out takes the last place that is freed. These are shortest paths (Bellman and Ford,

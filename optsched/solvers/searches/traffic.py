@@ -47,7 +47,7 @@ class WithinLimit:
     """The state of the search within one limit on the load; None: no limit.
 
     The best placement held within it causes `units` of traffic, every one at least `bound`. The best `prices` known
-    prove `proved` units of that. `feasible` is False where a solver says that no placement is.
+    prove `proved` units of that. `feasible` is False if a solver says that no placement is.
     """
 
     limit: int | None
@@ -236,7 +236,7 @@ class TrafficSearch:
         return known, low
 
     def _least_by_places(self, known: WithinLimit) -> tuple[WithinLimit, int] | None:
-        """As `least_load`, among the placements that the prices leave at the traffic; None where that settles nothing.
+        """As `least_load`, among the placements that the prices leave at the traffic; None if that settles nothing.
 
         At prices whose bound a placement attains, each job is in a datacenter that is best for it, each map where it
         pays least given its job's, and every slot that has a price is taken. So the program of the least load has few
@@ -294,7 +294,7 @@ class TrafficSearch:
         """Prices, by cases where need be, which prove that placements within a limit cause `target` units or more.
 
         Branch and bound on the datacenter of the bundle that the relaxation splits most. A case that the prices of the
-        case above it settle is not looked into. None where that would take too many relaxations.
+        case above it settle is not looked into. None if that would take too many relaxations.
         """
         known = self.priced(limit)
         if known.proved >= target:
@@ -367,7 +367,7 @@ class TrafficSearch:
 
 
 def best_apart(problem: Traffic) -> Placement | None:
-    """Each job where it causes least traffic, as if slots were free; None where there are not enough slots there.
+    """Each job where it causes least traffic, as if slots were free; None if there are not enough slots there.
 
     Of equally good datacenters a bundle takes the first. Maps stay with their reduces where that costs nothing.
     """
@@ -412,7 +412,7 @@ class Arrays:
                 yield SlotPrices(whole[: self.centers], whole[self.centers :], scale)
 
     def placement_if_whole(self, x: Floats) -> Placement | None:
-        """The placement that a solution stands for; None where it has bundles or maps in parts."""
+        """The placement that a solution stands for; None if it has bundles or maps in parts."""
         placed = x[: self._placed]
         whole = (np.abs(placed - np.rint(placed)) <= _WHOLE).all()
         return self.problem.decision_of(np.rint(x).astype(np.int64), self.program) if whole else None

@@ -101,7 +101,7 @@ class Incumbent:
 
     @property
     def nodes(self) -> Ints | None:
-        """Node of each of the problem's tasks in the best placement; None where there is none yet."""
+        """Node of each of the problem's tasks in the best placement; None if there is none yet."""
         if self._best is None:
             return None
         problem, bounds, (_, fixed, rows) = self.bounds.problem, self.bounds, self._best
@@ -140,7 +140,7 @@ class Incumbent:
     def in_turn(self, profile: Profile) -> Ints | None:
         """Keep maps as if nothing were to be shuffled, with the reduces that suit them best; returns these choices.
 
-        None where the time is out, or where costs are near 2^53: those of maps alone are added up more roughly, and may
+        None if the time is out, or where costs are near 2^53: those of maps alone are added up more roughly, and may
         be refused.
         """
         try:
@@ -199,7 +199,7 @@ class Searched(NamedTuple):
     """What a search ends with.
 
     `nodes`: node of each of `problem.tasks` in the best placement found, or None. `bound`: what is proved, in units.
-    `tree`: what proves it, or None where it has more than `MOST_STATES` states. `states`: how many were expanded, their
+    `tree`: what proves it, or None if it has more than `MOST_STATES` states. `states`: how many were expanded, their
     children bounded. `limit`: what cut the search short.
     """
 
@@ -397,7 +397,7 @@ class TransmissionSearch:
     def _completed(self, fixed: Ints, reduce: int, choice: int, prices: Ints) -> Ints | None:
         """All reduces placed: this one by this choice, the others one by one where each by itself costs least.
 
-        None where one of them has no place left.
+        None if one of them has no place left.
         """
         likely = fixed.copy()
         likely[reduce] = choice

@@ -74,7 +74,7 @@ def cheapest_reduces(bounds: ReduceBounds, table: Ints, profile: Profile) -> tup
     """The reduces' choices of least cost by a table of their costs, and prices of the places where they may run.
 
     It is the problem `transmission-reduces` with other costs: `table`, shape (reduces, nodes + 1), at least 0, whose
-    last column, of being left out, is not read. Both parts are None where a limit came first; there are no prices where
+    last column, of being left out, is not read. Both parts are None if a limit came first; there are no prices where
     no reduce is placed.
     """
     problem = bounds.problem

@@ -148,7 +148,7 @@ class Relaxation(NamedTuple):
     patterns
         Those that are known.
     feasible
-        Whether fractions of patterns hold what it needs; None where a limit cut the search short.
+        Whether fractions of patterns hold what it needs; None if a limit cut the search short.
     prices
         int64, shape (items,): duals of the tasks, times `SHORT_SCALE` or, of the utilisation, `USE_SCALE`.
     weight
@@ -270,14 +270,14 @@ _MOST_PROGRAMS, _MOST_SOLVED = 2_000, 2_000_000
 
 
 class Best(NamedTuple):
-    """Counts of items by node that use most, shape (items, nodes), or None where those that are held do; its proof."""
+    """Counts of items by node that use most, shape (items, nodes), or None if those that are held do; its proof."""
 
     counts: Ints | None
     proof: Certificate | None
 
 
 def most_utilisation(problem: Utility, units: int, prices: TaskPrices, used: int, profile: Profile) -> Best | None:
-    """The most utilisation where every job has a utility; None where too many columns are left to tell.
+    """The most utilisation where every job has a utility; None if too many columns are left to tell.
 
     `units`: the utility. `prices` of tasks nearly prove the utilisation that is held. `used`: what is held, in units,
     without fixed reduces.
@@ -326,7 +326,7 @@ def solve_packing(posing: UtilityProgram, units: int, profile: Profile, use: boo
     """Find counts with which each job has a utility of at least `units`; with `use` the most utilisation.
 
     Returns what HiGHS says, of the negated utilisation in units, and the counts that it holds, int64, of the maps of
-    each job, then the reduces of each job, by node. None where it holds none.
+    each job, then the reduces of each job, by node. None if it holds none.
 
     SolverDisagreement if HiGHS holds counts that are not feasible, or too few.
     """
