@@ -388,11 +388,12 @@ class GapReport:
         against = f"{values(self.objective)}{unit} against {kind} {best}"
         raise HeuristicFailed(f"{who}: gap {found} is over {percent(gap_limit(limit))}: {against}")
 
-    def record(self, placements: bool = False) -> dict[str, Any]:
-        """The report as JSON holds it: one number where the problem has one component, else lists.
+    def record(self, placements: bool = False, further: bool = True) -> dict[str, Any]:
+        """The report as JSON holds it: one number if the problem has one component, else lists.
 
         `placements`: also the node of each task (of a schedule node and start), of the heuristic's decision and of the
-        reference, by their ids.
+        reference, by their ids. `further`: also the fields that only some problems and runs have; gaps to the frontier
+        are among them, and the frontier is solved for these.
         """
         solution = self.reference.solution
         single = len(self.problem.components) == 1
@@ -431,6 +432,8 @@ class GapReport:
             "profile": self.reference.profile.name,
             "time_limit": self.reference.profile.time_limit,
         }
+        if not further:
+            return record
         known = {} if self.objective is None else self.reference.frontier_gaps(self.objective)
         record |= {name: _plain(known.get(name)) for name in frontier_gap_fields(self.problem)}
         if self.run.rounds is not None:

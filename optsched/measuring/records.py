@@ -197,8 +197,13 @@ class Run:
 
     @cached_property
     def record(self) -> Record:
-        """Its record."""
-        return self.made if isinstance(self.made, Record) else Record.of(self.made.record())
+        """Its record, without `further`."""
+        return self.made if isinstance(self.made, Record) else Record.of(self.made.record(further=False))
+
+    @property
+    def further(self) -> Mapping[str, Any]:
+        """What only some problems and runs say; the frontier is solved if its gaps are among that."""
+        return (self.made if isinstance(self.made, Record) else Record.of(self.made.record())).further
 
     @cached_property
     def reference(self) -> Hashable:
@@ -412,5 +417,6 @@ def _row(run: Run, columns: int, further: Sequence[str]) -> dict[str, Any]:
         for kind in KINDS:
             for place in CLASSES:
                 row[f"{whose}{kind}_{place}"] = None if counts is None else counts.get(kind, {}).get(place)
-    row |= {name: record.further.get(name) for name in further}
+    beyond = run.further if further else {}
+    row |= {name: beyond.get(name) for name in further}
     return row | {name: getattr(record, name) for name in ("build_seconds", "solve_seconds", "heuristic_seconds")}

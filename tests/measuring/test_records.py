@@ -15,6 +15,7 @@ import optsched
 from optsched import study
 from optsched.cli.gaps import LEGEND
 from optsched.core.errors import HeuristicFailed
+from optsched.measuring.gaps import Reference
 from optsched.measuring.printing import to_json
 from optsched.measuring.records import Record, Run, frame_of, legend
 from optsched.measuring.studies.limits import GapLimit, breaches
@@ -58,6 +59,19 @@ def test_what_was_kept() -> None:
     pd.testing.assert_frame_equal(frame_of(runs), frame)
     pd.testing.assert_frame_equal(summary_frame(summaries(runs)), found.summary())
     assert {"optimal", "above", "over_zero", "failed", "infeasible"} <= {run.outcome for run in runs}
+
+
+def test_a_summary_solves_no_frontier(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the gaps to a frontier, which may take as long as all else, are found only for what shows them."""
+    reports = study("examples/packing", "latency", ["labl", "round-robin"], seeds=2)
+    asked: list[object] = []
+    monkeypatch.setattr(Reference, "frontier_gaps", lambda *call: asked.append(call) or {})
+    assert len(reports.summary()) == 2
+    assert [run.status for run in reports.measured] == ["done"] * 4
+    assert tables.overview(summaries(reports.measured)).rows
+    assert not asked
+    assert len(reports.frame()) == 4
+    assert len(asked) == 4
 
 
 def test_levels_of_locality_of_an_earlier_version() -> None:

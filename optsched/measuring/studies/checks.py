@@ -68,7 +68,7 @@ from optsched.measuring.studies.limits import (
     lines,
     traceback_of,
 )
-from optsched.measuring.studies.runs import Work, measure, plan
+from optsched.measuring.studies.runs import Work, check_served, measure, plan
 from optsched.measuring.studies.tables import GapReports
 from optsched.problems import problem_class
 from optsched.solvers.profiles import AnyProfile
@@ -259,14 +259,7 @@ class Check:
         InputError
             For instances, and for a baseline, that are wrong.
         """
-        strangers = [
-            f"heuristic {choice.entry.name} serves {', '.join(choice.entry.problems)}; not {name}"
-            for choice in self.choices
-            for name in self.problems
-            if name not in choice.entry.problems
-        ]
-        if strangers:
-            raise UsageError(*strangers)
+        check_served(self.choices, self.problems, each=True)
         work = plan(self.instances, self.problems, self.choices, self.parameters)
         for part in work:
             if self.limit is not None:

@@ -49,10 +49,10 @@ def problems_with_heuristics() -> list[str]:
     return [name for name, kind in PROBLEMS.items() if kind.decided is Placement]
 
 
-def check_served(choices: Sequence[Choice], names: Sequence[str], listed: bool = False) -> None:
-    """Raise UsageError for heuristics that serve none of the problems, and problems that none serves.
+def check_served(choices: Sequence[Choice], names: Sequence[str], listed: bool = False, each: bool = False) -> None:
+    """Raise UsageError for heuristics that run in none of the problems, and problems that none serves.
 
-    `listed`: the problems are all there are, and were not chosen by name.
+    `listed`: the problems are all there are, and were not chosen by name. `each`: a heuristic must run in each problem.
     """
     for name in names:
         if problem_class(name).decided not in (Placement, Schedule):
@@ -62,9 +62,10 @@ def check_served(choices: Sequence[Choice], names: Sequence[str], listed: bool =
                 f"no heuristic of the list serves {name}; give your own as --heuristic package.module:function"
             )
     lines = [
-        f"heuristic {choice.entry.name} serves {', '.join(choice.entry.problems)}; not {', '.join(names)}"
+        f"heuristic {choice.entry.name} serves {', '.join(choice.entry.problems)}; not {', '.join(wanted)}"
         for choice in choices
-        if not any(map(choice.entry.runs_in, names))
+        for wanted in ([[name] for name in names] if each else [names])
+        if not any(map(choice.entry.runs_in, wanted))
     ]
     if lines:
         raise UsageError(*lines)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from optsched import Family, InputError, UsageError
+from optsched import Family, InputError, UsageError, study
 from optsched.measuring.studies.checks import _RULES, Check, CheckArguments, CheckFile, Planned
 from optsched.solvers.profiles import load_profile
 
@@ -48,6 +48,18 @@ def test_wrong_use(given: dict[str, Any], error: Any, message: str) -> None:
     """Tests that what is asked for wrongly is reported before anything runs."""
     with pytest.raises(error, match=message):
         Check.of(**{"heuristic": "dl", "instances": "papers/guo-fig2", "problem": "lsap"} | given).planned()
+
+
+@pytest.mark.parametrize("problem", ["makespan", "lsap"])
+def test_a_check_takes_every_heuristic_that_gap_takes(problem: str) -> None:
+    """Tests that a heuristic that gap runs in a problem, in rounds too, can be checked in it with the same outcome."""
+    instance = "examples/order-of-jobs"
+    reports = study(instance, problem, seeds=1)
+    named = list(dict.fromkeys(report.run.name for report in reports))
+    assert {"lsap-sched", "fair"} <= set(named)
+    outcome = Check.of(named, instance, problem, max_gap="1000%", feasible=False, seeds=1).planned().run()
+    found = {entry.heuristic: entry.report.objective for entry in outcome.reports.measured}
+    assert found == {report.run.name: report.objective for report in reports}
 
 
 def test_several_heuristics_and_problems() -> None:
