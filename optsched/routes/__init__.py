@@ -107,8 +107,8 @@ def solve(
         it as a start, and the result is never worse.
     route
         By default the quickest one that proves its answer. `routes_of` names the routes of a problem. Every problem has
-        `pyomo` (the compact model) and `pulp` (the literal one), and all but `min-cost-flow` have `brute-force`. The
-        others are, the default first:
+        `pyomo` (the compact model) and `pulp` (the literal one), and all but `min-cost-flow` have `brute-force`.
+        These are the others, the default first:
 
         - assignment problems (`lsap`, `fair-lsap`, `flow`, `transmission-maps`): `network`, `arrays`,
             `network-simplex`, `dense`. `network` is a matching if only the number of local tasks counts. If costs are a
