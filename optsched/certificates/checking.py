@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from optsched.certificates.programs import check_programs, is_shipped
 from optsched.core.brief import several
 from optsched.core.errors import CertificateInvalid, OutOfTime, TooLarge
 from optsched.core.registry import imported, record_of
@@ -27,6 +28,7 @@ from optsched.core.results import (
 )
 from optsched.problems import AnyProblem
 from optsched.problems.base import stated
+from optsched.problems.programs import Programmed
 
 #: The basis of a claim without a certificate; the other kinds are those of `Proof`.
 NOTHING = "nothing"
@@ -157,6 +159,7 @@ def certify_solution(
     checking = _Checking(problem, solution, enumerated)
     if checking.identified():
         checking.decision()
+        checking.programs()
         checking.bounds()
         checking.rivals(against or {})
         checking.silence()
@@ -271,6 +274,17 @@ class _Checking(Checks):
         if not violations:
             self.worth = value = problem.objective(solution.decision)
             self.check("objective", value == solution.objective, f"the {noun}'s value is {show(value)}")
+
+    def programs(self) -> None:
+        """Whether the programs of another package's class agree with its definition near the decision."""
+        problem, bound = self.problem, self.solution.bound
+        proved = any(certificate.kind is Proof.DUAL for certificate in self.solution.certificates)
+        if self.worth is None or not proved or not isinstance(problem, Programmed) or is_shipped(problem):
+            return
+        try:
+            check_programs(problem, self.solution.decision, bound)
+        except CertificateInvalid as error:
+            self.check("program", False, str(error))
 
     def bounds(self) -> None:
         """Each claimed bound against its certificate, and the termination against objective and bounds."""

@@ -1,12 +1,13 @@
 """`dual` certificates of any problem with an integer program (`Programmed`): a tree of cases with multipliers.
 
 The checker builds the program again from the instance. Of a class of another package it first holds the program against
-the class's `objective` and `violations`, on every placement of a small instance and on samples of a large one.
+the class's `objective` and `violations`, on every placement of a small instance, else on a walk from the decision.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -72,15 +73,15 @@ def program_proof(problem: Any, certificate: Certificate, objective: Value | Non
     return exact(rows_bound(data, program.numbers, limit, program.names), program.unit)
 
 
-def program_below(problem: Any, claim: Number) -> Program:
+def program_below(problem: Any, claim: Number, around: Any = None) -> Program:
     """The program with the value below a claim (`Limited`); that a class of another package says so too is looked at.
 
     CertificateInvalid as of `checked_program`, or if a placement has a value between the two.
     """
     unit = limit_unit(problem)
     below = problem.value_below(claim * unit)
-    program = checked_program(problem, (below,))
-    for placement in () if _is_shipped(problem) else samples(problem):
+    program = checked_program(problem, (below,), around)
+    for placement in () if is_shipped(problem) else samples(problem, around):
         if problem.violations(placement):
             continue
         value = problem.evaluate(placement)[0]
@@ -91,7 +92,26 @@ def program_below(problem: Any, claim: Number) -> Program:
     return program
 
 
-def _is_shipped(problem: Any) -> bool:
+def check_programs(problem: Any, decision: Any, bound: Sequence[Number | None]) -> None:
+    """Hold the programs of another package's class against its definition, near a decision that attains some bounds.
+
+    CertificateInvalid as of `checked_program`, of the first component's program and of each one after a bound that is
+    attained.
+    """
+    before: tuple[Number, ...] = ()
+    for position, (value, claim) in enumerate(zip(problem.evaluate(decision), bound, strict=True)):
+        limited = isinstance(problem, Limited) and not position
+        if claim is not None and limited:
+            program_below(problem, claim, decision)
+        elif claim is not None:
+            checked_program(problem, before, decision)
+        if value != claim:
+            return
+        before += (exact(value * (limit_unit(problem) if limited else problem.program(before).unit)),)
+
+
+def is_shipped(problem: Any) -> bool:
+    """Whether the class is this package's own, whose tests hold its programs against its definition."""
     return type(problem).__module__.startswith("optsched.")
 
 
@@ -101,7 +121,7 @@ def checked_program(problem: Any, before: tuple[Number, ...], around: Any = None
     CertificateInvalid if the program lacks a feasible placement, or counts one at more than it costs.
     """
     program: Program = problem.program(before)
-    if not _is_shipped(problem):
+    if not is_shipped(problem):
         fault = fault_of(problem, before, samples(problem, around))
         if fault is not None:
             raise CertificateInvalid(f"{problem.name}: {fault}")

@@ -451,24 +451,37 @@ def fault_of(problem: Any, before: tuple[Number, ...], decisions: Iterator[Any])
 
 
 def samples(problem: Problem, around: Any = None) -> Iterator[Any]:
-    """Placements to hold a program against: all of a small problem, else some drawn and some near to one.
+    """Placements to hold a program against: all of a small problem, else those on a walk through a large one.
 
-    The same each time. Many of them are infeasible.
+    Each step of the walk moves a task or swaps two. It is taken if the placement violates no more and costs no more, by
+    the problem's own definition. So a walk from an "optimum" finds what is better nearby, which a wrong program lacks.
+    The walk is the same each time. Some of its placements are infeasible.
 
     Parameters
     ----------
     around
-        A feasible placement; those that move one task, or swap two, are among the samples.
+        The placement where the walk begins; None: no task is placed.
     """
     tasks, nodes = len(problem.tasks), len(problem.instance.cluster)
     if (nodes + 1) ** tasks <= _ALL:
         yield from map(problem.placement, itertools.product(range(NONE, nodes), repeat=tasks))
         return
+
+    def rank(placement: Any) -> tuple[Any, ...]:
+        if violations := problem.violations(placement):
+            return True, sum(abs(entry.amount) for entry in violations)
+        return False, *problem.minimised(problem.evaluate(placement))
+
     rng = np.random.default_rng(0)
-    held = None if around is None else problem.nodes_of(around)
+    held = problem.placement(np.full(tasks, NONE)) if around is None else around
+    least = rank(held)
+    yield held
     for _ in range(_DRAWN):
-        chosen = rng.integers(NONE, nodes, tasks) if held is None else held.copy()
+        chosen = problem.nodes_of(held).copy()
         first, second = rng.integers(0, tasks, 2)
-        swap = held is not None and bool(rng.integers(2))
+        swap = bool(rng.integers(2)) and chosen[first] != chosen[second]
         chosen[first], chosen[second] = chosen[second], chosen[first] if swap else rng.integers(NONE, nodes)
-        yield problem.placement(chosen)
+        drawn = problem.placement(chosen)
+        yield drawn
+        if (found := rank(drawn)) <= least:
+            held, least = drawn, found

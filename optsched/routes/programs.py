@@ -14,6 +14,7 @@ import numpy as np
 
 from optsched.certificates.programs import (
     checked_program,
+    is_shipped,
     limit_certificate,
     program_below,
     program_certificate,
@@ -184,6 +185,8 @@ class _Search:
     def _program_proof(self) -> Certificate:
         """Prices of the relaxation, or a tree at the value found, or the solver's claim."""
         found, problem, program = self.best(self.before), self.problem, self.program(self.before)
+        if not is_shipped(problem):  # a decision that the program lacks may be near the one that it gives
+            _sound(checked_program, problem, self.before, self.incumbent)
         whole = program.numbers
         limit = int(problem.evaluate(found.decision)[program.component] * program.unit) if found.optimal else 2**60
         nothing = Tree([np.eye(1, len(whole.row_lower) + 1, dtype=np.int64)[0]], [Step((0,))])
@@ -205,7 +208,7 @@ class _Search:
     def _limit_proof(self) -> Certificate:
         """Prove the first component by a tree that rules out less than the incumbent; else by the solver's claim."""
         problem, claim = self.problem, self._least_limit() * limit_unit(self.problem)
-        program = _sound(program_below, problem, claim)
+        program = _sound(program_below, problem, claim, self.incumbent)
         tree = self._tree(without_costs(program.numbers), 1)
         if tree is None:
             return Certificate(problem.components[0].name, Proof.SOLVER, claim)

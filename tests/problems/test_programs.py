@@ -17,6 +17,7 @@ from optsched.core.results import Number
 from optsched.problems import PROBLEMS, Problem
 from optsched.problems.programs import Builder, Group, Limited, Program, Programmed, fault_of, limit_unit, samples
 from optsched.problems.relaxations import UNBOUNDED
+from optsched.routes import solve
 
 
 def test_what_is_collected() -> None:
@@ -130,18 +131,21 @@ def filled(problem: Gathering) -> Placement:
 
 
 def test_samples() -> None:
-    """Tests that a small problem is tried whole, a large one near to what is held, the same each time."""
+    """Tests that a small problem is tried whole, a large one on a walk that gets no worse, the same each time."""
     small = posed(0)
     every = [small.nodes_of(each).tolist() for each in samples(small)]
     assert every == [list(nodes) for nodes in itertools.product(range(-1, 3), repeat=4)]
     large = posed(0, nodes=9, tasks=12, slots=3)
-    held = filled(large)
-    near = [large.nodes_of(each) for each in samples(large, held)]
-    assert len(near) == 1_000
-    assert all(np.count_nonzero(nodes != large.nodes_of(held)) <= 2 for nodes in near)
-    assert sum(not large.violations(large.placement(nodes)) for nodes in near) > 200
-    drawn = [large.nodes_of(each).tolist() for each in samples(large)]
-    assert drawn == [large.nodes_of(each).tolist() for each in samples(large)]
+    for held in (filled(large), None):
+        walk = list(samples(large, held))
+        assert len(walk) == 1_001
+        feasible = [large.minimised(large.evaluate(each)) for each in walk if not large.violations(each)]
+        assert len(feasible) > 100
+        best = large.minimised(solve(large).objective)
+        assert best <= min(feasible) < feasible[0]
+        assert [large.nodes_of(each).tolist() for each in walk] == [
+            large.nodes_of(each).tolist() for each in samples(large, held)
+        ]
 
 
 def test_no_task() -> None:

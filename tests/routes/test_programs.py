@@ -13,7 +13,7 @@ from optsched.core.errors import ProblemFailed
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.placement import NONE, Placement
 from optsched.core.registry import record_of
-from optsched.core.results import Limit, Proof, Termination, Violation
+from optsched.core.results import Bound, Component, Limit, Number, Proof, Sense, Termination, Value, Violation
 from optsched.models import programs as models
 from optsched.problems import FlowCongestion
 from optsched.problems.programs import Program
@@ -110,6 +110,51 @@ def test_a_program_that_is_not_the_definition(sizes: dict[str, float]) -> None:
         solve(Narrow(instance), start=start)
     with pytest.raises(ProblemFailed, match=r"the program of Blind, .* admits a placement that violates slots"):
         solve(Blind(instance))
+
+
+class Near(Gathering):
+    """Only the tasks on their data count."""
+
+    components = (Component("local", Sense.MAX, "tasks"),)
+
+    def objective(self, placement: Placement) -> Value:
+        nodes = self.nodes_of(placement)
+        return (int(self.local[np.arange(len(nodes)), nodes].sum()),)
+
+    def cheap_bounds(self) -> tuple[Bound, ...]:
+        return (Bound("all", "local", len(self.tasks), "tasks"),)
+
+    def program(self, before: tuple[Number, ...] = ()) -> Program:
+        return replace(super().program((len(self.idle),)), component=0)
+
+
+class NotAtHome(Near):
+    """Its program keeps every other task off its data."""
+
+    def program(self, before: tuple[Number, ...] = ()) -> Program:
+        program = super().program(before)
+        upper = program.numbers.upper.copy()
+        upper[program.family("place")].reshape(self.local.shape)[::2][self.local[::2] > 0] = 0
+        return replace(program, numbers=replace(program.numbers, upper=upper))
+
+
+@pytest.mark.parametrize("sizes", [(20, 20, 1), (15, 30, 2)])
+def test_bug_nothing_was_held_against_a_program_if_placements_at_random_are_infeasible(
+    sizes: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that on instances without a free slot a wrong program is found near its own optimum, by certify as well."""
+    instance = posed(0, **dict(zip(("nodes", "tasks", "slots"), sizes, strict=True))).instance
+    honest = solve(Near(instance))
+    assert honest.optimal
+    assert certify(Near(instance), honest).proved
+    with pytest.raises(ProblemFailed, match="the program does not have the feasible placement"):
+        solve(NotAtHome(instance))
+    with monkeypatch.context() as patched:
+        patched.setattr("optsched.routes.programs.checked_program", lambda problem, before, _: problem.program(before))
+        false = solve(NotAtHome(instance))
+    assert false.optimal
+    assert false.objective < honest.objective
+    assert "the program does not have the feasible placement" in str(certify(NotAtHome(instance), false).contradicted)
 
 
 def test_an_inherited_program_is_nobodys() -> None:
