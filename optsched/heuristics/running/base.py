@@ -17,7 +17,7 @@ from optsched.core.brief import brief, counted
 from optsched.core.errors import Fault, MissingField, UsageError
 from optsched.core.instance import KINDS, MAP, PENDING, Cluster, Floats, Ints, Ragged, Shuffle, Workload
 from optsched.core.registry import SHIPPED
-from optsched.problems import problem_class
+from optsched.problems import PROBLEMS, problem_class
 from optsched.problems.base import Parameter, TaskProblem
 
 #: The status in a view, in addition to those of an instance, of a task that has arrived and may not start yet: a
@@ -196,6 +196,14 @@ def over_time() -> tuple[str, ...]:
     return tuple(entry.name for entry in SHIPPED if entry.runner is not None)
 
 
+def takes_any_policy(name: str) -> bool:
+    """Whether a problem is another package's, and offers slots: then any policy can decide in it."""
+    if any(name == entry.name for entry in SHIPPED) or name not in PROBLEMS:
+        return False
+    kind = PROBLEMS[name]
+    return issubclass(kind, TaskProblem) and kind.offered is not TaskProblem.offered
+
+
 @dataclass(frozen=True)
 class Heuristic:
     """An entry of the list of heuristics.
@@ -207,7 +215,8 @@ class Heuristic:
     paper
         What it is from, or short names of `optsched.core.brief.PAPERS`, which lists show as authors and year.
     problems
-        Names of the problems that it serves. A policy serves those, too, in which tasks run over time.
+        Names of the problems that it serves. A policy also serves those in which tasks run over time, and those of
+        other packages that offer slots.
     named
         The problems as they were given.
     doc
@@ -271,13 +280,17 @@ class Heuristic:
             return ()
         return tuple(name for name in over_time() if name not in self.problems)
 
+    def decides_in(self, name: str) -> bool:
+        """Whether it can decide in the problem of a name: one that it names, or any that takes any policy."""
+        return name in self.problems or (self.online and takes_any_policy(name))
+
     def runs_in(self, name: str) -> bool:
         """Whether it can be run in the problem of a name, in rounds if need be."""
-        return name in self.problems or name in self.in_rounds
+        return self.decides_in(name) or name in self.in_rounds
 
     def serves(self, problem: TaskProblem[Any]) -> bool:
         """Whether it can be asked for a placement in `problem`; a user's own may serve a class that no record names."""
-        return (self.parameters is None or problem.name in self.problems) and not self.faults(problem)
+        return (self.parameters is None or self.decides_in(problem.name)) and not self.faults(problem)
 
     def applies(self, problem: TaskProblem[Any]) -> bool:
         """Whether it can be run in `problem` as it is posed, in rounds if need be."""

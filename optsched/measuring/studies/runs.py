@@ -57,7 +57,7 @@ def check_served(choices: Sequence[Choice], names: Sequence[str], listed: bool =
     for name in names:
         if problem_class(name).decided not in (Placement, Schedule):
             raise UsageError(f"{name} has no heuristics: its decision is a flow; optsched solve takes it")
-        if not listed and not choices and not any(name in entry.problems for entry in HEURISTICS.values()):
+        if not listed and not choices and not any(entry.runs_in(name) for entry in HEURISTICS.values()):
             raise UsageError(
                 f"no heuristic of the list serves {name}; give your own as --heuristic package.module:function"
             )
