@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from optsched.certificates.programs import check_programs, is_shipped
-from optsched.core.brief import several
+from optsched.core.brief import as_argument, several
 from optsched.core.errors import CertificateInvalid, OutOfTime, TooLarge
 from optsched.core.registry import imported, record_of
 from optsched.core.results import (
@@ -182,9 +182,9 @@ class Checks:
         other = "" if same else f", claimed {claimed.instance_sha256[:12]}"
         self.check("instance", same, f"sha256 {digest[:12]}{other}")
         differing = problem.differing(claimed.parameters)
-        asked = ", ".join(f"{name}={shown(value)}" for name, value in problem.parameters.items()) or "none"
+        asked = ", ".join(f"{name}={as_argument(value)}" for name, value in problem.parameters.items()) or "none"
         if differing:
-            others = ", ".join(f"{name}={shown(claimed.parameters[name])}" for name in differing)
+            others = ", ".join(f"{name}={as_argument(claimed.parameters[name])}" for name in differing)
             asked = f"the {noun} has {others}, asked for: {asked}"
         self.check("parameters", not differing, asked)
 
@@ -463,11 +463,6 @@ def at_least(component: Component, value: Number, claim: Number) -> bool:
 def show(value: Value) -> str:
     """A value as messages tell it."""
     return ", ".join(str(entry) for entry in value)
-
-
-def shown(value: object) -> str:
-    """A parameter as `--param` takes it."""
-    return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
 def proved_bound(problem: AnyProblem, certificate: Certificate, objective: Value | None = None) -> Number:

@@ -14,7 +14,7 @@ import click
 from optsched.cli import arguments
 from optsched.cli.arguments import Argument, Option
 from optsched.cli.output import Posed, check_noun, picturing, replacing, working
-from optsched.core.brief import counted
+from optsched.core.brief import as_argument, counted
 from optsched.core.deadline import deadline
 from optsched.core.errors import ExitCode, Fault, InputError, OutOfTime, UsageError, nearest
 from optsched.core.resources import code_version
@@ -537,7 +537,6 @@ def _verdict(
 ) -> Verdict:
     """The verdict on a solution, with the problem posed by its parameters, or by those that are asked for."""
     from optsched.certificates import Finding, Verdict
-    from optsched.certificates.checking import shown
     from optsched.core.registry import package_of
     from optsched.problems import PROBLEMS, problem
     from optsched.problems.base import resolve
@@ -563,7 +562,9 @@ def _verdict(
     usual = resolve(solution.problem, table, getattr(instance, "parameters", {}).get(solution.problem, {}))
     taken = [name for name in solution.parameters if name not in asked and claimed[name] != usual[name]]
     if taken:
-        of_file, of_instance = (", ".join(f"{name}={shown(of[name])}" for name in taken) for of in (claimed, usual))
+        of_file, of_instance = (
+            ", ".join(f"{name}={as_argument(values[name])}" for name in taken) for values in (claimed, usual)
+        )
         arguments.note(f"checked with the {solution.noun}'s {of_file}; the instance itself has {of_instance}")
     package = package_of(type(posed))
     if package is not None:

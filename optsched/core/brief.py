@@ -52,8 +52,18 @@ def labelled(name: str, parameters: Mapping[str, Any]) -> str:
     >>> labelled("fair", {"delay": 0})
     'fair,delay=0'
     """
-    values = (":".join(map(str, value)) if isinstance(value, list | tuple) else value for value in parameters.values())
-    return ",".join([name, *(f"{key}={value}" for key, value in zip(parameters, values, strict=True))])
+    return ",".join([name, *(f"{key}={as_argument(value, ':')}" for key, value in parameters.items())])
+
+
+def as_argument(value: Any, comma: str = ",") -> str:
+    """A parameter's value as the command line takes it; within a heuristic `comma` is a colon.
+
+    >>> as_argument((0, 0.5)), as_argument([1, 2], ":"), as_argument(True)
+    ('0,0.5', '1:2', 'true')
+    """
+    if isinstance(value, list | tuple):
+        return comma.join(as_argument(part, comma) for part in value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 _ASSUMED = re.compile(r"\b(assumed|inferred)\b")

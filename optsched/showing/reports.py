@@ -27,11 +27,12 @@ from optsched.core.resources import code_version
 from optsched.instances.documents.storing import GrowingFile
 from optsched.measuring.printing import Cell, Table, counts, escaped, in_full, percent, render, to_csv
 from optsched.measuring.records import Run, frame_of
+from optsched.measuring.studies.commands import of_frontier, of_study
 from optsched.measuring.studies.tables import ProblemSummary, summaries
 from optsched.showing import tables
 from optsched.showing.figures import picture, require
 from optsched.showing.gaps import box_plot, distribution, performance_profile
-from optsched.showing.sources import Found, FrontierRecord, asked, chosen, entries_of, read, study
+from optsched.showing.sources import Found, FrontierRecord, chosen, entries_of, read
 from optsched.showing.trade_offs import frontier_picture
 
 if TYPE_CHECKING:
@@ -431,7 +432,8 @@ def built(
         sections.append(Section("matrices", "Gap matrices", tuple(tables.matrices(cells))))
     if frontiers:
         points = (_frontier(number, record, entries) for number, record in enumerate(frontiers, 1))
-        own = Lines((again(problems, "report.html"), *map(asked, frontiers)), command=True, key="commands-frontiers")
+        asked = [of_frontier(record.instance, record.problem, record.parameters) for record in frontiers]
+        own = Lines((again(problems, "report.html"), *asked), command=True, key="commands-frontiers")
         sections.append(Section("frontiers", "Frontiers", (*chain.from_iterable(points), own)))
     if entries:
         failed = tables.failures(entries)
@@ -517,7 +519,7 @@ def _problem(part: ProblemSummary, entries: Sequence[Run], again: Callable[[Sequ
         parts.append(Picture("factors", title, text, profile.key, command, partial(performance_profile, frame)))
     parts += [profile, *([compared] if compared is not None else []), tables.times(entries), tables.instances(entries)]
     parts.append("This part of the report alone, and what measures its runs again (rebuilt from the records):")
-    lines = study([entry.record for entry in entries])
+    lines = of_study([entry.record for entry in entries])
     own = again([entries[0].record.problem], f"{entries[0].record.problem}.html")
     parts.append(Lines((own, *lines), command=True, key=command))
     return Section(f"problem-{name}", name, tuple(parts))

@@ -1,7 +1,4 @@
-"""Reads the sources of a report (JSON files, stores of sweeps) into runs, each once.
-
-It also makes the commands that give the runs again.
-"""
+"""Reads the sources of a report (JSON files, stores of sweeps) into runs, each once."""
 
 from __future__ import annotations
 
@@ -9,12 +6,10 @@ import hashlib
 import json
 import os
 import re
-import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +17,11 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from optsched.core import kinds
+from optsched.core.brief import as_argument
 from optsched.core.errors import Fault, InputError, UsageError, described, expect_known
 from optsched.core.resources import code_version
 from optsched.core.results import Proof, Value
-from optsched.heuristics import HEURISTICS
-from optsched.instances.library import library
-from optsched.measuring.printing import Cell
 from optsched.measuring.records import Record, Run
-from optsched.problems import PROBLEMS
 
 #: How a file of SQLite begins.
 _SQLITE = b"SQLite format 3\x00"
@@ -363,119 +355,7 @@ def _labels(
 
     def label(record: Record) -> str:
         given = getattr(record, parameters)
-        parts = [f"{key}={_spelled(given[key])}" for key in differing[cell(record)[-1]] if key in given]
+        parts = [f"{key}={as_argument(given[key], ':')}" for key in differing[cell(record)[-1]] if key in given]
         return ",".join([getattr(record, name), *parts])
 
     return label
-
-
-def _spelled(value: Any, comma: str = ":") -> str:
-    """A parameter as the command line takes it within a heuristic."""
-    if isinstance(value, list):
-        return comma.join(_spelled(part, comma) for part in value)
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-# Commands -------------------------------------------------------------------------------------------------------------
-
-
-#: Instances that are named in a command; of more, how many there are.
-_NAMED = 8
-
-
-def again(record: Record) -> Cell:
-    """The command that makes a run again; its instance is a name of the library, a family, or a file of yours.
-
-    >>> import optsched
-    >>> (record,) = read([optsched.study("papers/guo-fig2", "lsap", "dl")]).runs
-    >>> again(record)
-    'optsched gap papers/guo-fig2 --problem lsap --heuristic dl --seed 0 --time-limit none'
-    """
-    before, command = _command([record], ["--seed", str(record.seed)])
-    shown = "".join(f"{line} && " for line in before) + command
-    return Cell(shown, shown, again=True)
-
-
-def study(records: Sequence[Record]) -> tuple[str, ...]:
-    """The lines of a shell that measure all these runs of a problem again, as far as one command can."""
-    seeds = sorted({record.seed for record in records})
-    repeated = [] if seeds == [0] else ["--seed", str(seeds[0]), "--repeats", str(seeds[-1] - seeds[0] + 1)]
-    before, command = _command(records, repeated)
-    return (*before, f"{command} --format json --output records.json")
-
-
-def _command(records: Sequence[Record], seeds: Sequence[str]) -> tuple[list[str], str]:
-    """What must be typed before, and the command that measures all these runs of a problem, as far as one can."""
-    problem = records[0].problem
-    arguments = list(dict.fromkeys(argument(record.instance, record.source) for record in records))
-    lines = [before for before, _ in arguments[:_NAMED] if before]
-    if len(arguments) > _NAMED:
-        lines.append(f"# and {len(arguments) - _NAMED} instances more, to be added to the command")
-
-    def common(of: Callable[[Record], Iterable[str]], what: str) -> tuple[str, ...]:
-        found = list(dict.fromkeys(tuple(of(record)) for record in records))
-        if len(found) == 1:
-            return found[0]
-        lines.append(f"# {what} differ between the runs; each run's command has its own")
-        return ()
-
-    command = ["optsched", "gap", *(name for _, name in arguments[:_NAMED]), "--problem", problem]
-    command += common(_parameters, f"the parameters of {problem}")
-    for name in dict.fromkeys(map(_heuristic, records)):
-        command += ["--heuristic", name]
-    command += [*seeds, *common(_limits, "profiles or limits on time")]
-    return lines, shlex.join(command)
-
-
-def asked(record: FrontierRecord) -> str:
-    """The command of a frontier."""
-    _, name = argument(record.instance, "")
-    command = ["optsched", "frontier", name, "--problem", record.problem, *_parameters(record), "--format", "json"]
-    return shlex.join(command)
-
-
-def argument(name: str, source: str) -> tuple[str, str]:
-    """What must be typed before, and the argument that names an instance."""
-    if (known := _shipped().get(name)) is not None:
-        return "", known
-    file = f"{Path(name or 'instance').name}.json"
-    generated = source.removeprefix("generated by ")
-    if generated != source:
-        return f"{generated} --output {shlex.quote(file)}", file
-    return "", file
-
-
-@cache
-def _shipped() -> Mapping[str, str]:
-    """The library's names by those that records have, which are their last parts."""
-    return {Path(name).name: name for name in library()}
-
-
-def _parameters(record: Record | FrontierRecord) -> Iterator[str]:
-    """The parameters of the problem that are not its defaults."""
-    kind = PROBLEMS.get(record.problem)
-    for value in _differing(record.parameters, () if kind is None else kind.parameter_table, ","):
-        yield from ("--param", value)
-
-
-def _differing(values: Mapping[str, Any], table: Iterable[Any], comma: str) -> list[str]:
-    """The parameters that are not the defaults of their table, as the command line takes them."""
-    defaults = {entry.name: json.dumps(entry.default, default=str) for entry in table}
-    return [
-        f"{name}={_spelled(value, comma)}" for name, value in values.items() if json.dumps(value) != defaults.get(name)
-    ]
-
-
-def _limits(record: Record) -> Iterator[str]:
-    """The options that say how hard the reference was tried for; the command line has a limit on time by default."""
-    if record.profile != "exact":
-        yield from ("--profile", record.profile)
-    if record.time_limit is not UNSET:
-        yield from ("--time-limit", "none" if record.time_limit is None else f"{record.time_limit:g}")
-
-
-def _heuristic(record: Record) -> str:
-    """The heuristic with those parameters that are not its defaults."""
-    entry = None if ":" in record.heuristic else HEURISTICS.get(record.heuristic)
-    table = () if entry is None or entry.parameters is None else entry.parameters
-    return ",".join([record.heuristic, *_differing(record.heuristic_parameters, table, ":")])

@@ -17,9 +17,10 @@ from optsched.core.brief import counted
 from optsched.core.results import Value
 from optsched.measuring.printing import Cell, Table, counts, figures, seconds, share
 from optsched.measuring.records import OVER_ZERO, WITHOUT, Record, Run, frame_of, legend, matrix_table
+from optsched.measuring.studies.commands import of_record
 from optsched.measuring.studies.tables import LEAST, ProblemSummary, Row
 from optsched.showing.gaps import Panels, ratios, runs_of
-from optsched.showing.sources import FrontierRecord, again
+from optsched.showing.sources import FrontierRecord
 
 #: Gaps and factors at which a distribution and a profile are read.
 _GAPS = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
@@ -227,12 +228,18 @@ def failures(entries: Sequence[Run]) -> Table:
         record = entry.record
         reason = record.error or "; ".join(map(_violation, record.violations[:5]))
         cells = [entry.instance, entry.problem, entry.heuristic]
-        cells += [*counts(record.seed), entry.status.replace("-", " "), reason, again(record)]
+        cells += [*counts(record.seed), entry.status.replace("-", " "), reason, _again(record)]
         rows.append(cells)
     columns = ("instance", "problem", "heuristic", "seed", "what", "message", "reproduce it")
     note = "These runs count in every table, but in no mean."
     title = "Runs without a feasible placement"
     return Table(columns, rows, frozenset({"seed"}), "failures", title, note, everywhere=False)
+
+
+def _again(record: Record) -> Cell:
+    """The command that makes a run again."""
+    command = of_record(record)
+    return Cell(command, command, again=True)
 
 
 def all_runs(entries: Sequence[Run]) -> Table:
@@ -256,7 +263,7 @@ def all_runs(entries: Sequence[Run]) -> Table:
             "difference": Cell(figures(entry.absolute), entry.absolute),
             "gap": share(entry.relative),
             "seconds": seconds(record.heuristic_seconds),
-            "reproduce it": again(record),
+            "reproduce it": _again(record),
         }
         rows.append(cells)
     texts = ("instance", "problem", "heuristic", "what", "proof", "reproduce it")

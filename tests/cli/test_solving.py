@@ -14,7 +14,7 @@ from traffic_instances import posed
 
 import optsched
 from optsched import routes
-from optsched.certificates.checking import shown
+from optsched.core.brief import as_argument
 from optsched.core.errors import OutOfTime
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.processes import limits
@@ -431,7 +431,7 @@ def test_bug_a_solution_of_other_parameters_was_false(tmp_path: Path, problem: s
     entry = record(problem)
     instance, solution = str(tmp_path / "instance.json"), str(tmp_path / "solution.json")
     save(generate(entry.family, **entry.sizes), instance)
-    given = {name: shown(value) for name, value in entry.variants[0].items()}
+    given = {name: as_argument(value) for name, value in entry.variants[0].items()}
     params = [part for name, text in given.items() for part in ("--param", f"{name}={text}")]
     stdout("solve", instance, "--problem", problem, *params, "--output", solution)
     certify = ("certify", instance, solution, "--allow", "enumeration", "--allow", "solver")
@@ -439,7 +439,7 @@ def test_bug_a_solution_of_other_parameters_was_false(tmp_path: Path, problem: s
     assert f"checked with the solution's {message}; the instance itself has " in stderr(*certify)
     assert "checked with" not in stderr(*certify, *params)
     name = next(iter(given))
-    usual = shown(next(known.default for known in entry.problem_class.parameter_table if known.name == name))
+    usual = as_argument(next(known.default for known in entry.problem_class.parameter_table if known.name == name))
     others = stdout("certify", instance, solution, "--param", f"{name}={usual}", code=4)
     assert f"the solution has {name}={given[name]}, asked for: " in others
     assert "the parameters differ from --param (without --param the file's parameters are used)" in others

@@ -23,7 +23,7 @@ import numpy as np
 
 from optsched.certificates import certify
 from optsched.core.arrays import plain
-from optsched.core.brief import brief, counted
+from optsched.core.brief import as_argument, brief, counted
 from optsched.core.deadline import deadline
 from optsched.core.errors import Fault, HeuristicFailed, InputError, OutOfTime, UsageError
 from optsched.core.instance import Instance
@@ -478,7 +478,7 @@ def _command(judge: Judge, claim: Any, drawn_with: Mapping[str, Any], options: M
     words = ["optsched", "mine", "--problem", judge.name, "--heuristic", judge.choice.label]
     for option, values in (("--param", judge.parameters), ("--set", drawn_with)):
         for key, value in values.items():
-            words += [option, f"{key}={','.join(map(str, value)) if isinstance(value, list | tuple) else value}"]
+            words += [option, f"{key}={as_argument(value)}"]
     for key, value in options.items():
         if value is not None and value is not False and value != DEFAULTS.get(key):
             words += [f"--{key}"] + ([] if value is True else [str(value)])

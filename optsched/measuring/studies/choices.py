@@ -19,7 +19,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 import msgspec
 from msgspec import Meta
 
-from optsched.core.brief import brief, counted
+from optsched.core.brief import as_argument, brief, counted
 from optsched.core.errors import Fault, InputError, UsageError, described, nearest, printable
 from optsched.core.instance import Instance
 from optsched.heuristics import AnyHeuristic, Heuristic, heuristic
@@ -547,7 +547,7 @@ def tables_of(
 def _family(table: Mapping[str, Any]) -> Family:
     """Generated instances from `{name, seeds, parameters...}`."""
     drawn_with = {
-        key: ",".join(map(str, value)) if isinstance(value, list) else value
+        key: as_argument(value) if isinstance(value, list) else value
         for key, value in table.items()
         if key not in ("name", "seeds")
     }

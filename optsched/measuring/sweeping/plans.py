@@ -34,6 +34,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from optsched.core.brief import as_argument
 from optsched.core.errors import Fault, InputError, UsageError
 from optsched.core.instance import Instance
 from optsched.core.kinds import SWEEP, read_toml
@@ -393,12 +394,7 @@ def _variant_text(problem: TaskProblem[Any], values: Parameters) -> str:
     of_one = values.get(problem.name)
     own = of_one if isinstance(of_one, Mapping) else {}
     known = {entry.name for entry in problem.parameter_table}
-    words = {
-        name: ",".join(map(str, value)) if isinstance(value, list | tuple) else value
-        for name, value in {**values, **own}.items()
-        if name in known
-    }
-    return " ".join(f"{name}={word}" for name, word in words.items())
+    return " ".join(f"{name}={as_argument(value)}" for name, value in {**values, **own}.items() if name in known)
 
 
 # The file of a sweep -----------------------------------------------------------------------------------------------

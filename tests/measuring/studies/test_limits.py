@@ -1,7 +1,6 @@
 """Limits on gaps: how they are read, which gap they count, and which runs break them."""
 
 import json
-import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,19 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import run
 from replica_instances import small
 
-import optsched
-from optsched import Family, GapReports, InputError, Instance, UsageError
-from optsched.core.processes import Limits
-from optsched.measuring.printing import to_json
+from optsched import GapReports, InputError, Instance, UsageError
 from optsched.measuring.records import Run
 from optsched.measuring.studies import limits
-from optsched.measuring.studies.checks import Check
-from optsched.measuring.studies.limits import FORMAT, Baseline, Breach, GapLimit, again, breaches, lines, traceback_of
+from optsched.measuring.studies.limits import FORMAT, Baseline, Breach, GapLimit, breaches, lines, traceback_of
 from optsched.measuring.studies.runs import measure, plan
-from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
 #: Four slots, and four tasks of which the first has its data on a node without one: at best one is off its data.
 ONE_OFF = small([[4], [0], [1], [2]], [1, 1, 1, 1, 0], name="one")
@@ -190,8 +183,6 @@ def test_lines_of_a_breach() -> None:
     printed = list(lines(breaches(measured("papers/guo-fig2"), GapLimit.of(max_absolute=0)), folder="a b"))
     again_there = "  reproduce it: cd 'a b' && PYTHONPATH=.. optsched gap papers/guo-fig2 --problem lsap"
     assert printed[-1].startswith(again_there)
-    (unnamed,) = measured(made(2), lambda problem, rng: ["n1", "n0"])
-    assert again(unnamed).endswith("define it at the top of its module")
 
 
 def test_bug_a_mean_gap_stood_beside_the_values_of_the_worst_run() -> None:
@@ -251,50 +242,6 @@ def test_tables_of_tasks() -> None:
 
     printed = list(lines(breaches(measured(made(2), broken), None)))
     assert "raised KeyError: 'lost'" in printed[0]
-
-
-def test_the_command_shows_the_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that the commands for files, names of the library and generated instances measure the same value."""
-    monkeypatch.chdir(tmp_path)
-    optsched.save(made(3), "a row.json")
-    cases = [
-        (measured(str(tmp_path / "a row.json"), "rand,randomness=0.5"), 1),
-        (measured("guo-table2", "dl", "worst-group", levels=(0, 1, 2)), 1),
-        (measured(Family("lsap", [4], {"nodes": 4, "tasks": 5}), "rand"), 2),
-    ]
-    for found, commands in cases:
-        parts = again(found[0]).split(" && ")
-        assert len(parts) == commands
-        for part in parts:
-            arguments = shlex.split(part)[1:]
-            if part is parts[-1]:
-                arguments += ["--format", "json"]
-            result = run(*arguments)
-            assert result.exit_code == 0, result.output
-        (record,) = json.loads(result.stdout)
-        shown = json.loads(to_json(found[0].report.record()))
-        assert [record[name] for name in ("objective", "problem", "parameters")] == [
-            shown[name] for name in ("objective", "problem", "parameters")
-        ]
-
-
-def test_the_command_has_the_limits_of_the_run() -> None:
-    """Tests that the command names the profile and the limit on time, without which it might come to something else."""
-    (entry,) = measured(made(2), "dl")
-    own = Profile("own", node_limit=3)
-    cases: list[tuple[AnyProfile, float | None, list[str]]] = [
-        ("exact", None, ["--time-limit", "none"]),
-        ("ci", None, ["--profile", "ci", "--time-limit", "none"]),
-        (load_profile("ci"), 2.5, ["--profile", "ci", "--time-limit", "2.5"]),
-        ("quick", None, ["--profile", "quick", "--time-limit", f"{load_profile('quick').time_limit:g}"]),
-        (own, None, ["--profile", "own.toml", "--time-limit", "none"]),
-    ]
-    for profile, seconds, expected in cases:
-        assert shlex.split(again(entry, None, profile, seconds))[-len(expected) :] == expected
-    limits = Limits(seconds=30, memory_mb=500)
-    assert again(entry, contained=limits).endswith("--time-limit none --run-limit 30 --memory-limit 500")
-    check = Check.of("rand", "papers/guo-fig2", "lsap", max_absolute=0, profile="ci", seeds=20)
-    assert "--profile ci --time-limit none" in "\n".join(check.planned().run().lines())
 
 
 # Recorded runs --------------------------------------------------------------------------------------------------------
