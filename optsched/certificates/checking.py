@@ -25,6 +25,7 @@ from optsched.core.results import (
     Solution,
     Termination,
     Value,
+    value_text,
 )
 from optsched.problems import AnyProblem
 from optsched.problems.base import stated
@@ -273,7 +274,7 @@ class _Checking(Checks):
         self.check(noun, not violations, found)
         if not violations:
             self.worth = value = problem.objective(solution.decision)
-            self.check("objective", value == solution.objective, f"the {noun}'s value is {show(value)}")
+            self.check("objective", value == solution.objective, f"the {noun}'s value is {value_text(value)}")
 
     def programs(self) -> None:
         """Whether the programs of another package's class agree with its definition near the decision."""
@@ -415,7 +416,7 @@ class _Checking(Checks):
             position = problem.beaten(value, solution.bound)
             if position is not None:
                 component = problem.components[position].name
-                found = f"{solution.bound[position]} is claimed, but {name} found {show(value)}"
+                found = f"{solution.bound[position]} is claimed, but {name} found {value_text(value)}"
                 self.check(f"bound of {component}", False, found)
                 return
         found = ", ".join(feasible)
@@ -458,11 +459,6 @@ def nothing_feasible(problem: AnyProblem, certificate: Certificate | None, what:
 def at_least(component: Component, value: Number, claim: Number) -> bool:
     """Whether `value` is on the feasible side of `claim`."""
     return value >= claim if component.sense is Sense.MIN else value <= claim
-
-
-def show(value: Value) -> str:
-    """A value as messages tell it."""
-    return ", ".join(str(entry) for entry in value)
 
 
 def proved_bound(problem: AnyProblem, certificate: Certificate, objective: Value | None = None) -> Number:

@@ -12,9 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from optsched.certificates.checking import NOTHING, Checks, Claim, Enumerated, Verdict, nothing_feasible, show
+from optsched.certificates.checking import NOTHING, Checks, Claim, Enumerated, Verdict, nothing_feasible
 from optsched.core.brief import counted
-from optsched.core.results import Certificate, Component, Decision, Frontier, FrontierPoint, Number, Sense, Value
+from optsched.core.results import (
+    Certificate,
+    Component,
+    Decision,
+    Frontier,
+    FrontierPoint,
+    Number,
+    Sense,
+    Value,
+    value_text,
+)
 from optsched.problems import AnyProblem
 from optsched.problems.base import stated
 
@@ -62,7 +72,8 @@ class _FrontierChecks(Checks):
         """Whether it is of this problem and of its components."""
         names = tuple(component.name for component in self.problem.components)
         same = self.frontier.components == names
-        self.check("components", same, ", ".join(self.frontier.components) + ("" if same else f", not {show(names)}"))
+        other = "" if same else f", not {', '.join(names)}"
+        self.check("components", same, ", ".join(self.frontier.components) + other)
         return self.identified()
 
     def ordered(self) -> bool:
@@ -79,7 +90,7 @@ class _FrontierChecks(Checks):
         where, problem = f"point {number + 1}", self.problem
         wrong = problem.violations(point.placement)
         value = None if wrong else problem.objective(point.placement)
-        worth = f"the placement's value is {show(value or ())}, claimed {show(point.objective)}"
+        worth = f"the placement's value is {value_text(value or ())}, claimed {value_text(point.objective)}"
         self.check(where, value == point.objective, "; ".join(map(str, wrong[:3])) or worth)
         if value != point.objective:
             return
@@ -127,7 +138,7 @@ class _FrontierChecks(Checks):
         front, held = list(enumerated.front), self.frontier.values
         holds = held == (front if self.frontier.complete else front[: len(held)])
         self.claims.clear()
-        found = "; ".join(map(show, front)) or "none is feasible"
+        found = "; ".join(map(value_text, front)) or "none is feasible"
         self.check("enumeration", holds, f"every placement was tried: {found}", proof=True)
 
     def rivals(self, against: Mapping[str, Decision]) -> None:
@@ -137,7 +148,7 @@ class _FrontierChecks(Checks):
             met = any(point[0] <= value[0] and point[1] <= value[1] for point in self.values)
             within = self.frontier.complete or (bool(self.values) and value[0] <= self.values[-1][0])
             if within and not met:
-                self.check("rivals", False, f"{name} found {show(self.problem.objective(held))}")
+                self.check("rivals", False, f"{name} found {value_text(self.problem.objective(held))}")
                 return
         if against:
             self.check("rivals", True, f"{', '.join(against)} found nothing better than the points")

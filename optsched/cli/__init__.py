@@ -168,7 +168,7 @@ class _CommandLine(arguments.Commands):
         except (BoundViolated, SolverDisagreement) as error:
             return _tell(error.exit_code, f"bug: {error}")
         except OptschedError as error:
-            return _tell(error.exit_code, *(f"error: {line}" for line in str(error).split("\n")))
+            return _tell(error.exit_code, *(f"error: {line}" for line in error.lines))
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.format_message(), err=True)
             return ExitCode.USAGE

@@ -64,7 +64,7 @@ def explain(
     file) waited for: maps of their job, a free slot, or a policy that left a free slot unused. It also shows the chain
     of tasks that leads to the last end. --to draws it next to the best schedule, with that chain framed.
     """
-    from optsched.core.results import Limit, Termination
+    from optsched.core.results import Termination
     from optsched.instances.claim_files import read_decision
     from optsched.measuring.explaining import Explanation
     from optsched.measuring.explaining import explain as explanation_of
@@ -95,8 +95,7 @@ def explain(
         with working() as step:
             step(f"{posed.instance.name} {posed.name}")
             reference = Reference.solved(posed, profile)
-            if reference.solution.limit is Limit.INTERRUPTED:
-                raise KeyboardInterrupt
+            reference.solution.raise_if_interrupted()
             if given is None and reference.solution.termination is not Termination.INFEASIBLE:
                 raise UsageError(one)
             found = explanation_of(posed, given, seed, reference, time_limit=profile.time_limit, worth=worth, **named)
@@ -296,7 +295,6 @@ def _decisions(
 ) -> Figure:
     """The decisions of heuristics and files, side by side; `failures` gets the heuristics that failed."""
     from optsched.core.placement import Placement
-    from optsched.core.results import Limit
     from optsched.heuristics import run
     from optsched.measuring.gaps import Reference, gap_of
     from optsched.showing.drawing import draw, side_by_side
@@ -305,8 +303,7 @@ def _decisions(
     with working() as step:
         step(f"{posed.instance.name} {posed.name}")
         reference = Reference.solved(posed, profile)
-        if reference.solution.limit is Limit.INTERRUPTED:
-            raise KeyboardInterrupt
+        reference.solution.raise_if_interrupted()
         for choice in choices:
             step(f"{posed.instance.name} {posed.name} {choice.label}")
             ran = run(posed, choice.entry, seed, time_limit=profile.time_limit, **choice.parameters)

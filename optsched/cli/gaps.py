@@ -117,7 +117,7 @@ def gap(
     arguments.note_limits(reports, profile.time_limit)
     failures = _failures(reports, limit)
     if failures:
-        raise HeuristicFailed(*(line for failure in failures for line in failure.split("\n")))
+        raise HeuristicFailed(*"\n".join(failures).split("\n"))
     return ExitCode.INFEASIBLE if reports and _note_infeasible(reports) else ExitCode.DONE
 
 
@@ -388,7 +388,7 @@ def matrix(
     failed = (cell.report for cell in done if cell.report.run.out_of_time is None)
     errors = {report.error: None for report in failed if report.error is not None}
     if errors:
-        raise HeuristicFailed(*(line for error in errors for line in error.split("\n")))
+        raise HeuristicFailed(*"\n".join(errors).split("\n"))
 
 
 # A page of recorded gaps -------------------------------------------------------------------------------------------

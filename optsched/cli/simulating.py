@@ -13,7 +13,7 @@ from optsched.cli.output import Notes, Posed, Texts, at_end, collected, picturin
 from optsched.core.brief import counted
 from optsched.core.errors import HeuristicFailed, UsageError, expect_known, nearest
 from optsched.core.resources import code_version
-from optsched.measuring.printing import Page, Progress, Table, interval, to_csv
+from optsched.measuring.printing import Page, Progress, Table, half_width, to_csv
 
 if TYPE_CHECKING:
     from optsched.core.instance import Instance
@@ -180,22 +180,21 @@ def _runs_of_policy(
 
     run_with = partial(run_over_time, instance, (policy, values), progress=step.within, **rules)
     for number, seed in enumerate(SEEDS if seeds is None else seeds):
-        if seeds is not None or not number:
+        if seeds is not None or number == 0:
             step(f"{instance.name} {text}")
         try:
             run = run_with(seed=seed)
-            same = True
-            if seeds is None and not number and not getattr(policy, "shipped", True):
-                same = run_with(seed=seed).schedule == run.schedule
+            first = seeds is None and number == 0
+            repeated = run_with(seed=seed) if first and not getattr(policy, "shipped", True) else run
         except HeuristicFailed as error:
-            failed.update((f"{instance.name}: {line}", None) for line in str(error).splitlines())
+            failed.update((f"{instance.name}: {line}", None) for line in error.lines)
             if seeds is None:
                 break
             continue
         yield text, run
-        same = same or tell_unrepeatable(text, instance.name)
-        if seeds is None and not run.drawn and same:
-            break
+        same = repeated.schedule == run.schedule or tell_unrepeatable(text, instance.name)
+        if first and same and not run.drawn:
+            break  # another seed would give the same
 
 
 def _note_unfinished(named: Sequence[Named]) -> list[str]:
@@ -430,8 +429,7 @@ def _seconds(name: str, times: Sequence[float | None]) -> str:
         return "-"
     if name == "worst seed":
         return f"{max(known):,.1f} s"
-    limits = interval(known) if name in ("makespan", "mean job") else None
-    half = (limits[1] - limits[0]) / 2 if limits else 0
+    half = half_width(known) if name in ("makespan", "mean job") else None
     return f"{sum(known) / len(known):,.1f}{f' ±{half:,.1f}' if half else ''} s"
 
 

@@ -88,6 +88,11 @@ class OptschedError(Exception):
     def __str__(self) -> str:
         return "\n".join(printable(str(line)) for line in self.args)
 
+    @property
+    def lines(self) -> list[str]:
+        """The lines of the message."""
+        return str(self).split("\n")
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the instance itself: its class may be called with something else than the lines that it keeps."""
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]

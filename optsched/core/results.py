@@ -8,7 +8,7 @@ or infinity.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
@@ -190,7 +190,7 @@ class FrontierPoint:
         return weakest
 
     def __repr__(self) -> str:
-        return brief(f"FrontierPoint: {_shown(self.objective)}, {self.certificate}")
+        return brief(f"FrontierPoint: {value_text(self.objective)}, {self.certificate}")
 
 
 class Digested(Protocol):
@@ -298,6 +298,11 @@ class Solution:
             return None
         return Proof.weakest([certificate.kind for certificate in self.certificates])
 
+    def raise_if_interrupted(self) -> None:
+        """Raise KeyboardInterrupt if Ctrl-C cut the solver short."""
+        if self.limit is Limit.INTERRUPTED:
+            raise KeyboardInterrupt
+
     def frame(self) -> pd.DataFrame:
         """A row for each component, with its value and its bound.
 
@@ -324,7 +329,7 @@ class Solution:
     def __repr__(self) -> str:
         limit = f" (limit {self.limit})" if self.limit else ""
         proof = f", {self.certificate}" if self.certificate else ""
-        held = f"objective {_shown(self.objective)}, bound {_shown(self.bound)}"
+        held = f"objective {value_text(self.objective)}, bound {value_text(self.bound)}"
         return brief(f"Solution of {self.problem}: {self.termination}{limit}, {held}{proof}")
 
     def __str__(self) -> str:
@@ -332,14 +337,19 @@ class Solution:
         proof = self.certificate or "none"
         return (
             f"{self.problem}: {self.termination}{limit}\n"
-            f"  objective {_shown(self.objective)}\n"
-            f"  bound     {_shown(self.bound)}\n"
+            f"  objective {value_text(self.objective)}\n"
+            f"  bound     {value_text(self.bound)}\n"
             f"  proof     {proof}\n"
             f"  route     {self.route} in {self.build_seconds + self.solve_seconds:.3f} s"
         )
 
 
-def _shown(value: tuple[Number | None, ...] | None) -> str:
+def value_text(value: Sequence[Number | None] | None) -> str:
+    """A value in words, exactly: each component with commas between.
+
+    >>> value_text((Fraction(1, 2), None))
+    '1/2, unknown'
+    """
     if value is None:
         return "unknown"
     return ", ".join("unknown" if entry is None else str(entry) for entry in value)

@@ -177,7 +177,7 @@ class Decompositions(Sequence[Decomposition]):
     def raise_if_failed(self) -> Decompositions:
         """The same; HeuristicFailed with a line for each policy that failed."""
         if self.failed:
-            raise HeuristicFailed(*(line for error in self.failed.values() for line in str(error).splitlines()))
+            raise HeuristicFailed(*(line for error in self.failed.values() for line in error.lines))
         return self
 
     def frame(self) -> pd.DataFrame:
@@ -208,7 +208,7 @@ def decompose(
     time_limit: float | None = None,
     profile: str | Profile = "exact",
     reference: Reference | Solution | None = None,
-    step: Callable[[str], None] | None = None,
+    step: Callable[[str], None] = lambda text: None,
     **parameters: Any,
 ) -> Decomposition:
     """Measure what a policy's gap over time is made of, by replays of the same instance; of several, `decompose_all`.
@@ -274,7 +274,7 @@ def decompose_all(
     time_limit: float | None = None,
     profile: str | Profile = "exact",
     reference: Reference | Solution | None = None,
-    step: Callable[[str], None] | None = None,
+    step: Callable[[str], None] = lambda text: None,
 ) -> Decompositions:
     """Measure what the gaps of several policies are made of, side by side.
 
@@ -359,7 +359,7 @@ def _decomposed(
     limit: float | None,
     heartbeat: float | None,
     assign: str,
-    step: Callable[[str], None] | None,
+    step: Callable[[str], None],
 ) -> Decompositions:
     """Decompose the gap of each policy; the best schedule is not sought before a policy has run."""
 
@@ -370,7 +370,6 @@ def _decomposed(
         run = simulate(problem.instance, policy, service, seed=seed, **rules)
         return problem.evaluate(run.raise_if_unfinished().schedule)[0], run.assumed
 
-    tell = step or (lambda text: None)
     assumed = ""
     orders: dict[int, dict[str, Number]] = {}  # of each seed: the measured policy does not matter
     own: dict[tuple[str, int], tuple[Number, Number, Number]] = {}  # A, B and C
@@ -380,7 +379,7 @@ def _decomposed(
         policy = made.policy, made.parameters
         try:
             for seed in seeds:
-                tell(f"{made.label}, seed {seed}")
+                step(f"{made.label}, seed {seed}")
                 driven = policy_of(made.policy, problem.instance, dict(made.parameters))[1]
                 as_is, assumed = value(policy, seed, heartbeat)
                 at_once = value(policy, seed)[0] if heartbeat else as_is
@@ -394,7 +393,7 @@ def _decomposed(
             ran.append(made)
     if not ran:
         return Decompositions(problem, (), failed)
-    tell("the best schedule")
+    step("the best schedule")
     values: dict[str, list[Replays]] = {made.label: [] for made in ran}
     tried: dict[bool, list[Number]] = {False: [], True: []}  # by whether the policy knows what comes
     for made in ran:

@@ -23,7 +23,19 @@ from optsched.core.errors import BoundViolated, HeuristicFailed, OutOfTime, TooL
 from optsched.core.placement import Placement, Schedule
 from optsched.core.processes.containing import RunFailed, contained, in_force
 from optsched.core.registry import record_of
-from optsched.core.results import Bound, Frontier, Limit, Number, Proof, Sense, Solution, Termination, Value, Violation
+from optsched.core.results import (
+    Bound,
+    Frontier,
+    Limit,
+    Number,
+    Proof,
+    Sense,
+    Solution,
+    Termination,
+    Value,
+    Violation,
+    value_text,
+)
 from optsched.heuristics import HeuristicRun, run
 from optsched.measuring.printing import number, percent
 from optsched.measuring.printing import value as values
@@ -342,10 +354,10 @@ class GapReport:
             return f"{who}: {self.error}"
         if self.objective is None:
             return f"{who}: infeasible: {several(self.violations, 5)}"
-        value = ", ".join(map(str, self.objective))
+        value = value_text(self.objective)
         if self.reference.value is None or self.absolute_gap is None:
             return f"{who}: {value}, no reference"
-        best = ", ".join("unknown" if entry is None else str(entry) for entry in self.reference.value)
+        best = value_text(self.reference.value)
         beyond = ", ".join("-" if entry is None else str(entry) for entry in self.absolute_gap)
         cheap = self.reference.cheap
         proof = self.reference.certificate if cheap is None else f"cheap bound {cheap.name}"

@@ -18,7 +18,6 @@ from optsched.core.deprecated import former_names
 from optsched.core.errors import InputError, UsageError, expect
 from optsched.core.instance import Instance
 from optsched.core.placement import Schedule
-from optsched.core.results import Limit
 from optsched.heuristics import AnyHeuristic, Heuristic, HeuristicRun, applicable, heuristic, run
 from optsched.measuring.gaps import Reference, gap_of
 from optsched.measuring.records import Run, legend
@@ -241,8 +240,7 @@ def each_cell(
                 reference = references[posed.name]
                 report = gap_of(posed, _carried(runs[home.name], posed, home), seed, reference)
                 yield Run(report, heuristic=label, ran_in=home.name)
-                if reference.solution.limit is Limit.INTERRUPTED:
-                    raise KeyboardInterrupt
+                reference.solution.raise_if_interrupted()
 
     return cells()
 

@@ -412,6 +412,20 @@ def _jsonable(content: Any) -> Any:
     raise TypeError(f"{content!r} has no form in JSON")
 
 
+def canonical(value: Any) -> str:
+    """A value as JSON that is the same for the same content.
+
+    >>> canonical({"b": (1, 2), "a": 0.5})
+    '{"a":0.5,"b":[1,2]}'
+    """
+    return json.dumps(
+        value,
+        sort_keys=True,
+        separators=(",", ":"),
+        default=lambda other: dict(other) if isinstance(other, Mapping) else str(other),
+    )
+
+
 def to_csv(records: Sequence[Mapping[str, Any]], names: Sequence[str] | None = None, header: bool = True) -> str:
     """Records as CSV: what is unknown is empty, lists and objects are JSON text.
 
@@ -470,15 +484,22 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
     >>> round(low, 3), round(high, 3)
     (-0.484, 4.484)
     """
+    import statistics
+
+    half = half_width(values)
+    return None if half is None else (statistics.fmean(values) - half, statistics.fmean(values) + half)
+
+
+def half_width(values: Sequence[float]) -> float | None:
+    """Half the width of that interval."""
     if len(values) < 2:
         return None
     import statistics
 
     from scipy.special import stdtrit
 
-    mean = statistics.fmean(values)
-    half = float(stdtrit(len(values) - 1, 0.975)) * statistics.stdev(values) / len(values) ** 0.5
-    return mean - half, mean + half
+    half: float = float(stdtrit(len(values) - 1, 0.975)) * statistics.stdev(values) / len(values) ** 0.5
+    return half
 
 
 def spread(shown: str, half: float) -> str:

@@ -16,7 +16,7 @@ from optsched.core.brief import brief
 from optsched.core.instance import KINDS
 from optsched.core.placement import Schedule
 from optsched.measuring.gaps import GapReport, differing, frontier_gap_fields
-from optsched.measuring.printing import Cell, Table, number, share
+from optsched.measuring.printing import Cell, Table, canonical, number, share
 from optsched.problems import PROBLEMS
 from optsched.problems.base import TaskProblem
 from optsched.problems.locality_counts import CLASSES
@@ -209,7 +209,7 @@ class Run:
     def reference(self) -> Hashable:
         """The same for runs that are measured against the same: of an instance, or a wave of one."""
         record = self.record
-        parameters = json.dumps(record.parameters, sort_keys=True, default=str)
+        parameters = canonical(record.parameters)
         return record.instance_sha256, record.instance, record.problem, parameters, str(record.wave)
 
     @property

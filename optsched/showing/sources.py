@@ -21,7 +21,9 @@ from optsched.core.brief import as_argument
 from optsched.core.errors import Fault, InputError, UsageError, described, expect_known
 from optsched.core.resources import code_version
 from optsched.core.results import Proof, Value
+from optsched.measuring.printing import canonical
 from optsched.measuring.records import Record, Run
+from optsched.measuring.studies.choices import raise_all
 
 #: How a file of SQLite begins.
 _SQLITE = b"SQLite format 3\x00"
@@ -96,14 +98,13 @@ def read(sources: Iterable[Any]) -> Found:
     no source, or one is of another kind.
     """
     read_so_far: list[tuple[Source, list[Record | FrontierRecord]]] = []
-    faults: list[Fault] = []
+    errors: list[InputError] = []
     for given in dict.fromkeys(_named(sources)):
         try:
             read_so_far.append(_read(given))
         except InputError as error:
-            faults += [Fault(error.source, str(fault)) for fault in error.faults]
-    if faults:
-        raise InputError(faults)
+            errors.append(error)
+    raise_all(errors)
     entries = [entry for _, held in read_so_far for entry in held]
     records = [entry for entry in entries if isinstance(entry, Record)]
     return Found(
@@ -270,7 +271,7 @@ def entries_of(records: Iterable[Record]) -> tuple[list[Run], list[str]]:
     distinct: dict[tuple[str, ...], Record] = {}
     repeated = changed = 0
     for record in records:
-        key = (*_problem(record), record.heuristic, _text(record.heuristic_parameters), str(record.seed))
+        key = (*_problem(record), record.heuristic, canonical(record.heuristic_parameters), str(record.seed))
         if key in distinct:
             repeated += 1
             changed += _result(distinct.pop(key)) != _result(record)
@@ -319,7 +320,7 @@ def _posed_on(record: Record) -> tuple[str, str, str]:
 
 def _problem(record: Record) -> tuple[str, ...]:
     """The problem on which runs are compared."""
-    return *_posed_on(record), record.problem, _text(record.parameters)
+    return *_posed_on(record), record.problem, canonical(record.parameters)
 
 
 def _instance(record: Record) -> str:
@@ -333,10 +334,6 @@ def _result(record: Record) -> tuple[Any, ...]:
     return record.objective, record.reference, record.feasible, record.status
 
 
-def _text(parameters: Mapping[str, Any]) -> str:
-    return json.dumps(parameters, sort_keys=True)
-
-
 def _labels(
     records: Sequence[Record], name: str, parameters: str, cell: Callable[[Record], tuple[str, ...]]
 ) -> Callable[[Record], str]:
@@ -344,13 +341,13 @@ def _labels(
     cells: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}
     for record in records:
         given = getattr(record, parameters)
-        cells.setdefault(cell(record), {})[_text(given)] = given
+        cells.setdefault(cell(record), {})[canonical(given)] = given
     differing: dict[str, dict[str, None]] = {}
     for key, sets in cells.items():
         known = list(sets.values())
         keys = dict.fromkeys(key for given in known for key in given)
         differing.setdefault(key[-1], {}).update(
-            dict.fromkeys(one for one in keys if len({json.dumps(given.get(one)) for given in known}) > 1)
+            dict.fromkeys(one for one in keys if len({canonical(given.get(one)) for given in known}) > 1)
         )
 
     def label(record: Record) -> str:

@@ -232,7 +232,7 @@ def run_heuristic(
                     found = {"placement": decided.placement, "schedule": decided}
     except HeuristicFailed as failed:
         cause = failed.__cause__
-        error = "\n".join(f'heuristic "{heuristic.name}" {line}' for line in str(failed).splitlines())
+        error = "\n".join(f'heuristic "{heuristic.name}" {line}' for line in failed.lines)
     except OutOfTime:
         check()  # a deadline that is not of this run is for its caller
         if time_limit is None:

@@ -163,8 +163,7 @@ def simulate(
     except HeuristicFailed as failed:
         of_service = str(failed).startswith("the service")
         start = f'under policy "{name}":' if of_service else f'policy "{name}"'
-        lines = (f"{start} {line}" for line in str(failed).splitlines())
-        raise HeuristicFailed(*lines) from failed.__cause__
+        raise HeuristicFailed(*(f"{start} {line}" for line in failed.lines)) from failed.__cause__
     return replace(Simulation.of(engine, name, values, seed, unfinished), drawn=drawn())
 
 

@@ -183,8 +183,7 @@ def decision_of(problem: Problem | ScheduleProblem, decision: Any) -> Placement 
     try:
         return placement_from(decision, problem)
     except HeuristicFailed as error:
-        lines = str(error).split("\n")
-        raise UsageError(*(line.replace("answered", "the placement has", 1) for line in lines)) from None
+        raise UsageError(*(line.replace("answered", "the placement has", 1) for line in error.lines)) from None
 
 
 def explained(report: GapReport, worth: int = 0) -> Explanation | ScheduleExplanation:

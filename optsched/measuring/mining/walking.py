@@ -22,7 +22,7 @@ from optsched.core.errors import InputError, UsageError, described, nearest
 from optsched.core.instance import Instance
 from optsched.core.processes.containing import TracedElsewhere
 from optsched.core.registry import record
-from optsched.core.results import Limit, Number
+from optsched.core.results import Number
 from optsched.heuristics import run
 from optsched.instances.files import from_document, to_document
 from optsched.instances.generate import FAMILIES, generate
@@ -230,8 +230,7 @@ class Judge:
         KeyboardInterrupt is raised also where the interrupt stopped a solver.
         """
         reference = Reference.solved(problem, self.profile)
-        if reference.solution.limit is Limit.INTERRUPTED:
-            raise KeyboardInterrupt
+        reference.solution.raise_if_interrupted()
         if not reference.solution.optimal:
             if reference.solution.limit is not None:
                 self.passed = f"no optimum was proved (limit: {reference.solution.limit})"

@@ -474,7 +474,7 @@ class Looking:
         try:
             return [looked_at(value)]
         except (UsageError, InputError) as error:
-            self.faults.extend(Fault(place, line) for line in str(error).split("\n"))
+            self.faults.extend(Fault(place, line) for line in error.lines)
             return []
 
     def each(self, key: str, looked_at: Callable[[Any], Found]) -> list[Found]:

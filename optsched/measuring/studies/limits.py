@@ -34,11 +34,11 @@ from optsched.core.outside import own_traceback
 from optsched.core.placement import NONE, Placement
 from optsched.core.processes import Limits
 from optsched.core.processes.containing import TracedElsewhere
-from optsched.core.results import Number, Value
+from optsched.core.results import Number, Value, value_text
 from optsched.instances.documents.diagnosis import read_number
 from optsched.instances.documents.storing import write_whole
 from optsched.measuring.gaps import GapReport, frontier_gap_fields, gap_limit, ratio
-from optsched.measuring.printing import Table, percent, render
+from optsched.measuring.printing import Table, canonical, percent, render
 from optsched.measuring.records import Run
 from optsched.measuring.studies.choices import Choice
 from optsched.measuring.studies.commands import again
@@ -319,8 +319,8 @@ def lines(
         where = report.problem.instance.name or entry.group
         values = ""
         if report.objective is not None and report.reference.value is not None:
-            best = f"the {report.reference.kind} {_value_text(report.reference.value)}"
-            values = f"value {_value_text(report.objective)} against {best}"
+            best = f"the {report.reference.kind} {value_text(report.reference.value)}"
+            values = f"value {value_text(report.objective)} against {best}"
         if breach.own:
             yield f"{entry.heuristic} on {entry.group or where}, {report.problem.name}: {breach.message}"
             yield f"  the worst run, on {where}, seed {report.seed}, has a gap of {breach.own}: {values}"
@@ -332,10 +332,6 @@ def lines(
         yield f"  reproduce it: {go}{again(entry, choice, profile, time_limit, contained, folder)}"
     if len(breaches) > _SHOWN:
         yield f"and {len(breaches) - _SHOWN} more"
-
-
-def _value_text(value: Sequence[object]) -> str:
-    return ", ".join("unknown" if part is None else str(part) for part in value)
 
 
 def differing(report: GapReport) -> Iterator[str]:
@@ -438,7 +434,7 @@ class Baseline:
                 names = (str(run["instance"]), str(run["problem"]), str(run["heuristic"]), run["seed"])
                 if type(run["seed"]) is not int:
                     raise TypeError("its seed is a whole number")
-                key = (*names, str(run["instance_sha256"]), json.dumps(dict(run["parameters"]), sort_keys=True))
+                key = (*names, str(run["instance_sha256"]), canonical(dict(run["parameters"])))
                 if key in entries:
                     faults.append(Fault(f"runs[{number}]", "records a run that is recorded above; remove one of them"))
                 gap = run.get("gap")
@@ -518,21 +514,21 @@ class Baseline:
         if objective is None:
             return report.feasible
         if len(objective) != len(report.problem.components):
-            return f"what is recorded, {_value_text(objective)}, is no value of {report.problem.name}"
+            return f"what is recorded, {value_text(objective)}, is no value of {report.problem.name}"
         if report.objective is None:
-            return f"had the value {_value_text(objective)} when it was recorded; now {reason(report)}"
+            return f"had the value {value_text(objective)} when it was recorded; now {reason(report)}"
         now, then = map(report.problem.minimised, (report.objective, objective))
         if now <= then:
             return now < then
         share = _share(report)
         away = "" if share is None else f", {percent(share)} from the optimum"
         before = "" if gap is None else f" ({percent(gap)})"
-        return f"the value is {_value_text(report.objective)}{away}; recorded is {_value_text(objective)}{before}"
+        return f"the value is {value_text(report.objective)}{away}; recorded is {value_text(objective)}{before}"
 
 
 def _key(entry: Run) -> _Key:
     problem = entry.report.problem
-    parameters = json.dumps(dict(problem.parameters), default=str, sort_keys=True)
+    parameters = canonical(problem.parameters)
     return problem.instance.name, problem.name, entry.heuristic, entry.report.seed, problem.instance.sha256, parameters
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from warnings import warn
 
 from optsched.core.errors import Fault, InputError, MissingField, ProblemFailed, UsageError, nearest
 from optsched.core.instance import Instance
 from optsched.core.placement import Placement, Schedule
-from optsched.core.results import Limit
 from optsched.heuristics import HEURISTICS, AnyHeuristic, applicable, run
 from optsched.measuring.gaps import GapReport, Reference, gap_of
 from optsched.measuring.records import Run
@@ -42,6 +41,14 @@ class Work:
     group: str
     problem: TaskProblem[Any]
     choices: tuple[Choice, ...]
+
+
+#: Called with an instance, the name of a problem that cannot be posed on it, and why.
+Refused: TypeAlias = Callable[[Instance, str, InputError], None]
+
+
+def not_noted(instance: Instance, name: str, error: InputError) -> None:
+    """Takes no note of a problem that cannot be posed."""
 
 
 def problems_with_heuristics() -> list[str]:
@@ -76,7 +83,7 @@ def posed(
     names: Sequence[str],
     parameters: Mapping[str, Mapping[str, Any]],
     needed: bool,
-    refused: Callable[[Instance, str, InputError], None] = lambda instance, name, error: None,
+    refused: Refused = not_noted,
     strict: bool = True,
 ) -> list[tuple[str, TaskProblem[Any]]]:
     """The problems on each instance, with its group.
@@ -156,7 +163,7 @@ def plan(
     problems: str | Sequence[str] = (),
     heuristics: AnyHeuristic | Sequence[AnyHeuristic | Choice] = (),
     parameters: Mapping[str, Any] | None = None,
-    refused: Callable[[Instance, str, InputError], None] = lambda instance, name, error: None,
+    refused: Refused = not_noted,
     strict: bool = True,
 ) -> list[Work]:
     """Plan the work of `measure`; every fault of what was asked for is found here.
@@ -233,21 +240,19 @@ def _measured(
     problem = part.problem
     reference = None
     for choice in part.choices:
-        goes_on = seeds is not None
+        called = f"{problem.instance.name} {problem.name} {choice.label}"
         for number, seed in enumerate(SEEDS if seeds is None else seeds):
-            if seeds is not None or not number:
-                step(f"{problem.instance.name} {problem.name} {choice.label}" + f" seed {seed}" * (seeds is not None))
+            if seeds is not None:
+                step(f"{called} seed {seed}")
+            elif number == 0:
+                step(called)
             reference = reference or Reference.solved(problem, limits)
             ran = run(problem, choice.entry, seed, time_limit=time_limit, **choice.parameters)
             report = gap_of(problem, ran, seed, reference)
-            goes_on |= ran.drawn
             yield Run(report, part.group, choice.label)
-            if reference.solution.limit is Limit.INTERRUPTED:
-                raise KeyboardInterrupt
-            if seeds is None and not number:
-                goes_on |= not _repeatable(report, choice, time_limit)
-            if not goes_on:
-                break
+            reference.solution.raise_if_interrupted()
+            if seeds is None and number == 0 and _repeatable(report, choice, time_limit) and not ran.drawn:
+                break  # another seed would give the same
 
 
 def _repeatable(first: GapReport, choice: Choice, time_limit: float | None) -> bool:

@@ -24,7 +24,7 @@ from optsched.core.processes.limits import Limits
 from optsched.core.results import Limit, Number
 from optsched.heuristics import AnyHeuristic
 from optsched.measuring.gaps import GapReport
-from optsched.measuring.printing import Fitted, Table, folded, interval, number, percent, share, spread, value
+from optsched.measuring.printing import Fitted, Table, folded, half_width, number, percent, share, spread, value
 from optsched.measuring.records import WITHOUT, Run, frame_of
 from optsched.measuring.studies.choices import SEEDS, Choice, Source
 from optsched.measuring.studies.runs import measure, plan
@@ -219,8 +219,8 @@ class GapReports(Sequence[GapReport]):
             numbers |= {"worst": float(max(every)), "mean": float(mean)}
             parts.append(f"worst gap {limit.shown(max(every))}")
             drawn = means if len(means) > 1 else list(map(float, every))
-            if len(drawn) >= LEAST and (limits := interval(drawn)):
-                numbers["half_width"] = (limits[1] - limits[0]) / 2
+            if len(drawn) >= LEAST and (half := half_width(drawn)) is not None:
+                numbers["half_width"] = half
             if len(every) > 1:
                 parts.append(f"mean {spread(limit.shown(numbers['mean']), numbers.get('half_width', 0))}")
             compared = limit.compared(self.measured)
@@ -359,7 +359,6 @@ def _summed(label: str, runs: Sequence[Run]) -> Row:
         if run.outcome in ("optimal", "above") and run.reference not in over_zero:
             by_instance[run.reference].append(run.relative or 0.0)
     means = {key: statistics.fmean(values) for key, values in by_instance.items() if values}
-    limits = interval(list(means.values())) if len(means) >= LEAST else None
     worst = max(means, key=lambda key: max(by_instance[key])) if means else None
     return Row(
         label,
@@ -370,7 +369,7 @@ def _summed(label: str, runs: Sequence[Run]) -> Row:
         len(means),
         statistics.median(means.values()) if means else None,
         statistics.fmean(means.values()) if means else None,
-        None if limits is None else (limits[1] - limits[0]) / 2,
+        half_width(list(means.values())) if len(means) >= LEAST else None,
         None if worst is None else max(by_instance[worst]),
         None if worst is None or not max(by_instance[worst]) else names[worst],
         *(counts[kind] for kind in WITHOUT),
@@ -477,8 +476,7 @@ def _gaps(group: Sequence[GapReport], repeated: bool) -> list[str]:
         relative_to = all(report.reference.value[position] != 0 for report in known)  # type: ignore[index]
         show: Callable[[Any], str] = percent if relative_to else lambda gap: f"{gap:+.4g}" if gap else "0"
         values = [float(relative if relative_to else absolute) for absolute, relative in shares]  # type: ignore[arg-type]
-        limits = interval(values)
-        half = (limits[1] - limits[0]) / 2 if limits else 0
+        half = half_width(values) or 0
         cells[0].append(spread(show(statistics.fmean(values)), half) if values else "-")
         cells[1].append(show(max(values)) if values else "-")
     joined = [", ".join(cell) for cell in cells]

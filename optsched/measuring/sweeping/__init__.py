@@ -40,6 +40,7 @@ from optsched.heuristics.running.run import ENDED, ended_run
 from optsched.instances.claim_files import claim_content, parse_claim, versions
 from optsched.instances.files import to_json
 from optsched.measuring.gaps import Reference, gap_of, unanswered
+from optsched.measuring.printing import canonical
 from optsched.measuring.printing import to_json as json_of
 from optsched.measuring.records import Record, Run
 from optsched.measuring.studies.choices import Choice, Source
@@ -48,7 +49,6 @@ from optsched.measuring.sweeping.plans import (
     Plan,
     Planned,
     Posed,
-    canonical,
     heuristic_parameters,
     look_anew,
     named,
@@ -279,8 +279,7 @@ class Agenda:
     def _take_optimum(self, posed: Posed, outcome: Outcome) -> str:
         limit = {Status.TIMED_OUT: Limit.TIME, Status.OUT_OF_MEMORY: Limit.MEMORY}.get(outcome.status)
         solution = outcome.value if outcome.done else unanswered(posed.problem, limit, str(outcome))
-        if solution.limit is Limit.INTERRUPTED:
-            raise KeyboardInterrupt
+        solution.raise_if_interrupted()
         status = ENDED.get(outcome.status, str(outcome.status))
         if outcome.done and solution.limit is Limit.TIME:
             status = ENDED[Status.TIMED_OUT]

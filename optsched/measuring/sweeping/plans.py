@@ -21,12 +21,11 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
-import json
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from importlib.machinery import ModuleSpec
 from itertools import product
 from pathlib import Path
@@ -36,11 +35,11 @@ from msgspec import Meta
 
 from optsched.core.brief import as_argument
 from optsched.core.errors import Fault, InputError, UsageError
-from optsched.core.instance import Instance
 from optsched.core.kinds import SWEEP, read_toml
 from optsched.core.resources import code_version
 from optsched.heuristics import HEURISTICS, AnyHeuristic, Heuristic, heuristic
 from optsched.heuristics.running.run import TIMING
+from optsched.measuring.printing import canonical
 from optsched.measuring.studies.choices import (
     MEASURED,
     AboveZero,
@@ -53,7 +52,7 @@ from optsched.measuring.studies.choices import (
     seeds_of,
     tables_of,
 )
-from optsched.measuring.studies.runs import plan
+from optsched.measuring.studies.runs import Refused, not_noted, plan
 from optsched.problems.base import TaskProblem, resolve
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
@@ -199,20 +198,6 @@ def _versions(package: str) -> tuple[tuple[str, str], ...]:
 _NO_PART = ("name", "description", "time_limit")
 
 
-def canonical(value: Any) -> str:
-    """A value as JSON that is the same for the same content.
-
-    >>> canonical({"b": (1, 2), "a": 0.5})
-    '{"a":0.5,"b":[1,2]}'
-    """
-    return json.dumps(
-        value,
-        sort_keys=True,
-        separators=(",", ":"),
-        default=lambda other: dict(other) if isinstance(other, Mapping) else str(other),
-    )
-
-
 def key_of(kind: str, *covered: Any) -> str:
     """The key of an `optimum` or a `run` from all that it covers.
 
@@ -350,7 +335,7 @@ def planned(
     *,
     parameters: Parameters | Sequence[Parameters] = (),
     profile: AnyProfile = "exact",
-    refused: Callable[[Instance, str, InputError], None] = lambda instance, name, error: None,
+    refused: Refused = not_noted,
 ) -> Plan:
     """The runs of instances x problems x heuristics x seeds x parameters; every fault is found here.
 
@@ -383,7 +368,7 @@ def planned(
                     # A problem that has none of the parameters that vary is the same in all variants.
                     found.setdefault((run.key, *run.called), run)
         except UsageError as error:
-            faults.update(dict.fromkeys(str(error).split("\n")))
+            faults.update(dict.fromkeys(error.lines))
     if faults:
         raise UsageError(*faults)
     return Plan(tuple(found.values()))
@@ -441,7 +426,7 @@ class SweepFile:
 
     def planned(
         self,
-        refused: Callable[[Instance, str, InputError], None] = lambda instance, name, error: None,
+        refused: Refused = not_noted,
         limited: Callable[[str | None], AnyProfile] = lambda name: name or "exact",
     ) -> Plan:
         """The runs of all parts.
@@ -456,14 +441,17 @@ class SweepFile:
             choices, problems, groups = looking.choices(), looking.problems(), looking.groups()
             sound = looking.sound(_PART)
             if not looking.faults:
-                parameters, profile = sound.get("parameters", {}), limited(sound.get("profile"))
-                seeds = sound.get("seeds", 1)
-                try:
-                    plan += planned(
-                        groups, problems, choices, seeds, parameters=parameters, profile=profile, refused=refused
-                    )
-                except (UsageError, InputError) as error:
-                    looking.faults += [Fault(looking.place, line) for line in str(error).split("\n")]
+                runs_on = partial(
+                    planned,
+                    problems=problems,
+                    heuristics=choices,
+                    seeds=sound.get("seeds", 1),
+                    parameters=sound.get("parameters", {}),
+                    profile=limited(sound.get("profile")),
+                    refused=refused,
+                )
+                for runs in looking.one(looking.place, runs_on, groups):
+                    plan += runs
             faults += looking.faults
         if faults:
             raise InputError(dict.fromkeys(faults), self.path)

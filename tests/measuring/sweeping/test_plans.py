@@ -12,6 +12,7 @@ from sweeps import small_plan
 import optsched
 from optsched.core.errors import InputError, UsageError
 from optsched.heuristics import Heuristic, heuristic
+from optsched.measuring.printing import canonical
 from optsched.measuring.studies.choices import chosen
 from optsched.measuring.sweeping import plans
 from optsched.measuring.sweeping.plans import SweepFile, digest_of, optimum_key, planned, run_key, source_digest
@@ -106,7 +107,7 @@ def test_parameters_in_force() -> None:
     """Tests the values of a heuristic of the list, with defaults, and of a user's own, as given."""
     own = {"max_idle_rounds": "7", "ties": "random", "reading": "sweep"}
     assert plans.heuristic_parameters(chosen("dl,max_idle_rounds=7")) == own
-    assert plans.canonical(own) == '{"max_idle_rounds":"7","reading":"sweep","ties":"random"}'  # in any order
+    assert canonical(own) == '{"max_idle_rounds":"7","reading":"sweep","ties":"random"}'  # in any order
     assert plans.heuristic_parameters(chosen("builtins:max,a=1")) == {"a": 1}
 
 
