@@ -185,7 +185,7 @@ def _append(path: str, text: bytes) -> None:
 
 def _record(results: Sequence[Result]) -> None:
     """Write the baselines; what else is recorded in their files, by other checks and tests, stays."""
-    from optsched.measuring.studies.limits import Baseline
+    from optsched.measuring.studies.baselines import Baseline
 
     by_path: dict[str, list[Run]] = {}
     for result in results:

@@ -129,8 +129,8 @@ class GapCheck:
     def _outcome(
         self, heuristic: Any, instances: Any, problem: str | Sequence[str], arguments: CheckArguments
     ) -> Outcome:
+        from optsched.measuring.studies.baselines import Baseline
         from optsched.measuring.studies.checks import Check
-        from optsched.measuring.studies.limits import Baseline
 
         baseline = arguments.get("baseline")
         path = self._node.config.rootpath / baseline if baseline and baseline is not True else None

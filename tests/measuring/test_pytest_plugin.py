@@ -14,7 +14,7 @@ import pytest
 
 from optsched.core.errors import InputError, UsageError
 from optsched.measuring.pytest_plugin import GapCheck, own_name
-from optsched.measuring.studies.limits import Baseline
+from optsched.measuring.studies.baselines import Baseline
 
 #: The name of the instance in its folder.
 TRACE = "lsap-n6-slots2-idle-ratio1-t9-replicas2-seed5"

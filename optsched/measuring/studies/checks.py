@@ -40,6 +40,7 @@ from optsched.heuristics import AnyHeuristic
 from optsched.measuring.gaps import gap_limit
 from optsched.measuring.printing import Table, escaped, render, spread
 from optsched.measuring.records import Run
+from optsched.measuring.studies.baselines import Baseline
 from optsched.measuring.studies.choices import (
     MEASURED,
     AboveZero,
@@ -57,7 +58,6 @@ from optsched.measuring.studies.choices import (
     tables_of,
 )
 from optsched.measuring.studies.limits import (
-    Baseline,
     Breach,
     GapLimit,
     breaches,

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from optsched.measuring.studies.baselines import Baseline
 from optsched.measuring.studies.checks import COLUMNS, Check, Result, breach_lines, github_annotations, junit, markdown
 from optsched.measuring.studies.choices import Choice, chosen
-from optsched.measuring.studies.limits import Baseline
 
 #: What the schema that Jenkins publishes (junit-10.xsd, which pytest's own tests use) allows in each element: children,
 #: attributes, and those of them that must be there.
