@@ -213,7 +213,7 @@ def test_bug_a_fault_of_a_model_ended_the_gaps_of_all_instances(tmp_path: Path) 
     with on_path(tmp_path) as there:
         for file in files:
             there("generate", "consolidation", "--tasks", Path(file).stem, "--nodes", "9", "--output", file)
-        chosen = "--problem consolidation --heuristic fullest-first --seed 0 --format json".split()
+        chosen = ["--problem", "consolidation", "--heuristic", "fullest-first", "--seed", "0", "--format", "json"]
         done = there("gap", *files, *chosen, code=1)
     assert [entry["instance"] for entry in json.loads(done.stdout)] == [
         f"consolidation-n9-t{tasks}-seed0" for tasks in (4, 5)
