@@ -86,15 +86,6 @@ def test_a_solution_of_another_problem(tmp_path: Path) -> None:
     assert "There is no gap: the placement is as good as the optimum.\n" in stdout(*asked, "lsap")
 
 
-def test_solution_without_a_placement(tmp_path: Path) -> None:
-    """Tests that a solution file that holds nothing says so."""
-    file = solved(tmp_path, "lsap")
-    nothing = {"placement": None, "objective": None, "termination": "NO_SOLUTION"}
-    file.write_text(json.dumps(json.loads(file.read_text()) | nothing))
-    said = stderr("explain", "examples/running-tasks", "--problem", "lsap", "--solution", str(file), code=2)
-    assert "holds no placement on this instance to explain" in said
-
-
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Heuristics of the working folder: one overfills a slot, one raises."""
@@ -121,16 +112,6 @@ def test_out_of_time_has_nothing_to_compare_with() -> None:
     result = run(*EXAMPLE[:-1], "lsap-sched", "--time-limit", "0")
     assert result.exit_code in (4, 5)
     assert "out of time" in result.stderr
-
-
-def test_gap_explains() -> None:
-    """Tests that `gap --explain` tells of each gap below the table, and of what has none nothing."""
-    asked = ("gap", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl", "--heuristic", "lsap-sched")
-    table, output = stdout(*asked, "--explain").split("\n\n")
-    assert len(table.splitlines()) == 5
-    assert output.startswith("guo-fig2, lsap: dl has locality-cost 1 (level); the proved optimum: 0.\n")
-    assert [record["explanation"]["gap"] for record in answer(*asked, "--explain")] == [[1], [0]]
-    assert all("explanation" not in record for record in answer(*asked))
 
 
 def test_infeasible_problem_is_a_conflict(tmp_path: Path) -> None:

@@ -77,19 +77,6 @@ def test_record_fields() -> None:
     assert first["work_gap_at_makespan"] == "", "a column of CSV is in every row"
 
 
-def test_placements_in_ids() -> None:
-    """Tests that records tell both placements on request, in CSV as in JSON: lists as JSON text, unknown as nothing."""
-    asked = ("papers/guo-fig2", "--problem", "latency", "--heuristic", "labl", "--placements")
-    (record,) = records(*asked)
-    assert record["placement"].keys() == record["reference_placement"].keys() == {"T1", "T2", "T3"}
-    assert set(record["reference_placement"].values()) == {"A", "B", "C"}
-    (row,) = csv.DictReader(io.StringIO(gap(*asked, "--format", "csv")))
-    assert list(row)[:2] == FIELDS[:2]
-    for name in ("objective", "parameters", "reference_placement"):
-        assert json.loads(row[name]) == record[name]
-    assert row["error"] == ""
-
-
 @pytest.mark.thorough
 def test_everything_by_default() -> None:
     """Tests that without arguments the library but for scale and networks runs, with all that applies."""
@@ -102,42 +89,6 @@ def test_everything_by_default() -> None:
     assert {entry["problem"] for entry in found} >= {"lsap", "fair-lsap", "lsap-fairness", "flow", "latency"}
     assert all(entry["error"] is None and entry["reference_kind"] == "optimum" for entry in found)
     assert min(gap for entry in found if isinstance(gap := entry["relative_gap"], float)) >= 0
-
-
-def test_reference_is_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that heuristics and seeds of one problem on one instance share a reference."""
-    from optsched.measuring import gaps
-
-    solved = []
-    solve = gaps.solve
-    monkeypatch.setattr(gaps, "solve", lambda problem, profile: solved.append(problem.name) or solve(problem, profile))
-    found = records("papers/guo-fig2", "--problem", "lsap", "--problem", "latency", "--repeats", "3")
-    runs = {(entry["problem"], entry["heuristic"], entry["seed"]) for entry in found}
-    assert len(runs) == len(found) > 3 * 7
-    assert solved == ["lsap", "latency"]
-
-
-def test_repeats_are_seeds() -> None:
-    """Tests that repeats are one record a seed, from --seed on, and mean, interval and worst in the table only."""
-    args = ["papers/guo-oscillation", "--problem", "lsap", "--heuristic", "rand", "--seed", "5", "--repeats", "4"]
-    found = records(*args)
-    assert [entry["seed"] for entry in found] == [5, 6, 7, 8]
-    heading, header, _, row = gap(*args).splitlines()
-    assert heading.startswith("guo-oscillation, lsap: optimum")
-    assert all(name in header for name in ("heuristic  ", "seeds", "mean gap ±95 %", "worst gap"))
-    assert f"+{max(entry['absolute_gap'] for entry in found)}" in row
-
-
-def test_output_file(tmp_path: Path) -> None:
-    """Tests that --output gets the data, whole, and stdout nothing."""
-    target = tmp_path / "gaps.json"
-    args = ("gap", "papers/guo-fig2", "--heuristic", "dl", "--seed", "0", "--output", str(target))
-    result = run(*args)
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
-    assert len(json.loads(target.read_text())) == 1
-    assert list(tmp_path.iterdir()) == [target]
-    stdout(*args, "--format", "csv")
-    assert target.read_text().startswith("version,instance,")
 
 
 def test_parameters() -> None:
@@ -173,15 +124,6 @@ def test_bug_a_gap_over_the_limit_had_a_line_of_fractions_for_each_seed() -> Non
     assert first.endswith("and 9 more seeds)")
 
 
-def test_problem_that_cannot_be_posed() -> None:
-    """Tests that a problem asked for by name names the missing fields, exit code 3; by default it is passed over."""
-    asked = ("papers/guo-fig2", "papers/labl-theorem1-a", "--problem", "fair-lsap", "--problem", "lsap")
-    said = stderr("gap", *asked, code=3)
-    assert [line.split(": ")[2] for line in said.splitlines()] == ["guo-fig2", "labl-theorem1-a"]
-    assert "groups" in said
-    assert {entry["problem"] for entry in records("papers/guo-fig2")} == {"lsap", "latency"}
-
-
 def test_library_passes_over_instances_that_cannot_pose_the_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a problem named for the whole library is posed where it can be, and nowhere is one error."""
     monkeypatch.setattr("optsched.cli.gaps._shipped", lambda: ["papers/guo-fig2", "papers/guo-table2"])
@@ -202,15 +144,6 @@ def test_instance_of_which_nothing_can_be_posed(tmp_path: Path) -> None:
     assert "generalized-assignment can be posed" in said
 
 
-def test_heuristic_without_its_fields(tmp_path: Path) -> None:
-    """Tests that `observed` on an instance without records is exit code 3, and by default not run, not even partly."""
-    assert "tasks[].observed" in stderr("gap", small(tmp_path / "bare.json"), "--heuristic", "observed", code=3)
-    tasks = [{"id": "t0", "observed": "a"}, {"id": "t1"}]
-    for held, runs in ((tasks, False), (tasks[:1], True)):
-        file = small(tmp_path / "held.json", tasks=held)
-        assert ("observed" in {entry["heuristic"] for entry in records(file)}) is runs
-
-
 def test_library_passes_over_instances_without_fields(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a heuristic named for the whole library runs where it can, and nowhere is an error."""
     monkeypatch.setattr("optsched.cli.gaps._shipped", lambda: ["papers/guo-fig2", "examples/racks"])
@@ -220,37 +153,11 @@ def test_library_passes_over_instances_without_fields(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.usefixtures("own")
-def test_failing_heuristics(tmp_path: Path) -> None:
-    """Tests that a user's faulty heuristic is a record with its error, the others go on, and the exit code is 4."""
-    args = [small(tmp_path / "small.json"), "--problem", "lsap", "--heuristic", "own_rules:crash", "--heuristic", "dl"]
-    message = 'heuristic "own_rules:crash" raised ValueError: no idea at all'
-    failed, other = records(*args, "--seed", "0", code=4)
-    assert message in failed["error"]
-    assert (failed["feasible"], failed["objective"], failed["relative_gap"]) == (False, None, None)
-    assert (failed["reference"], other["error"]) == (other["reference"], None)
-    result = run("gap", *args, "--seed", "0")
-    assert "error: " in result.stdout
-    assert message in result.stderr
-    assert "Traceback" not in result.stderr
-
-
-@pytest.mark.usefixtures("own")
 def test_bug_what_is_not_repeatable_was_not_told() -> None:
     """Tests that random numbers from elsewhere than `rng` are reported on stderr."""
     asked = ("gap", "generated/lsap-n20-t15-seed0", "--problem", "lsap", "--heuristic", "own_rules:elsewhere")
     text = "is not repeatable: two runs on lsap-n20-t15-seed0 with seed 0 differ; draw from rng alone"
     assert f"optsched: warning: own_rules:elsewhere {text}\n" in stderr(*asked)
-
-
-@pytest.mark.usefixtures("own")
-def test_infeasible_placement_is_a_result(tmp_path: Path) -> None:
-    """Tests that overfull slots are violations with exit code 0, and 4 only under --max-gap."""
-    args = [small(tmp_path / "small.json"), "--problem", "lsap", "--heuristic", "own_rules:crowd"]
-    (found,) = records(*args)
-    assert {"constraint": "slots", "ids": ["a"], "amount": 2} in found["violations"]
-    assert found["error"] is None
-    assert "infeasible: " in gap(*args)
-    assert "infeasible: slots(a) by 2" in stderr("gap", *args, "--max-gap", "1000%", code=4)
 
 
 def test_instance_where_nothing_is_feasible(tmp_path: Path) -> None:
@@ -264,15 +171,6 @@ def test_instance_where_nothing_is_feasible(tmp_path: Path) -> None:
     gap(file, *args, "--max-gap", "900%", code=4)
     assert message in stderr("gap", file, name, *args)
     assert "nothing is feasible" not in stderr("gap", name, *args)
-
-
-@pytest.mark.usefixtures("own")
-def test_own_parameters(tmp_path: Path) -> None:
-    """Tests that a user's function in the working folder is found and gets its parameters as numbers."""
-    args = [small(tmp_path / "small.json"), "--problem", "lsap", "--heuristic"]
-    (found,) = records(*args, "own_rules:first,shift=1")
-    assert (found["heuristic"], found["heuristic_parameters"]) == ("own_rules:first", {"shift": 1})
-    assert "size" in stderr("gap", *args, "own_rules:first,shift=1,size=2", code=2)
 
 
 @pytest.mark.usefixtures("own")
@@ -356,19 +254,6 @@ def cells(text: str) -> dict[str, list[str]]:
     """The rows of a table, split where two blanks are."""
     rows = [re.split(r"\s{2,}", line.strip()) for line in text.splitlines()]
     return {row[0]: row[1:] for row in rows}
-
-
-def test_json_and_csv_have_every_cell(tmp_path: Path) -> None:
-    """Tests that there is a record a cell, with where it ran and why there is no gap."""
-    target, labl = tmp_path / "matrix.csv", "labl,lbar=inf"
-    names = ["--problem", "lsap", "--problem", "latency", "--heuristic", "dl", "--heuristic", labl]
-    found = answer("matrix", "papers/guo-fig2", *names)
-    expected = [("dl", "lsap"), ("dl", "latency"), (labl, "lsap"), (labl, "latency")]
-    assert [(record["heuristic"], record["problem"]) for record in found] == expected
-    assert [record["ran_in"] for record in found] == ["lsap", "lsap", "latency", "latency"]
-    assert [record["reason"] is None for record in found] == [record["absolute_gap"] is not None for record in found]
-    stdout("matrix", "papers/guo-fig2", *names, "--output", str(target))
-    assert len(target.read_text().splitlines()) == 1 + len(found)
 
 
 @pytest.mark.usefixtures("own")

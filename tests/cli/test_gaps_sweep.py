@@ -79,17 +79,6 @@ def test_summary_and_records() -> None:
     assert count(Path("a.sqlite").resolve()) == 12, "nothing was computed twice"
 
 
-def test_limits_are_handed_on() -> None:
-    """Tests that what kills processes reaches the executor, and what stops runs reaches each job and the store."""
-    limits = ["--run-limit", "5", "--memory-limit", "900", "-j", "3", "--time-limit", "7"]
-    sweep(*SMALL, "--heuristic", "rand", *limits)
-    ((workers, given, dask),) = Executor.made
-    assert (workers, given.seconds, given.memory_mb, dask) == (3, 5, 900, None)
-    assert set(rows("SELECT time_limit, run_limit, memory_limit FROM runs")) == {(7, 5, 900)}
-    ((options,),) = rows("SELECT options FROM sweeps")
-    assert json.loads(options)["time_limit"] == 7
-
-
 def test_dry_run(folder: Path) -> None:
     """Tests that a dry run tells what there is to do, and makes nothing."""
     args = [*SMALL, "--heuristic", "rand"]

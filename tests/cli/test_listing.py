@@ -167,20 +167,6 @@ def test_known_optimum_that_the_library_has_not(monkeypatch: pytest.MonkeyPatch,
 # Instances as files --------------------------------------------------------------------------------------------------
 
 
-def test_describe() -> None:
-    """Tests that sizes and problems are reported, with every missing field in JSON, the first few in the table."""
-    known = answer("describe", "papers/guo-fig2")
-    assert (known["name"], known["sizes"]["nodes"], known["sizes"]["idle slots"]) == ("guo-fig2", 3, 3)
-    assert [entry["name"] for entry in known["problems"] if entry["applies"]] == ["lsap", "latency"]
-    flow = next(entry for entry in known["problems"] if entry["name"] == "flow")
-    assert "tasks[0].rate_in: flow needs the task's input rate in MB/s" in flow["missing"]
-    assert len(flow["missing"]) == flow["missing_count"] == 9
-    shown = stdout("describe", "papers/guo-fig2").splitlines()
-    (line,) = (line for line in shown if line.startswith("problem flow "))
-    assert line.count("tasks[") == 3
-    assert line.endswith("and 6 more")
-
-
 def test_bug_describe_ignored_the_width(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that sentences are folded to the page, that the hash is whole, and that no word is lost."""
     wide = stdout("describe", "papers/fsy-not-optimal").split()
@@ -259,16 +245,6 @@ def test_import_split_that_is_broken_off(tmp_path: Path, trace: str, monkeypatch
     said = stderr("import", "rumen", trace, "--split-jobs", str(folder), code=130)
     assert f"optsched: warning: 1 of 2 jobs are written to {folder}" in said
     assert [path.name for path in folder.iterdir()] == ["small-job_1.json"]
-
-
-def test_import_to_one_file_and_to_stdout(tmp_path: Path, trace: str) -> None:
-    """Tests that jobs are pooled into one instance, in a file or on stdout."""
-    file = str(tmp_path / "all.json.gz")
-    stdout("import", "rumen", trace, "--slots", "2", "--name", "both", "--output", file)
-    loaded = optsched.load(file)
-    assert (loaded.name, len(loaded.workload)) == ("both", 4)
-    one = json.loads(stdout("import", "rumen", trace, "--job", "job_2"))
-    assert (one["name"], len(one["tasks"])) == ("small-job_2", 2)
 
 
 @pytest.mark.parametrize(

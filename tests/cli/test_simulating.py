@@ -6,7 +6,6 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
 import pandas
 import pytest
 from command_line import answer, run, stderr, stdout
@@ -16,7 +15,6 @@ from pages import shell
 import optsched
 from optsched.cli.simulating import PLOTS
 from optsched.heuristics.simulating import simulate
-from optsched.instances.claim_files import read_schedule
 from optsched.instances.files import load, save
 from optsched.measuring import decomposing
 from optsched.measuring.printing import interval
@@ -115,15 +113,6 @@ def test_tables_and_records_name_the_levels_of_locality(day: Path) -> None:
     assert {"maps_node", "maps_rack", "maps_off_rack"} == {name for name in fields if name.startswith("maps_")}
 
 
-def test_what_was_assumed_is_reported(day: Path) -> None:
-    """Tests that labels of what was assumed are reported once, before the figures, and in records."""
-    text = "assumed or inferred: times, slots; the labels say how (optsched describe)"
-    words = ["simulate", assuming(day), "--policy", "fair", "--policy", "dl", "--seed", "0"]
-    assert stderr(*words) == f"optsched: note: arriving-1: {text}\n"
-    assert [record["notes"] for record in answer(*words)] == [[text]] * 2
-    assert stderr("simulate", assuming(day, generated="all of it"), *words[2:]) == ""
-
-
 def assuming(day: Path, **labels: str) -> str:
     """The workload with labels that say what was assumed, and more."""
     labels |= {"times": "assumed: as on one's data", "slots": "inferred from the tasks", "arrival": "recorded"}
@@ -144,15 +133,6 @@ def test_pictures_of_runs(day: Path, tmp_path: Path) -> None:
     four = tmp_path / "four.svg"
     stdout(*command, "--repeats", "2", "--seed", "4", "--plot", f"gantt={four}")
     assert ">dl, seed 5<" in four.read_text()
-
-
-@pytest.mark.parametrize("name", ["schedule.json", "schedule.npz"])
-def test_the_schedule_of_a_run(day: Path, tmp_path: Path, name: str) -> None:
-    """Tests that a schedule file is written, text or archive by its name."""
-    path, instance = tmp_path / name, load(day)
-    stdout("simulate", str(day), "--policy", "dl", "--schedule", str(path))
-    assert read_schedule(path, instance) == simulate(instance, "dl").schedule
-    assert path.read_bytes().startswith(b"{" if name.endswith("json") else b"PK")
 
 
 def test_nodes_that_are_lost(day: Path) -> None:
@@ -239,17 +219,6 @@ def test_bug_what_is_not_repeatable_was_not_told(own: str, tmp_path: Path, more:
     save(load("generated/lsap-n20-t15-seed0"), path)
     asked = ("simulate", str(path), "--policy", f"{own}:Elsewhere", "--service", "levels,duration=5")
     assert f"optsched: warning: {own}:Elsewhere is not repeatable: two runs" in stderr(*asked, *more)
-
-
-def test_a_service_of_your_own(day: Path, own: str) -> None:
-    """Tests that a service of a user's own is taken as a policy is, with its parameters."""
-    instance = load(day)
-    for text, seconds in ((f"{own}:Plain", 2.0), (f"{own}:Plain,seconds=5", 5.0)):
-        (record,) = answer("simulate", str(day), "--policy", "fifo", "--seed", "0", "--service", text)
-        times = np.full((len(instance.workload), 3), seconds)
-        alike = replace(instance, workload=replace(instance.workload, times=times))
-        assert record["service"] == "Plain"
-        assert record["mean_job_time"] == simulate(alike, "fifo").record_of()["mean_job_time"]
 
 
 def test_bug_a_service_of_the_folder_was_not_found(day: Path, tmp_path: Path) -> None:

@@ -92,14 +92,6 @@ def test_exit_codes(
         assert str(termination) in stdout("solve", "papers/guo-fig2", "--problem", "lsap", "--format", form, code=code)
 
 
-def test_bounds() -> None:
-    """Tests that each bound is reported with what it bounds, in table and JSON."""
-    found = answer("bounds", "papers/labl-theorem1-a", "--problem", "latency")
-    assert [bound["name"] for bound in found] == ["l*", "l**", "l_flow", "least-work"]
-    assert {bound["component"] for bound in found} == {"makespan", "work"}
-    assert "l_flow" in stdout("bounds", "papers/labl-theorem1-a", "--problem", "latency")
-
-
 def test_bounds_where_nothing_is_feasible(tmp_path: Path) -> None:
     """Tests that a warning and the table say why, and that no number stands for the time that nothing takes."""
     path = str(tmp_path / "none.json")

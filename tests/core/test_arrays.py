@@ -77,18 +77,6 @@ def test_numbers_by_id_are_a_mapping():
     assert not ById.nonzero(IDS[:0], np.zeros(0, dtype=np.int64))
 
 
-def test_chosen_ids_are_a_list():
-    """Tests that chosen ids are counted, indexed, sliced and compared as a list of them."""
-    chosen = Chosen.where(IDS, np.array([True, False, True, True]))
-    assert list(chosen) == ["n1", "n3", "n4"] == chosen
-    assert chosen == Chosen(IDS.copy(), [0, 2, 3])
-    assert chosen not in (Chosen(IDS, [0]), "n1")
-    assert (len(chosen), chosen[-1], chosen[1:], "n2" in chosen) == (3, "n4", ["n3", "n4"], False)
-    assert repr(chosen) == "['n1', 'n3', 'n4']"
-    assert chosen.chosen().tolist() == [True, False, True, True]
-    assert Chosen.where(IDS[:0], np.zeros(0, dtype=bool)) == []
-
-
 @pytest.mark.parametrize("positions", [[2, 1], [1, 1], [-1], [4], [[0]], [2, -(2**63)]])
 def test_positions_increase_within_the_ids(positions):
     """Tests that positions which do not increase, or at which there is no id, are refused."""

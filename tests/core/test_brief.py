@@ -168,23 +168,6 @@ def test_names_are_those_of_the_page() -> None:
     assert {short: name for name, short in rows} == PAPERS
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("after 001 (Sharmilarani et al.), section 3", "after Sharmilarani et al., section 3"),
-        ("004 (its section 2)", "Agosta et al. (its section 2)"),
-        ("003's costs (000 eq. 3)", "Guo et al.'s costs (Shen et al. 2016 eq. 3)"),
-        ("FSY, Theorem 4.2", "Fischer et al. 2010, Theorem 4.2"),
-        ("002's (its section 2) and 001's (Sharmilarani)", "Hsu and Freeh's (its section 2) and Sharmilarani et al.'s"),
-        ("0.001 of 1,000 and 2.000 at rack 0001, x003, 001.5", "0.001 of 1,000 and 2.000 at rack 0001, x003, 001.5"),
-        ("it is in 003.", "it is in Guo et al. 2012."),
-    ],
-)
-def test_texts(text: str, expected: str) -> None:
-    """Tests that short names are replaced, with authors that follow them, and numbers are left as they are."""
-    assert cited(text) == expected
-
-
 @pytest.mark.parametrize("what", ["problems", "heuristics", "families", "instances"])
 def test_lists_name_authors(what: str) -> None:
     """Tests that no table says 000 to 004, and that JSON has the short name and the authors."""

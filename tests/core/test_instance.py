@@ -7,17 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.core.instance import MAP, Cluster, Instance, Pairs, Ragged, Shuffle, State, Topology, Workload
-
-
-def test_defaults() -> None:
-    """Tests that what is not given takes the defaults of the format."""
-    instance = Instance(Cluster(["n1", "n2"]), Workload(["t1"]))
-    assert (instance.cluster.slots.tolist(), instance.state.idle_slots.tolist()) == ([1, 1], [1, 1])
-    assert (instance.workload.kind.tolist(), instance.workload.group.tolist()) == ([MAP], [-1])
-    assert (len(instance.replicas[0]), len(instance.state.running_rates)) == (0, 2)
-    assert np.isnan(instance.workload.size).all()
-    assert str(instance) == "instance: 1 tasks, 2 nodes"
+from optsched.core.instance import Cluster, Instance, Pairs, Ragged, Shuffle, State, Topology, Workload
 
 
 def test_initial() -> None:

@@ -8,7 +8,7 @@ import pytest
 from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.network import FlowNetwork
-from optsched.core.placement import NONE, NetworkFlow, Placement, Schedule, microseconds, seconds
+from optsched.core.placement import NetworkFlow, Placement, Schedule, microseconds, seconds
 from optsched.problems import Lsap, MinCostFlow
 from optsched.problems.makespan import Makespan
 
@@ -37,24 +37,6 @@ def test_nouns(noun: type[Placement | NetworkFlow]) -> None:
         noun(np.array([0.5]))
     with pytest.raises(ValueError, match="one dimension"):
         noun(np.zeros((2, 2), dtype=np.int64))
-
-
-@pytest.mark.parametrize("noun", [Placement, NetworkFlow])
-def test_a_subclass_is_equal_by_its_columns(noun: type[Any]) -> None:
-    """Tests that a subclass, with slots of its own or without, has the length and equality of its base."""
-    for slots in ({}, {"__slots__": ()}):
-        own = type("Own", (noun,), slots)
-        assert own([0, 1]) == noun([0, 1]) == own([0, 1]) != own([0, 2])
-        assert len(own([0, 1])) == 2
-
-
-def test_tasks_that_run_nowhere() -> None:
-    """Tests that None and -1 are the same, that they are not counted as placed, and that there may be no task."""
-    placement = Placement.of([0, None, 2])
-    assert placement == Placement([0, NONE, 2])
-    assert placement.placed == 2
-    assert Placement.empty(2) == Placement.of([None, None])
-    assert len(Placement.of([])) == len(Placement.empty(0)) == 0
 
 
 def test_ids_of_a_placement() -> None:

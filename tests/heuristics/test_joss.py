@@ -131,15 +131,6 @@ def test_large_jobs_have_queues_of_their_own() -> None:
         assert int(np.count_nonzero(problem.nodes_of(placement)[6:] >= 0)) == expected
 
 
-def test_variants() -> None:
-    """Tests that J prefers maps whose block is on the node and T does not look, with the same datacenters."""
-    problem = Traffic(generate("traffic", 1))
-    taken = {name: run(problem, name).raise_if_failed() for name in ("joss-t", "joss-j")}
-    assert problem.evaluate(taken["joss-t"])[0] == problem.evaluate(taken["joss-j"])[0]
-    local = {name: problem.locality_counts(placement)["node"] for name, placement in taken.items()}
-    assert local["joss-j"] > 2 * local["joss-t"]
-
-
 def test_waiting_and_stealing() -> None:
     """Tests that tasks of a full datacenter starve, in bounded rounds, and that idle nodes elsewhere may steal maps."""
     problem = posed([(0.5, [[0]] * 4, 1)], [0, 1], slots=2, capacity="slots")

@@ -1,7 +1,6 @@
 """lsap-sched against the padded square, dl and rand: what they take, and Guo et al.'s Figure 4 as simulated."""
 
 import time
-import warnings
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -159,17 +158,6 @@ def test_own_parameters_override_the_problem_s() -> None:
     assert dict(default.parameters) == {"alpha": None, "beta": None, "gfc": None, "rations": None, "overflow": None}
 
 
-def test_beta_of_the_user_and_auto() -> None:
-    """Tests that a small beta warns, as in the problem, and that `auto` undoes the beta of the problem."""
-    with pytest.warns(UserWarning, match="tasks beyond a ration may be favoured"):
-        run(FairLsap(snapshot(2, tasks=30), beta=10**6), "lsap-fair-sched", beta=1)
-    with pytest.warns(UserWarning, match="tasks beyond a ration may be favoured"):
-        small = FairLsap(snapshot(2, tasks=30), beta=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        run(small, "lsap-fair-sched", beta="auto")
-
-
 def test_serves_lsap_where_there_are_groups() -> None:
     """Tests that its price in locality can be asked for in `lsap`, and that an instance without groups says so."""
     problem = Lsap(snapshot(0))
@@ -217,19 +205,6 @@ def local_share(sizes: Sequence[int], repetitions: int, name: str, **parameters:
         assert not problem.violations(placement)
         total += problem.locality_counts(placement)["node"] / problem.count
     return total / repetitions
-
-
-def test_node_before_rack_before_any() -> None:
-    """Tests the order of preference, in both readings."""
-    cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r1", "r2"])
-    for rows, expected in (([[2], [1], [0]], 2), ([[2], [1], [2]], 1)):
-        workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows(rows))
-        state = State.initial(cluster, workload, idle_slots=[1, 0, 0])
-        problem = Lsap(Instance(cluster, workload, state))
-        for reading in ("sweep", "heartbeat"):
-            for seed in range(5):
-                nodes = run(problem, "dl", seed, reading=reading).raise_if_failed().nodes
-                assert nodes.tolist().index(0) == expected
 
 
 def test_ties_are_broken_at_random() -> None:

@@ -93,15 +93,6 @@ class TestMaps:
         """Tests that a map on its block has P = 1, whatever the threshold."""
         assert first_answers(TransmissionMaps(example()), ProbabilisticPolicy(1.0), 0, "map", 50) == {(0,): 50}
 
-    def test_average_is_over_nodes_with_free_slots(self) -> None:
-        """Tests that nodes without a free slot do not count, and that slots of a node count once."""
-        instance = example()
-        state = State.initial(instance.cluster, instance.workload, idle_slots=[0, 2, 1, 0])
-        problem = TransmissionMaps(instance.with_state(state))
-        # M1 on D3 costs 256, and 512 on D2: P = 1 - exp(-384/256) = .777; by slots it would be .811.
-        assert first_answers(problem, ProbabilisticPolicy(0.776), 2, "map")[(0,)] > 200
-        assert first_answers(problem, ProbabilisticPolicy(0.778), 2, "map") == {(): 400}
-
     def test_least_cost_is_not_highest_probability(self) -> None:
         """Tests Shen et al. 2016, note 7: A at 10 of average 10 has P = .632, B at 20 of average 60 has .950."""
         distance = [[0.0] * 4, [0.0] * 4, [10.0, 10.0, 0.0, 0.0], [100.0, 20.0, 0.0, 0.0]]
@@ -191,16 +182,6 @@ class TestReduces:
                 assert first_answers(problem, below, node, "reduce", 60)[(2,)] > 0
                 assert first_answers(problem, above, node, "reduce", 60) == {(): 60}
 
-    def test_maps_placed_in_the_same_drive_count(self) -> None:
-        """Tests that in `transmission` a reduce is placed by where the maps of the same round went."""
-        problem = Transmission(example(reduce_slots=1))
-        seen = Counter[tuple[int, ...]]()
-        for seed in range(60):
-            run = drive(problem, LeastCostPolicy("actual"), seed)
-            assert not problem.violations(run.placement)
-            seen[tuple(problem.nodes_of(run.placement)[:2].tolist())] += 1
-        assert len(seen) > 3
-
 
 class TestStarvation:
     """A policy that would wait for ever is given up after so many rounds."""
@@ -212,16 +193,6 @@ class TestStarvation:
         assert (beyond.starved, beyond.rounds, beyond.idle_slot_time) == (True, 40, 120)
         for seed in range(20):
             assert not drive(problem, ProbabilisticPolicy(1 - np.exp(-1)), seed).starved
-
-    def test_the_rounds_of_a_skip_limit(self) -> None:
-        """Tests that the limit counts offers in a row, and begins anew when the job has started a task."""
-        problem = equal_costs(idle=1)
-        view = first_view(problem)
-        policy = ProbabilisticPolicy(0.9, skip_limit=3)
-        policy.start(view, np.random.default_rng(0))
-        offers = [policy.offer(Offer(0.0, 1, "map", 1), view) for _ in range(30)]
-        assert offers[:3] == [(), (), ()]
-        assert (0,) in offers[3:]
 
 
 #: Rates, distances and links that hops alone tell as these.
@@ -293,16 +264,6 @@ def test_reduces_follow_the_maps(running: int, finished: int, launched_allows: i
     for progress, allows in (("launched", launched_allows), ("finished", finished_allows)):
         run = drive(problem, CouplingPolicy(progress=progress), max_idle_rounds=10)
         assert (run.placement.placed, run.starved) == (allows, allows < 3)
-
-
-def test_a_job_without_maps_is_done_with_them() -> None:
-    """Tests that all reduces of a job without a map may start."""
-    instance = staged(0, 0).instance
-    workload = instance.workload
-    jobs = {"job": [1, 1, 1, 1, 0, 0, 0], "job_ids": ["J", "maps"]}
-    apart = Workload(workload.task_ids, kind=workload.kind, **jobs, shuffle=workload.shuffle)
-    problem = TransmissionReduces(Instance(instance.cluster, apart, instance.state))
-    assert drive(problem, CouplingPolicy(progress="finished")).placement.placed == 3
 
 
 def told(policy: CouplingPolicy, view: View, nodes: Sequence[int]) -> list[tuple[int, ...]]:
@@ -437,17 +398,6 @@ def test_rule_on_the_barred_case() -> None:
     assert tune_p_min(case, grid=[0.38, 0.39, 0.4, 0.45]).value == 0.39
     assert tune_p_min(case, grid=[0.38, 0.39, 0.4, 0.45], average="eligible").value == 0.45
     assert tune_p_min(case, grid=[0.5, 0.6]).value is None
-
-
-def test_record_of_several_problems() -> None:
-    """Tests that the record adds up all runs, and that what starves in one problem is not what the rule finds."""
-    tuning = tune_p_min([equal_costs(), barred_case()], grid=[0.6, 0.3, 0.3], repeats=3, max_idle_rounds=20)
-    assert [trial.runs for trial in tuning.trials] == [6, 6]
-    low, high = tuning.trials
-    assert (low.p_min, low.starved, low.waiting) == (0.3, 0, 0)
-    assert (high.p_min, high.starved, high.waiting) == (0.6, 3, 3)
-    assert tuning.value == 0.3
-    assert high.idle_slot_time >= 3 * 20 * 2  # each round a slot on D1, which is barred, and one on D2
 
 
 @pytest.mark.parametrize("wrong", [{"grid": []}, {"grid": [1.5]}, {"repeats": 0}])

@@ -165,24 +165,3 @@ def test_text_is_for_people() -> None:
 def test_doubts_are_resolved(text: str | bytes) -> None:
     """Tests that text that only looks suspicious to the fast path (quoted keys, odd spacing, 2^53) is read."""
     assert isinstance(parse(text), Instance)
-
-
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        ('{"format": "optsched/1", "nodes": [{"id": "a", "slots": 1, "slots": 1}], "tasks": []}', "nodes[0].slots"),
-        ('{"format": "optsched/1", "nodes": [{"id" : "a", "slots": 1, "slots": 1}], "tasks": []}', "nodes[0].slots"),
-        ('{"format": "optsched/1", "nodes": [], "tasks": [], "tasks": []}', "tasks"),
-        ('{"format": "optsched/1", "nodes": [], "tasks": [], "labels": {"a": "", "a": ""}}', "labels.a"),
-        (
-            '{"format": "optsched/1", "nodes": [], "tasks": [], "parameters": {"p": {"q": [{"a": 1, "a": 1}]}}}',
-            "parameters.p.q[0].a",
-        ),
-        ('{"format": "optsched/1", "format": "optsched/1", "nodes": [], "tasks": []}', "format"),
-    ],
-)
-def test_doubled_keys_are_found_on_the_fast_path(text: str, place: str) -> None:
-    """Tests that a key given twice is found wherever it stands, though the typed decoder does not mind."""
-    with pytest.raises(InputError) as caught:
-        parse(text)
-    assert [fault.place for fault in caught.value.faults] == [place]

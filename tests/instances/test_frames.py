@@ -150,16 +150,6 @@ def test_bug_distances_were_lists_alone(form: str) -> None:
     assert solve(problem("transmission-maps", instance)).objective == (1,)
 
 
-def test_ids_that_are_numbers() -> None:
-    """Tests that whole numbers do as ids, an edge without a weight counts 1, and the shortest way counts."""
-    nodes = pd.DataFrame({"id": [7, 8]})
-    tasks = pd.DataFrame({"id": [1], "replicas": [[7]]})
-    far: Any = nx.Graph([(7, 0), (0, 8)])
-    for distance in (far, pd.DataFrame([[0, 2], [2, 0]], index=[7, 8], columns=[7, 8])):
-        instance = Instance.from_frames(nodes, tasks, topology={"distance": distance})
-        assert instance.cluster.topology.matrix.tolist() == [[0, 2], [2, 0]]
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from over_time import FORMS, arriving, document, fetching
+from over_time import arriving, document
 from replica_instances import small
 
 import optsched
@@ -23,7 +23,7 @@ from optsched.core.instance import PENDING, RUNNING, Instance, State
 from optsched.heuristics import HEURISTICS, heuristic
 from optsched.heuristics.running.base import Policy
 from optsched.heuristics.running.run import values_in_force
-from optsched.heuristics.simulating import problem_service, simulate
+from optsched.heuristics.simulating import simulate
 from optsched.heuristics.simulating.every_round import EveryRound
 from optsched.instances.files import parse
 from optsched.measuring.decomposing import (
@@ -39,12 +39,8 @@ from optsched.measuring.decomposing import (
     placed_together,
     planned_anew,
 )
-from optsched.measuring.gaps import Reference
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-
-#: One slot; a long job that comes first, and a short one.
-TWO_JOBS = small([[], [], []], [1], name="two-jobs", job=[0, 0, 1], job_ids=["a", "b"], duration=[8, 8, 1])
 
 #: Two slots and two tasks, each with its data on the other's node.
 CROSSED = small([[1], [0]], job=[0, 0], job_ids=["j"], times=[[1, 5, 5]] * 2)
@@ -86,19 +82,6 @@ def test_parts_add_up() -> None:
         assert found.bound <= best[0] <= found.known <= found.arrived <= min(run.any_order for run in found.runs)
         for run in found.runs:
             assert run.any_order <= run.nearest
-
-
-def test_each_grant() -> None:
-    """Tests parts that are known, and how they are shown: an order that costs 15 s, and 4 s for the places of tasks."""
-    order = decompose(JobTimes(TWO_JOBS), First, [0], heartbeat=0)
-    assert list(order.parts.values()) == [0, 0, 15, 0, 0, 0]
-    assert "First on two-jobs" in repr(order)
-    assert order.frame()[["part", "share"]].to_numpy().tolist() == [[part, part == "order of jobs"] for part in PARTS]
-    assert [(run.as_is, run.nearest, run.any_order, run.order) for run in order.runs] == [(33, 33, 18, "fewest-left")]
-    place = decompose(Makespan(CROSSED), First, [3, 3], heartbeat=0)
-    assert list(place.parts.values()) == [0, 4, 0, 0, 0, 0]
-    assert place.runs[0] == place.runs[1]
-    assert (place.known, place.bound) == (1, 1)
 
 
 def drawn(seed: int, arrive: bool) -> JobTimes | Makespan:
@@ -167,21 +150,6 @@ def test_what_is_refused(asked: Callable[[Makespan], object], error: type[Except
         asked(Makespan(CROSSED))
 
 
-def test_a_reference_saves_solving(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a solution or a reference stands for solving, and that one of another problem is refused."""
-    problem = JobTimes(TWO_JOBS)
-    solution = optsched.solve(problem)
-    monkeypatch.setattr("optsched.measuring.gaps.solve", lambda *given, **named: pytest.fail("it is solved again"))
-    for reference in (solution, Reference(problem, solution=solution)):
-        found = decompose(problem, First, [0], heartbeat=0, reference=reference)
-        assert list(found.parts.values()) == [0, 0, 15, 0, 0, 0]
-        assert found.proof is solution.certificate
-    with pytest.raises(UsageError, match="the reference is of another problem"):
-        decompose(Makespan(TWO_JOBS), First, [0], reference=solution)
-    with pytest.raises(UsageError, match="a reference or a solution"):
-        decompose(problem, First, [0], reference=3)
-
-
 def test_several_policies_share_what_is_below(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that one reference is solved for several policies: each has A and B of its own, and all share C and D."""
     problem = JobTimes(parse(json.dumps(document(5))))
@@ -248,18 +216,6 @@ def test_a_policy_that_fails_ends_no_table() -> None:
     lines.clear()
     nothing = decompose_all(Makespan(CROSSED), [Idle], [3], heartbeat=0, step=lines.append)
     assert (len(nothing), list(map(last_name, lines)), nothing.frame().shape) == (0, ["Idle, seed 3"], (0, 9))
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_tasks_that_fetch_over_distances(form: str) -> None:
-    """Tests that replays take the problem's times, and that parts add up, over each kind of distances."""
-    problem = JobTimes(fetching(2, form, tasks=6, jobs=2, reduces=1), service="transfer", scale=0.5)
-    for heartbeat in (0, 2):
-        found = decompose(problem, "rand", seeds=[0, 1], heartbeat=heartbeat)
-        run = simulate(problem.instance, "rand", problem_service(problem), heartbeat=heartbeat, seed=1)
-        assert found.runs[1].as_is == problem.evaluate(run.schedule)[0]
-        assert sum(found.parts.values()) == found.gap
-        assert found.parts["not proved"] >= 0
 
 
 def posed(arrival: list[int], duration: list[int], nodes: int = 1) -> Instance:
@@ -400,16 +356,6 @@ def test_placed_at_the_least_time() -> None:
         assert sum(times[task][node] - times[task].min() for task, node in found.items()) == least(
             times, job, slots, counts
         )
-
-
-@pytest.mark.parametrize("job", [[0, 0, 1], [-1, -1, 0]], ids=["jobs", "without a job"])
-def test_jobs_are_kept(job: list[int]) -> None:
-    """Tests that only tasks of the same job and kind are exchanged; a task without a job is a job of its own."""
-    away = 9 if job[1] == 0 else 5
-    jobs = {"job": job, "job_ids": ["a", "b"][: max(job) + 1], "times": [[1, 9, 9], [1, away, away], [1, 9, 9]]}
-    problem = Makespan(small([[1], [1], [0]], [1, 0], **jobs))
-    run = simulate(problem.instance, Together(problem, First()), heartbeat=0)
-    assert np.argsort(run.schedule.starts).tolist() == [0, 1, 2]
 
 
 def test_orders_of_jobs() -> None:

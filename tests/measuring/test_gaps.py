@@ -14,14 +14,13 @@ from transmission_instances import example
 from optsched import Placement, generate
 from optsched.core.deadline import check, deadline, remaining
 from optsched.core.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError
-from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.results import Bound, Certificate, FrontierPoint, Limit, Proof, Termination, Value
 from optsched.heuristics import run
-from optsched.measuring.gaps import Reference, frontier_gap_fields, gap, gap_limit, gap_of, ratio, unanswered
+from optsched.measuring.gaps import Reference, frontier_gap_fields, gap, gap_limit, gap_of, ratio
 from optsched.measuring.matrix import posable
 from optsched.measuring.records import record_fields
 from optsched.measuring.studies.tables import gap_row
-from optsched.problems import Latency, Lsap, Problem, problem
+from optsched.problems import Latency, Lsap, problem
 from optsched.routes import Frontier, routes_of, solve
 from optsched.solvers.profiles import Profile
 
@@ -58,21 +57,6 @@ def test_gap_against_the_optimum_is_exact() -> None:
     assert report.record()["relative_gap"] == pytest.approx(2 / 3)
 
 
-def test_no_gap_without_a_feasible_placement() -> None:
-    """Tests that an overfull node, and no answer, give a report with the reason and no gap, and raise if asserted."""
-    report = gap(Lsap(FIGURE_2), answer([0, 0, 1]))
-    assert (report.objective, report.absolute_gap, report.feasible) == (None, None, False)
-    assert [str(violation) for violation in report.violations] == ["slots(n0) by 1"]
-    assert report.record()["violations"] == [{"constraint": "slots", "ids": ["n0"], "amount": 1}]
-    with pytest.raises(HeuristicFailed, match="infeasible: slots"):
-        report.raise_unless_within(0.0)
-    report = gap(Lsap(FIGURE_2), lambda problem, rng: None)
-    assert report.placement is None
-    assert not report.within("100%")
-    with pytest.raises(HeuristicFailed, match="None"):
-        report.raise_unless_within("100%")
-
-
 def test_lexicographic_gap_ends_at_the_first_difference() -> None:
     """Tests that components after the first that differs have no gap, and that the frontier says what that hides."""
     problem = Latency(small([[0]] * 5, [1, 1, 1]))
@@ -87,20 +71,6 @@ def test_lexicographic_gap_ends_at_the_first_difference() -> None:
     assert (wasteful["work_gap_at_makespan"], wasteful["makespan_gap_at_work"]) == (0, 0)
     slow = gap(problem, answer([1, 1, 1, 1, 1])).record()
     assert (slow["work_gap_at_makespan"], slow["makespan_gap_at_work"]) == (10, 12)
-
-
-def test_deciding() -> None:
-    """Tests which gap decides: the first that differs, else the first; none where one before it is unknown."""
-    problem = Latency(small([[0], [1]]))
-    best, swapped = gap(problem, answer([0, 1])), gap(problem, answer([1, 0]))
-    assert (best.deciding, swapped.deciding) == ((0, 0), (2, 2))
-    held = replace(solve(problem), bound=(1, None), termination=Termination.FEASIBLE, limit=Limit.NODES)
-    assert gap(problem, answer([0, 1]), reference=held).deciding is None, "the work may be beyond its unknown bound"
-    assert gap(problem, answer([1, 0]), reference=held).deciding == (2, 2)
-    assert gap(problem, answer([0, -1])).deciding is None
-    assert gap(Lsap(FIGURE_2), answer([2, 1, 0])).relative_gap == (0,), "where both are 0"
-    assert not gap(Lsap(FIGURE_2), answer([0, 1, 2])).within("1000%")
-    assert gap(Lsap(FIGURE_2), answer([0, 1, 2])).deciding == (1, None), "beside an optimum of 0"
 
 
 def test_limits_on_the_gap() -> None:
@@ -135,18 +105,6 @@ def test_gap_against_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (report.reference.kind, report.absolute_gap, report.record()["reference"]) == (None, None, None)
     with pytest.raises(HeuristicFailed, match=r"gap unknown is over 100 %: 3 against a reference that is unknown$"):
         report.raise_unless_within("100%")
-
-
-def test_reference_of_another_problem_is_refused() -> None:
-    """Tests that what is no problem, and a solution of another problem or instance, are refused by name."""
-    with pytest.raises(UsageError, match=r"^gap takes a problem, not"):
-        gap("lsap", "dl")
-    with pytest.raises(UsageError, match=r"^Reference takes a problem, not"):
-        Reference("lsap")
-    with pytest.raises(UsageError, match="another problem or instance"):
-        gap(Lsap(FIGURE_2), "lsap-sched", reference=solve(Latency(FIGURE_2)))
-    with pytest.raises(UsageError, match="another problem or instance"):
-        gap(Lsap(FIGURE_2), "lsap-sched", reference=solve(Lsap(small([[0]], [1]))))
 
 
 class Doubled(Lsap):
@@ -211,29 +169,6 @@ def test_records_tell_locality() -> None:
     assert (unknown.optimum, unknown.locality) == (None, None)
 
 
-def test_status_of_a_run() -> None:
-    """Tests the word for what became of a run, and that its record names the instance and the components."""
-
-    def slow(problem: Problem, rng: object) -> None:
-        while True:
-            check()
-
-    problem = Lsap(FIGURE_2)
-    for given, status in (
-        (answer([0, 1, 2]), "done"),
-        (answer([0, 0, 0]), "infeasible"),
-        (answer("nonsense"), "failed"),
-    ):
-        report = gap(problem, given)
-        assert (report.status, report.record()["status"]) == (status, status)
-    assert gap(problem, slow, time_limit=0.001).status == "out-of-time"
-    record = report.record()
-    assert (record["components"], record["instance_sha256"]) == (["locality-cost"], problem.instance.sha256)
-    never = type("Never", (), {"offer": lambda self, offer, view: ()})
-    starving = gap(problem, never)
-    assert (starving.status, starving.feasible, starving.run.starved) == ("starved", False, True)
-
-
 def test_fields_of_all_records_are_told_beforehand() -> None:
     """Tests that `record_fields` has the fields of the records, in their order, for all problems together."""
     posed = posable(generate("mixed", seed=0))
@@ -253,15 +188,6 @@ def out_of_time(*_: object, **__: object) -> None:
     """What runs past a deadline."""
     with deadline(0):
         check()
-
-
-@pytest.mark.parametrize(("limit", "termination"), [(Limit.MEMORY, "NO_SOLUTION"), (None, "ERROR")])
-def test_unanswered(limit: Limit | None, termination: str) -> None:
-    """Tests the solution of a problem that could not be solved: by a limit, or because solving broke."""
-    problem = Lsap(Instance(Cluster(["a"]), Workload(["t"])))
-    solution = unanswered(problem, limit, "crashed")
-    assert (str(solution.termination), solution.limit, solution.raw_status) == (termination, limit, "crashed")
-    assert (solution.decision, solution.bound, solution.certificates) == (None, (None,), ())
 
 
 def test_reference_without_time_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,18 +288,6 @@ def test_report_names_five_violations_and_the_instance() -> None:
         with pytest.raises(HeuristicFailed) as caught:
             report.raise_unless_within("100%")
         assert str(caught.value).endswith(f" on {called}, lsap: {text}")
-
-
-def test_gap_of_a_later_component_is_reported() -> None:
-    """Tests that an assertion names the first component that differs, and says so where that one has no reference."""
-    problem = Latency(small([[0]] * 3, [1, 1]))
-    wasteful = gap(problem, answer([0, 0, 1]))
-    assert wasteful.absolute_gap == (0, 2)
-    with pytest.raises(HeuristicFailed, match=r"gap 66\.67 % is over 50 %: 3, 5 against the optimum 3, 3"):
-        wasteful.raise_unless_within(0.5)
-    held = replace(solve(problem), bound=(3, None), termination=Termination.FEASIBLE, limit=Limit.TIME)
-    with pytest.raises(HeuristicFailed, match="gap unknown is over"):
-        gap(problem, answer([0, 0, 1]), reference=held).raise_unless_within(0.5)
 
 
 class Alone(Lsap):

@@ -1,7 +1,6 @@
 """Runs as plain values: what was kept as JSON makes the frames and summaries that the reports themselves make."""
 
 import json
-import pickle
 import re
 from functools import partial
 from pathlib import Path
@@ -82,15 +81,6 @@ def test_levels_of_locality_of_an_earlier_version() -> None:
     assert Record.of(json.loads(text.replace('"off_rack"', '"remote"'))) == Record.of(record)
     with pytest.raises(msgspec.ValidationError, match="Expected `object`, got `int`"):
         Record.of(record | {"locality": {"map": 3}})
-
-
-def test_another_name() -> None:
-    """Tests that a run can be counted under another name of its heuristic and problem."""
-    (plain,) = study("papers/guo-fig2", "lsap", "dl").measured
-    run = Run(plain.record, heuristic="mine", problem="lsap with racks")
-    assert (run.heuristic, run.problem, run.instance) == ("mine", "lsap with racks", plain.instance)
-    assert run.reference == plain.reference
-    assert pickle.loads(pickle.dumps(run)) == run
 
 
 def test_an_unknown_gap() -> None:

@@ -92,32 +92,6 @@ def test_running_tasks_by_looking_at_instants(runs: list[Simulation]) -> None:
             assert math.isclose(area, own["execution_time"].sum())
 
 
-def test_distributions_put_runs_of_a_name_together(runs: list[Simulation]) -> None:
-    """Tests the times of jobs and tasks of two runs of a policy, sorted, each with the share that takes no longer."""
-    for of, table, column in (("job", "jobs", "turnaround_time"), ("reduce", "tasks", "execution_time")):
-        found = time_distribution(runs, of)
-        for policy, own in (("dl", runs[:2]), ("fair", runs[2:])):
-            rows = [row for run in own for row in getattr(run, table).to_dict("records")]
-            times = [row[column] for row in rows if row.get("kind", of) == of]
-            part = found[found["run"] == policy]
-            assert part["seconds"].tolist() == sorted(times)
-            assert part["share"].tolist() == [number / len(times) for number in range(1, len(times) + 1)]
-
-
-def test_what_has_not_ended() -> None:
-    """Tests that a run that was stopped has no end for what ran, and that shares are of all jobs and tasks."""
-    run = simulate(arriving(1), "fair", until=30)
-    rows = timelines.spans(run)
-    assert len(rows) == run.schedule.placed
-    assert rows["end"].isna().sum() == run.schedule.placed - run.tasks["finish_time"].notna().sum()
-    ended = int(((run.tasks["kind"] == "map") & run.tasks["finish_time"].notna()).sum())
-    maps = time_distribution(run, "map")
-    assert len(maps) == ended > 0
-    assert maps["share"].iloc[-1] == ended / (run.tasks["kind"] == "map").sum() < 1
-    assert running_tasks(run)["time"].max() == 30 > run.last / MICRO
-    assert time_distribution(run)["share"].max() < 1 or time_distribution(run).empty
-
-
 def test_reductions_by_hand(runs: list[Simulation]) -> None:
     """Tests the share by which each job was quicker, job by job, and which policy is compared."""
     found = job_reductions(runs)

@@ -23,9 +23,8 @@ from worst_group_instances import ONE_SLOT
 from optsched import Termination, generate, models, solve
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime, TooLarge, UsageError
-from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
+from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
 from optsched.models import (
-    fair_lsap,
     flow,
     generalized_assignment,
     job_times,
@@ -35,11 +34,10 @@ from optsched.models import (
     min_cost_flow,
     traffic,
     transmission,
-    transmission_reduces,
     utility,
     worst_group,
 )
-from optsched.problems import FairLsap, Flow, JobTimes, Latency, Lsap, Makespan, Traffic, TransmissionReduces, Utility
+from optsched.problems import Flow, JobTimes, Latency, Lsap, Makespan, Traffic, Utility
 from optsched.problems.base import GRID
 from optsched.problems.transmission import Transmission
 from optsched.problems.utility import Allocation
@@ -96,16 +94,6 @@ def test_size_of_a_huge_literal_model_needs_no_model() -> None:
         lsap.build_pulp(problem)
 
 
-def test_decoding_a_fractional_solution() -> None:
-    """Tests that a solution off the vertices is refused where no repair is known."""
-    problem = Lsap(instance_of([[0, 1], [0, 1]], 2))
-    model = lsap.build_pyomo(problem, per_pair=True)
-    for variable in model.component_data_objects(pyo.Var):
-        variable.set_value(0.5 if variable.parent_component().local_name == "place" else 0.0)
-    with pytest.raises(UsageError, match=r"place\[t0,n0\] = 0.5 is no whole number: solve to a vertex"):
-        lsap.decode(model, problem)
-
-
 def test_bug_an_infeasible_model_decoded_to_the_earlier_placement() -> None:
     """Tests that both kinds of models refuse to be decoded after a solve that found nothing, and say what to do."""
     problem = Lsap(instance_of([[0, 1], [0, 1]], 2))
@@ -128,16 +116,6 @@ def test_racks_only_where_they_save() -> None:
     assert list(model.place_in_rack) == [("t0", "r1")]
     assert {name: row.upper for name, row in model.rack_slots.items()} == {"r1": 1}
     assert solve_pyomo(model, EXACT).objective == 1
-
-
-def test_tiers_only_where_a_pool_has_two_costs() -> None:
-    """Tests that free selection makes tiers of a group that may go beyond its ration, and fixed selection none."""
-    instance = instance_of([[0], [0], [1]], 2)
-    assert fair_lsap.build_pyomo(FairLsap(instance)).component("tier") is None
-    model = fair_lsap.build_pyomo(FairLsap(instance, selection="free"))
-    assert {key: tier.ub for key, tier in model.tier.items()} == {("g", 1): 2, ("g", 2): 1}
-    literal = fair_lsap.build_pulp(FairLsap(instance, selection="free"))
-    assert {"group.g", "ration.g", "overflow.g"} <= {constraint.name for constraint in literal.constraints()}
 
 
 def test_compact_table_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,22 +143,6 @@ def test_weights_decide_which_integers_are_needed() -> None:
     for (w_loc, w_rem, limit), counted in needed.items():
         model = latency.build_pyomo(Latency(instance, w_loc=w_loc, w_rem=w_rem), limit=limit)
         assert (model.component("local_count") is not None) is counted
-
-
-def test_classes_and_shared_nodes() -> None:
-    """Tests that equal reduces of a job are one class, of which a node takes one."""
-    hops = Topology("hops", hops={"node": 0, "rack": 1, "off_rack": 3})
-    cluster = Cluster(["a", "b", "c"], reduce_slots=[2] * 3, topology=hops)
-    shuffle = Shuffle([0] * 4, [1, 2, 3, 4], [2.0] * 4)
-    kind, job = [0] + [REDUCE] * 4, [0, 0, 0, 1, -1]
-    workload = Workload(["m", "r1", "r2", "s", "free"], kind=kind, job=job, job_ids=["J", "K"], shuffle=shuffle)
-    state = State.initial(cluster, workload, status=[1, 0, 0, 0, 0], node=[0, -1, -1, -1, -1])
-    problem = TransmissionReduces(Instance(cluster, workload, state))
-    model = transmission_reduces.build_pyomo(problem)
-    assert {name: model.members[name] for name in model.CLASSES} == {"r1": ("r1", "r2"), "s": ("s",), "free": ("free",)}
-    assert set(model.SHARED) == {(job, node) for job in "JK" for node in "abc"}
-    assert solve_pyomo(model, EXACT).objective == 12
-    assert problem.evaluate(transmission_reduces.decode(model, problem)) == (12,)
 
 
 @st.composite

@@ -13,24 +13,6 @@ from optsched.problems.assignment import Pool, TabledProblem, minimum_by_row
 from optsched.problems.counted_places import TaskClasses
 
 
-@pytest.mark.parametrize(
-    ("idle", "nodes", "expected"),
-    [
-        ([1, 1, 0, 0], [0, 1, -1], []),
-        ([1, 1, 0, 0], [0, 0, -1], ["slots(a) by 1"]),
-        ([1, 1, 0, 0], [2, 2, 0], ["slots(c) by 2"]),
-        ([1, 1, 0, 0], [0, -1, -1], ["cardinality: 1 task too few placed"]),
-        ([3, 1, 0, 0], [-1, -1, -1], ["cardinality: 3 tasks too few placed"]),
-        ([1, 1, 0, 0], [0, 0, 1], ["slots(a) by 1"]),
-        ([0, 0, 0, 0], [-1, -1, -1], []),
-    ],
-)
-def test_violations(idle: list[int], nodes: list[int], expected: list[str]) -> None:
-    """Tests that exactly min(tasks, idle slots) tasks run, and no more on a node than its idle slots."""
-    problem = racked(idle, [[0], [0], [0]])
-    assert [str(entry) for entry in problem.violations(problem.placement(nodes))] == expected
-
-
 def test_classes() -> None:
     """Tests that tasks are equal by their replicas on idle nodes, and by racks only where a rack is worth something."""
     rows = [[0, 3], [3, 0], [0], [0, 2], [1]]

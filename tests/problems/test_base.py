@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.core.errors import InputError, MissingField, UsageError
+from optsched.core.errors import InputError, UsageError
 from optsched.core.instance import FINISHED, MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, Workload
 from optsched.core.placement import Placement
-from optsched.problems import FairLsap, Latency, Lsap
+from optsched.problems import Latency, Lsap
 from optsched.problems.base import GRID, choice, exact, exact_product, expect_problem, number, on_grid, sequence, switch
 
 
@@ -28,18 +28,6 @@ def test_precedence_of_parameters() -> None:
     assert called.parameters["levels"] == (0, 3, 4)
     with pytest.raises(TypeError):
         called.parameters["levels"] = (0, 0, 0)  # type: ignore[index]
-
-
-def test_wrong_parameters() -> None:
-    """Tests that a wrong name or value is wrong usage in a call, and bad input in an instance."""
-    with pytest.raises(UsageError, match='lsap has no parameter "level"; did you mean "levels"'):
-        Lsap(simple(), level=[0, 1, 2])
-    for levels in ([2, 1, 0], [0, 2, 1]):
-        with pytest.raises(UsageError, match=r"lsap: levels=.*: give costs that do not decrease"):
-            Lsap(simple(), levels=levels)
-    with pytest.raises(InputError, match=r"simple: parameters\.lsap: lsap: levels='0,1': give 3 values") as caught:
-        Lsap(simple({"lsap": {"levels": "0,1"}}), levels=[0, 1, 2])
-    assert (caught.value.exit_code, UsageError.exit_code) == (3, 2)
 
 
 @pytest.mark.parametrize(
@@ -91,15 +79,6 @@ def test_exact_numbers() -> None:
     assert isinstance(exact(8, 4), int)
     assert on_grid([0.1, 0.5 / GRID, 1.5 / GRID, -1.0]).tolist() == [104858, 0, 2, -GRID]
     assert on_grid([2.0**33, -(2.0**33), 2.0**33 + 1]).tolist() == [2**53, -(2**53), 2**60]
-
-
-def test_applies() -> None:
-    """Tests that what keeps a problem from an instance is reported as faults, and nothing where it can be posed."""
-    assert Lsap.applies(simple()) == []
-    assert [fault.place for fault in FairLsap.applies(simple())] == ["groups"]
-    assert [fault.place for fault in Lsap.applies(simple({"lsap": {"level": 3}}))] == ["parameters.lsap"]
-    with pytest.raises(MissingField, match="simple: fair-lsap: groups: fair-lsap needs groups with weights"):
-        FairLsap(simple())
 
 
 def test_which_tasks_are_placed() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from optsched.core.errors import InputError, MissingField
+from optsched.core.errors import InputError
 from optsched.core.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, Ragged, Workload
 from optsched.problems import FairLsap
 from optsched.problems.fair_lsap import Groups, RationRuleWarning, missing_group_of_tasks, missing_groups
@@ -123,16 +123,6 @@ def test_ration_rule_warning() -> None:
         example(beta=1201)
         example(beta=100, overflow="naive")
         example(beta="auto")
-
-
-@pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
-def test_missing_fields() -> None:
-    """Tests that groups are asked for, and a positive weight of each where a cost divides by it."""
-    with pytest.raises(MissingField, match="groups: fair-lsap needs groups with weights"):
-        FairLsap(Instance(Cluster(["a"]), Workload(["t"])))
-    with pytest.raises(MissingField, match=r"groups\[0\]\.weight: gfc=ratio divides by it: give a positive share"):
-        FairLsap(instance([0, 1]))
-    assert FairLsap(instance([0, 1]), gfc="difference").group_cost == [0, -100]
 
 
 def test_costs_past_exact_arithmetic() -> None:

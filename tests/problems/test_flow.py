@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.core.errors import InputError, MissingField, TooLarge, UsageError
+from optsched.core.errors import InputError, MissingField, UsageError
 from optsched.core.instance import RUNNING, Cluster, Instance, Ragged, Workload
 from optsched.problems import Flow
-from optsched.problems.base import GRID
 from optsched.problems.flow import effective_load
 
 #: Node a runs two maps of 3 and 5 MB/s, and 17 of its 85 MB/s out are in use.
@@ -36,11 +35,6 @@ def posed(rows: list[list[int]], rates: list[float], idle: list[int] | None = No
     return Flow(Instance.initial(cluster(), workload, idle_slots=idle or [2, 1, 1], **LOADS), **parameters)
 
 
-def on_grid(value: float) -> Fraction:
-    """A pair's cost as it is rounded."""
-    return Fraction(round(value * GRID), GRID)
-
-
 def test_effective_load_rounds_once() -> None:
     """Tests that e_m is that of fractions: the sum and the variance are each rounded once, whatever the rates."""
     rng = np.random.default_rng(0)
@@ -57,59 +51,6 @@ def test_wrong_scale(scale: Any) -> None:
     """Tests that a divisor that is no positive number and no rate's name is refused."""
     with pytest.raises(UsageError, match="flow: scale="):
         posed([[0]], [1.0], scale=scale)
-
-
-RATE = "tasks[0].rate_in: flow needs the task's input rate in MB/s"
-POSITIVE = "flow needs a positive rate"
-
-
-@pytest.mark.parametrize(
-    ("columns", "rows", "rates", "parameters", "faults"),
-    [
-        ({}, [[]], [np.nan], {}, [RATE]),
-        (
-            {"type": [0, -1, -1], "type_ids": ["c1"]},
-            [[]],
-            [np.nan],
-            {},
-            [f"{RATE} on nodes without a type", f'{RATE} on nodes of type "c1"'],
-        ),
-        (
-            {"rate_out": [np.nan, 0.0, 85.0]},
-            [[0, 1, 2], [0]],
-            [1.0, 1.0],
-            {},
-            [f"nodes[{node}].rate_out: {POSITIVE}: tasks read their blocks from this node" for node in (0, 1)],
-        ),
-        (
-            {"rate_in": [80.0, np.nan, 0.0]},
-            [[]],
-            [1.0],
-            {},
-            [f"nodes[{node}].rate_in: {POSITIVE}, or scale=1 (literal)" for node in (1, 2)],
-        ),
-        (
-            {"rate_process": [np.nan, 1.0, 1.0]},
-            [[]],
-            [1.0],
-            {"scale": "rate_process"},
-            [f"nodes[0].rate_process: {POSITIVE}, or scale=1 (literal)"],
-        ),
-        ({"rate_in": [np.nan] * 3, "rate_out": [np.nan] * 3}, [[]], [1.0], {"scale": 1}, []),
-    ],
-)
-def test_missing_fields(
-    columns: dict[str, Any], rows: list[list[int]], rates: list[float], parameters: dict[str, Any], faults: list[str]
-) -> None:
-    """Tests that each rate that the parameters call for is reported with its place, and no other."""
-    workload = Workload([f"t{task}" for task in range(len(rows))], replicas=Ragged.from_rows(rows), rate_in=rates)
-    instance = Instance.initial(cluster(**columns), workload, **LOADS)
-    if not faults:
-        assert Flow(instance, **parameters).count == 1
-        return
-    with pytest.raises(MissingField) as caught:
-        Flow(instance, **parameters)
-    assert [str(fault) for fault in caught.value.faults] == faults
 
 
 def test_running_map_needs_its_rate() -> None:
@@ -134,11 +75,3 @@ def test_costs_past_exact_arithmetic() -> None:
     """Tests that rates whose total leaves exact arithmetic on the grid are refused."""
     with pytest.raises(InputError, match=r"past 2\^53/1048576; scale the costs or rates down"):
         posed([[]], [2.0**40])
-
-
-def test_tables_past_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a table of costs for which there is no memory is refused before it is made, with its size."""
-    monkeypatch.setattr("optsched.core.processes.limits.has_room", lambda size: size < 6 * 24)
-    text = "2 kinds of tasks on 3 nodes would have a table of 6 costs, and take about 0 MB where there are"
-    with pytest.raises(TooLarge, match=text):
-        posed([[0], [1]], [2.0, 2.0])

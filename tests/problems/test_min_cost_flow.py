@@ -4,11 +4,8 @@ import pytest
 from min_cost_flow_instances import SMALL, posed
 
 from optsched.certificates import certify
-from optsched.core.errors import InputError, UsageError
-from optsched.core.instance import Cluster, Instance, Workload
-from optsched.core.network import UNBOUNDED, FlowNetwork
+from optsched.core.network import UNBOUNDED
 from optsched.core.placement import NetworkFlow
-from optsched.problems import MinCostFlow, problem
 from optsched.routes import bounds, solve
 
 CONSERVED = ["conservation(v0) by 1", "conservation(v1) by -2"]
@@ -26,16 +23,6 @@ CONSERVED = ["conservation(v0) by 1", "conservation(v1) by -2"]
 def test_violations(units: list[int], expected: list[str]) -> None:
     """Tests each constraint's violation with its ids and amount."""
     assert [str(entry) for entry in SMALL.violations(NetworkFlow(units))] == expected
-
-
-def test_what_is_left_to_send_above_the_lower_limits() -> None:
-    """Tests that a lower limit of 2 on an arc leaves its tail two less to send, and its head two more."""
-    network = FlowNetwork(["s", "m", "t"], [0, 1], [1, 2], lower=[2, 0], capacity=[3, 3], supply=[3, 0, -3])
-    assert MinCostFlow(network).left_to_send == (1, 2, -3)
-    assert MinCostFlow(network).plainly_infeasible is None
-    stuck = FlowNetwork(["s", "t"], [0], [1], lower=[2], capacity=[2], supply=[3, -3])
-    assert MinCostFlow(stuck).left_to_send == (1, -1)
-    assert MinCostFlow(stuck).plainly_infeasible == "no arc can take what is left to send of s"
 
 
 def test_totals_past_int64_are_exact() -> None:
@@ -59,17 +46,6 @@ def test_flows_and_potentials_past_int64() -> None:
     assert amounts == [2 * far - 1, 1 - 2 * far]
     assert problem.potential_bound([0, 2**70]) == 2**51 * -(2**70) + 7 * 2**50 + 2**70
     assert problem.potential_bound([-(2**53), 0]) == problem.potential_bound([0, 2**53])
-
-
-def test_only_networks() -> None:
-    """Tests that an instance is refused, and a parameter too."""
-    instance = Instance(Cluster(["n"]), Workload(["t"]), name="inst")
-    with pytest.raises(InputError, match="inst: format: min-cost-flow is posed on a flow network, not on an instance"):
-        problem("min-cost-flow", instance)
-    assert MinCostFlow.applies(instance)
-    assert MinCostFlow.applies(SMALL.instance) == []
-    with pytest.raises(UsageError, match="has no parameter"):
-        problem("min-cost-flow", SMALL.instance, sense="max")
 
 
 def test_bounds() -> None:

@@ -104,15 +104,6 @@ def test_windows_against_enumeration() -> None:
     assert out > 8
 
 
-def test_prices_tell_what_is_far_from_its_data() -> None:
-    """Tests that all tasks with their data on one node need more than there is, at a price for that node."""
-    workload = Workload([f"t{n}" for n in range(6)], replicas=Ragged.from_rows([[0]] * 6), times=[[2, 9, 9]] * 6)
-    problem = Makespan(Instance(Cluster(["a", "b"]), workload))
-    assert not ruled_out(problem, Window(MAP, 0, 9 * SECOND))
-    assert not ruled_out(problem, Window(MAP, 0, 10 * SECOND, prices=np.array([9, 2])))
-    assert ruled_out(problem, Window(MAP, 0, 9 * SECOND, prices=np.array([9, 2])))
-
-
 def test_demand_of_tasks_beside_one_that_runs() -> None:
     """Tests what maps take within a window of a slot that is held at first, and how long their reduce runs after."""
     workload = Workload(
@@ -202,21 +193,6 @@ def test_maps_without_time_or_slots() -> None:
     assert JobsAlone(Makespan(reduce)).posed(0) is None
     far = alone_on(Cluster(["a", "b"], slots=[0, 1]), [[1, 4, 4]] * 2, [[0]] * 2).posed(0)
     assert (far.unit, optimum(far.posed)) == (4 * SECOND, 2)
-
-
-def test_a_reduce_of_a_job_alone_waits_for_all_maps() -> None:
-    """Tests that a reduce adds its time only where it waits for every map, with or without ones that run."""
-    workload = Workload(
-        ["m1", "m2", "r"], job=[0] * 3, job_ids=["j"], kind=[0, 0, 1], times=[[2, 4, 4], [2, 4, 4], [7, 7, 7]],
-        replicas=Ragged.from_rows([[0], [0], []]),
-    )  # fmt: skip
-    for slowstart, tail in ((1, 7), (0.5, 0)):
-        problem = Makespan(Instance(Cluster(["a"], reduce_slots=[1]), workload), slowstart=slowstart)
-        jobs = JobsAlone(problem)
-        assert jobs.posed(0).tail == tail * SECOND  # type: ignore[union-attr]
-        assert jobs.latest.tolist() == [(8 + tail) * SECOND]
-        assert jobs.size(0) == 4  # two maps, and a slot for each
-        assert (problem.kind == MAP).sum() == 2
 
 
 def test_covers_by_node() -> None:
@@ -348,17 +324,6 @@ def test_any_prices_leave_the_best_schedule_in_its_box(weights: str) -> None:
             assert (best[heavy] <= box.upper[heavy]).all()
             narrowed += before > int((box.upper - box.lower).sum())
     assert min(narrowed, positive) > 1
-
-
-def test_a_ray_shows_that_nothing_is_in_a_box() -> None:
-    """Tests that prices with the scale 0 close a box in which jobs cannot both end, and say nothing of one in which."""
-    problem = JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 2])))
-    ends = JobEnds(problem, 10**6, 9)
-    ray = TimePrices(10**6, 0, (np.array([1, 1, 1]), NONE))
-    box = ends.box
-    box.upper[:] = 3
-    assert ends.settle(box, ray, 9) == 9
-    assert ends.settle(ends.box, ray, 9) is None
 
 
 def test_jobs_without_weight_end_whenever() -> None:

@@ -102,17 +102,6 @@ def one_task(times: tuple[int, ...], *replicas: str) -> Timetable:
     return placed(Makespan(posed([{"id": "t", "replicas": list(replicas), "times": named}], RACKS))).timetable
 
 
-def test_places_of_a_task() -> None:
-    """Tests that a task is counted on its nodes, in their racks or anywhere, and nodes without data are one pool."""
-    table = one_task((10, 12, 15), "a")
-    places = [(group.level, group.place, group.nodes, group.time) for group in table.groups]
-    assert places == [("off_rack", -1, (0, 1, 2, 3), 15), ("rack", 0, (0, 1), 12), ("node", 0, (0,), 10)]
-    assert [pool.nodes for pool in table.pools] == [(0,), (1,), (2, 3)]
-    both_racks = one_task((10, 12, 15), "a", "c")
-    assert {node for group in both_racks.groups for node in group.nodes} == {0, 1, 2, 3}
-    assert sorted(group.level for group in both_racks.groups) == ["node", "node", "rack", "rack"]
-
-
 @pytest.mark.parametrize(
     ("times", "levels"),
     [

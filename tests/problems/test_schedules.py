@@ -45,16 +45,6 @@ def test_values_and_violations() -> None:
                 assert all(bound.value <= value[0] for bound in problem.cheap_bounds()), seed
 
 
-def test_slots_that_nobody_gives_back() -> None:
-    """Tests that a slot that is neither idle nor of a listed task never becomes free, and what follows is said."""
-    cluster, workload = Cluster(["a"], slots=[2]), Workload(["t"], duration=[1])
-    instance = Instance.initial(cluster, workload, idle_slots=[0])
-    problem = Makespan(instance)
-    assert problem.plainly_infeasible == 'no slot for a map ever becomes free, and task "t" is one'
-    assert [str(broken) for broken in problem.violations(problem.schedule([0], [0]))] == ["slots(map, a) by 1"]
-    assert problem.cheap_bounds() == JobTimes(instance).cheap_bounds() == ()
-
-
 def test_what_is_missing() -> None:
     """Tests that every task without a time, and every running one without a start, is named, in one go."""
     cluster = Cluster(["a"], slots=[2])

@@ -10,7 +10,6 @@ from small_problems import pareto_front
 from traffic_instances import bound_at, posed, problems
 
 from optsched.certificates import certify
-from optsched.core.instance import REDUCE, Cluster, Instance, Workload
 from optsched.core.placement import Placement
 from optsched.core.results import Termination, Violation
 from optsched.problems import Traffic
@@ -61,15 +60,6 @@ def test_plainly_infeasible() -> None:
     assert solve(Traffic(parted.instance, capacity="slots", reduces="free")).optimal
 
 
-def test_offers() -> None:
-    """Tests what a policy is offered: idle slots, or as many as there are tasks where slots mean nothing."""
-    problem = posed([[0]] * 2, slots=[1, 3], reduce_slots=[2, 0], capacity="slots")
-    assert {kind: slots.tolist() for kind, slots in problem.offered.items()} == {"map": [1, 3], "reduce": [2, 0]}
-    free = posed([[0]] * 2, slots=[1, 3])
-    assert {kind: slots.tolist() for kind, slots in free.offered.items()} == {"map": [2, 2], "reduce": [1, 1]}
-    assert (problem.due, free.due) == (3, 3)
-
-
 def test_placed_in_spreads_over_slots() -> None:
     """Tests that tasks of a datacenter go to its nodes in turn, and only where there are slots."""
     problem = posed([[0]] * 4, nodes=[0, 0, 0, 1], slots=[1, 0, 3, 1], capacity="slots")
@@ -87,23 +77,6 @@ def test_locality_counts() -> None:
 
 
 # Bounds and certificates -------------------------------------------------------------------------------------------
-
-
-def test_prices_of_slots_for_reduces_that_go_together() -> None:
-    """Tests that two reduces pay two slots of the cheaper datacenter, and that all slots, two a node, are paid back."""
-    problem = posed([], reduces=2, slots=[0, 0], reduce_slots=[2, 2], capacity="slots")
-    none = np.zeros(2, dtype=np.int64)
-    assert problem.price_bound(none, np.array([3, 5]), 1) == 2 * 3 - 2 * (3 + 5)
-    parted = Traffic(problem.instance, capacity="slots", reduces="free")
-    assert parted.price_bound(none, np.array([3, 5]), 1) == 2 * 3 - 2 * (3 + 5)
-
-
-def test_reduces_without_a_job_may_part() -> None:
-    """Tests that only reduces of one job go together."""
-    cluster = Cluster(["a", "b"], datacenter=[0, 1], datacenter_ids=["east", "west"])
-    problem = Traffic(Instance(cluster, Workload(["r1", "r2"], kind=[REDUCE, REDUCE])))
-    assert problem.violations(problem.placement([0, 1])) == []
-    assert len(problem.bundles) == 2
 
 
 # Agreement ---------------------------------------------------------------------------------------------------------

@@ -26,7 +26,6 @@ from optsched.problems import Problem, Transmission, TransmissionMaps, Transmiss
 from optsched.problems.base import GRID
 from optsched.problems.distances import distances
 from optsched.problems.transmission_costs import (
-    SIZES,
     Scale,
     estimated_sizes,
     extrapolated,
@@ -220,15 +219,6 @@ def seen(status: list[int], **columns: Any) -> Instance:
     node = [0 if entry in (RUNNING, FINISHED) else -1 for entry in status]
     progress = {"bytes_read": [50.0, UNKNOWN, UNKNOWN], "emitted": [5.0, UNKNOWN]}
     return Instance.initial(Cluster(["D1"]), workload, status=status, node=node, name="two", **progress)
-
-
-def test_three_ways_to_tell() -> None:
-    """Tests sizes as they are, as emitted so far, and as extrapolated; a finished map's are known whichever way."""
-    running = seen([RUNNING, RUNNING, 0])
-    assert [estimated_sizes(running, way).tolist() for way in SIZES] == [[8.0, 20.0], [5.0, 0.0], [10.0, 10.0]]
-    assert estimated_sizes(running).tolist() == [10.0, 10.0]
-    done = seen([FINISHED, RUNNING, 0])
-    assert [estimated_sizes(done, way).tolist() for way in SIZES] == [[8.0, 20.0], [8.0, 0.0], [8.0, 8.0]]
 
 
 def test_faults() -> None:

@@ -4,7 +4,7 @@ import pytest
 from replica_instances import FIGURE_2
 from stopping import interrupted
 
-from optsched import Limit, Termination, UsageError, certify, generate, solve
+from optsched import Termination, UsageError, certify, generate, solve
 from optsched.core.registry import record
 from optsched.problems import FairLsap, Lsap, problem
 from optsched.solvers.searches.assignment import AssignmentSolution
@@ -22,15 +22,6 @@ def test_dense_route_refuses_costs_of_groups() -> None:
     posed = FairLsap(generate("fair-lsap", seed=1, nodes=40, tasks=200), selection="free")
     with pytest.raises(UsageError, match='use route "network"'):
         solve(posed, route="dense")
-
-
-def test_interrupt_of_an_engine_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that Ctrl-C while a network is built leaves the fallback and its bound."""
-    monkeypatch.setattr("optsched.routes.assignment.solve_assignment", interrupted)
-    posed = Lsap(FIGURE_2)
-    solution = solve(posed)
-    assert (solution.limit, solution.objective) == (Limit.INTERRUPTED, (1,))
-    assert certify(posed, solution).valid
 
 
 def test_interrupt_of_a_proof_keeps_the_placement(monkeypatch: pytest.MonkeyPatch) -> None:

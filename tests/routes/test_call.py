@@ -9,10 +9,9 @@ from typing import Any
 
 import generalized_assignment_instances as generalized
 import pytest
-from stopping import interrupted
 
 import optsched
-from optsched import Certificate, Limit, Proof, Solution, Termination, certify, generate
+from optsched import Certificate, Limit, Proof, Solution, Termination, certify
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime, SolverDisagreement, TooLarge
 from optsched.core.processes.handing import handing, to
@@ -20,47 +19,7 @@ from optsched.problems import problem
 from optsched.routes import call as call_module
 from optsched.routes import generalized_assignment, latency, solve
 from optsched.routes.call import Call, proved
-from optsched.solvers.answers import INTERRUPTED, LinearProgram
-from optsched.solvers.highs import ArraySolution
 from optsched.solvers.profiles import Profile
-
-
-@pytest.mark.parametrize("name", ["lsap", "transmission", "transmission-reduces", "flow-congestion"])
-@pytest.mark.parametrize("route", ["pyomo", "pulp"])
-def test_interrupt_while_a_model_is_built_is_a_result(name: str, route: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that Ctrl-C where HiGHS does not see it ends `solve` with what is held, never with an exception."""
-    posed = problem(name, generate("mixed", seed=1, nodes=5, tasks=4))
-    best = solve(posed).decision
-    for build in ("build_pyomo", "build_pulp"):
-        monkeypatch.setattr(f"optsched.models.{name.replace('-', '_')}.{build}", interrupted)
-    solution = solve(posed, route=route)
-    assert solution.raw_status == "interrupted"
-    assert solution.optimal or solution.limit is Limit.INTERRUPTED
-    held = solve(posed, route=route, start=best)
-    assert held.objective == posed.evaluate(best)
-    for known in (solution, held):
-        assert certify(posed, known).valid
-
-
-@pytest.mark.parametrize("name", ["flow-congestion", "generalized-assignment"])
-def test_interrupt_of_a_search_for_prices_ends_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that Ctrl-C while HiGHS looks for prices is not passed over: no integer program is begun."""
-    posed = problem(name, generate(name if name.startswith("gen") else "flow", seed=0, nodes=5, tasks=8))
-    ran = []
-
-    def interrupted(program: LinearProgram, *_: object) -> ArraySolution:
-        ran.append(bool(program.integer.any()))
-        return ArraySolution(INTERRUPTED, None, None, None)
-
-    own = {"flow-congestion": "routes.programs", "generalized-assignment": "solvers.searches.generalized_assignment"}[
-        name
-    ]
-    for module in (f"optsched.{own}", "optsched.solvers.highs"):
-        monkeypatch.setattr(f"{module}.solve_arrays", interrupted)
-    solution = solve(posed)
-    assert (ran, solution.limit) == ([False], Limit.INTERRUPTED)
-    assert solution.bound != (None,)
-    assert certify(posed, solution).valid
 
 
 def test_infeasible_beside_a_feasible_start_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,21 +137,6 @@ def test_flow_a_tolerance_away_is_made_cheapest(monkeypatch: pytest.MonkeyPatch)
     assert certify(SMALL, solution).proved
 
 
-@pytest.mark.parametrize("held", [None, NetworkFlow([0, 3, 0, 1])])
-def test_limit(monkeypatch: pytest.MonkeyPatch, held: NetworkFlow | None) -> None:
-    """Tests that at a limit what is held comes with the bound of zero potentials, and none where they prove nothing."""
-    status = Termination.NO_SOLUTION if held is None else Termination.FEASIBLE
-    stopped = SolverOutcome(status, Limit.TIME, None, None, "stopped", 0.0, None)
-    monkeypatch.setattr("optsched.routes.min_cost_flow.by_arrays", lambda *_: (stopped, held, None))
-    solution = solve(SMALL)
-    assert (solution.termination, solution.limit) == (status, Limit.TIME)
-    assert (solution.bound, solution.decision) == ((-5,), held)
-    assert certify(SMALL, solution).valid
-    open_ = posed([(0, 1, 0, UNBOUNDED, -1), (1, 0, 0, 5, 0)], [0, 0])
-    monkeypatch.setattr("optsched.routes.min_cost_flow.by_arrays", lambda *_: (stopped, None, None))
-    assert solve(open_).bound == (None,)
-
-
 @pytest.mark.parametrize("route", MIN_COST_FLOW_ROUTES)
 def test_bug_interrupts_are_results(route: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C outside HiGHS, in networkx or while a model is built, gives a solution that says so."""

@@ -7,15 +7,12 @@ import numpy as np
 import pytest
 from programmed import Gathering, posed
 
-import optsched
 from optsched.certificates import certify
 from optsched.core.errors import ProblemFailed
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.placement import NONE, Placement
-from optsched.core.registry import record_of
 from optsched.core.results import Bound, Component, Limit, Number, Proof, Sense, Termination, Value, Violation
 from optsched.models import programs as models
-from optsched.problems import FlowCongestion
 from optsched.problems.programs import Program
 from optsched.routes import programs, routes_of, solve
 from optsched.solvers.profiles import Profile
@@ -155,16 +152,3 @@ def test_bug_nothing_was_held_against_a_program_if_placements_at_random_are_infe
     assert false.optimal
     assert false.objective < honest.objective
     assert "the program does not have the feasible placement" in str(certify(NotAtHome(instance), false).contradicted)
-
-
-def test_an_inherited_program_is_nobodys() -> None:
-    """Tests that a subclass without a program of its own is tried out: what it changes its base does not know."""
-
-    class Other(FlowCongestion):
-        """Another objective."""
-
-        def objective(self, placement: Placement, /) -> tuple[int]:
-            return (0,)
-
-    assert record_of(Other).routes is None
-    assert routes_of(Other(optsched.problem("flow-congestion", "papers/hsu-two-clusters").instance)) == ("brute-force",)

@@ -5,7 +5,6 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 from agreement import check_routes
-from stopping import interrupted
 from transmission_instances import drawn, enlarged, example, rich
 
 from optsched import Limit, Proof, Termination, UsageError, certify
@@ -18,8 +17,7 @@ from optsched.core.instance import (
 )
 from optsched.heuristics.sequential import sequential
 from optsched.problems.transmission import Transmission
-from optsched.routes import call, solve
-from optsched.solvers.answers import SolverOutcome
+from optsched.routes import solve
 
 
 @pytest.mark.parametrize(("distinct", "optimum"), [(True, 80), (False, 60)])
@@ -31,32 +29,6 @@ def test_the_papers_example(distinct: bool, optimum: int) -> None:
         assert (solution.objective, solution.termination) == ((optimum,), Termination.OPTIMAL), route
         certify(problem, solution).raise_if_invalid()
     assert solve(problem).certificate is Proof.COMBINATORIAL
-
-
-@pytest.mark.parametrize("route", ["pyomo", "pulp"])
-@pytest.mark.parametrize(("said", "bound", "kind"), [(200.00001, 200, Proof.SOLVER), (-5.0, 0, Proof.COMBINATORIAL)])
-def test_a_solver_that_gives_up(
-    route: str, said: float, bound: int, kind: Proof, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Tests that a solver's bound counts as its word, and only where it is better than the cheap one."""
-    problem = Transmission(drawn(0, 4, 3, 5, slots=1))
-    outcome = SolverOutcome(Termination.NO_SOLUTION, Limit.TIME, None, said, "time", 1.0, None)
-    monkeypatch.setattr(call, "solver_of", lambda route: lambda *given: outcome)
-    solution = solve(problem, route=route)
-    assert (solution.bound, solution.limit) == ((bound,), Limit.TIME)
-    assert solution.objective is not None, "each task where it is cheapest"
-    assert solution.certificates[0].kind is kind
-    assert certify(problem, solution).proved == (kind is Proof.COMBINATORIAL)
-
-
-def test_an_interrupt_before_anything_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that Ctrl-C in the first placement leaves tasks placed one by one, and the cheap bound."""
-    monkeypatch.setattr("optsched.solvers.searches.transmission.optimal_placement", interrupted)
-    problem = Transmission(drawn(0, 4, 3, 5, slots=1))
-    solution = solve(problem)
-    assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.INTERRUPTED)
-    assert solution.bound == (problem.cheap_bounds()[0].value,)
-    assert certify(problem, solution).proved
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -284,18 +284,6 @@ def test_every_id_is_there() -> None:
     assert outside(figure) == []
 
 
-def test_nodes_stay_where_they_are() -> None:
-    """Tests that side by side a node is at the same place in each panel, and tasks are in the row of their node."""
-    problem = optsched.problem("lsap", racked())
-    scenes = [of_placement(problem, problem.placement(nodes)) for nodes in ([0, 1, 2, 3, 1], [2, 1, 0, 1, 3])]
-    figure = detail(scenes, "")
-    first, other = ({text.get_text(): text.get_position() for text in axes.texts} for axes in figure.axes)
-    for name in ("n1  load 0", "n2  load 4", "n3  load 0", "n4  load 0"):
-        assert first[name] == other[name]
-    assert first["t1"][1] == first["n1  load 0"][1]
-    assert other["t1"][1] == other["n3  load 0"][1]
-
-
 def test_odd_names_of_a_cluster() -> None:
     """Tests that odd names are shown as they are, shortened, and that none is cut at the edge."""
     figure, again = (detail([of_snapshot(odd())], "") for _ in range(2))
@@ -361,18 +349,6 @@ def test_looks_differ_in_black_and_white() -> None:
     assert {cell for cell in LOOKS if cell != PLACED and LOOKS[cell] == LOOKS[PLACED]} == {NODE}
     assert len({LOOKS[cell]["hatch"] for cell in (NODE, RACK, OFF_RACK)}) == 3
     assert dark(NODE) - dark(RACK) > 40 < dark(RACK) - dark(OFF_RACK)
-
-
-def test_counts_of_large_clusters() -> None:
-    """Tests the bars of classes side by side with those of a snapshot, which has slots in place of classes."""
-    problem = optsched.problem("lsap", racked(), levels=(0, 1, 2))
-    placed = of_placement(problem, problem.placement([0, 1, 2, 3, 1]), "mine")
-    bars, slots = counts([placed, of_snapshot(problem.instance)], "").axes
-    assert bars.get_title(loc="left").splitlines() == ["mine", "3 node, 1 rack, 1 off-rack"]
-    assert [label.get_text() for label in bars.get_yticklabels()] == ["node", "rack", "off-rack", "waiting"]
-    assert [bar.get_width() for bar in bars.patches] == [3, 1, 1, 0]
-    assert [label.get_text() for label in slots.get_yticklabels()] == ["running", "idle slots", "waiting"]
-    assert [bar.get_width() for bar in slots.patches] == [1, 5, 5]
 
 
 @pytest.mark.thorough

@@ -19,7 +19,6 @@ from optsched.showing.figures import (
     picture,
     save,
     short,
-    trimmed,
     whole_ticks,
     wide,
 )
@@ -116,15 +115,6 @@ def test_control_characters_are_spelled_out() -> None:
     picture(titled(short("a\x00b")))
 
 
-@pytest.mark.parametrize("length", [28, 29, 300])
-def test_long_names_keep_both_ends(length: int) -> None:
-    """Tests that a long name is cut in its middle to what there is room for, and a shorter one stays."""
-    name = "".join(chr(97 + number % 26) for number in range(length))
-    assert short(name, 28) == name if length <= 28 else len(short(name, 28)) == 28
-    assert short(name, 28)[:10] == name[:10]
-    assert short(name, 28)[-10:] == name[-10:]
-
-
 def test_missing_glyphs_are_reported() -> None:
     """Tests that characters without a glyph are told of a PNG, in one warning, and not of an SVG, which shows them."""
     with pytest.warns(MissingGlyphs, match="lacks 漢字:") as caught:
@@ -149,20 +139,6 @@ def test_whole_ticks(values: list[float], whole: bool) -> None:
         axes.set_xlim(0, 1.5)
         whole_ticks(axes.xaxis, values)
     assert all(tick == int(tick) for tick in axes.get_xticks()) is whole
-
-
-def test_what_names_share_is_left_out() -> None:
-    """Tests that what long ids begin and end with is reported once, and that short ones, and one alone, stay whole."""
-    names = [f"attempt_200904211745_0002_m_{number:06d}_0" for number in (14, 15, 27)]
-    assert trimmed(names, 12) == (
-        ["…14_0", "…15_0", "…27_0"],
-        "begin with attempt_200904211745_0002_m_0000",
-    )
-    assert trimmed(["node1.long.example", "node22.long.example"], 9)[0] == ["…1.…", "…22.…"]
-    assert all(len(name) <= 9 for name in trimmed(["ab" + "x" * 20, "cd" + "y" * 20], 9)[0])
-    assert trimmed(["a" * 30], 12) == (["aaaaaa…aaaaa"], "")
-    assert trimmed(["same" * 9] * 2, 12) == (["samesa…esame"] * 2, "")
-    assert trimmed([], 12) == ([], "")
 
 
 def test_wide() -> None:

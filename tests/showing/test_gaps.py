@@ -61,27 +61,6 @@ SORTS = frame(
 )
 
 
-def test_every_run_counts() -> None:
-    """Tests that each run has a gap or a reason, and that differences tell more than shares."""
-    lacking = {"infeasible": 1, "starved": 1, "failed": 1, "over 0": 1, "unknown": 1}
-    assert runs_of(SORTS) == {"lsap": {"a": Runs((0, 0.5, 0), lacking)}}
-    assert runs_of(SORTS)["lsap"]["a"].count == len(SORTS)
-    del lacking["over 0"]
-    assert runs_of(SORTS, absolute=True) == {"lsap": {"a": Runs((0, 5, 3, 0), lacking)}}
-
-
-def test_box_plot_says_what_is_in_no_box() -> None:
-    """Tests that a box is of the known gaps, in per cent, and that the others are counted beside it."""
-    axes = box_plot(SORTS).axes[0]
-    (beside,) = axes.child_axes
-    labels = [label.get_text() for label in beside.get_yticklabels()]
-    assert labels == ["8 runs, 2 at 0; not in the box: 1 infeasible, 1 starved, 1 failed, 1 over 0, 1 unknown"]
-    assert axes.get_xlabel() == SHARES
-    assert axes.get_title() == "lsap"
-    box = axes.patches[0].get_path().vertices[:, 0]
-    assert (box.min(), box.max()) == (0, 25), "the quartiles of 0, 0 and 50 %"
-
-
 def test_heads_say_what_is_found() -> None:
     """Tests who has the smallest and the largest mean gap and the most optima; one whose runs fail has no mean."""
     rows = [row("a", 10), row("a", 15), row("b", 20), row("c", 20), row("d", 10), row("d", None)]

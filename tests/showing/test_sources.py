@@ -19,18 +19,6 @@ from optsched.showing.reports import built
 from optsched.showing.sources import FrontierRecord, chosen, entries_of, parsed, read
 
 
-def test_several_sources_are_one(tmp_path: Path) -> None:
-    """Tests that runs, cells and frontiers of all sources are distinguished and kept in order."""
-    first = written(tmp_path, [record(), record(ran_in="lsap", reason=None)])
-    found = read([first, Path(written(tmp_path, FRONTIER, "frontier.json"))])
-    assert [len(part) for part in (found.runs, found.cells, found.frontiers)] == [1, 1, 1]
-    assert [source.kind for source in found.sources] == ["records", "records"]
-    assert [(source.runs, source.cells, source.frontiers) for source in found.sources] == [(1, 1, 0), (0, 0, 1)]
-    assert len(found.sources[0].sha256) == 64
-    assert found.versions == ["0.1.0"] * 3
-    assert len(read([first, first]).runs) == 1, "the same file twice is one source"
-
-
 def test_a_study_in_memory() -> None:
     """Tests that reports that were never written are a source, with exact fractions as numbers."""
     found = read(optsched.study("papers/guo-table2", "fair-lsap", "dl"))
@@ -170,25 +158,6 @@ def test_what_is_no_record(document: Any, message: str) -> None:
     with pytest.raises(InputError) as caught:
         parsed(document, "[3]")
     assert message in str(caught.value.faults[0])
-
-
-def test_names_tell_apart_what_is_compared() -> None:
-    """Tests that parameters are part of a name where one instance or cell has several, and not where instances do."""
-
-    def problems(*levels: tuple[str, list[int]]) -> set[str]:
-        return {entry.problem for entry in entries(record(instance=a, parameters={"levels": b}) for a, b in levels)}
-
-    def heuristics(*given: dict[str, Any], instances: str = "aa") -> list[str]:
-        rows = [record(instance=a, heuristic_parameters=b) for a, b in zip(instances, given, strict=True)]
-        return [entry.heuristic for entry in entries(rows)]
-
-    assert problems(("a", [0, 1, 1]), ("b", [0, 1, 2])) == {"lsap"}
-    apart = {"lsap,levels=0:1:1", "lsap,levels=0:1:2"}
-    assert problems(("a", [0, 1, 1]), ("b", [0, 1, 2]), ("a", [0, 1, 2])) == apart
-    both = [{"reading": text, "window": 0} for text in ("sweep", "heartbeat")]
-    assert heuristics(*both) == ["dl,reading=sweep", "dl,reading=heartbeat"]
-    assert heuristics({"alpha": 1}, {"alpha": 2}, instances="ab") == ["dl", "dl"]
-    assert heuristics({}, {"shift": 1}) == ["dl", "dl,shift=1"]
 
 
 def test_recorded_twice() -> None:

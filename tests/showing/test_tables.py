@@ -67,20 +67,6 @@ def test_distribution_and_profile() -> None:
     assert shown(beyond)[0][-2:] == ["1", ""]
 
 
-def test_comparisons() -> None:
-    """Tests the row of two heuristics; a single one is compared with none."""
-
-    def row(values: list[float]) -> list[str]:
-        (cells,) = shown(tables.comparisons(entries(pair(values, [2] * len(values)))))
-        return cells
-
-    expected = ["dl", "fair", "6", "0", "0", "6", "0", "175 %", "6", "0.031", "0.031", "1.00"]
-    assert row([3, 4, 5, 6, 7, 8]) == expected
-    assert row([2])[-3:] == ["-", "-", "-"]
-    assert row([3.0 + number for number in range(60)])[9] == "~ < 0.0001"
-    assert tables.comparisons(entries([record()])) is None
-
-
 def test_times() -> None:
     """Tests that a reference counts once, and that what is not recorded is not counted as 0."""
     rows = [*pair([2, 2], [2, 2]), record(instance="x", heuristic_seconds=None, solve_seconds=None)]

@@ -1,6 +1,5 @@
 """Pictures of frontiers (stairs, proofs, heuristics) and of gap matrices (what is in a cell, how dark it is)."""
 
-import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,8 +11,8 @@ from optsched.core.errors import UsageError
 from optsched.core.results import Limit, Proof
 from optsched.measuring.matrix import GapMatrix, gap_matrix, posable
 from optsched.routes import Frontier
-from optsched.showing.figures import WIDEST, begun, picture
-from optsched.showing.trade_offs import frontier_picture, heat_map, matrix_picture, staircase
+from optsched.showing.figures import WIDEST, picture
+from optsched.showing.trade_offs import frontier_picture, heat_map
 
 PROBLEM = optsched.problem("latency", "papers/fsy-not-optimal")
 
@@ -76,51 +75,10 @@ def test_fractions_have_their_own_ticks() -> None:
     assert any(tick != int(tick) for tick in axes.get_yticks())
 
 
-def test_reports_and_own_axes(found: Frontier) -> None:
-    """Tests that reports are taken, and that stairs can be drawn into axes of one's own."""
-    reports = [optsched.gap(PROBLEM, "labl"), optsched.gap(PROBLEM, lambda problem, rng: None)]
-    _, _, labl, failed = texts(frontier_picture(found, reports))
-    assert (labl, failed.rpartition(": ")[2]) == ("labl (4, 7)", "failed")
-    with begun(2, 2) as figure:
-        axes = figure.subplots()
-        staircase(axes, found, "mine")
-        staircase(axes, found, "")
-    assert [str(line.get_label()) for line in axes.lines[1::2]] == ["mine, proved", "_unnamed"]
-
-
 @pytest.fixture(scope="module")
 def matrix() -> GapMatrix:
     """Two problems on a tiny instance."""
     return gap_matrix(posable(optsched.load("papers/guo-fig2"), ["lsap", "latency"]))
-
-
-def test_every_cell_is_reported(matrix: GapMatrix) -> None:
-    """Tests that each cell has its gap, difference or word, and the star where it was made elsewhere."""
-    figure = matrix_picture(matrix)
-    axes = figure.axes[0]
-    shown = [text.get_text() for text in axes.texts]
-    expected = [matrix[row, column].cell() for row in matrix.heuristics for column in matrix.problems]
-    assert shown == expected
-    assert {"0 %", "slots *", "+1"} <= set(expected)
-    assert "which the heuristic serves" in " ".join(figure.get_supxlabel().split())
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["lsap", "latency"]
-    assert figure.get_suptitle().replace("\n", " ") == "guo-fig2: gap to each problem's own optimum, 0 in 4 of 20 cells"
-    assert outside(figure) == [], "a narrow picture has its title in several lines"
-
-
-def test_dark_is_large() -> None:
-    """Tests that a larger gap is darker, from 400 % on the same, and none is no colour; texts stay readable."""
-    cells = {("r", str(gap)): (f"{gap}", gap) for gap in (0.0, 5.0, 60.0, 400.0, 9e9, math.inf)}
-    cells["r", "none"] = ("starved", None)
-    axes = heat_map(["r"], [column for _, column in cells], cells).axes[0]
-    (image,) = axes.images
-    depths = image.get_array()[0]
-    assert depths[0] < depths[1] < depths[2] < depths[3] == depths[4] == depths[5]
-    assert depths.mask.tolist() == [False] * 6 + [True]
-    for text, depth in zip(axes.texts, depths[:6], strict=False):
-        red, green, blue, _ = image.cmap(image.norm(depth))
-        light = 0.299 * red + 0.587 * green + 0.114 * blue
-        assert (text.get_color() == "black") == (light > 0.45), text.get_text()
 
 
 def test_many_columns_stand_in_several_panels() -> None:

@@ -83,18 +83,6 @@ def test_pyomo_reduced_costs_and_suffixes() -> None:
     assert len(m.dual) == len(m.rc) == 0
 
 
-def test_pyomo_fixed_variables_and_blocks() -> None:
-    """Tests that fixed variables count as constants, and that a model of blocks is one model."""
-    m = pyomo_model()
-    m.part = pyo.Block()
-    m.part.y = pyo.Var(bounds=(0, 5))
-    m.part.rule = pyo.Constraint(expr=m.part.y >= m.x - 2)
-    m.cost.set_value(3 * m.x + m.part.y)
-    m.x.fix(6)
-    assert solve_pyomo(m, EXACT).objective == 22.0
-    assert m.part.y.value == 4.0
-
-
 @pytest.mark.parametrize("fault", ["cubic", "objectives", "sos"])
 def test_pyomo_models_that_highs_cannot_take(fault: str) -> None:
     """Tests that a model that is not linear, or has two objectives or SOS constraints, is refused by name."""
@@ -108,18 +96,6 @@ def test_pyomo_models_that_highs_cannot_take(fault: str) -> None:
         m.sos = pyo.SOSConstraint(var=m.y, sos=1)
     with pytest.raises(UsageError, match="HiGHS cannot take the model small"):
         solve_pyomo(m, EXACT)
-
-
-def test_partial_starts() -> None:
-    """Tests that a start may name some variables only."""
-    m = pyomo_model()
-    m.y = pyo.Var(domain=pyo.Binary)
-    m.other = pyo.Constraint(expr=m.x + m.y >= 4)
-    assert solve_pyomo(m, EXACT, ComponentMap([(m.x, 5)])).objective == 12.0
-    problem, _ = pulp_problem()
-    y = problem.add_variable("y", 0, 1, "Integer")
-    problem.addConstraint(y >= 0, "use")
-    assert solve_pulp(problem, EXACT, {"x": 5.0}).objective == 12.0
 
 
 def test_wrong_starts() -> None:

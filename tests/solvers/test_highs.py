@@ -249,21 +249,6 @@ class TestOnTheWay:
             assert (posed.matrix @ x <= posed.row_upper + 1e-6).all()
             assert np.abs(x - np.rint(x)).max() <= 1e-6
 
-    def test_only_where_somebody_waits(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Tests that no callback is there where nobody takes what is found, and none for a linear program."""
-
-        def refuse(*_: object) -> None:
-            raise AssertionError("a callback")
-
-        monkeypatch.setattr("optsched.solvers.highs.Improving", refuse)
-        assert solve_arrays(self.knapsacks(), EXACT, decode=refuse).outcome.status is Termination.OPTIMAL
-        with handing():
-            assert solve_arrays(self.knapsacks(), EXACT, decode=refuse).outcome.status is Termination.OPTIMAL
-            with taking(refuse):
-                assert solve_arrays(self.knapsacks(), EXACT).outcome.status is Termination.OPTIMAL
-                linear = dataclasses.replace(self.knapsacks(), integer=np.zeros(40, dtype=bool))
-                assert solve_arrays(linear, EXACT, decode=refuse).outcome.status is Termination.OPTIMAL
-
     def test_limit_of_a_linear_program_leaves_no_bound(self) -> None:
         """Tests that what primal simplex holds when it is stopped is worth something, and bounds nothing."""
         linear = dataclasses.replace(self.knapsacks(), integer=np.zeros(40, dtype=bool))

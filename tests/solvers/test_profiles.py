@@ -67,21 +67,6 @@ def test_every_fault_of_a_file(tmp_path: Path) -> None:
     assert str(path) in str(caught.value)
 
 
-def test_faults_of_highs_options(tmp_path: Path) -> None:
-    """Tests that HiGHS options are checked by name, type and value, and that those of the profile are refused."""
-    path = tmp_path / "wrong.toml"
-    path.write_text('[highs]\nmip_rel_gpa = 0.1\nsolver = "hipo"\nmip_max_leaves = 1.5\n', encoding="utf-8")
-    with pytest.raises(InputError) as caught:
-        load_profile(path)
-    assert [fault.place for fault in caught.value.faults] == [
-        "highs.mip_rel_gpa", "highs.solver", "highs.mip_max_leaves",
-    ]  # fmt: skip
-    path.write_text("[highs]\nmip_rel_gap = 0.1\npresolv = 1\n", encoding="utf-8")
-    both = r"(?s)highs\.mip_rel_gap: is set by the profile itself: use relative_gap.*highs\.presolv: HiGHS has no such"
-    with pytest.raises(InputError, match=both):
-        load_profile(path)
-
-
 @pytest.mark.parametrize("content", [b"time_limit = ", b"\xff\xfe", b"a = 1\na = 2\n"])
 def test_not_toml(tmp_path: Path, content: bytes) -> None:
     """Tests that a file that is no TOML, or no text, is bad input."""

@@ -109,17 +109,6 @@ def driven(problem: Problem, policy: Any, **options: Any) -> tuple[Drive, list[A
     return result, decisions
 
 
-def test_a_node_at_a_time() -> None:
-    """Tests that to a policy that fills nodes a round offers each node's slots together, the nodes in random order."""
-    policy = LocalityPolicy("heartbeat")
-    policy.fills_nodes = True
-    _, decisions = driven(Lsap(snapshot(0, tasks=40, nodes=6, slots=3)), policy)
-    nodes = [decision.offer.node for decision in decisions]
-    assert [node for node in nodes[::3] for _ in range(3)] == nodes
-    assert sorted(nodes[::3]) == list(range(6)) != nodes[::3]
-    assert [decision.offer.free for decision in decisions] == [3, 2, 1] * 6
-
-
 def test_a_node_that_declines_a_slot_is_left_for_the_round() -> None:
     """Tests that then a slot declined ends the node's turn, and that its other slots count as offered in vain."""
     declines = itertools.cycle([False, True])
@@ -127,17 +116,6 @@ def test_a_node_that_declines_a_slot_is_left_for_the_round() -> None:
     result, decisions = driven(Lsap(small(slots=3, tasks=5)), policy)
     assert [len(decision.tasks) for decision in decisions] == [1, 0, 1, 0, 1]
     assert (result.rounds, result.idle_slot_time) == (3, 2 + 1)
-
-
-def test_every_idle_slot_is_offered_once_a_round() -> None:
-    """Tests that a round is a permutation of the idle slots, so that nodes beat as often as they have slots."""
-    instance = snapshot(0, tasks=40, nodes=6, slots=3)
-    _, decisions = driven(Lsap(instance), LocalityPolicy("heartbeat"))
-    nodes = [decision.offer.node for decision in decisions]
-    assert sorted(nodes) == sorted([*range(6)] * 3)
-    assert nodes != sorted(nodes)
-    for node in range(6):
-        assert [decision.offer.free for decision in decisions if decision.offer.node == node] == [3, 2, 1]
 
 
 def test_driver_and_policy_have_streams_of_their_own() -> None:
@@ -155,18 +133,6 @@ def test_policy_that_never_starts_anything_starves() -> None:
     result = drive(problem, answering(lambda offer, view: ()), max_idle_rounds=7)
     assert (result.rounds, result.idle_slot_time, result.starved) == (7, 28, True)
     assert result.placement.placed == 0
-
-
-def test_idle_rounds_count_anew_after_an_assignment() -> None:
-    """Tests that a policy that starts a task every third round is not given up."""
-
-    def slow() -> Policy:
-        offers = itertools.count(1)
-        return answering(lambda offer, view: first(offer, view) if next(offers) % 3 == 0 else ())
-
-    problem = Lsap(small(slots=1, tasks=5))
-    assert not drive(problem, slow(), max_idle_rounds=3).starved
-    assert drive(problem, slow(), max_idle_rounds=2).starved
 
 
 def test_nothing_to_do() -> None:
@@ -220,35 +186,6 @@ def arriving(seed: int, arrivals: Sequence[float], time: float = 0) -> Instance:
     columns = {"job": np.arange(12) % 4, "job_ids": ["j0", "j1", "j2", "j3"], "arrival": np.array(arrivals)}
     instance = snapshot(seed, **columns)
     return instance.with_state(replace(instance.state, time=time))
-
-
-def test_jobs_are_unknown_until_they_arrive() -> None:
-    """Tests that tasks of later jobs show neither in number nor in content before their time, and are placed then."""
-    policy = Recorder()
-    result = drive(Lsap(arriving(0, [0, 30, 20, np.nan])), policy)
-    assert result.placement.placed == 12
-    seen = [len(entry[1][0]) for entry in policy.told]
-    assert sorted(set(seen)) == [6, 9, 12]
-    assert seen == sorted(seen)
-    arrivals = [entry[0] for entry in policy.told if isinstance(entry[0], Event) and entry[0].what == "job-arrived"]
-    assert [(event.time, event.index) for event in arrivals] == [(20, 2), (30, 3)]
-    offered_at = [entry[0].time for entry in policy.told if isinstance(entry[0], Offer)]
-    assert offered_at == sorted(offered_at)
-    assert set(offered_at) == {0, 20, 30}
-
-
-def test_tasks_are_numbered_by_arrival_and_answered_in_the_instance_s_own_order() -> None:
-    """Tests that a policy's numbers are carried back to the right tasks."""
-    names: list[str] = []
-
-    def noted(offer: Offer, view: View) -> Sequence[int]:
-        names.append(str(view.workload.task_ids[view.pending[0]]))
-        return first(offer, view)
-
-    instance = arriving(0, [40, 30, 20, 10])
-    _, decisions = driven(Lsap(instance), answering(noted))
-    assert names == [f"t{task}" for job in (3, 2, 1, 0) for task in (job, job + 4, job + 8)]
-    assert [str(instance.workload.task_ids[decision.tasks[0]]) for decision in decisions] == names
 
 
 def test_clock_moves_on_when_a_policy_waits() -> None:
@@ -479,22 +416,6 @@ class TestObservers:
         assert copied == kept
         with pytest.raises(UsageError, match="this decision is past"):
             copied[0].after  # noqa: B018
-
-    def test_only_what_has_arrived(self) -> None:
-        """Tests that the present has no task of a job that is still to arrive, and placements are by its numbers."""
-        seen = []
-
-        def observe(time: float, posed: Problem, decision: Answer) -> None:
-            instance = decision.before.instance
-            seen.append((time, len(instance.workload)))
-            if decision.tasks:
-                placed = np.flatnonzero(decision.placement.nodes >= 0)
-                names = posed.instance.workload.task_ids[list(decision.tasks)].tolist()
-                assert instance.workload.task_ids[placed].tolist() == names
-                assert instance.time == time
-
-        drive(Lsap(arriving(2, [0, 0, 20, 30])), LocalityPolicy(), 1, observers=[observe])
-        assert list(dict(seen).items()) == [(0, 6), (20, 9), (30, 12)]
 
 
 def optimum(problem: Problem) -> Any:

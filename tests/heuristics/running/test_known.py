@@ -1,8 +1,5 @@
 """What is known at a driver's time: slots, tasks and sizes, whatever happens and in whatever order."""
 
-import pickle
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,7 +10,6 @@ from optsched.core.instance import (
     Cluster,
     Instance,
     Pairs,
-    Ragged,
     Shuffle,
     State,
     Workload,
@@ -21,16 +17,10 @@ from optsched.core.instance import (
 from optsched.heuristics.probabilistic import LeastCostPolicy
 from optsched.heuristics.running.base import Event
 from optsched.heuristics.running.known import Known
-from optsched.instances.files import from_document, load, save, to_document
+from optsched.instances.files import from_document, to_document
 from optsched.problems import Lsap
-from optsched.problems.fair_lsap import Groups
-from optsched.problems.flow import Flow
-from optsched.problems.lsap_fairness import LsapFairness
 from optsched.problems.transmission import Transmission
 from optsched.testing.policies import History, drawn_snapshot
-
-#: Rates of two nodes, as `flow` needs them.
-RATES = {"rate_process": [60.0, 60.0], "rate_in": [85.0, 85.0], "rate_out": [85.0, 85.0]}
 
 
 def small(**state: object) -> Known:
@@ -181,29 +171,6 @@ class TestSnapshot:
         assert known.snapshot().workload is workload
         assert from_document(to_document(known.snapshot())).sha256 == known.snapshot().sha256
 
-    def test_before_a_start(self) -> None:
-        """Tests that tasks that have just started wait in the snapshot before, and their slots are idle."""
-        known = small()
-        for task in range(3):
-            known.start(task, 0 if task < 2 else 1)
-        before = known.snapshot([1, 2]).state
-        assert before.status.tolist() == [RUNNING, PENDING, PENDING]
-        assert before.node.tolist() == [0, -1, -1]
-        assert before.idle_slots.tolist() == [1, 2]
-        assert np.isnan(before.start[1:]).all()
-
-    def test_of_a_changed_node(self) -> None:
-        """Tests that slots are those that nodes have now, other columns are shared, and a file can hold it."""
-        known = small()
-        known.change_node(0, (0, 0))
-        known.change_node(1, (5, 3))
-        snapshot, given = known.snapshot(), known.problem.instance
-        assert snapshot.cluster.slots.tolist() == snapshot.state.idle_slots.tolist() == [0, 5]
-        assert snapshot.cluster.reduce_slots.tolist() == [0, 3]
-        assert snapshot.cluster.rack is given.cluster.rack
-        assert snapshot.state.idle_reduce_slots.tolist() == [0, 3]
-        assert from_document(to_document(snapshot)).sha256 == snapshot.sha256
-
     def test_holds_no_job_that_is_to_arrive(self) -> None:
         """Tests that tasks, jobs, shuffle and pairs of later jobs are not in it, and that groups stay."""
         cluster = Cluster(["a"], slots=[2])
@@ -227,28 +194,6 @@ class TestSnapshot:
         assert known.numbers([1, 2, 0]) == [0, 1, 2]
         known.move_to(9.0)
         assert known.snapshot().workload is workload
-
-    def test_what_runs_adds_to_what_is_only_counted(self, tmp_path: Path) -> None:
-        """Tests that a snapshot in which tasks run beside counted ones is saved, sent, validated, and counted whole."""
-        cluster = Cluster(["a", "b"], slots=[2, 2], **RATES)
-        running = Ragged.from_rows([[3.0], []], float)
-        groups = {"group_ids": ["g", "h"], "group_weight": [1, 1]}
-        workload = Workload(["t", "u"], job=[0, 0], job_ids=["j"], job_group=[0], rate_in=[1.0, 4.0], **groups)
-        loads = {"running_rates": running, "out_in_use": [0, 5], "group_running_tasks": [2, -1]}
-        known = Known(LsapFairness(Instance.initial(cluster, workload, **loads)))
-        known.start(0, 0)
-        snapshot = known.snapshot()
-        assert known.view.running_rates is snapshot.state.running_rates is running
-        assert known.view.group_running_tasks.tolist() == snapshot.state.group_running_tasks.tolist() == [2, -1]
-        assert known.view.out_in_use.tolist() == snapshot.state.out_in_use.tolist() == [0, 5]
-        copies = [pickle.loads(pickle.dumps(snapshot)), from_document(to_document(snapshot))]
-        for name in ("now.json", "now.json.gz", "now.npz"):
-            save(snapshot, tmp_path / name)
-            copies.append(load(tmp_path / name))
-        for instance in copies:
-            assert instance.sha256 == snapshot.sha256
-            assert Groups.of(instance).running == [3, 0]
-            assert [rates.tolist() for rates in Flow(instance).running_rates] == [[3.0, 1.0], []]
 
     def test_of_any_history_is_an_instance(self) -> None:
         """Tests that whatever happens the present is written and read as a file, and a problem is posed on it."""

@@ -30,17 +30,14 @@ from optsched.core.instance import (
 from optsched.core.placement import MICRO
 from optsched.heuristics import HEURISTICS
 from optsched.heuristics.running.base import Offer, Policy, View
-from optsched.heuristics.running.course import NEVER, WAKE, Progress, Service
+from optsched.heuristics.running.course import NEVER, Service
 from optsched.heuristics.running.known import posed_on
-from optsched.heuristics.simulating import EveryRound, simulate
+from optsched.heuristics.simulating import simulate
 from optsched.heuristics.simulating.engine import RELEASED, Beats, Engine, Rules, Stage
 from optsched.heuristics.simulating.services import Levels
 from optsched.measuring.timelines import regret
 from optsched.problems.makespan import Makespan
 from optsched.testing.policies import drawn_snapshot
-
-#: Starts nothing.
-IDLE = answering(lambda offer, view: ())
 
 
 def on(workload: Workload, **cluster: Any) -> Instance:
@@ -119,39 +116,6 @@ def test_what_runs_at_the_beginning_goes_on() -> None:
         Engine(Stage(unknown), FIRST, Levels(), Rules()).run()
 
 
-class Slowing(Service):
-    """Tasks take 10 s, and each start of another adds a second to all that run; it wants to be woken, too."""
-
-    waits_for_maps = False
-
-    def prepare(self, instance: Instance) -> None:
-        self.ends: dict[int, int] = {}
-        self.heard: list[tuple[str, int]] = []
-
-    def started(self, task: int, node: int, now: int) -> Any:
-        self.ends = {other: end + MICRO for other, end in self.ends.items()}
-        self.ends[task] = now + 10 * MICRO
-        return [*self.ends.items(), (WAKE, now + 2 * MICRO)]
-
-    def ended(self, task: int, now: int) -> Any:
-        self.heard.append(("ended", task))
-        del self.ends[task]
-        return ()
-
-    def woken(self, now: int) -> Any:
-        self.heard.append(("woken", now // MICRO))
-        return [(task, end - MICRO) for task, end in self.ends.items()] if now == 5 * MICRO else ()
-
-
-def test_a_service_changes_its_mind() -> None:
-    """Tests ends that later answers move in both directions, and a service that is woken when it last asked for it."""
-    service = Slowing()
-    engine = run(on(lasting(0, 0, 0), slots=[3]), FIRST, service, one=True)
-    assert engine.start == [0, 3 * MICRO, 6 * MICRO]
-    assert service.heard == [("woken", 2), ("woken", 5), ("woken", 8), ("ended", 0), ("ended", 1), ("ended", 2)]
-    assert engine.end == [12 * MICRO, 14 * MICRO, 16 * MICRO]
-
-
 class Ends(Levels):
     """Answers the same ends at each start."""
 
@@ -163,40 +127,6 @@ class Ends(Levels):
         return [(task, end) for end in self.answers]
 
 
-@pytest.mark.parametrize("end", [-1, 0.5, True, None, 2**60])
-def test_an_answer_of_a_service_that_is_no_time(end: Any) -> None:
-    """Tests that ends in the past, and what is no whole number, are reported; numpy's integers are times."""
-    instance = on(lasting(1), slots=[1])
-    with pytest.raises(HeuristicFailed, match=r'the service Ends answers .* for "t0" at 0; give whole microseconds'):
-        Engine(Stage(instance), FIRST, Ends(end), Rules()).run()
-    assert run(instance, FIRST, Ends(np.int64(5))).end == [5]
-
-
-def test_progress_is_seen_at_heartbeats() -> None:
-    """Tests that what a service tells of running maps is in the view by the last heartbeat of their node."""
-
-    class Reading(Levels):
-        def progress(self, beats: Any, now: int) -> Progress | None:
-            if not now:
-                return None
-            read = np.array([beats[0] / MICRO])
-            return Progress(np.array([0]), read, np.array([0]), 2 * read)
-
-    seen = []
-
-    def seeing(offer: Offer, view: View) -> Sequence[int]:
-        seen.append((offer.time, float(view.bytes_read[0])))
-        assert not offer.time or view.emitted[0] == 2 * view.bytes_read[0]
-        return first(offer, view)
-
-    shuffle = Shuffle([0], [3], [99.0])
-    jobs: dict[str, Any] = {"job": [0, 1, 2, 0], "job_ids": ["a", "b", "c"], "arrival": [0, 3, 7]}
-    workload = lasting(30, 1, 1, 1, kind=[0, 0, 0, 1], shuffle=shuffle, **jobs)
-    run(on(workload, slots=[2]), answering(seeing), Reading())
-    assert seen[0][0] == 0
-    assert seen[1:] == [(3, 3), (9, 9), (30, 30)]
-
-
 # Runs that would never end -----------------------------------------------------------------------------------------
 
 
@@ -206,18 +136,6 @@ def said(instance: Instance, policy: Any, service: Service | None = None, **rule
     shown = engine.run()
     assert engine.starved
     return shown
-
-
-@pytest.mark.parametrize("heartbeat", [0, 3 * MICRO])
-def test_a_policy_that_never_starts_anything(heartbeat: int) -> None:
-    """Tests the words, with and without heartbeats, and that later jobs arrive first."""
-    text = (
-        '2 maps wait ("t0", "t1"): the policy started nothing in 100 rounds of offers while nothing ran; it must start '
-        'what view.pending_of("map") has, or say that it waits (waits_seconds, waits_rounds)'
-    )
-    assert said(on(lasting(1, 1), slots=[1, 2]), IDLE, heartbeat=heartbeat) == text
-    later = lasting(1, 1, job=[0, 1], job_ids=["a", "b"], arrival=[0, 10**6])
-    assert said(on(later, slots=[1, 2]), IDLE, heartbeat=heartbeat) == text
 
 
 def test_slots_that_there_are_none_of() -> None:
@@ -268,22 +186,6 @@ def test_a_policy_that_starts_no_maps(service: str) -> None:
         )
         with pytest.raises(HeuristicFailed, match=r'^under policy ".*Answering": 2 maps wait'):
             run.raise_if_unfinished()
-
-
-def test_patience() -> None:
-    """Tests that a policy that says how long it may let everything stand still is given that time."""
-
-    def late(waits_seconds: float) -> Policy:
-        return answering(
-            lambda offer, view: first(offer, view) if offer.time >= 900 else (), waits_seconds=waits_seconds
-        )
-
-    instance = on(lasting(1), slots=[1])
-    assert run(instance, late(1000)).start == [900 * MICRO]
-    assert run(instance, late(1000), heartbeat=0).start == [1000 * MICRO]
-    assert "started nothing" in said(instance, late(0))
-    everyday = answering(first, patience=None)  # an attribute with an everyday name is a policy's own
-    assert run(instance, everyday).end == [MICRO]
 
 
 @pytest.mark.parametrize("heartbeat", [0, 3 * MICRO])
@@ -343,15 +245,6 @@ def test_heartbeats_that_are_passed_over_change_nothing(name: str, seed: int) ->
         assert run(instance, make(), seed=seed, heartbeat=7 * MICRO, one=one).record == visited.record
 
 
-def test_a_job_that_comes_long_after_the_last() -> None:
-    """Tests that the time in which nothing waited is no time in which a policy started nothing."""
-    workload = lasting(1, 1, job=[0, 1], job_ids=["a", "b"], arrival=[0, 10**6])
-
-    declined = itertools.cycle([True, False])
-    second = answering(lambda offer, view: () if next(declined) else first(offer, view))
-    assert run(on(workload, slots=[1]), second).start == [3 * MICRO, 1_000_005 * MICRO]
-
-
 # What a policy may do ----------------------------------------------------------------------------------------------
 
 
@@ -371,19 +264,6 @@ def test_a_policy_that_starts_what_it_cannot() -> None:
     held = on(lasting(9, 1, 1, kind=[0, 1, 1], job=[0, 0, -1], job_ids=["a"]), slots=[1], reduce_slots=[1])
     early = failed(lambda offer, view: [1] if offer.kind == "reduce" else [0], held)
     assert early.startswith(f'{wrong}t1", which is no reduce that waits')
-
-
-def test_answers_of_observers() -> None:
-    """Tests that observers get the problem as it was before and after each decision."""
-    seen = []
-
-    def observe(time: float, stage: Any, decision: Any) -> None:
-        idle = [int(problem.instance.state.idle_slots.sum()) for problem in (decision.before, decision.after)]
-        seen.append((time, len(decision.tasks), idle, decision.before.instance.time))
-
-    engine = Engine(Stage(on(lasting(4, 4), slots=[1])), FIRST, Levels(), Rules(), 0, [observe])
-    assert engine.run() == ""
-    assert seen == [(0, 1, [1, 0], 0), (6, 1, [1, 0], 6)]
 
 
 #: Lost twice and once, and for ever.
@@ -439,17 +319,6 @@ def test_runs_with_losses(policy: str, heartbeat: float) -> None:
         assert first[key].sha256 == snapshot.sha256
     with pytest.raises(UsageError, match="regret: nodes were lost in this run"):
         regret(run, "lsap")
-
-
-def test_rounds_and_runs_without_losses() -> None:
-    """Tests rounds, losses after the end, which change nothing, and a run that ends for want of nodes."""
-    instance = arriving(1)
-    assert simulate(instance, EveryRound("lsap-sched"), losses=LOSSES).unfinished == ""
-    plain, later = simulate(instance, "fair"), simulate(instance, "fair", losses=[("n1", 10**6, None)])
-    assert np.array_equal(plain.record, later.record)
-    assert len(plain.attempts) == 0
-    unfinished = simulate(instance, "fair", losses=[(node, 3, None) for node in range(4)]).unfinished
-    assert "and no node has a slot for maps" in unfinished
 
 
 def test_replicas_of_a_lost_node_are_not_read() -> None:

@@ -219,17 +219,6 @@ def test_reading_from_the_own_node() -> None:
     assert driven(Rates(local="shared"), instance, starts) == {0: 20 * MICRO, 1: 20 * MICRO}
 
 
-def test_demand_by_the_type_of_the_node() -> None:
-    """Tests a task that asks for more on one sort of node, and one whose demand is not given."""
-    instance = two_nodes()
-    typed = Instance(
-        replace(instance.cluster, type=[0, 1], type_ids=["c1", "c2"]),
-        replace(instance.workload, rate_in_by_type=[[2, 5], [np.nan, np.nan]]),
-    )
-    assert driven(Rates(), typed, [(0, 0, 0), (0, 1, 1)]) == {0: 20 * MICRO, 1: 4 * MICRO}
-    assert driven(Rates(), typed, [(0, 0, 1)]) == {0: 8 * MICRO}
-
-
 def test_reduces_without_a_shuffle_go_through_their_size() -> None:
     """Tests that such a reduce ends when it has, but not before its job's last map."""
     for size, end in ((20, 4 * MICRO), (90, 9 * MICRO)):

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from driven_services import driven, seeds
 from over_time import FORMS, fetching
-from policy_cases import FIRST, answering
+from policy_cases import answering
 
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import (
     FINISHED,
     PENDING,
-    RUNNING,
     Cluster,
     Instance,
     Ragged,
@@ -58,21 +57,6 @@ def test_what_an_instance_does_not_tell() -> None:
         Levels((1, 2))
     with pytest.raises(UsageError, match="levels: duration=-1: give a number that is 0 or more"):
         Levels(duration=-1)
-
-
-def test_one_duration_for_all_that_give_none() -> None:
-    """Tests that tasks without times take the given ones, times the factor, and all others their own."""
-    workload = Workload(
-        ["t", "u", "v"],
-        replicas=Ragged.from_rows([[0], [0], [0]]),
-        duration=[np.nan, 5, np.nan],
-        times=[[np.nan] * 3, [np.nan] * 3, [1, 2, 3]],
-    )
-    service = Levels((1, 1, 2), duration="2.5")
-    service.prepare(Instance(Cluster(["a", "b"]), workload))
-    ends = [service.started(task, node, 0)[0][1] for task in range(3) for node in range(2)]
-    assert ends == [2_500_000, 5_000_000, 5_000_000, 10_000_000, 1_000_000, 3_000_000]
-    assert (service.label, Levels(duration=1).label) == ("levels,factors=1:1:2,duration=2.5", "levels,duration=1")
 
 
 def test_who_waits_for_maps() -> None:
@@ -254,22 +238,6 @@ def test_nothing_to_copy() -> None:
     alone = replace(instance, workload=replace(instance.workload, shuffle=None))
     assert seconds(driven(Transfer(), alone, FIGURE_2))[2:] == [271, 271]
     assert _copied_as_emitted(7, *[np.zeros(0, dtype=np.int64)] * 3) == 7
-
-
-def test_snapshots_in_which_tasks_run_and_have_ended() -> None:
-    """Tests a run that begins when M2 has ended, M1 and R1 run since before: it ends as if it had begun then."""
-    instance = example()
-    status, node = [RUNNING, FINISHED, RUNNING, 0], [2, 1, 0, -1]
-    state = State.initial(
-        instance.cluster, instance.workload, status=status, node=node, start=[0, 0, 0, np.nan], time=100.0
-    )
-    run = simulate(replace(instance, state=state), FIRST, "transfer", heartbeat=0)
-    assert (run.end[[0, 2]] / MICRO).tolist() == [266, 291]
-    lost = replace(instance, state=replace(state, node=np.array([2, -1, 0, -1])))
-    with pytest.raises(MissingField, match="on which node it ran"):
-        simulate(lost, FIRST, "transfer", heartbeat=0)
-    run = simulate(lost, FIRST, Transfer(shuffle="none"), heartbeat=0)  # nobody copies
-    assert (run.end[[0, 2]] / MICRO).tolist() == [266, 266]
 
 
 def test_tasks_that_are_taken_off_their_nodes() -> None:

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from over_time import arriving
-from policy_cases import answering
 
-from optsched.core.errors import HeuristicFailed, MissingField, UsageError
+from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.placement import MICRO
 from optsched.heuristics.running.base import Offer, View
-from optsched.heuristics.simulating import Levels, Recorded, simulate
-from optsched.instances.generate import generate
+from optsched.heuristics.simulating import Levels, simulate
 
 
 class Ten:
@@ -79,31 +77,6 @@ def test_wrong_usage(given: dict[str, Any], message: str) -> None:
         simulate(**{"instance": arriving(0), "policy": "dl", **given})
 
 
-def test_what_an_instance_lacks() -> None:
-    """Tests that fields that the service or the policy needs are reported."""
-    instance = Instance(Cluster(["a"]), Workload(["t"]), name="bare")
-    with pytest.raises(MissingField, match="bare: levels: "):
-        simulate(instance, "dl")
-    with pytest.raises(MissingField, match="bare: recorded: "):
-        simulate(instance, "dl", Recorded())
-
-
-def test_a_policy_that_fails() -> None:
-    """Tests that what a policy did wrong is reported with its name, and what it never did by `raise_if_unfinished`."""
-
-    def raises(offer: Offer, view: View) -> Sequence[int]:
-        raise ValueError("no idea")
-
-    instance = arriving(0)
-    with pytest.raises(HeuristicFailed, match=r'^policy ".*Answering" raised ValueError: no idea'):
-        simulate(instance, answering(raises))
-    run = simulate(instance, answering(lambda offer, view: ()))
-    assert run.starved
-    text = r'^under policy ".*Answering": 12 maps wait \("m\d+", .* and 9 more\): the policy started nothing in 100'
-    with pytest.raises(HeuristicFailed, match=text):
-        run.raise_if_unfinished()
-
-
 def test_stopped() -> None:
     """Tests that a run that was stopped as asked is no failure."""
     run = simulate(arriving(0), "dl", until=20)
@@ -132,13 +105,3 @@ def test_how_far_a_run_is() -> None:
     seen.clear()
     simulate(many, "fifo", progress=seen.append)
     assert len(seen) == 200
-
-
-def test_a_parameter_of_the_policy_with_the_name_of_another_one() -> None:
-    """Tests that a policy's own `policy` is given in a pair, and that the run says so."""
-    instance = generate("traffic", nodes=8, tasks=24, seed=1)
-    run = simulate(instance, ("joss-t", {"policy": "A"}), Levels(duration=5), td=1)
-    assert (run.policy, run.parameters["policy"], run.parameters["td"]) == ("joss-t", "A", 1)
-    assert run.schedule != simulate(instance, "joss-t", Levels(duration=5), td=1).schedule
-    with pytest.raises(UsageError, match="is no heuristic"):
-        simulate(instance, ("joss-t", 3), Levels(duration=5))  # type: ignore[arg-type]

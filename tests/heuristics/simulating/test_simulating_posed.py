@@ -65,20 +65,6 @@ def test_its_service_is_the_problems_with_transfer(form: str) -> None:
             assert found.assumed == "transfer,scale=0.3,shuffle=none, heartbeat 1 s"
 
 
-def test_heartbeats_and_slots() -> None:
-    """Tests that slots are offered when they are said to be: at once, at heartbeats, one task at a time."""
-    problem = Makespan(Instance(Cluster(["a"], slots=[2]), TWO))
-    at_once = run(problem, "dl", heartbeat=0)
-    assert problem.evaluate(at_once.schedule) == (3,)
-    assert dict(at_once.parameters) == {"reading": "sweep", "heartbeat": 0, "assign": "all", "ties": "random"}
-    assert at_once.assumed == "levels, no heartbeats"
-    assert problem.evaluate(run(problem, "dl", heartbeat=0, assign="all").schedule) == (3,)
-    one = run(problem, "dl", heartbeat=4, assign="one").schedule
-    apart = abs(int(one.starts[0] - one.starts[1]))
-    assert apart >= 4 * MICRO
-    assert apart % (4 * MICRO) == 0
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -11,7 +11,7 @@ from optsched.core.errors import InputError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.instances.documents import columns
 from optsched.instances.documents.columns import MOST_RESOURCES
-from optsched.instances.files import from_document, parse, to_document, to_json
+from optsched.instances.files import from_document, to_document, to_json
 
 
 def plain(instance: Instance) -> Any:
@@ -64,30 +64,9 @@ def test_rates_by_type_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
         from_document(document(nodes=[{"id": name, "type": name} for name in "abc"], tasks=tasks))
 
 
-def test_times_by_locality() -> None:
-    """Tests that a task without a time in the rack takes as long there as beyond, and that none is given by default."""
-    given = [{"id": "t", "times": {"node": 10, "rack": 12, "off_rack": 15.5}}, {"id": "u"}]
-    instance: Any = from_document(document(tasks=[*given, {"id": "v", "times": {"node": 0, "off_rack": 3}}]))
-    assert np.array_equal(instance.workload.times, [[10, 12, 15.5], [np.nan] * 3, [0, 3, 3]], equal_nan=True)
-    tasks = to_document(instance)["tasks"]
-    assert tasks[:2] == given
-    assert tasks[2] == {"id": "v", "times": {"node": 0, "rack": 3, "off_rack": 3}}
-    assert plain(instance).sha256 == instance.sha256
-
-
 def test_times_that_are_not_given_do_not_count() -> None:
     """Tests that an instance has the digest that it had before the format knew of times, and another one with times."""
     one = from_document(document(tasks=[{"id": "t"}]))
     other = from_document(document(tasks=[{"id": "t", "times": {"node": 1, "off_rack": 2}}]))
     assert one.sha256 == "071f498e5786d31df30a73ff5346ba18545a0e8d6a0c79d104c34c7c26c161bf"
     assert other.sha256 != one.sha256
-
-
-def test_network_arcs_keep_their_names() -> None:
-    """Tests that arcs without an id are named by position, and null means no limit."""
-    network: Any = parse(
-        '{"format": "optsched-network/1", "nodes": [{"id": "a"}],'
-        ' "arcs": [{"tail": "a", "head": "a", "capacity": null}, {"tail": "a", "head": "a", "id": "x"}]}'
-    )
-    assert network.arc_ids.tolist() == ["0", "x"]
-    assert to_document(network)["arcs"][0] == {"tail": "a", "head": "a"}

@@ -124,9 +124,6 @@ INDEX_COLUMNS = (
     *("shuffle.map", "shuffle.reduce", "arcs.tail", "arcs.head"),
 )
 
-#: The four columns of a shuffle.
-SHUFFLE = ("map", "reduce", "size", "emitted")
-
 
 def arrays_of(document: dict[str, Any], path: Path) -> dict[str, Any]:
     """The columns of a document, as its archive holds them."""
@@ -147,19 +144,6 @@ def test_indices_past_the_end_in_archives(tmp_path: Path, name: str) -> None:
         message = told_of(lambda: load(path))
         if not (name == "tasks.replicas.starts" and odd == 3):  # which is where its last row ends
             assert name.partition(".")[0] in message
-
-
-@pytest.mark.parametrize("shape", [(), (1, 1), (2,)])
-def test_shuffle_in_no_list(tmp_path: Path, shape: tuple[int, ...]) -> None:
-    """Tests that columns of a shuffle that are no lists of one length are refused by their names."""
-    path = tmp_path / "a.npz"
-    arrays = arrays_of(FULL | {"shuffle": FULL["shuffle"][:1]}, path)
-    for wrong in (SHUFFLE, SHUFFLE[:1], SHUFFLE[1:], SHUFFLE[3:]):
-        strange = {f"shuffle.{name}": np.resize(arrays[f"shuffle.{name}"], shape) for name in wrong}
-        np.savez(path, **{**arrays, **strange})
-        message = told_of(lambda: load(path))
-        assert (wrong == SHUFFLE and shape == (2,)) == (message == "")
-        assert not message or "shuffle." in message
 
 
 def test_growing_file(tmp_path: Path) -> None:

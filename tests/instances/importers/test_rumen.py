@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import random
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +15,6 @@ from scipy.optimize import linear_sum_assignment
 
 from optsched.core.errors import InputError, UsageError
 from optsched.instances.documents.format import InstanceDocument
-from optsched.instances.importers.foreign import Location
 from optsched.instances.importers.rumen import import_rumen, read_topology, read_trace
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "rumen"
@@ -209,20 +207,6 @@ def test_host_in_two_racks() -> None:
     assert notes == ('1 host in another rack than in the topology file, which is believed ("n1": "default-rack")',)
 
 
-def test_racks_of_racks_in_a_trace(file: Callable[..., Path]) -> None:
-    """Tests that a host's path of several levels names the same rack as the topology's levels do."""
-    path = file(
-        """{"jobID": "j", "mapTasks": [{"taskID": "t", "preferredLocations": [{"layers": ["d1", "r1", "n1"]}],
-        "attempts": [{"result": "SUCCESS", "hostName": "/d1/r2/n2"}]}]}"""
-    )
-    (task,) = read_trace(path).jobs[0].tasks
-    assert task.replicas == [Location("n1", "d1/r1")]
-    imported = import_rumen(path, DATA / "deep.topology.json")
-    assert imported.notes[0] == "1 host of 3 in no known rack, so off-rack from all others"
-    assert not [note for note in imported.notes if "another rack" in note]
-    assert [node["id"] for node in imported.documents[0]["nodes"]] == ["n1", "n2", "gateway"]  # by rack, then by name
-
-
 #: Maps, levels of locality under Hadoop, and the optimum of each real job.
 TABLE = """
     hadoop/gridmix_2m_stream_trace.json.gz job_201102110711_0184  30  28  2  0   0
@@ -346,18 +330,6 @@ def test_cut_within_a_token(file: Callable[..., Path], tail: str | bytes) -> Non
     assert trace.notes == ("the file ends within job 2; the complete ones before it are kept",)
 
 
-def test_cut_gzip(file: Callable[..., Path]) -> None:
-    """Tests that compressed data cut before their end give the jobs that are whole."""
-    rng = random.Random(1)
-    jobs = [json.dumps({"jobID": f"j{n}", "user": f"{rng.random()}"}) for n in range(2000)]
-    packed = gzip.compress("\n".join(jobs).encode())
-    trace = read_trace(file(packed[: len(packed) // 2]))
-    assert 500 < len(trace.jobs) < 1500
-    assert trace.notes[0] == "the compressed data were cut before their end; what comes before is read"
-    nothing = file(packed[:12])
-    assert faults(read_trace, nothing) == ["there is no complete job in it; the file was cut before its end"]
-
-
 def test_more_text_than_is_read(file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a small file that unpacks to too much is refused before it fills the memory."""
     monkeypatch.setattr("optsched.instances.importers.foreign.LARGEST_TEXT", 2**20)
@@ -403,17 +375,3 @@ def test_wrong_files(file: Callable[..., Path], read: Callable[..., Any], text: 
     """Tests that a wrong trace, or topology, has one fault, with its place."""
     (found,) = faults(read, file(text))
     assert found.startswith(fault)
-
-
-def test_every_fault_is_listed(file: Callable[..., Path]) -> None:
-    """Tests that all faults of all jobs are reported, the syntax fault that ends the reading among them."""
-    text = """{"jobID": "a", "submitTime": "x", "user": 3, "mapTasks": [{"taskID": 1}, 2]}
-    {"jobID": "b", "reduceTasks": 1} {"jobID": "c" "d"}"""
-    assert [fault.split(":")[0] for fault in faults(read_trace, file(text))] == [
-        "job 1 (a).submitTime",
-        "job 1 (a).user",
-        "job 1 (a).mapTasks[0].taskID",
-        "job 1 (a).mapTasks[1]",
-        "job 2 (b).reduceTasks",
-        "job 3",
-    ]

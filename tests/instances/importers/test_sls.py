@@ -1,11 +1,9 @@
 """The importer of SLS files: what it reads, and every fault with its place."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from foreign_files import NODES, QUEUES, SLS, faults, noun
 from hostile_files import cut
@@ -55,21 +53,6 @@ def test_sls_oddities(file: Callable[..., Path]) -> None:
     bare = '{"job.id": "j", "job.tasks": [{"container.type": "map", "container.host": "h"}, {"container.type": "map"}]}'
     assert "groups" not in import_sls(file(bare)).documents[0]
     assert import_sls(file(bare + '{"job.id": "cut", "job', "cut")).notes
-
-
-def test_when_and_where_an_sls_container_ran(file: Callable[..., Path]) -> None:
-    """Tests that a start before its job, one without any job's start, and a host that there is not are left out."""
-    instance = noun(import_sls(file(SLS.replace('"job.start.ms": 3000', '"job.start.ms": 3500'), "late")))
-    assert np.isnan(instance.state.start).tolist() == [False, False, False, False]
-    imported = import_sls(file(SLS.replace('"job.start.ms": 3000', '"job.start.ms": 3501'), "later"))
-    assert np.isnan(noun(imported).state.start).tolist() == [False, False, True, False]
-    assert imported.notes == ("j2: 1 of 2 containers started before their job; start left out",)
-    none = noun(import_sls(file(re.sub('"job.start.ms": [0-9]+, ', "", SLS), "none")))
-    assert np.isnan(none.state.start).all()
-    assert np.isnan(none.workload.arrival).all()
-    assert none.workload.duration.tolist() == [2.5, 2.5, 1.5, 2.0]
-    nodes = NODES.replace('"h2"', '"h3"')
-    assert noun(import_sls(file(SLS, "jobs"), file(nodes, "nodes"))).workload.observed.tolist() == [0, -1, 0, 0]
 
 
 @pytest.mark.parametrize("slots", ["many", 0, True])

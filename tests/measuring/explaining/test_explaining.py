@@ -129,11 +129,3 @@ def test_a_problem_that_nobody_knows() -> None:
     assert (found.gap, found.optimal) == ((8,), True)
     assert total_gain(posed, found.chains) == (8,)
     assert {(worth.change, worth.node, worth.gain) for worth in found.worths} >= {("slot", "n0", (1,))}
-
-
-def test_nothing_to_place() -> None:
-    """Tests that without tasks, and without slots, there is no gap, and that nothing is worth anything."""
-    for nothing in (small([], [1]), small([[]], [0])):
-        found = explain(Lsap(nothing), "dl", worth=3)
-        assert (found.gap, found.chains) == ((0,), ())
-        assert all(worth.change == "slot" for worth in found.worths)

@@ -92,20 +92,6 @@ def test_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert numbers["tasks"] == numbers["placed"] == [3, 2]
 
 
-def test_runs_over_time() -> None:
-    """Tests that policies run with the service and seed of a check, and batch heuristics in rounds."""
-    check = Check(
-        says="share(flow > 0) == 1",
-        judge="runs",
-        on=("job-times,nodes=4,tasks=8,reduces=0,jobs=2",),
-        measure={"flow": "mean job time of fair", "local": "local maps of dl", "elapsed": "fifo"},
-    )
-    (finding,) = judge_checks([check], "holds").findings
-    assert finding.kept
-    assert 0 <= finding.numbers["local"][0] <= 1
-    assert finding.numbers["elapsed"][0] > 0
-
-
 def test_time_limit() -> None:
     """Tests that the draws that fit into the limit are judged, and that none at all is no judgement."""
     many = Check(**{**OPTIMAL_FIELDS, "draws": 10**6})

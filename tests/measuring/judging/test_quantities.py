@@ -11,10 +11,9 @@ import pytest
 from oracles.flow import FlowCongestion as Oracle
 
 from optsched import UsageError, generate, load, problem, simulate
-from optsched.core.instance import FINISHED, MAP, PENDING, Cluster, Instance, Ints, Ragged, Shuffle, Workload
+from optsched.core.instance import FINISHED, MAP, PENDING, Cluster, Instance, Ints, Ragged, Workload
 from optsched.core.placement import NONE, Placement
 from optsched.heuristics.ras import Move, Rounds, Step
-from optsched.heuristics.simulating import Levels
 from optsched.measuring.judging import quantities
 from optsched.measuring.judging.instances import ROUNDS, equal_replicas, first_jobs, one_node, reading_round
 from optsched.measuring.judging.quantities import OF_RUNS, OF_SNAPSHOTS, Answer, local_in_waves, moved
@@ -106,18 +105,6 @@ def test_local_tasks_of_runs() -> None:
         near += bool((own["finish_time"] <= reduce.starting_time).any())
     assert quantities.local_tasks(done, "reduce") == near
     assert quantities.local_tasks(done, "map") == done.jobs["node_local"].sum()
-
-
-@pytest.mark.parametrize(("slots", "near"), [([1, 0, 1], 1), ([0, 2, 0], 0), ([2, 0, 0], 2)])
-def test_reduces_near_their_data(slots: list[int], near: int) -> None:
-    """Tests a reduce that starts where a map has ended, one where a map still runs, and one where none ran."""
-    tasks = {"kind": [0, 0, 1, 1], "duration": [2.0, 9.0, 3.0, 3.0], "replicas": Ragged.from_rows([[0], [1], [], []])}
-    shuffle = Shuffle([0, 1], [2, 3], [1.0, 1.0])
-    workload = Workload(["m1", "m2", "r1", "r2"], job=[0] * 4, job_ids=["j"], **tasks, shuffle=shuffle)
-    cluster = Cluster(["a", "b", "c"], slots=[1, 1, 0], reduce_slots=slots)
-    assert (
-        quantities.local_tasks(simulate(Instance(cluster, workload), "fifo", Levels(), heartbeat=0), "reduce") == near
-    )
 
 
 def test_what_is_used_of_trackers() -> None:

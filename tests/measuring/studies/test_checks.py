@@ -12,21 +12,6 @@ from optsched.solvers.profiles import load_profile
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"max_gap": "5%"}, "worst gap at most 5 %"),
-        ({"max_absolute": 2, "over": 0.9, "baseline": "x.json"}, "0.9 quantile of the gap at most 2"),
-        ({"max_gap": 0, "certify": ["solver"]}, "worst gap at most 0 %, proved"),
-        ({}, "feasible; limits no gap: give max_gap"),
-        ({"baseline": "x.json", "certify": True}, "no worse than recorded, proved"),
-    ],
-)
-def test_asserted(given: dict[str, Any], message: str) -> None:
-    """Tests that what must hold is reported in a few words."""
-    assert Check.of("dl", "papers/guo-fig2", "lsap", **given).asserted.startswith(message)
-
-
-@pytest.mark.parametrize(
     ("given", "error", "message"),
     [
         ({"feasible": False}, UsageError, "nothing is asserted"),
@@ -176,16 +161,6 @@ def test_keys_are_the_arguments_of_a_check() -> None:
     assert other.seeds == (0, 1)
     assert len(second.work) == 10, "of a family by default the first ten"
     assert str(other.limit) == "worst gap at most 1"
-
-
-def test_only_some() -> None:
-    """Tests that of the others what they name is not looked at, only their form; an unknown name has a nearest one."""
-    both = f'{SMALL}name = "small"\n[[check]]\nname = "b"\nheuristic = "gone:away"\nproblem = "x"\ninstances = "y"\n'
-    assert [entry.name for entry in planned(both, "small")] == ["small"]
-    with pytest.raises(UsageError, match='has no check "smal"; did you mean "small"'):
-        planned(both, "smal")
-    with pytest.raises(InputError, match=r"check\[1\].maxgap"):
-        planned(f"{both}maxgap = 3\n", "small")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import optsched
@@ -44,16 +43,6 @@ def test_parameters_of_a_users_own(text: str, value: Any, tmp_path: Path, monkey
     assert dict(chosen(f"own_choices:place,how={text}").parameters) == {"how": value}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [("dl,reading", "name=value"), ("dl,=x", "name=value"), ("dl,reading=slow", "sweep"), ("dl,red=1", "reading")],
-)
-def test_wrong_choices(text: str, message: str) -> None:
-    """Tests that wrong texts are wrong usage, with the mend."""
-    with pytest.raises(UsageError, match=message):
-        chosen(text)
-
-
 def test_sources(folder: Path) -> None:
     """Tests every way to say which instances are meant; each file is a group, and each family."""
     family = Family("lsap", range(3), {"nodes": 3, "tasks": 2})
@@ -88,15 +77,6 @@ def test_what_is_no_source(source: Any, message: str) -> None:
         groups_of(source)
 
 
-@pytest.mark.parametrize(
-    ("given", "seeds"),
-    [(2, [0, 1]), ("3", [3]), ("0-2, 7", [0, 1, 2, 7]), ("1,1", [1]), (range(2, 4), [2, 3]), (np.arange(2), [0, 1])],
-)
-def test_seeds(given: Any, seeds: list[int]) -> None:
-    """Tests every way to say which seeds are meant."""
-    assert choices.seeds_of(given) == seeds
-
-
 _FORMS = "give how many, a list of whole numbers from 0 on, or 0-29"
 _NONE = [0, -1, True, 1.5, "", "a", "3-1", "1,-2", [], [1.5], [True], [-1], ["1"], None]
 
@@ -112,15 +92,6 @@ def test_no_seeds(given: Any, message: str) -> None:
     """Tests that what is no seed is wrong usage with the forms that there are, and too many are refused at once."""
     with pytest.raises(UsageError, match=message):
         choices.seeds_of(given)
-
-
-def test_names_that_two_bear(tmp_path: Path) -> None:
-    """Tests that two files with instances of one name, and one without a name, are called by their paths."""
-    optsched.save(tiny(""), tmp_path / "none.json")
-    for name in ("one", "two"):
-        optsched.save(tiny("same"), tmp_path / f"{name}.json")
-    names = [group.instances[0].name for group in groups_of(tmp_path)]
-    assert names == [str(tmp_path / f"{name}.json") for name in ("none", "one", "two")]
 
 
 def test_all_faults_at_once(folder: Path) -> None:

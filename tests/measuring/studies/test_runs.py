@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from optsched import gap, load, problem
-from optsched.core.errors import InputError, MissingField, UsageError
 from optsched.heuristics import run
 from optsched.instances.library import NETWORK, SCALE, library
 from optsched.measuring.studies.runs import measure, plan
@@ -35,32 +34,6 @@ def test_measured_as_gap_does() -> None:
     for entry in found:
         assert entry.report.objective == gap(posed, entry.heuristic, entry.report.seed).objective
     assert len({id(entry.report.reference) for entry in found}) == 1
-
-
-@pytest.mark.parametrize(
-    ("problems", "heuristics", "parameters", "message"),
-    [
-        ("min-cost-flow", (), {}, "no heuristics"),
-        ("lsap", "labl", {}, "labl serves latency; not lsap"),
-        ("lsap", (), {"level": 1}, 'no parameter|parameter "level"'),
-        ("lsap", (), {"lsap": {"level": 1}}, "level"),
-    ],
-)
-def test_wrong_plans(problems: Any, heuristics: Any, parameters: Any, message: str) -> None:
-    """Tests that what does not exist or go together is reported before anything runs."""
-    with pytest.raises(UsageError, match=message):
-        plan("papers/guo-fig2", problems, heuristics, parameters)
-
-
-def test_missing_fields() -> None:
-    """Tests that what was chosen and lacks a field is an error for each instance; a heuristic that was not is none."""
-    with pytest.raises(InputError) as caught:
-        plan(["papers/guo-fig2", "papers/guo-table2"], "flow")
-    assert {"guo-fig2", "guo-table2"} <= {line.split(":")[0] for line in str(caught.value).splitlines()}
-    with pytest.raises(MissingField, match="lsap-fair-sched"):
-        plan("papers/guo-fig2", "lsap", "lsap-fair-sched")
-    (part,) = plan("papers/guo-fig2", "lsap")
-    assert "lsap-fair-sched" not in {choice.label for choice in part.choices}
 
 
 def seeds_run(heuristic: Any) -> list[int]:

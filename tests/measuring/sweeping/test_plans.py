@@ -1,32 +1,20 @@
 """Plans of sweeps: which runs there are, under which names, and what they share."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from sweeps import small_plan
 
 import optsched
 from optsched.core.errors import InputError, UsageError
-from optsched.heuristics import Heuristic, heuristic
 from optsched.measuring.printing import canonical
 from optsched.measuring.studies.choices import chosen
 from optsched.measuring.sweeping import plans
 from optsched.measuring.sweeping.plans import SweepFile, digest_of, optimum_key, planned, run_key, source_digest
 from optsched.problems import Latency
 from optsched.solvers.profiles import load_profile
-
-
-def test_the_same_by_content_is_one_run() -> None:
-    """Tests that an instance of two names, and a heuristic of two labels, are one run each, called by both."""
-    plan = planned([FIGURE, replace(FIGURE, name="again")], "lsap", ["dl", "dl,reading=sweep"])
-    assert (len(plan), len(plan.unique)) == (4, 1)
-    assert {run.called for run in plan.runs} == {
-        (name, name, label, "") for name in ("guo-fig2", "again") for label in ("dl", "dl,reading=sweep")
-    }
 
 
 def test_variants_of_parameters() -> None:
@@ -38,14 +26,6 @@ def test_variants_of_parameters() -> None:
     assert [run.variant for run in lists.runs] == ["levels=0,1,2", ""]
     (run,) = planned("papers/guo-fig2", "latency", "labl", parameters={"w_rem": 5}).runs
     assert (run.variant, run.posed.problem.parameters["w_rem"]) == ("", 5), "one choice of parameters has no name"
-
-
-def test_plans_together() -> None:
-    """Tests that plans add up, and that the digest tells plans of other runs or names apart."""
-    one, two = small_plan(seeds=1), small_plan(seeds=2)
-    assert (len(one + two), len((one + two).unique)) == (12, 8)
-    assert one.digest != two.digest == small_plan(seeds=2).digest
-    assert plans.Plan(()).digest != one.digest
 
 
 def test_faults_are_found_beforehand() -> None:
@@ -206,21 +186,6 @@ def test_what_cannot_be_read(project: Path) -> None:
     assert digest() != before
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        lambda problem, rng: [],
-        Heuristic("dl", "", "", ("lsap",), "", batch=small_plan),
-        Heuristic("__main__:run", "", "", ("lsap",), "", parameters=None, batch=small_plan),
-    ],
-    ids=["lambda", "of another's name", "of a script"],
-)
-def test_what_no_name_leads_to(given: Callable[..., Any] | Heuristic) -> None:
-    """Tests that a lambda, an entry with another's name, and one of a script are refused with what to do."""
-    with pytest.raises(UsageError, match="define it at the top of a module of yours"):
-        plans.named(heuristic(given))
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     """Where the file is to be."""
@@ -255,33 +220,6 @@ def test_one_part(file: Path) -> None:
     profiles = {"ci": "quick"}  # what limits make of the profile that the file names
     limited = found.planned(limited=profiles.pop)
     assert {run.posed.profile.name for run in limited.runs} == {"quick"}
-
-
-def test_parts(file: Path) -> None:
-    """Tests that each part has what stands above, unless it says otherwise, and that all are one sweep."""
-    file.write_text(
-        """
-        instances = "papers/guo-fig2"
-        seeds = 2
-
-        [[part]]
-        problem = "lsap"
-        heuristic = "dl"
-
-        [[part]]
-        problem = "latency"
-        heuristic = "labl"
-        instances = ["papers/guo-fig2", "papers/guo-table2"]
-        seeds = 1
-        """
-    )
-    runs = SweepFile(file).planned().runs
-    assert [(run.posed.problem.name, run.instance, run.seed) for run in runs] == [
-        ("lsap", "guo-fig2", 0),
-        ("lsap", "guo-fig2", 1),
-        ("latency", "guo-fig2", 0),
-        ("latency", "guo-table2", 0),
-    ]
 
 
 def told(file: Path, text: str) -> list[str]:

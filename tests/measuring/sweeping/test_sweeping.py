@@ -166,18 +166,6 @@ def test_every_end_of_a_run_is_a_row(path: Path) -> None:
     assert [(row["objective"], row["gap"], row["message"][:9]) for row in rows] == [(None, None, "heuristic")] * 4
 
 
-@pytest.mark.parametrize(("retry", "again"), [("failed", [0, 2, 3]), ("timed-out", [1]), ("all", [0, 1, 2, 3])])
-def test_what_is_computed_again(path: Path, retry: str, again: list[int]) -> None:
-    """Tests that what ended badly is computed again where that is asked for, and the rest is not."""
-    swept(path, bad_ends())
-    there = to_do(swept_plan(), path)
-    assert (there.runs, there.kept) == (0, {word: 1 for word, _ in ENDS.values()} | {"done": 4})
-    agenda, keys = swept(path, retry=retry)
-    assert keys == [run_keys()[number] for number in again]
-    assert agenda.there == 8 - len(again)
-    assert {statuses(path)[run_keys()[number]] for number in again} == {"done"}
-
-
 @pytest.mark.parametrize("status", list(ENDS))
 def test_every_end_of_an_optimum_is_a_row(path: Path, status: Status) -> None:
     """Tests that runs are kept where their optimum could not be found, and are measured again once it is."""

@@ -11,7 +11,7 @@ from optsched.solvers.answers import OUT_OF_MEMORY
 from optsched.solvers.highs import ArraySolution
 from optsched.solvers.profiles import load_profile
 from optsched.solvers.searches import generalized_assignment
-from optsched.solvers.searches.generalized_assignment import improved, repaired
+from optsched.solvers.searches.generalized_assignment import improved
 
 
 def test_bug_plain_assignment_was_a_program() -> None:
@@ -90,14 +90,3 @@ def test_bug_swaps_of_tasks_where_they_must_not_run() -> None:
     for begin in ([1, 0, 0], [1, 0, 1], [1, 1, 0]):
         found = improved(problem, problem.units, np.array(begin))
         assert found[:2].tolist() == [0, 1]
-
-
-def test_each_task_once() -> None:
-    """Tests that gains decide, that tasks that find no room are moved, and one node alone."""
-    problem = posed([[1, 4], [2, 9]], {"weight": [[2, 2], [2, 2]]}, {"weight": [3, 3]})
-    for gain in ([[0, 9], [0, 9]], [[9, 0], [9, 0]], [[0, 9], [9, 0]]):
-        found = repaired(problem, problem.units, np.array(gain))
-        assert found.tolist() == [1, 0]
-    alone = posed([[3], [4]], {"weight": [[1], [1]]}, {"weight": [2]})
-    found = repaired(alone, alone.units, np.zeros((2, 1), dtype=np.int64))
-    assert found.tolist() == [0, 0]

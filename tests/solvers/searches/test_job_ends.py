@@ -100,17 +100,6 @@ def test_ends_that_prices_rule_out() -> None:
     assert more > 5
 
 
-@pytest.mark.parametrize("length", [10, 10.000003])
-def test_tasks_that_do_not_divide(length: float) -> None:
-    """Tests that three tasks of 10 s on two slots end at 20 s, where their area is 15 s; in microseconds as well."""
-    problem = Makespan(Instance(Cluster(["a", "b"]), Workload(["t1", "t2", "t3"], duration=[length] * 3)))
-    last = round(2 * length * SECOND)
-    found = latest_priced(problem, problem.now, best_placed(problem))
-    assert end_certificate(problem, *found).claim * SECOND == last
-    window = latest_window(problem, MAP, 0, last)
-    assert counting_certificate(problem, window=window).claim * SECOND == last
-
-
 def test_steps_are_as_long_as_the_program_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that steps grow until the program, and what prices compare, are small enough."""
     problem = JobTimes(batch(3))

@@ -122,16 +122,6 @@ def test_every_order_is_feasible_and_never_better_than_the_optimum() -> None:
     assert met > 0.85 * count
 
 
-def test_larger_ones_with_gaps() -> None:
-    """Tests that later jobs fill in before earlier ones without overfull slots, with reduces too."""
-    chance = random.Random(4)
-    for seed in range(12):
-        problem = JobTimes(batch(seed, reduces=seed % 3), slowstart=(0.05, 1)[seed % 2])
-        order = chance.sample(range(4), 4)
-        schedule = JobPlacing(problem).schedule(order, np.array([True, False] * 2), reduces=order[::-1])
-        assert problem.violations(schedule) == []
-
-
 def test_jobs_by_a_time() -> None:
     """Tests that all maps end by the time where they are made to fit, and that nothing fits into too little of it."""
     for seed in range(12):
@@ -142,16 +132,6 @@ def test_jobs_by_a_time() -> None:
             schedule = placing.within(order, packed, [problem.now + 60 * 10**6] * 4)
             assert problem.violations(schedule) == []
             assert problem.ends(schedule)[problem.tasks[problem.kind == MAP]].max() <= problem.now + 60 * 10**6
-
-
-def test_a_job_alone_waits_for_its_data() -> None:
-    """Tests that all maps run on their data where that ends soonest, and that the rest goes elsewhere where not."""
-    cluster = Cluster(["a", "b"])
-    for far, makespan in ((5, 4), (3, 3)):
-        workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]), times=[[2, far, far]] * 2)
-        problem = Makespan(Instance(cluster, workload))
-        schedule = JobPlacing(problem).schedule([0, 1], np.array([False, False]))
-        assert problem.evaluate(schedule) == (makespan,)
 
 
 def test_matched_is_as_large_as_can_be() -> None:

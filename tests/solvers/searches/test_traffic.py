@@ -23,26 +23,6 @@ from optsched.solvers.profiles import Profile, load_profile
 from optsched.solvers.searches import traffic
 
 
-@pytest.mark.parametrize(
-    ("word", "claim", "kind"), [(None, 30, "dual"), (33.0, 34, "solver"), (12.0, 30, "dual"), (36.0, 36, "solver")]
-)
-def test_bound_at_a_limit(word: float | None, claim: int, kind: str) -> None:
-    """Tests that at a limit the better of the prices' bound and the solver's, rounded up to a step, is claimed."""
-    problem = posed([[1]] * 3 + [[2]] * 3, 1.2, nodes=[0, 1, 2], slots=[4, 4, 4], capacity="slots")
-    search = traffic_search(problem, load_profile("exact"))
-    search.decide = lambda *_: (
-        SolverOutcome(Termination.NO_SOLUTION, Limit.NODES, None, word, "stopped", 0.0, 0),
-        None,
-    )
-    search.shortcuts = False
-    known = search.at(None)
-    assert not known.closed
-    assert search.stopped is Limit.NODES
-    certificate = search.traffic_certificate(known)
-    priced = search.priced(None).proved
-    assert certificate.claim == (max(claim, priced) if kind == "solver" else priced)
-
-
 def test_search_that_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a load, and a frontier, of which nothing more is known are shown as open, with what cut them short."""
     stopped = SolverOutcome(Termination.NO_SOLUTION, Limit.NODES, None, None, "stopped", 0.0, 0)
