@@ -21,7 +21,8 @@ from optsched.measuring.printing import Fitted, Table, page_width, progress
 if TYPE_CHECKING:
     from optsched.core.processes.limits import Outcome
     from optsched.measuring.records import Run
-    from optsched.measuring.studies.checks import Planned, Result
+    from optsched.measuring.studies.check_reports import Result
+    from optsched.measuring.studies.checks import Planned
 
 #: The file that is taken where none is named.
 FILE = "optsched-check.toml"
@@ -54,12 +55,13 @@ def check(
     instances and limits (docs/uses/ci.md). Paths and modules in it are looked for from its folder. Exit code 4 where a
     check fails.
     """
-    from optsched.measuring.studies import checks
+    from optsched.measuring.studies import check_reports
+    from optsched.measuring.studies.checks import CheckFile
 
     path = file or FILE
     if file is None and not Path(FILE).exists():
         raise InputError([Fault("", "there is no such file here: name one, or write it (optsched docs uses/ci)")], FILE)
-    asserted = checks.CheckFile(path)
+    asserted = CheckFile(path)
     folder = Path(path).resolve().parent
     from_here = "" if folder == Path.cwd() else os.path.relpath(folder)
     summary = os.environ.get("GITHUB_STEP_SUMMARY") if github is not False else None
@@ -85,10 +87,10 @@ def check(
                 _run_at_once(planned, folder, (str(Path(path).resolve()), update), jobs, put)
         finally:
             for named in planned[len(results) :]:
-                put(checks.Result(named, None, 0, 0.0))
+                put(check_reports.Result(named, None, 0, 0.0))
             if xml is not None:
-                xml.write(checks.junit(results, from_here))
-            text = checks.markdown(results, from_here).encode("utf-8", "backslashreplace")
+                xml.write(check_reports.junit(results, from_here))
+            text = check_reports.markdown(results, from_here).encode("utf-8", "backslashreplace")
             if page is not None:
                 page.write(text)
             if summary:
@@ -96,7 +98,7 @@ def check(
             _tell(write, results, from_here, github)
             if github:
                 workspace = os.environ.get("GITHUB_WORKSPACE", ".")
-                for line in checks.github_annotations(results, path, workspace, from_here):
+                for line in check_reports.github_annotations(results, path, workspace, from_here):
                     write(f"{line}\n")
     if update:
         with chdir(folder):
@@ -109,7 +111,7 @@ def check(
 def _run(planned: Sequence[Planned], folder: Path, put: Callable[[Result], None]) -> None:
     """Run the checks one after another; one that is broken off is put out as not finished."""
     from optsched.core.processes.containing import contained
-    from optsched.measuring.studies.checks import Result
+    from optsched.measuring.studies.check_reports import Result
 
     with progress(sys.stderr, sum(entry.steps for entry in planned)) as step:
         for named in planned:
@@ -131,7 +133,8 @@ def _run_at_once(
 ) -> None:
     """Run several checks at once, each in a process of its own, and put them out in the order of the file."""
     from optsched.core.processes.executors import LocalExecutor
-    from optsched.measuring.studies.checks import Result, runs_of
+    from optsched.measuring.studies.check_reports import Result
+    from optsched.measuring.studies.checks import runs_of
 
     left = list(planned)
     found: dict[str, Outcome] = {}
@@ -153,7 +156,7 @@ def _run_at_once(
 
 def _lines(planned: Sequence[Planned]) -> Fitted:
     """The lines of the table, which has a row as soon as its check is done."""
-    from optsched.measuring.studies.checks import COLUMNS, NUMBERS
+    from optsched.measuring.studies.check_reports import COLUMNS, NUMBERS
 
     to_come = [(entry.name, "", "", "infeasible", "-" * 13, "not finished", "") for entry in planned]
     return Fitted(Table(COLUMNS, to_come, NUMBERS), page_width(), ("mean", "runs"))
@@ -163,7 +166,7 @@ def _tell(write: Write, results: Sequence[Result], folder: str, github: bool) ->
     """Print what does not hold, check by check."""
     import secrets
 
-    from optsched.measuring.studies.checks import breach_lines
+    from optsched.measuring.studies.check_reports import breach_lines
 
     texts = {result.planned.name: list(breach_lines(result, folder)) for result in results}
     lines = [line for name, text in texts.items() if text for line in ("", f"{name}:", *text)]

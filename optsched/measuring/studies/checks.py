@@ -4,15 +4,12 @@
 
 `CheckFile` reads a file. It has a table `[[check]]` for each check, whose keys are the arguments of `Check.of`. What
 stands above the tables holds for all checks that do not say otherwise. `runs_of` runs one of them in a process.
-
-Reports are rows of a table, JUnit XML, annotations of GitHub Actions, and Markdown, each of `Result`.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
@@ -31,44 +28,24 @@ from optsched.core.errors import (
     expect,
     expect_known,
     nearest,
-    printable,
 )
 from optsched.core.kinds import CHECKS, read_toml
 from optsched.core.processes.containing import contained
 from optsched.core.processes.limits import Limits
 from optsched.heuristics import AnyHeuristic
 from optsched.measuring.gaps import gap_limit
-from optsched.measuring.printing import Table, escaped, render, spread
 from optsched.measuring.records import Run
 from optsched.measuring.studies.baselines import Baseline
-from optsched.measuring.studies.choices import (
-    MEASURED,
-    AboveZero,
-    Choice,
-    Group,
-    Looking,
-    Rule,
-    Source,
-    Text,
-    Texts,
-    chosen,
-    distinct,
-    listed,
-    seeds_of,
-    tables_of,
-)
+from optsched.measuring.studies.choices import Choice, Group, Source, chosen, distinct, seeds_of
 from optsched.measuring.studies.limits import (
     Breach,
     GapLimit,
     breaches,
     difference,
-    frames_of,
-    group_of,
-    grouped,
     lines,
-    traceback_of,
 )
 from optsched.measuring.studies.runs import Work, check_served, measure, plan
+from optsched.measuring.studies.study_files import MEASURED, AboveZero, Looking, Rule, Text, Texts, listed, tables_of
 from optsched.measuring.studies.tables import GapReports
 from optsched.problems import problem_class
 from optsched.solvers.profiles import AnyProfile
@@ -509,211 +486,3 @@ RUN_LIMIT = 600
 
 #: The advice where there is no baseline.
 RECORDER = "optsched check --update records it"
-
-
-# What came of checks, for people and CI servers --------------------------------------------------------------------
-
-
-#: The heads of the table, and those with numbers.
-COLUMNS = ("check", "runs", "seeds", "worst", "mean", "verdict", "limit")
-NUMBERS = frozenset({"runs", "seeds", "worst", "mean"})
-
-
-@dataclass(frozen=True)
-class Result:
-    """The result of a check: its outcome (None if it was not finished), how many runs were done, and seconds."""
-
-    planned: Planned
-    outcome: Outcome | None
-    done: int
-    seconds: float
-
-    @property
-    def verdict(self) -> str:
-        """`passed`, `FAILED`, `recorded` where a baseline was and all else holds, `not finished`, or `not run`."""
-        if self.outcome is None:
-            return "not finished" if self.done else "not run"
-        if self.outcome.failed:
-            return "FAILED"
-        planned = self.planned
-        return "recorded" if planned.record and planned.check.baseline is not None else "passed"
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """Its row."""
-        asserted = self.planned.check.asserted
-        if self.outcome is None:
-            return self.planned.name, f"{self.done}{self.planned.whole}", "-", "-", "-", self.verdict, asserted
-        limit, numbers = self.outcome.check.limit, self.outcome.numbers
-        counted = limit or GapLimit(0)
-        worst = counted.shown(numbers.get("worst"))
-        mean = spread(counted.shown(numbers.get("mean")), numbers.get("half_width", 0))
-        if numbers["feasible"] < numbers["runs"]:
-            worst, mean = "infeasible", "-"
-        elif numbers["over_zero"]:
-            worst, mean = "over 0", "-"
-        parts = [f"{self.outcome.improved} better than recorded"] if self.outcome.improved else []
-        if limit is not None and limit.statistic != "worst":
-            judged = limit.shown(limit.compared(self.outcome.reports.measured))
-            if limit.statistic != "mean" or not mean.startswith(judged.partition(" ")[0]):
-                parts.append(f"{limit.statistic} {judged}")
-        details = f" ({', '.join(parts)})" if parts else ""
-        return self.planned.name, str(self.done), f"{numbers['seeds']:g}", worst, mean, self.verdict, asserted + details
-
-
-def breach_lines(result: Result, folder: str = "") -> Iterator[str]:
-    """The lines on each breach, for people, and the traceback of what a heuristic raised.
-
-    `folder` is where commands are to be typed, if not here.
-    """
-    if result.outcome is None or not result.outcome.failed:
-        return
-    yield from result.outcome.lines(folder)
-    if result.outcome.cause is not None:
-        yield from traceback_of(result.outcome.cause).rstrip("\n").split("\n")
-
-
-# JUnit XML --------------------------------------------------------------------------------------------------------
-
-
-def junit(results: Sequence[Result], folder: str = "") -> bytes:
-    """The results in the form that CI servers read: a suite for each check, a case for each group of its runs.
-
-    A group is an instance or a family, with one heuristic in one problem. What was measured is among the properties of
-    the suite; a check that was not finished is one case that was skipped.
-    """
-    root = ET.Element("testsuites", {"name": "optsched check"})
-    for result in results:
-        root.append(_suite(result, folder))
-    for count in ("tests", "failures", "errors"):
-        root.set(count, str(sum(int(suite.get(count, 0)) for suite in root)))
-    root.set("time", f"{sum(result.seconds for result in results):.3f}")
-    ET.indent(root)
-    text: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
-    return text + b"\n"
-
-
-def _suite(result: Result, folder: str) -> ET.Element:
-    suite = ET.Element("testsuite", {"name": _xml_text(result.planned.name), "errors": "0"})
-    properties = ET.SubElement(suite, "properties")
-    check = result.planned.check
-    values: dict[str, object] = {
-        "heuristic": ", ".join(choice.label for choice in check.choices),
-        "problem": ", ".join(check.problems),
-        "limit": check.asserted,
-        "verdict": result.verdict,
-    }
-    if result.outcome is not None:
-        values |= result.outcome.numbers
-    for name, value in values.items():
-        ET.SubElement(properties, "property", {"name": f"optsched.{name}", "value": _xml_text(str(value))})
-    if result.outcome is None:
-        case = ET.SubElement(suite, "testcase", {"name": "not finished", "classname": _xml_text(result.planned.name)})
-        ET.SubElement(case, "skipped", {"message": f"{result.done}{result.planned.whole} runs were done"})
-    else:
-        _cases(suite, result.planned.name, result.outcome, folder)
-    suite.set("tests", str(len(suite.findall("testcase"))))
-    suite.set("failures", str(len(suite.findall("testcase/failure"))))
-    suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
-    suite.set("time", f"{result.seconds:.3f}")
-    return suite
-
-
-def _cases(suite: ET.Element, name: str, outcome: Outcome, folder: str) -> None:
-    broken: dict[tuple[str, str, str], list[Breach]] = {}
-    for breach in outcome.breaches:
-        for key in dict.fromkeys(map(group_of, breach.runs)):
-            broken.setdefault(key, []).append(breach)
-    for key, runs in grouped(outcome.reports.measured).items():
-        group, problem, label = key
-        seconds = f"{sum(entry.report.run.seconds for entry in runs):.3f}"
-        title = _xml_text(f"{label} on {group}, {problem}")
-        case = ET.SubElement(suite, "testcase", {"name": title, "classname": _xml_text(name), "time": seconds})
-        if key in broken:
-            cause = next(filter(None, (breach.worst.report.run.cause for breach in broken[key])), None)
-            text = list(outcome.lines(folder, broken[key]))
-            kind = "AssertionError" if cause is None else getattr(cause, "kind", type(cause).__name__)
-            failure = ET.SubElement(case, "failure", {"type": kind, "message": _xml_text(broken[key][0].message)})
-            if cause is not None:
-                text.append(traceback_of(cause).rstrip("\n"))
-            failure.text = _xml_text("\n".join(text))
-
-
-#: Characters that no XML document can hold, escaped or not.
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def _xml_text(text: str) -> str:
-    """A text with what XML cannot hold spelled out."""
-    return _FORBIDDEN.sub(lambda match: printable(match[0]), text)
-
-
-# GitHub Actions ---------------------------------------------------------------------------------------------------
-
-
-def github_annotations(
-    results: Iterable[Result], path: str | Path, workspace: str | Path = ".", folder: str = ""
-) -> Iterator[str]:
-    """A line for each check that failed, which GitHub Actions shows next to the code.
-
-    It is shown at the line of the user's own code that raised, where one did, else at the check in its file `path`.
-    `workspace` is the folder that the repository is checked out to, `folder` where commands are to be typed, if not
-    here.
-    """
-    for result in results:
-        if result.outcome is None or not result.outcome.failed:
-            continue
-        place = _raised_at(result.outcome, Path(workspace)) or (
-            _within(Path(path), Path(workspace)),
-            result.planned.line,
-        )
-        properties = {"file": place[0], "line": place[1], "title": f"optsched: {result.planned.name}"}
-        listed = ",".join(f"{key}={_escaped(value, True)}" for key, value in properties.items() if value is not None)
-        heads = filter(None, [result.outcome.in_words, result.outcome.over])
-        message = "\n".join([*heads, *result.outcome.lines(folder)])
-        yield f"::error {listed}::{_escaped(message)}"
-
-
-def _within(path: Path, workspace: Path) -> str:
-    """A path as GitHub wants it: from the workspace on, where it is in it."""
-    full, root = path.resolve(), workspace.resolve()
-    return full.relative_to(root).as_posix() if full.is_relative_to(root) else str(path)
-
-
-def _raised_at(outcome: Outcome, workspace: Path) -> tuple[str, int | None] | None:
-    """File and line of the innermost of the user's own lines that raised."""
-    if outcome.cause is None:
-        return None
-    root = workspace.resolve()
-    own = [
-        (Path(file), line)
-        for file, line in frames_of(outcome.cause)
-        if Path(file).resolve().is_relative_to(root)
-        and not Path(file).resolve().is_relative_to(Path(__file__).parents[2])
-        and "site-packages" not in Path(file).parts
-    ]
-    return (_within(own[-1][0], workspace), own[-1][1]) if own else None
-
-
-def _escaped(value: object, of_property: bool = False) -> str:
-    """A value as the commands of GitHub Actions write it."""
-    escapes = {"%": "%25", "\r": "%0D", "\n": "%0A"} | ({":": "%3A", ",": "%2C"} if of_property else {})
-    return re.sub(f"[{''.join(escapes)}]", lambda match: escapes[match[0]], str(value))
-
-
-# Markdown ---------------------------------------------------------------------------------------------------------
-
-
-def markdown(results: Sequence[Result], folder: str = "") -> str:
-    """A heading, a table with a row for each check, and what does not hold."""
-    failed = [result for result in results if result.verdict == "FAILED"]
-    unfinished = [result for result in results if result.outcome is None]
-    heading = f"{len(failed)} of {len(results)} failed" if failed else f"{len(results) - len(unfinished)} passed"
-    heading += f", {len(unfinished)} not finished" if unfinished else ""
-    table = render(Table(COLUMNS, [result.cells for result in results], NUMBERS), form="markdown")
-    parts = [f"## optsched check: {heading}", table.rstrip("\n")]
-    for result in failed:
-        text = "\n".join(printable(line.replace("\t", "    ")) for line in breach_lines(result, folder))
-        fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-        parts.append(f"### {escaped(result.planned.name, 'markdown')}\n\n{fence}text\n{text}\n{fence}")
-    return "\n\n".join(parts) + "\n"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import optsched
-from optsched.core.errors import Fault, InputError, UsageError
+from optsched.core.errors import InputError, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.heuristics.simulating import EveryRound
 from optsched.instances.library import NETWORK, library
@@ -152,17 +152,3 @@ def test_the_optimum_of_each_round() -> None:
     report = optsched.gap(problem, EveryRound("solve", problem="lsap"))
     run = optsched.simulate(problem.instance, "solve", problem="lsap")
     assert report.objective == problem.evaluate(run.schedule)
-
-
-def test_tables() -> None:
-    """Tests that each wrong value or key of a table is reported with its place."""
-    faults: list[Fault] = []
-    given = {"seeds": True, "heuristic": ["dl", ""], "instances": "a", "family": [{"nodes": 3}], "problme": "lsap"}
-    assert choices.formed(given, choices.MEASURED, "part[0].", faults) == {"instances": "a", "heuristic": ["dl", None]}
-    shown = [str(fault) for fault in faults]
-    places = [line.partition(":")[0].removeprefix("part[0].") for line in shown]
-    assert places == ["seeds", "heuristic[1]", "family[0]", "problme"]
-    assert shown[0].endswith('expected how many, a list of seeds, or a text such as "0-29", got true')
-    assert shown[2].endswith("or a list of them, got a table")
-    assert shown[3].endswith('did you mean "problem"?')
-    assert (choices.listed("a"), choices.listed(["a"])) == (["a"], ["a"])

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from optsched.measuring.studies.baselines import Baseline
-from optsched.measuring.studies.checks import COLUMNS, Check, Result, breach_lines, github_annotations, junit, markdown
+from optsched.measuring.studies.check_reports import COLUMNS, Result, breach_lines, github_annotations, junit, markdown
+from optsched.measuring.studies.checks import Check
 from optsched.measuring.studies.choices import Choice, chosen
 
 #: What the schema that Jenkins publishes (junit-10.xsd, which pytest's own tests use) allows in each element: children,

@@ -1,0 +1,213 @@
+"""The tables of files (TOML) of checks and sweeps: what their keys may say, and what they stand for.
+
+`tables_of` reads a document into one `Looking` for each table, and `Looking` finds what its values stand for. Both note
+every fault with its place.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from optsched.core.brief import as_argument
+from optsched.core.errors import Fault, InputError, UsageError, described, nearest, printable
+from optsched.measuring.studies.choices import Choice, Family, Group, chosen, groups_of, seeds_of
+from optsched.problems import problem_class
+from optsched.solvers.profiles import load_profile
+
+Found = TypeVar("Found")
+
+#: Forms of values: a text that is not empty, one or several; true or false with them; a finite number.
+Text: TypeAlias = Annotated[str, Meta(min_length=1)]
+Texts: TypeAlias = Text | Annotated[list[Text], Meta(min_length=1)]
+AboveZero: TypeAlias = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
+AtLeastZero: TypeAlias = Annotated[float, Meta(ge=0, le=sys.float_info.max)]
+
+
+class _Named(msgspec.Struct):
+    """A table with a name, among other keys."""
+
+    name: Text
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What the value of a key must be.
+
+    `expected` says that in words, `form` is its type as msgspec takes it. `check` raises UsageError or InputError for
+    what is wrong with one of that form.
+    """
+
+    expected: str
+    form: Any
+    check: Callable[[Any], object] = lambda value: None
+
+    def holds(self, value: Any) -> bool:
+        """Whether a value has the form."""
+        with suppress(msgspec.ValidationError):
+            msgspec.convert(value, self.form)
+            return True
+        return False
+
+
+#: The rule for each key that says what is measured.
+MEASURED: dict[str, Rule] = {
+    "heuristic": Rule('a text such as "package.module:function", or a list of them', Texts),
+    "problem": Rule('a name such as "lsap", or a list of names', Texts),
+    "instances": Rule("a name, file, folder or pattern, or a list of them", Texts),
+    "family": Rule(
+        'a table with a name, such as {name = "lsap", seeds = "0-29", nodes = 20}, or a list of them',
+        _Named | Annotated[list[_Named], Meta(min_length=1)],
+    ),
+    "seeds": Rule('how many, a list of seeds, or a text such as "0-29"', int | str | list[Any], seeds_of),
+    "parameters": Rule("a table", dict[str, Any]),
+    "profile": Rule("the name of a profile, or a file", Text, load_profile),
+    "time_limit": Rule("a number of seconds, at least 0", AtLeastZero),
+}
+
+
+def formed(table: Mapping[str, Any], rules: Mapping[str, Rule], before: str, faults: list[Fault]) -> dict[str, Any]:
+    """The values of a table that have the right form; the others are among the faults, and None in a list.
+
+    `before` stands before the key in the place of a fault.
+    """
+    found = {}
+    for key, value in table.items():
+        if key not in rules:
+            faults.append(Fault(f"{before}{printable(key)}", f"there is no such key; {nearest(key, list(rules))}"))
+        elif rules[key].holds(value):
+            found[key] = value
+        else:
+            place, rule = f"{before}{key}", rules[key]
+            entries = value if isinstance(value, list) else []
+            sound = [entry if rule.holds([entry]) else None for entry in entries]
+            wrong = [(f"{place}[{row}]", entries[row]) for row, entry in enumerate(sound) if entry is None]
+            for where, what in wrong or [(place, value)]:
+                faults.append(Fault(where, f"expected {rule.expected}, got {_shown(what)}"))
+            if _known(sound):
+                found[key] = sound
+    return found
+
+
+def _known(value: Any) -> Any:
+    return [entry for entry in value if entry is not None] if isinstance(value, list) else value
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value in ("", []):
+        return "an empty text" if value == "" else "an empty list"
+    if isinstance(value, Mapping):
+        return "a table"
+    return str(value) if isinstance(value, int | float) else described(value)
+
+
+def listed(value: Any) -> list[Any]:
+    """A list as it is, and anything else as one of it."""
+    return value if isinstance(value, list) else [value]
+
+
+@dataclass
+class Looking:
+    """Looks at what the values of a table stand for; what is wrong is noted at its place.
+
+    `values` are those of the right form; `places` say where each stands, `place` where the table does. `missing`:
+    whether a key is missing that there must be.
+    """
+
+    values: Mapping[str, Any]
+    places: Mapping[str, str]
+    faults: list[Fault] = field(default_factory=list)
+    place: str = ""
+    missing: bool = False
+
+    def one(self, place: str, looked_at: Callable[[Any], Found], value: Any) -> list[Found]:
+        """What a value stands for; nothing where it is wrong."""
+        try:
+            return [looked_at(value)]
+        except (UsageError, InputError) as error:
+            self.faults.extend(Fault(place, line) for line in error.lines)
+            return []
+
+    def each(self, key: str, looked_at: Callable[[Any], Found]) -> list[Found]:
+        """What the value of a key, or each entry of its list, stands for."""
+        value, place = self.values.get(key, []), self.places[key]
+        if not isinstance(value, list):
+            return self.one(place, looked_at, value)
+        entries = [(f"{place}[{row}]", part) for row, part in enumerate(value) if part is not None]
+        return [found for where, part in entries for found in self.one(where, looked_at, part)]
+
+    def choices(self) -> list[Choice]:
+        """The heuristics."""
+        return self.each("heuristic", chosen)
+
+    def problems(self) -> list[str]:
+        """The names of the problems."""
+        return self.each("problem", lambda name: problem_class(name).name)
+
+    def groups(self) -> list[Group]:
+        """The instances, those of families last."""
+        named = self.one(self.places["instances"], groups_of, _known(self.values.get("instances", [])))
+        drawn = self.each("family", lambda table: groups_of(_family(table)))
+        return [group for groups in (*named, *drawn) for group in groups]
+
+    def sound(self, rules: Mapping[str, Rule]) -> dict[str, Any]:
+        """The values of these keys, less those that the check of their key finds wrong."""
+        return {
+            key: known
+            for key, known in ((key, _known(value)) for key, value in self.values.items())
+            if key in rules and self.one(self.places[key], rules[key].check, known)
+        }
+
+
+def tables_of(
+    document: Mapping[str, Any],
+    key: str,
+    rules: Mapping[str, Rule],
+    above: Mapping[str, Rule],
+    faults: list[Fault],
+    needed: Sequence[str] = (),
+) -> tuple[dict[str, Any], list[Looking]]:
+    """What stands above the tables `[[key]]` of a document, and each table with the values that hold for it.
+
+    Entries of a wrong form, or missing ones, are among the faults. `rules` and `above` say what may stand in a table
+    and above them; the latter holds for all tables that do not say otherwise. `needed` are keys that each table must
+    have, or what is above it; where nothing is needed, a document without such a table is one itself.
+    """
+    shared = {name: value for name, value in document.items() if name != key}
+    values = formed(shared, {**above, key: Rule("a list of tables", bool)}, "", faults)
+    tables = document.get(key, [] if needed else [{}])
+    if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
+        faults.append(Fault(key, f"is no list of tables: begin each {key} with [[{key}]]"))
+        return values, []
+    if not tables:
+        faults.append(Fault(key, f"is missing: write a table [[{key}]] with heuristic, problem and instances"))
+    found = []
+    for number, table in enumerate(tables):
+        place = f"{key}[{number}]." if key in document else ""
+        own = formed(table, rules, place, faults)
+        given = {*shared, *table}
+        missing = {name: f"is missing: give {rules[name].expected}" for name in needed if name not in given}
+        if not {"instances", "family"} & given:
+            missing["instances"] = f"is missing: give {rules['instances'].expected}, or a family"
+        faults += [Fault(f"{place}{name}", words) for name, words in missing.items()]
+        places = {name: f"{place}{name}" if name in table else name for name in rules}
+        found.append(Looking({**values, **own}, places, faults, place.rstrip("."), bool(missing)))
+    return values, found
+
+
+def _family(table: Mapping[str, Any]) -> Family:
+    """Generated instances from `{name, seeds, parameters...}`."""
+    drawn_with = {
+        key: as_argument(value) if isinstance(value, list) else value
+        for key, value in table.items()
+        if key not in ("name", "seeds")
+    }
+    return Family(table["name"], table.get("seeds", 10), drawn_with)
