@@ -93,7 +93,7 @@ _COMMANDS = {
     "decompose": "simulating:decompose",
     "matrix": "gaps:matrix",
     "mine": "checking:mine",
-    "sweep": "gaps:sweep",
+    "sweep": "sweeping:sweep",
     "report": "gaps:report",
     "show": "explaining:show",
     "simulate": "simulating:simulate",

@@ -172,7 +172,7 @@ def test_check() -> None:
 
 def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that where there is no terminal a line tells now and then how far it is and how long it takes."""
-    monkeypatch.setattr("optsched.cli.gaps.PAUSE", 0.0)
+    monkeypatch.setattr("optsched.cli.sweeping.PAUSE", 0.0)
     Executor.ends = {"rand": Outcome(Status.CRASHED, message="gone", seconds=1)}
     said = sweep(*SMALL, "--heuristic", "rand", code=4).stderr
     assert re.search(r"0 of 2 runs, about \d+ s left", said)
