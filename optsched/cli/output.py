@@ -93,6 +93,31 @@ def working(steps: int | None = None) -> Iterator[Progress]:
         yield step
 
 
+class _Measured:
+    """The entries as they are measured. An error that ends the measuring waits until the texts of what is done are out.
+
+    `done` are the entries so far, `ended` is that error. One before the first entry is raised at once: it is printed
+    alone.
+    """
+
+    def __init__(self, entries: Iterable[Any]) -> None:
+        self._entries = entries
+        self.done: list[Any] = []
+        self.ended: BaseException | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        try:
+            for entry in self._entries:
+                self.done.append(entry)
+                yield entry
+                if self.ended is not None:
+                    return
+        except BaseException as error:
+            if not self.done and not isinstance(error, KeyboardInterrupt):
+                raise
+            self.ended = error
+
+
 def collected(
     measure: Callable[[Progress], Iterable[Entry]],
     texts: Texts,
@@ -100,28 +125,14 @@ def collected(
     total: str,
     steps: int | None = None,
 ) -> list[Entry]:
-    """What is measured, put out as it comes into the file `output`, or on stdout; cut short, it is whole all the same.
+    """Write results to `output` or stdout as they arrive. After an interrupt the output is still valid.
 
     `measure` makes the entries with a function that reports each step, `texts` what is put out of them. `total` and
     `steps` are how many there are to be: in words, and as a number where it is known.
     """
-    done: list[Entry] = []
-    ended: list[BaseException] = []
-
-    def entries(step: Progress) -> Iterator[Entry]:
-        try:
-            for entry in measure(step):
-                done.append(entry)
-                yield entry
-                if ended:
-                    return
-        except BaseException as error:
-            if not done and not isinstance(error, KeyboardInterrupt):  # which is printed alone
-                raise
-            ended.append(error)
-
     with destination(output) as write, working(steps) as step:
-        made = texts(entries(step))
+        measured = _Measured(measure(step))
+        made = iter(texts(measured))
 
         def put() -> None:
             for text in made:
@@ -129,18 +140,16 @@ def collected(
                     write(text)
 
         try:
-            try:
-                put()
-            except BaseException as error:  # while a text was written: the texts that end the whole follow
-                ended.append(error)
-                put()
-            if ended:
-                raise ended[0]
-        except KeyboardInterrupt:
+            put()
+        except BaseException as error:  # while a text was made or written: the texts that end the whole follow
+            measured.ended = error
+            put()
+        if isinstance(measured.ended, KeyboardInterrupt):
             with step.aside():
-                arguments.note(f"interrupted after {len(done)} {total}", "warning")
-            raise
-    return done
+                arguments.note(f"interrupted after {len(measured.done)} {total}", "warning")
+        if measured.ended is not None:
+            raise measured.ended
+    return measured.done
 
 
 def at_end(text: Callable[[list[Any]], str]) -> Texts:
