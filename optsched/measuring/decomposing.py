@@ -313,8 +313,43 @@ def decompose_all(
     if not chosen:
         raise UsageError("decompose: give one seed or more")
     best = reference_of(problem, reference, profile, time_limit)
-    made = _made(problem, policies)
-    return _decomposed(problem, made, chosen, best, profile, time_limit, heartbeat, assign, step)
+    replaying = _Replaying(problem, heartbeat, assign)
+    failed: dict[str, HeuristicFailed] = {}
+    ran: list[_Made] = []
+    for made in _made(problem, policies):
+        try:
+            for seed in chosen:
+                step(f"{made.label}, seed {seed}")
+                replaying.run(made, seed)
+                check()
+            ran.append(made)
+        except HeuristicFailed as error:
+            failed[made.label] = error
+    if not ran:  # then the best schedule is not sought
+        return Decompositions(problem, (), failed)
+    step("the best schedule")
+    replays = {made.label: tuple(replaying.replays(made, seed, ran) for seed in chosen) for made in ran}
+    tried: dict[bool, list[Number]] = {False: [], True: []}  # by whether the policy knows what comes
+    for made in ran:
+        tried[made.knows] += [one for each in replays[made.label] for one in (each.as_is, each.at_once, each.any_order)]
+    solution = best.solution
+    if solution.objective is not None:
+        tried[True].append(solution.objective[0])
+    if len(arrivals(problem)) > 1:
+        anew = planned_anew(problem, profile, time_limit)
+        tried[False] += [] if anew is None else [anew]
+    else:
+        tried[False] += tried[True]  # nothing is unknown
+    known = min(tried[False] + tried[True])
+    ends = min(tried[False], default=known), known, *_bound(problem, solution)
+    return Decompositions(
+        problem,
+        tuple(
+            Decomposition(problem, made.name, replays[made.label], *ends, made.parameters, replaying.assumed)
+            for made in ran
+        ),
+        failed,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,77 +385,41 @@ def _made(problem: ScheduleProblem, policies: Any) -> list[_Made]:
     return list(made.values())
 
 
-def _decomposed(
-    problem: ScheduleProblem,
-    policies: Sequence[_Made],
-    seeds: Sequence[int],
-    best: Reference,
-    profile: Any,
-    limit: float | None,
-    heartbeat: float | None,
-    assign: str,
-    step: Callable[[str], None],
-) -> Decompositions:
-    """Decompose the gap of each policy; the best schedule is not sought before a policy has run."""
+@dataclass
+class _Replaying:
+    """The runs of policies over time: A to C of each with each seed, and the plain orders of jobs with each seed."""
 
-    def value(policy: Any, seed: int, heartbeat: float | None = 0) -> tuple[Number, str]:
+    problem: ScheduleProblem
+    heartbeat: float | None
+    assign: str
+    assumed: str = ""
+    own: dict[tuple[str, int], tuple[Number, Number, Number]] = field(default_factory=dict)
+    orders: dict[int, dict[str, Number]] = field(default_factory=dict)
+
+    def run(self, made: _Made, seed: int) -> None:
+        """Run a policy as it is (A), without heartbeats (B), and with the nearest tasks (C)."""
+        problem, policy = self.problem, (made.policy, made.parameters)
+        driven = policy_of(made.policy, problem.instance, dict(made.parameters))[1]
+        as_is, self.assumed = self._value(policy, seed, self.heartbeat)
+        at_once = self._value(policy, seed)[0] if self.heartbeat else as_is
+        self.own[made.label, seed] = as_is, at_once, self._value(Together(problem, driven), seed)[0]
+        if seed not in self.orders:
+            self.orders[seed] = {order: self._value(InOrder(problem, order), seed)[0] for order in ORDERS}
+
+    def _value(self, policy: Any, seed: int, heartbeat: float | None = 0) -> tuple[Number, str]:
         """The value of a run, and the rules by which it went, in words."""
-        slowstart, service = problem.parameters["slowstart"], problem_service(problem)
-        rules: dict[str, Any] = {"heartbeat": heartbeat, "assign": assign, "slowstart": slowstart}
-        run = simulate(problem.instance, policy, service, seed=seed, **rules)
-        return problem.evaluate(run.raise_if_unfinished().schedule)[0], run.assumed
+        slowstart, service = self.problem.parameters["slowstart"], problem_service(self.problem)
+        rules: dict[str, Any] = {"heartbeat": heartbeat, "assign": self.assign, "slowstart": slowstart}
+        run = simulate(self.problem.instance, policy, service, seed=seed, **rules)
+        return self.problem.evaluate(run.raise_if_unfinished().schedule)[0], run.assumed
 
-    assumed = ""
-    orders: dict[int, dict[str, Number]] = {}  # of each seed: the measured policy does not matter
-    own: dict[tuple[str, int], tuple[Number, Number, Number]] = {}  # A, B and C
-    failed: dict[str, HeuristicFailed] = {}
-    ran: list[_Made] = []
-    for made in policies:
-        policy = made.policy, made.parameters
-        try:
-            for seed in seeds:
-                step(f"{made.label}, seed {seed}")
-                driven = policy_of(made.policy, problem.instance, dict(made.parameters))[1]
-                as_is, assumed = value(policy, seed, heartbeat)
-                at_once = value(policy, seed)[0] if heartbeat else as_is
-                own[made.label, seed] = as_is, at_once, value(Together(problem, driven), seed)[0]
-                if seed not in orders:
-                    orders[seed] = {order: value(InOrder(problem, order), seed)[0] for order in ORDERS}
-                check()
-        except HeuristicFailed as error:
-            failed[made.label] = error
-        else:
-            ran.append(made)
-    if not ran:
-        return Decompositions(problem, (), failed)
-    step("the best schedule")
-    values: dict[str, list[Replays]] = {made.label: [] for made in ran}
-    tried: dict[bool, list[Number]] = {False: [], True: []}  # by whether the policy knows what comes
-    for made in ran:
-        for seed in seeds:
-            found = own[made.label, seed]
-            others = [(one.label, own[one.label, seed][-1]) for one in ran if one is not made and not one.knows]
-            order, least = min([("policy", found[-1]), *orders[seed].items(), *others], key=lambda entry: entry[1])
-            values[made.label].append(Replays(seed, *found, least, order))
-            tried[made.knows] += [*found[:2], least]
-    solution = best.solution
-    if solution.objective is not None:
-        tried[True].append(solution.objective[0])
-    if len(arrivals(problem)) > 1:
-        anew = planned_anew(problem, profile, limit)
-        tried[False] += [] if anew is None else [anew]
-    else:
-        tried[False] += tried[True]  # nothing is unknown
-    known = min(tried[False] + tried[True])
-    ends = min(tried[False], default=known), known, *_bound(problem, solution)
-    return Decompositions(
-        problem,
-        tuple(
-            Decomposition(problem, made.name, tuple(values[made.label]), *ends, made.parameters, assumed)
-            for made in ran
-        ),
-        failed,
-    )
+    def replays(self, made: _Made, seed: int, ran: Sequence[_Made]) -> Replays:
+        """A to C of a policy, and D: the best of C, the plain orders, and C of the others that know no future."""
+        found = self.own[made.label, seed]
+        others = [(one.label, self.own[one.label, seed][-1]) for one in ran if one is not made and not one.knows]
+        tried = [("policy", found[-1]), *self.orders[seed].items(), *others]
+        order, least = min(tried, key=lambda entry: entry[1])
+        return Replays(seed, *found, least, order)
 
 
 def _bound(problem: ScheduleProblem, solution: Solution) -> tuple[Number | None, Proof | None]:
