@@ -358,37 +358,7 @@ def _texts(out: arguments.Out, instances: Sequence[Instance], notes: Notes) -> T
         run = named[1]
         return {"version": code_version(), **run.record_of(), "notes": notes.recorded(run.instance.name, "")}
 
-    return records(out.form, ["version", *_FIELDS], record)
-
-
-#: The fields of a record of a run.
-_FIELDS = (
-    "instance",
-    "instance_sha256",
-    "policy",
-    "parameters",
-    "seed",
-    "service",
-    "heartbeat",
-    "assign",
-    "slowstart",
-    "until",
-    "losses",
-    "tasks",
-    "ended",
-    "jobs",
-    "jobs_ended",
-    "makespan",
-    "mean_job_time",
-    "median_job_time",
-    "longest_job_time",
-    "maps_node",
-    "maps_rack",
-    "maps_off_rack",
-    "offers",
-    "unfinished",
-    "notes",
-)
+    return records(out.form, None, record)
 
 
 #: Fields of a record that are seconds, by their headings in a table.

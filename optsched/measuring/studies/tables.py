@@ -556,23 +556,30 @@ def gap_lines(
     lines, section = None, None
     for _, own in groupby(runs, _row_of):
         while row := list(islice(own, seeds)):
-            reports = [run.report for run in row]
-            cells = gap_row(row[0].heuristic, reports, repeated)
-            done = len({report.seed for report in reports})
-            wanted = seeds or (len(SEEDS) if done > 1 or any(report.run.drawn for report in reports) else 1)
-            broken_off = f"only {done} of {wanted} seeds" if done < wanted else ""
-            cells["note"] = "; ".join(filter(None, [broken_off, cells["note"]]))
-            if cells["kind"] == "bound":
-                cells["reference"] = f"bound {cells['reference']}"
             here = () if by_instance else _row_of(row[0])[:2]
-            text = "\n" * (lines is not None and section != here)
+            text = ""
             if lines is None or section != here:
-                heading, held, away = _by_instance(work) if by_instance else _section(work, reports[0])
+                text = "" if lines is None else "\n"
+                heading, held, away = _by_instance(work) if by_instance else _section(work, row[0].report)
                 columns = tuple(name for name in gap_columns(repeated) if name not in away | {"kind"})
                 short = {"short": _TELLING} if by_instance else {}
                 lines, section = Fitted(_to_come(held, columns), most, _SHED, **short), here
                 text += (folded(printable(heading), most, "  ") if heading else "") + lines.head(terminal)
+            cells = _cells(row, seeds, repeated)
             yield text + lines.line([cells[name] for name in columns])
+
+
+def _cells(row: Sequence[Run], seeds: int | None, repeated: bool) -> dict[str, str]:
+    """The row of some runs for people: it says if seeds are missing, and if the reference is a bound."""
+    reports = [run.report for run in row]
+    cells = gap_row(row[0].heuristic, reports, repeated)
+    done = len({report.seed for report in reports})
+    wanted = seeds or (len(SEEDS) if done > 1 or any(report.run.drawn for report in reports) else 1)
+    broken_off = f"only {done} of {wanted} seeds" if done < wanted else ""
+    cells["note"] = "; ".join(filter(None, [broken_off, cells["note"]]))
+    if cells["kind"] == "bound":
+        cells["reference"] = f"bound {cells['reference']}"
+    return cells
 
 
 def _by_instance(work: Sequence[_Work]) -> tuple[str, Sequence[_Work], set[str]]:

@@ -47,8 +47,8 @@ from optsched.measuring.studies.choices import Choice, Source
 from optsched.measuring.sweeping.plans import (
     Parameters,
     Plan,
-    Planned,
-    Posed,
+    PlannedRun,
+    PosedProblem,
     heuristic_parameters,
     look_anew,
     named,
@@ -97,7 +97,7 @@ class Job:
     solution: bytes = field(default=b"", repr=False)
 
     @classmethod
-    def solving(cls, posed: Posed) -> Job:
+    def solving(cls, posed: PosedProblem) -> Job:
         """Solve a problem as it is posed."""
         problem = posed.problem
         content = problem.name, dict(problem.parameters), problem.instance, posed.profile
@@ -196,8 +196,8 @@ class Agenda:
         solved = {row["key"]: row["status"] not in again for row in store.rows("SELECT key, status FROM optima")}
         ran = {row["key"]: row for row in store.rows("SELECT key, status, stale FROM runs")}
         #: Runs by the optimum that they wait for, first those that are not on the way.
-        self._waiting: dict[str, list[Planned]] = {}
-        self._ready: deque[Planned] = deque()
+        self._waiting: dict[str, list[PlannedRun]] = {}
+        self._ready: deque[PlannedRun] = deque()
         #: How many runs are there already.
         self.there = 0
         #: How many that are there were cut short, and are not computed again.
@@ -254,7 +254,7 @@ class Agenda:
                 key = self._unsolved.popleft()
                 yield key, Job.solving(self._waiting[key][0].posed)
 
-    def _hold(self, posed: Posed, solution: Solution | None = None) -> Job:
+    def _hold(self, posed: PosedProblem, solution: Solution | None = None) -> Job:
         """A problem with its solution, which comes out of the store where it is not given or held."""
         if posed.key not in self._held:
             if solution is None:
@@ -276,7 +276,7 @@ class Agenda:
             return self._take_optimum(self._waiting[key][0].posed, outcome)
         return self._take_run(self.plan.unique[key], outcome)
 
-    def _take_optimum(self, posed: Posed, outcome: Outcome) -> str:
+    def _take_optimum(self, posed: PosedProblem, outcome: Outcome) -> str:
         limit = {Status.TIMED_OUT: Limit.TIME, Status.OUT_OF_MEMORY: Limit.MEMORY}.get(outcome.status)
         solution = outcome.value if outcome.done else unanswered(posed.problem, limit, str(outcome))
         solution.raise_if_interrupted()
@@ -309,7 +309,7 @@ class Agenda:
         self._ready.extend(self._waiting.pop(posed.key))
         return f"{instance.name}, {posed.problem.name}, optimum"
 
-    def _take_run(self, run: Planned, outcome: Outcome) -> str:
+    def _take_run(self, run: PlannedRun, outcome: Outcome) -> str:
         posed, problem = run.posed, run.posed.problem
         record = outcome.value
         if not outcome.done:  # its process did not end by itself, or raised what is no fault of the heuristic alone
@@ -343,7 +343,7 @@ class Agenda:
             self._held.pop(posed.key, None)
         return run.label
 
-    def _shared(self, posed: Posed, outcome: Outcome) -> dict[str, Any]:
+    def _shared(self, posed: PosedProblem, outcome: Outcome) -> dict[str, Any]:
         """The columns that optima and runs have of the same names."""
         return {
             "instance_sha256": posed.problem.instance.sha256,

@@ -253,7 +253,7 @@ LARGEST_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True)
-class Posed:
+class PosedProblem:
     """A problem as it is posed, whose optimum runs share: by the key of that, and the profile by which it is solved."""
 
     key: str
@@ -262,7 +262,7 @@ class Posed:
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedRun:
     """A run that was asked for.
 
     Several may have one `key`, and so one result. `instance` is what the instance is called here: one of the same
@@ -270,7 +270,7 @@ class Planned:
     """
 
     key: str
-    posed: Posed
+    posed: PosedProblem
     choice: Choice
     seed: int
     group: str
@@ -294,12 +294,12 @@ class Planned:
 class Plan:
     """The runs of a sweep, in the order in which they were asked for."""
 
-    runs: tuple[Planned, ...]
+    runs: tuple[PlannedRun, ...]
 
     @cached_property
-    def unique(self) -> dict[str, Planned]:
+    def unique(self) -> dict[str, PlannedRun]:
         """The first run of each key: what is to be computed."""
-        found: dict[str, Planned] = {}
+        found: dict[str, PlannedRun] = {}
         for run in self.runs:
             found.setdefault(run.key, run)
         return found
@@ -343,18 +343,18 @@ def planned(
     groups, drawn, loaded = groups_of(instances), seeds_of(seeds), load_profile(profile)
     if max(drawn) > LARGEST_SEED:
         raise UsageError(f"seed {max(drawn)}: a store takes whole numbers up to {LARGEST_SEED}")
-    found: dict[tuple[str, ...], Planned] = {}
-    known: dict[str, Posed] = {}
+    found: dict[tuple[str, ...], PlannedRun] = {}
+    known: dict[str, PosedProblem] = {}
     faults: dict[str, None] = {}
     for values in variants:
         try:
             for work in plan(groups, problems, heuristics, values, refused=refused):
                 problem, key = work.problem, optimum_key(work.problem, loaded)
                 variant = _variant_text(problem, values) if len(variants) > 1 else ""
-                posed = known.setdefault(key, Posed(key, problem, loaded))
+                posed = known.setdefault(key, PosedProblem(key, problem, loaded))
                 for choice, seed in product(work.choices, drawn):
                     names = work.group, problem.instance.name, variant
-                    run = Planned(run_key(key, choice, seed), posed, choice, seed, *names)
+                    run = PlannedRun(run_key(key, choice, seed), posed, choice, seed, *names)
                     # A problem that has none of the parameters that vary is the same in all variants.
                     found.setdefault((run.key, *run.called), run)
         except UsageError as error:
