@@ -24,7 +24,7 @@ from optsched.measuring.gaps import gap
 from optsched.measuring.matrix import gap_matrix
 from optsched.problems import Problem, problem
 from optsched.routes import frontier, has_frontier, routes_of, solve
-from optsched.routes.call import Call
+from optsched.routes.call import Incumbent
 from optsched.solvers import highs as engine
 from optsched.solvers.profiles import Profile
 from optsched.solvers.searches import latency as packing
@@ -241,7 +241,7 @@ def test_programs_tell_what_they_find(name: str, monkeypatch: pytest.MonkeyPatch
     """Tests that what HiGHS finds on its way by arrays is decoded, where somebody waits: each is feasible here."""
     case = small_problem(name.split(",")[0], 3, PROGRAMS[name]) if name in PROGRAMS else posed(name)
     found = []
-    monkeypatch.setattr(Call, "improve", lambda _, decision: found.append(decision))
+    monkeypatch.setattr(Incumbent, "improve", lambda _, decision: found.append(decision))
     with handing.handing(), handing.taking(found.append):
         if "utility" in name:  # the program of the most use, which the relaxation does not solve
             utility.solve_packing(case.posing, case.lowest_units, Profile("exact"), True)

@@ -43,7 +43,7 @@ from optsched.problems import AnyProblem
 from optsched.problems.base import TaskProblem, expect_problem, stated
 from optsched.problems.locality_counts import locality_counts
 from optsched.routes import frontier, routes_of, solve
-from optsched.routes.call import Call
+from optsched.routes.call import Call, Ended
 from optsched.solvers.profiles import Profile, load_profile
 
 __all__ = [
@@ -225,7 +225,7 @@ def unanswered(problem: TaskProblem[Any], limit: Limit | None, reason: str) -> S
     `reason`, in words, is its `raw_status`.
     """
     broken = Termination.ERROR if limit is None else None
-    return Call(problem, routes_of(problem)[0], plainly=False).solution(None, (), limit, reason, unanswered=broken)
+    return Call(problem, routes_of(problem)[0], plainly=False).answered(None, (), Ended(reason, limit), broken)
 
 
 def _check_same(problem: TaskProblem[Any], name: str, instance_sha256: str, parameters: Mapping[str, Any]) -> None:

@@ -39,8 +39,8 @@ from optsched.core.results import (
 from optsched.heuristics.running.driver import placement_from
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import expect_problem, stated
-from optsched.routes.base import cut_short
-from optsched.routes.call import Call, proved
+from optsched.routes.base import frontier_of
+from optsched.routes.call import Call, Ended, proved
 from optsched.routes.listing import OF_ALL, chosen_route, may_overrun, module_of, routes_of
 from optsched.solvers.answers import STOPPED, stopped
 from optsched.solvers.profiles import Profile, load_profile
@@ -165,20 +165,20 @@ def solve(
     call = Call(problem, route, None if start is None else _start(problem, start))
     plain = stated(problem, "plainly_infeasible", None)
     if plain is not None:
-        return call.infeasible(plain)
+        return call.infeasible(Ended(plain))
     module = import_module(OF_ALL) if route == "brute-force" else module_of(problem)
     with deadline(profile.time_limit):
         with call.until_stopped():
             if in_force() is not None or _may_overrun(problem, route):
                 return _contained(call, profile)
-            call.hold_plain()
-            with taking(call.improve), _blaming(problem):
+            call.incumbent.hold_quick_answer()
+            with taking(call.incumbent.improve), _blaming(problem):
                 solution: Solution = module.by_route(call, profile)
             default = routes_of(problem)[0]
             if route in (default, "brute-force"):
                 return solution
             return proved(call, solution, profile, module, default)
-        return call.solution(*(call.rescued or (None, ())))  # it was stopped where no route handles that
+        return call.rescued(Ended())  # it was stopped where no route handles that
 
 
 @contextmanager
@@ -289,7 +289,7 @@ def frontier(
             else:
                 found = module.frontier(problem, profile, route)
     except STOPPED as error:  # before there was a point
-        found = cut_short(problem, (), stopped(error)[0])
+        found = frontier_of(problem, (), stopped(error)[0])
     return replace(found, parameters=dict(problem.parameters), instance_sha256=digest_of(problem.instance))
 
 
@@ -300,19 +300,22 @@ def frontier(
 _LIMITS = {Status.TIMED_OUT: Limit.TIME, Status.OUT_OF_MEMORY: Limit.MEMORY}
 
 
-def _contained(asked: Call[Any], profile: Profile) -> Solution:
-    """The solution of a call that runs in a child process; if that is stopped, the call keeps what was handed over."""
+def _contained(call: Call[Any], profile: Profile) -> Solution:
+    """The solution of a call by `solve` in a child process; if that is stopped, the call keeps what was handed over.
+
+    The child enters `solve` again, without limits in force, and `_may_overrun` says no there.
+    """
     latest = Latest()
     try:
-        outcome = in_process(_solve, (asked.problem, profile, asked.start, asked.route), _limits(), latest)
+        outcome = in_process(_solve, (call.problem, profile, call.start, call.route), _limits(), latest)
     finally:
-        asked.keep(latest.value)
+        call.incumbent.keep(latest.value)
     found: Solution | None = value_of(outcome)
     if found is not None:
         return found
     message = f"{outcome.status}: {outcome.message}"
     unanswered = Termination.ERROR if outcome.status is Status.CRASHED else None
-    return asked.solution(*(asked.rescued or (None, ())), _LIMITS.get(outcome.status), message, unanswered=unanswered)
+    return call.rescued(Ended(message, _LIMITS.get(outcome.status)), unanswered)
 
 
 def _contained_frontier(problem: AnyProblem, profile: Profile, route: str) -> Frontier:
@@ -321,11 +324,11 @@ def _contained_frontier(problem: AnyProblem, profile: Profile, route: str) -> Fr
     try:
         outcome = in_process(_frontier, (problem, profile, route), _limits(), latest)
     except STOPPED as error:
-        return cut_short(problem, latest.values, stopped(error)[0])
+        return frontier_of(problem, latest.values, stopped(error)[0])
     found: Frontier | None = value_of(outcome)
     if found is None and outcome.status is Status.CRASHED:
         raise RunFailed(f"{problem.place}: finding the frontier crashed: {outcome.message}")
-    return cut_short(problem, latest.values, _LIMITS[outcome.status]) if found is None else found
+    return frontier_of(problem, latest.values, _LIMITS[outcome.status]) if found is None else found
 
 
 def _solve(job: tuple[AnyProblem, Profile, Any, str]) -> Solution:

@@ -11,11 +11,12 @@ from functools import partial
 from typing import Any, Protocol
 
 from optsched.core.errors import UsageError
+from optsched.core.placement import Placement
 from optsched.core.registry import record_of
 from optsched.core.results import FEASIBLE, Certificate, Frontier, FrontierPoint, Limit, Proof, Solution, Termination
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import GRID
-from optsched.routes.call import Call, Found, word_of
+from optsched.routes.call import Call, Ended, Found, word_of
 from optsched.routes.listing import MODELS, RouteSize
 from optsched.solvers.profiles import Profile
 
@@ -28,7 +29,8 @@ __all__ = [
     "RouteSize",
     "by_model",
     "by_route",
-    "cut_short",
+    "frontier_of",
+    "only_point",
     "routes",
 ]
 
@@ -58,10 +60,22 @@ class RouteModule(Protocol):
         """
 
 
-def cut_short(problem: AnyProblem, points: Sequence[FrontierPoint], limit: Limit) -> Frontier:
-    """The incomplete frontier with these points."""
+def frontier_of(
+    problem: AnyProblem,
+    points: Sequence[FrontierPoint],
+    limit: Limit | None = None,
+    complete: bool = False,
+    infeasible: Certificate | None = None,
+) -> Frontier:
+    """The frontier of a problem with these points; `optsched.frontier` fills in parameters and digest."""
     names = (problem.components[0].name, problem.components[1].name)
-    return Frontier(problem.name, names, tuple(points), complete=False, limit=limit)
+    return Frontier(problem.name, names, tuple(points), complete, limit, infeasible=infeasible)
+
+
+def only_point(problem: Problem, decision: Placement, proofs: tuple[Certificate, Certificate]) -> Frontier:
+    """The frontier where there is nothing to decide."""
+    point = FrontierPoint(problem.evaluate(decision), decision, proofs)
+    return frontier_of(problem, (point,), complete=True)
 
 
 # The routes of every problem ------------------------------------------------------------------------------------------
@@ -98,13 +112,13 @@ def by_route(call: Call[Any], profile: Profile) -> Solution:
     noun = call.problem.decided.noun
     found = best_decision(call.problem)
     if found is None:
-        return call.infeasible(ALL_TRIED, proof=Certificate(FEASIBLE, Proof.ENUMERATION, 0))
+        return call.infeasible(Ended(ALL_TRIED), Certificate(FEASIBLE, Proof.ENUMERATION, 0))
     value, decision = found
     certificates = tuple(
         Certificate(component.name, Proof.ENUMERATION, claim)
         for component, claim in zip(call.problem.components, value, strict=True)
     )
-    return call.solution(decision, certificates, None, f"all {noun}s tried")
+    return call.answered(decision, certificates, Ended(f"all {noun}s tried"))
 
 
 def by_model(call: Call[Any], profile: Profile, grid: int = GRID) -> Solution:
@@ -117,11 +131,10 @@ def by_model(call: Call[Any], profile: Profile, grid: int = GRID) -> Solution:
     found, held, words = Found(), call.start, list[Certificate]()
     with call.until_stopped():
         for program in range(programs):
-            call.hold(partial(lambda *what: what, held, tuple(words)))
+            call.incumbent.hold(partial(lambda *what: what, held, tuple(words)))
             found = call.by_model(profile, call.problem.evaluate(held)[0] if program else None, held)
             if found.decision is None and found.outcome.status in (Termination.INFEASIBLE, Termination.ERROR):
-                engine = found.raw_status, found.solver, found.build_seconds, found.outcome.status
-                return call.solution(held, tuple(words), None, *engine)
+                return call.answered(held, words, found, found.outcome.status)
             held = found.decision or held
             word = word_of(call.problem, found, grid)
             if word is not None:

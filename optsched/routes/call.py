@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Generic, Protocol, TypeVar
@@ -51,7 +51,7 @@ Posed = TypeVar("Posed", bound=AnyProblem)
 
 
 class Ending(Protocol):
-    """How a run of an engine or a model ended: `Found`, or what the engines of a problem return."""
+    """How a run of an engine or a model ended: `Ended`, `Found`, or what the engines of a problem return."""
 
     @property
     def limit(self) -> Limit | None: ...
@@ -64,14 +64,22 @@ class Ending(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Ended:
+    """An `Ending` that a route makes itself; `build_seconds` is as in `Found`."""
+
+    raw_status: str = ""
+    limit: Limit | None = None
+    solver: Mapping[str, Any] = field(default_factory=dict)
+    build_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """The answer of an engine or a model: its decision, or None, and its status, figures and words.
 
     The defaults describe a run that was stopped before it started. `position` is the component that the engine
-    minimises
-    or maximises, and `units` says how many of its units are one of the component's; it is negative if the engine
-    minimises
-    what the problem maximises. `build_seconds` is the wall-clock time until the model was built.
+    minimises or maximises, and `units` says how many of its units are one of the component's; it is negative if the
+    engine minimises what the problem maximises. `build_seconds` is the wall-clock time until the model was built.
     """
 
     outcome: SolverOutcome = INTERRUPTED
@@ -118,6 +126,94 @@ class Found:
 Held = tuple[Decision | None, tuple[Certificate, ...]]
 
 
+class Incumbent:
+    """What a call holds so far. It is handed over, so that it is the answer if the call's process is killed.
+
+    `rescued`: what a killed process of the call had handed over; None: nothing. `plainly`: whether `completed` adds
+    the quick answer.
+    """
+
+    def __init__(self, problem: AnyProblem, plainly: bool = True) -> None:
+        self.problem = problem
+        self.rescued: Held | None = None
+        self._plainly = plainly
+        self._quick: Held = (None, ())
+        self._handed: Held = (None, ())
+
+    def hold_quick_answer(self) -> None:
+        """Hold the quick answer until there is a better one."""
+
+        def made() -> Held:
+            self._quick = self._handed = quick_answer(self.problem)
+            return self._quick
+
+        hand_over(made)
+
+    def hold(self, make: Callable[[], Held]) -> None:
+        """Hold what `make` gives; it is called only if the process may be killed at a deadline.
+
+        The best decision and the latest proofs are kept; a stronger bound of the quick answer replaces a weaker one.
+        """
+
+        def made() -> Held:
+            decision, certificates = self._with(self._quick, *make())
+            self._handed = self.better(self._handed[0], decision), certificates
+            return self._handed
+
+        hand_over(made)
+
+    def improve(self, decision: Decision) -> None:
+        """Hold an engine's incumbent, with what is proved so far, if it is feasible and better.
+
+        Only a process that may be killed calls this (`optsched.core.processes.handing.taking`).
+        """
+        before, certificates = self._handed
+        if self.problem.violations(decision) or self.better(before, decision) is before:
+            return
+        self._handed = decision, certificates
+        hand_over(lambda: self._handed)
+
+    def better(self, first: Decision | None, second: Decision | None) -> Decision | None:
+        """The better of two feasible decisions, the first if they are equally good; None if there is neither."""
+        held = [decision for decision in (first, second) if decision is not None]
+        return min(held, key=lambda decision: self.problem.minimised(self.problem.evaluate(decision)), default=None)
+
+    def keep(self, answer: Held | None) -> None:
+        """Take what the process of the call handed over, which includes the quick answer; None: nothing came."""
+        if answer is not None:
+            self.rescued, self._plainly = answer, False
+
+    def completed(self, decision: Decision | None, certificates: tuple[Certificate, ...], started: bool) -> Held:
+        """The same; the quick answer fills in a missing decision, or a missing bound on the first component."""
+        first = self.problem.components[0].name
+        whole = (decision is not None or started) and first in {proof.component for proof in certificates}
+        if whole or not self._plainly:
+            return decision, certificates
+        quickly = max(_LEAST, min(_QUICK, _BEYOND - late()))
+        with suppress(*STOPPED), unhurried(), deadline(quickly):
+            return self._with(quick_answer(self.problem), decision, certificates)
+        return decision, certificates
+
+    def _with(self, quick: Held, decision: Decision | None, certificates: tuple[Certificate, ...]) -> Held:
+        """Fill in from `quick` a missing decision or bound, or a weaker bound on the first component."""
+        first, (quick_decision, proofs) = self.problem.components[0], quick
+        by_component = {certificate.component: certificate for certificate in certificates}
+        for proof in proofs:
+            before, sign = by_component.get(proof.component), 1 if first.sense is Sense.MIN else -1
+            tighter = before is not None and proof.component == first.name and sign * (proof.claim - before.claim) > 0
+            if before is None or tighter:
+                by_component[proof.component] = proof
+        return quick_decision if decision is None else decision, tuple(by_component.values())
+
+
+def quick_answer(problem: AnyProblem) -> Held:
+    """The quick answer without a search (`plain` of the problem's module of routes); nothing if it has none."""
+    named = record_of(type(problem)).routes
+    make = None if named is None else getattr(import_module(named), "plain", None)
+    held: Held = (None, ()) if make is None else make(problem)
+    return held
+
+
 class Call(Generic[Posed]):
     """Makes the `Solution` of one call: evaluates, compares with the start, and decides on the termination.
 
@@ -127,11 +223,7 @@ class Call(Generic[Posed]):
     def __init__(self, problem: Posed, route: str, start: Any = None, plainly: bool = True) -> None:
         self.problem, self.route, self.start = problem, route, start
         self.began = time.perf_counter()
-        #: What a killed process of the call had handed over: a decision, or None, and certificates.
-        self.rescued: Held | None = None
-        self._plainly = plainly
-        self._quick: Held = (None, ())
-        self._handed: Held = (None, ())
+        self.incumbent = Incumbent(problem, plainly)
         self._stopped: tuple[Limit, str] | None = None
         self._valued: tuple[Decision, Value] | None = None
 
@@ -148,87 +240,11 @@ class Call(Generic[Posed]):
         except STOPPED as error:
             self._stopped = stopped(error)
 
-    def hold(self, make: Callable[[], Held]) -> None:
-        """Register what the solution contains if this process is killed, which a step that cannot check a deadline may
-        need.
-
-        `make` is called only if the process may be killed. The best decision and the latest proofs count; a stronger
-        bound
-        of the quick answer replaces a weaker one.
-        """
-
-        def made() -> Held:
-            decision, certificates = self._with(self._quick, *make())
-            self._handed = self.better(self._handed[0], decision), certificates
-            return self._handed
-
-        hand_over(made)
-
-    def improve(self, decision: Decision) -> None:
-        """Keep an engine's incumbent, with what is proved so far, if it is feasible and better.
-
-        Only a process that may be killed calls this (`optsched.core.processes.handing.taking`).
-        """
-        before, certificates = self._handed
-        if self.problem.violations(decision) or self.better(before, decision) is before:
-            return
-        self._handed = decision, certificates
-        hand_over(lambda: self._handed)
-
-    def better(self, first: Decision | None, second: Decision | None) -> Decision | None:
-        """The better of two feasible decisions, the first if they are equally good; None if there is neither."""
-        held = [decision for decision in (first, second) if decision is not None]
-        if len(held) < 2:
-            return held[0] if held else None
-        return min(held, key=lambda decision: self.problem.minimised(self.problem.evaluate(decision)))
-
-    def hold_plain(self) -> None:
-        """Register the quick answer that needs no search, until there is a better one."""
-
-        def made() -> Held:
-            self._quick = self._handed = self.plain()
-            return self._quick
-
-        hand_over(made)
-
     def worth(self, decision: Decision) -> Value:
         """The value of an engine's or a model's decision, computed once. SolverDisagreement if it is infeasible."""
         if self._valued is None or self._valued[0] is not decision:
             self._valued = decision, _worth(self.problem, decision)
         return self._valued[1]
-
-    def keep(self, answer: Held | None) -> None:
-        """Take what the process of the call handed over, which includes the quick answer; None: nothing came."""
-        if answer is not None:
-            self.rescued, self._plainly = answer, False
-
-    def plain(self) -> Held:
-        """The quick answer without a search (`plain` of the problem's module of routes); nothing if it has none."""
-        named = record_of(type(self.problem)).routes
-        make = None if named is None else getattr(import_module(named), "plain", None)
-        held: Held = (None, ()) if make is None else make(self.problem)
-        return held
-
-    def _completed(self, decision: Decision | None, certificates: tuple[Certificate, ...]) -> Held:
-        """The same; the quick answer fills in a missing decision, or a missing bound on the first component."""
-        first = self.problem.components[0].name
-        if (decision is not None or self.start is not None) and first in {proof.component for proof in certificates}:
-            return decision, certificates
-        quickly = max(_LEAST, min(_QUICK, _BEYOND - late()))
-        with suppress(*STOPPED), unhurried(), deadline(quickly):
-            return self._with(self.plain(), decision, certificates)
-        return decision, certificates
-
-    def _with(self, plain: Held, decision: Decision | None, certificates: tuple[Certificate, ...]) -> Held:
-        """Fill in from `plain` a missing decision or bound, or a weaker bound on the first component."""
-        first, (quick, proofs) = self.problem.components[0], plain
-        by_component = {certificate.component: certificate for certificate in certificates}
-        for proof in proofs:
-            before, sign = by_component.get(proof.component), 1 if first.sense is Sense.MIN else -1
-            tighter = before is not None and proof.component == first.name and sign * (proof.claim - before.claim) > 0
-            if before is None or tighter:
-                by_component[proof.component] = proof
-        return quick if decision is None else decision, tuple(by_component.values())
 
     def by_model(self, profile: Profile, limit: Any = None, start: Any = None) -> Found:
         """The answer of the route's model within the time that is left, its claim checked (see `modelled`)."""
@@ -236,48 +252,36 @@ class Call(Generic[Posed]):
         found = modelled(self.problem, self.route, profile.since(self.began), limit, start)
         return replace(found, build_seconds=before + found.build_seconds).checked(self.problem)
 
-    def answered(self, decision: Decision | None, certificates: Iterable[Certificate], outcome: Ending) -> Solution:
-        """The solution from what an engine or a model returned."""
-        engine = outcome.limit, outcome.raw_status, outcome.solver, outcome.build_seconds
-        return self.solution(decision, tuple(certificates), *engine)
-
     def settled(self, decision: Decision, *proofs: Certificate | None, status: str = "nothing to place") -> Solution:
         """The solution if there is nothing to decide."""
-        return self.solution(decision, tuple(proof for proof in proofs if proof is not None), None, status)
+        return self.answered(decision, (proof for proof in proofs if proof is not None), Ended(status))
 
-    def infeasible(
-        self,
-        status: str,
-        solver: Mapping[str, Any] | None = None,
-        build_seconds: float = 0.0,
-        proof: Certificate | None = None,
-    ) -> Solution:
+    def infeasible(self, ending: Ending, proof: Certificate | None = None) -> Solution:
         """The solution if nothing is feasible, with its proof."""
-        proofs = () if proof is None else (proof,)
-        return self.solution(None, proofs, None, status, solver, build_seconds, Termination.INFEASIBLE)
+        return self.answered(None, () if proof is None else (proof,), ending, Termination.INFEASIBLE)
 
-    def solution(
+    def rescued(self, ending: Ending, unanswered: Termination | None = None) -> Solution:
+        """The solution by what was held when the process of the call was killed."""
+        return self.answered(*(self.incumbent.rescued or (None, ())), ending, unanswered)
+
+    def answered(
         self,
         decision: Decision | None,
-        certificates: tuple[Certificate, ...] = (),
-        limit: Limit | None = None,
-        raw_status: str = "",
-        solver: Mapping[str, Any] | None = None,
-        build_seconds: float = 0.0,
+        certificates: Iterable[Certificate],
+        ending: Ending,
         unanswered: Termination | None = None,
     ) -> Solution:
         """The solution with the better of `decision` and the start; each bound is what its certificate claims.
 
         `unanswered` is INFEASIBLE or ERROR if there is no optimum. If the call was stopped from outside, that replaces
-        `limit` and `raw_status`.
+        the limit and the status of `ending`.
         """
-        if self._stopped is not None:
-            limit, raw_status = self._stopped
-        problem = self.problem
+        limit, raw_status = self._stopped or (ending.limit, ending.raw_status)
+        problem, certificates = self.problem, tuple(certificates)
         if unanswered is Termination.INFEASIBLE and self.start is not None:
             raise SolverDisagreement(f"{problem.name}: a solver says that nothing is feasible, but the start is")
-        if self._plainly and unanswered is None and limit in (Limit.TIME, Limit.INTERRUPTED):
-            decision, certificates = self._completed(decision, certificates)
+        if unanswered is None and limit in (Limit.TIME, Limit.INTERRUPTED):
+            decision, certificates = self.incumbent.completed(decision, certificates, self.start is not None)
         candidates = [(self.worth(held), held) for held in (decision, self.start) if held is not None]
         best_of = min(candidates, key=lambda one: problem.minimised(one[0])) if candidates else (None, None)
         objective, best = best_of
@@ -302,9 +306,9 @@ class Call(Generic[Posed]):
             limit=limit,
             certificates=tuple(entry for entry in certificates if entry.component in held_claims),
             route=self.route,
-            build_seconds=build_seconds,
-            solve_seconds=max(0.0, time.perf_counter() - self.began - build_seconds),
-            solver=solver or {},
+            build_seconds=ending.build_seconds,
+            solve_seconds=max(0.0, time.perf_counter() - self.began - ending.build_seconds),
+            solver=ending.solver,
             raw_status=raw_status,
         )
         _doubt(problem, solution)
@@ -362,8 +366,7 @@ def modelled(
     """Build the model of a route (`pyomo` or `pulp`), solve it, and decode the solver's incumbent.
 
     `limit` is that of the second program; None: the first one. `start` is a decision to begin from; `prepare` changes
-    the
-    model before it is solved.
+    the model before it is solved.
 
     TooLarge if there is no memory for the model; nothing is built then. SolverDisagreement if the solver's incumbent is
     no decision, or is infeasible.
@@ -452,9 +455,8 @@ def solver_of(route: str) -> Callable[..., SolverOutcome]:
 
 # Proofs in the place of a word ---------------------------------------------------------------------------------------
 # A model's solver claims an optimum without a proof. The default route, started from this optimum, finds prices, a
-# cover
-# or a tree. Only the route differs; the proof is the default route's. The search for it has few nodes and the time that
-# is left. Claims that it does not prove stay the solver's.
+# cover or a tree. Only the route differs; the proof is the default route's. The search for it has few nodes and the
+# time that is left. Claims that it does not prove stay the solver's.
 
 
 def proved(call: Call[Any], solution: Solution, profile: Profile, module: ModuleType, default: str) -> Solution:
@@ -467,7 +469,7 @@ def proved(call: Call[Any], solution: Solution, profile: Profile, module: Module
     ended = solution.optimal or solution.termination is Termination.INFEASIBLE
     if not ended or not _rests_on_a_word(call.problem, solution):
         return solution
-    call.hold(lambda: (solution.decision, solution.certificates))
+    call.incumbent.hold(lambda: (solution.decision, solution.certificates))
     most = _MOST_NODES if profile.node_limit is None else min(_MOST_NODES, profile.node_limit)
     few = replace(profile.since(call.began), node_limit=most)
     own: Solution | None = None

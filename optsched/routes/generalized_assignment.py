@@ -17,7 +17,7 @@ from optsched.core.instance import Floats, Ints
 from optsched.core.placement import Placement
 from optsched.core.results import Certificate, Limit, Proof, Solution, Termination
 from optsched.problems import GeneralizedAssignment
-from optsched.routes.call import Call, Found, Held, proof_of
+from optsched.routes.call import Call, Ended, Found, Held, proof_of
 from optsched.routes.listing import MODELS
 from optsched.solvers.profiles import Profile
 from optsched.solvers.searches.capacity_tree import MOST_ENTRIES, CapacityClimb, CapacityNeighbourhoods, CapacityTree
@@ -60,7 +60,7 @@ def by_route(call: Call[GeneralizedAssignment], profile: Profile) -> Solution:
     if not len(problem.tasks):
         return call.settled(problem.placement([]), priced)
     if call.route == "search" and len(problem.stranded):
-        return call.infeasible(problem.plainly_infeasible or "")
+        return call.infeasible(Ended(problem.plainly_infeasible or ""))
     search, found = _Search(call), Found()
     with call.until_stopped():
         plain = plain_assignment(problem) if call.route == "search" else None
@@ -68,7 +68,7 @@ def by_route(call: Call[GeneralizedAssignment], profile: Profile) -> Solution:
             return _by_assignment(call, plain)
         prices = capacity_prices(problem, profile)
         priced = generalized_assignment_certificate(problem, *prices)
-        call.hold(lambda: (greedy_packing(problem), (priced,)))
+        call.incumbent.hold(lambda: (greedy_packing(problem), (priced,)))
         if call.route == "search":
             search.run(prices, priced, profile)
         else:
@@ -89,7 +89,7 @@ def _free(problem: GeneralizedAssignment) -> Certificate:
 def _answered(call: Call[GeneralizedAssignment], proof: Certificate, outcome: Found) -> Solution:
     """The solution from a solver's answer, with what is proved without it."""
     if outcome.outcome.status is Termination.INFEASIBLE:
-        return call.infeasible(outcome.raw_status, outcome.solver, outcome.build_seconds)
+        return call.infeasible(outcome)
     return call.answered(outcome.decision, (proof_of(call.problem, proof, outcome, call.problem.grid),), outcome)
 
 
@@ -117,11 +117,11 @@ class _Search:
         most = _NODES if profile.node_limit is None else min(_NODES, profile.node_limit)
         if nodes is not None:
             self.tree = CapacityClimb(problem, least, nodes)
-            self.call.hold(lambda: (self._incumbent, (self._proof(priced),)))
+            self.call.incumbent.hold(lambda: (self._incumbent, (self._proof(priced),)))
             self._by_turns(self.tree, priced)
         if self._closed:
             return
-        self.call.hold(lambda: (self._incumbent, (self._proof(priced),)))
+        self.call.incumbent.hold(lambda: (self._incumbent, (self._proof(priced),)))
         self.answer = _by_arrays(self.call, replace(profile, node_limit=most), self._incumbent)
         stopped, better = self.answer.outcome.limit, self._incumbent
         entries = _SOON if most == profile.node_limit else MOST_ENTRIES
@@ -148,7 +148,7 @@ class _Search:
                 near.search(_NEAR)
             finally:
                 tree.hold(near.nodes)
-            self.call.hold(lambda: (self._incumbent, (self._proof(priced),)))
+            self.call.incumbent.hold(lambda: (self._incumbent, (self._proof(priced),)))
 
     def _packed(self, least: Floats, most_entries: int) -> Ints | None:
         """Nodes of any placement, searched for with this much work; None if none was found."""
@@ -178,12 +178,12 @@ class _Search:
     def solution(self, priced: Certificate) -> Solution:
         """What the tree proves, or else what HiGHS claims; prices are the proof if they are as good as the tree."""
         call, tree = self.call, self.tree
-        solver, status = {"name": "Lagrangian branch and bound"}, "every case is settled"
+        ending = Ended("every case is settled", solver={"name": "Lagrangian branch and bound"})
         if self._nowhere is not None:
-            return call.infeasible(status, solver, proof=no_packing_certificate(self.problem, self._nowhere))
+            return call.infeasible(ending, no_packing_certificate(self.problem, self._nowhere))
         proof = self._proof(priced)
         if tree is not None and tree.closed:
-            return call.solution(self._incumbent, (proof,), None, status, solver)
+            return call.answered(self._incumbent, (proof,), ending)
         return _answered(call, proof, replace(self.answer, decision=self._incumbent))
 
     def _proof(self, priced: Certificate) -> Certificate:
@@ -207,11 +207,11 @@ def _by_assignment(call: Call[GeneralizedAssignment], assigned: Assigned) -> Sol
     solver = {"name": "SciPy linear_sum_assignment", "version": scipy.__version__}
     if assigned.nodes is None:
         proof = None if assigned.crowd is None else no_packing_certificate(problem, assigned.crowd)
-        return call.infeasible("no assignment of all tasks to slots", solver, proof=proof)
+        return call.infeasible(Ended("no assignment of all tasks to slots", solver=solver), proof)
     placement = problem.placement(assigned.nodes)
     value = problem.evaluate(placement)[0]
     certificate = Certificate("cost", Proof.SOLVER, value)
     if assigned.prices is not None:
         priced = generalized_assignment_certificate(problem, *assigned.prices)
         certificate = priced if priced.claim == value else certificate
-    return call.solution(placement, (certificate,), None, "optimal", solver)
+    return call.answered(placement, (certificate,), Ended("optimal", solver=solver))

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from optsched.core.placement import Placement
-from optsched.core.results import Bound, Certificate, Frontier, FrontierPoint, Proof, Solution, Termination
+from optsched.core.results import Bound, Certificate, Frontier, Proof, Solution, Termination
 from optsched.problems import Latency
 from optsched.problems.base import expect_recorded
-from optsched.routes.base import by_model
-from optsched.routes.call import Call, Held, modelled
+from optsched.routes.base import by_model, frontier_of, only_point
+from optsched.routes.call import Call, Ended, Held, modelled
 from optsched.routes.listing import MODELS
 from optsched.solvers.answers import whole_bound
 from optsched.solvers.profiles import Profile, load_profile
@@ -23,8 +23,9 @@ ROUTES = ("search", "arrays", *MODELS, "brute-force")
 
 def by_route(call: Call[Latency], profile: Profile) -> Solution:
     """Solve by the search over limits, or by the literal model if there is a task."""
-    literal = call.route == "pulp" and len(call.problem.tasks)
-    return by_model(call, profile, 1) if literal else _by_search(call, profile)
+    if call.route == "pulp" and len(call.problem.tasks):
+        return by_model(call, profile, 1)
+    return _by_search(call, latency_search(call.problem, profile, call.start, call.route))
 
 
 def latency_search(
@@ -61,14 +62,13 @@ def _compact_pyomo(search: LatencySearch, known: FixedLimit, profile: Profile) -
 
 def solve_by(search: LatencySearch) -> Solution:
     """Solve by route "search", with a search that keeps what it learns for later questions."""
-    return _by_search(Call(search.problem, "search", search.start), search.profile, search)
+    return _by_search(Call(search.problem, "search", search.start), search)
 
 
-def _by_search(call: Call[Latency], profile: Profile, search: LatencySearch | None = None) -> Solution:
+def _by_search(call: Call[Latency], search: LatencySearch) -> Solution:
     problem = call.problem
     if not len(problem.tasks):
         return call.settled(problem.placement([]), *_nothing())
-    search = search or latency_search(problem, profile, call.start, call.route)
     built, known = call.elapsed, None
     with call.until_stopped():
         known = search.first_feasible()
@@ -79,8 +79,8 @@ def _by_search(call: Call[Latency], profile: Profile, search: LatencySearch | No
     else:
         nodes = known.nodes
         certificates.append(search.work_certificate(known))
-    engine = known.stopped, search.raw_status, search.solver, built
-    return call.solution(problem.placement(nodes), tuple(certificates), *engine)
+    ending = Ended(search.raw_status, known.stopped, search.solver, built)
+    return call.answered(problem.placement(nodes), certificates, ending)
 
 
 def plain(problem: Latency) -> Held:
@@ -112,14 +112,11 @@ def bounds(problem: Latency) -> tuple[Bound, ...]:
 
 def frontier(problem: Latency, profile: Profile, route: str) -> Frontier:
     """Every Pareto-optimal (makespan, work). Without a task it is only (0, 0), the optimum."""
-    names = ("makespan", "work")
     if not len(problem.tasks):
-        nothing = problem.placement([])
-        only = FrontierPoint(problem.evaluate(nothing), nothing, _nothing())
-        return Frontier(problem.name, names, (only,), True, None)
+        return only_point(problem, problem.placement([]), _nothing())
     search = latency_search(problem, profile, route=route)
     points, limit = search.frontier()
     complete = bool(points) and points[-1].objective[1] == problem.least_work
     if complete:
         search.settle()
-    return Frontier(problem.name, names, tuple(points), complete, limit)
+    return frontier_of(problem, points, limit, complete)

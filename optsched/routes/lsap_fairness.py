@@ -16,6 +16,7 @@ from optsched.core.results import Certificate, Frontier, FrontierPoint, Limit, S
 from optsched.problems import LsapFairness
 from optsched.routes import programs
 from optsched.routes.assignment import plain
+from optsched.routes.base import frontier_of, only_point
 from optsched.routes.call import Call, Ending, Found, modelled
 from optsched.routes.listing import MODELS
 from optsched.solvers.answers import STOPPED, stopped
@@ -46,7 +47,7 @@ def by_route(call: Call[LsapFairness], profile: Profile) -> Solution:
     search = _Search(problem, call.route, profile)
     outcome: Ending = Found()
     distance = None
-    call.hold(lambda: (placement, (locality, search.plain(least))))
+    call.incumbent.hold(lambda: (placement, (locality, search.plain(least))))
     with call.until_stopped():
         outcome = found = search.fairest(least)
         if found.nodes is not None:
@@ -117,13 +118,10 @@ def frontier(problem: LsapFairness, profile: Profile, route: str) -> Frontier:
     The least distance is convex in the number of tasks off their data. So each further task lowers it until it is
     minimal.
     """
-    names = (problem.components[0].name, problem.components[1].name)
     nodes, matching = most_local(problem)
     earlier = _locality_certificate(problem, matching)
     if not problem.count:
-        nothing = problem.placement(nodes)
-        only = FrontierPoint(problem.evaluate(nothing), nothing, (earlier, _nothing(problem)))
-        return Frontier(problem.name, names, (only,), True, None)
+        return only_point(problem, problem.placement(nodes), (earlier, _nothing(problem)))
     off_data = problem.count - matching.size
     search = _Search(problem, route, profile)
     points: list[FrontierPoint] = []
@@ -144,4 +142,4 @@ def frontier(problem: LsapFairness, profile: Profile, route: str) -> Frontier:
         hand_over(lambda: points[-1], more=True)
         off_data, earlier = off_data + 1, certificate
     complete = bool(points) and points[-1].objective[1] == problem.least_distance
-    return Frontier(problem.name, names, tuple(points), complete, limit)
+    return frontier_of(problem, points, limit, complete)

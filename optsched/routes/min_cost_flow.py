@@ -12,7 +12,7 @@ from optsched.core.instance import Ints
 from optsched.core.placement import NetworkFlow
 from optsched.core.results import Certificate, Solution, Termination
 from optsched.problems import MinCostFlow
-from optsched.routes.call import Call, Found, Held, modelled
+from optsched.routes.call import Call, Ended, Found, Held, modelled
 from optsched.routes.listing import MODELS
 from optsched.solvers.compiled import compiles
 from optsched.solvers.networks import simplex_compiled
@@ -78,7 +78,7 @@ def by_route(call: Call[MinCostFlow], profile: Profile) -> Solution:
         raw = found.raw_status
         if "unbounded" in raw.lower() and "infeasible" not in raw.lower():
             raise SolverDisagreement(f'{problem.name}: the solver says "{raw}", but every negative cycle has a limit')
-        return call.solution(None, cut, None, raw, found.solver, found.build_seconds, found.outcome.status)
+        return call.answered(None, cut, found, found.outcome.status)
     certificate = None if potentials is None else min_cost_flow_certificate(problem, potentials)
     return call.answered(found.decision, plain(problem)[1] if certificate is None else (certificate,), found)
 
@@ -101,10 +101,11 @@ def _unbounded(call: Call[MinCostFlow], profile: Profile) -> Solution:
         cut = _cut(call, found, profile)
     if found.decision is None:
         unanswered = found.outcome.status if found.outcome.status in _NO_OPTIMUM else None
-        return call.solution(None, cut, found.limit, found.raw_status, found.solver, found.build_seconds, unanswered)
+        return call.answered(None, cut, found, unanswered)
     arcs = network.arc_ids[list(problem.unlimited_cycle[:_ARCS_TOLD])].tolist()
     status = f"{UNBOUNDED} (arcs {', '.join(arcs)}{', ...' if len(problem.unlimited_cycle) > _ARCS_TOLD else ''})"
-    return call.solution(found.decision, (), None, status, found.solver, found.build_seconds, Termination.ERROR)
+    ending = Ended(status, solver=found.solver, build_seconds=found.build_seconds)
+    return call.answered(found.decision, (), ending, Termination.ERROR)
 
 
 def _cut(call: Call[MinCostFlow], outcome: Found, profile: Profile) -> tuple[Certificate, ...]:

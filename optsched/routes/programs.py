@@ -27,7 +27,7 @@ from optsched.core.results import Certificate, Number, Proof, Sense, Solution, T
 from optsched.problems.base import exact
 from optsched.problems.programs import Limited, Program, limit_unit
 from optsched.problems.relaxations import IntegerProgram
-from optsched.routes.call import Call, Found, Held, proof_of
+from optsched.routes.call import Call, Found, Held, proof_of, quick_answer
 from optsched.routes.listing import MODELS
 from optsched.solvers.answers import whole_numbers
 from optsched.solvers.highs import solve_arrays
@@ -53,20 +53,19 @@ OVERRUNS = {"arrays": 100_000}
 def by_route(call: Call[Any], profile: Profile, known: Sequence[Certificate] = ()) -> Solution:
     """Optimise one component after another, each at the optimum of the earlier ones, as long as these are proved.
 
-    Without a start it begins with the quick answer (`Call.plain`), if that has a decision. `known` has proofs of the
-    first
+    Without a start it begins with the quick answer, if that has a decision. `known` has proofs of the first
     components, which are used if nothing stronger is found.
     """
-    call.start = call.start or call.plain()[0]
+    call.start = call.start or quick_answer(call.problem)[0]
     problem, search = call.problem, _Search(call, profile, known)
-    call.hold(lambda: (search.incumbent, tuple(search.proofs)))
+    call.incumbent.hold(lambda: (search.incumbent, tuple(search.proofs)))
     with call.until_stopped():
         for position, component in enumerate(problem.components):
             proofs = list(known[position : position + 1])
             if not any(map(search.attains, proofs)):
                 proofs.append(search.proof())
                 if search.answer.outcome.status is Termination.INFEASIBLE and search.incumbent is None:
-                    return call.infeasible(search.answer.raw_status, search.answer.solver, search.answer.build_seconds)
+                    return call.infeasible(search.answer)
             sign = 1 if component.sense is Sense.MIN else -1
             proof = max(proofs, key=lambda each: sign * each.claim)
             search.proofs.append(proof)
@@ -146,7 +145,7 @@ class _Search:
             arrays = self.call.route not in MODELS
             self._best[before] = self._by_arrays(before) if arrays else self._by_model(before)
         self.answer = self._best[before]
-        self.incumbent = self.call.better(self.incumbent, self.answer.decision)
+        self.incumbent = self.call.incumbent.better(self.incumbent, self.answer.decision)
         return self.answer
 
     def _by_model(self, before: tuple[Number, ...]) -> Found:

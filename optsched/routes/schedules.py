@@ -16,7 +16,7 @@ from optsched.core.errors import TooLarge
 from optsched.core.placement import MICRO, Schedule
 from optsched.core.results import Bound, Certificate, Number, Proof, Solution
 from optsched.problems.schedule_program import TimedProblem
-from optsched.routes.call import Call, Found, Held, proof_of
+from optsched.routes.call import Call, Ended, Found, Held, proof_of
 from optsched.routes.listing import MODELS
 from optsched.solvers.answers import whole_numbers
 from optsched.solvers.highs import solve_arrays
@@ -54,14 +54,14 @@ def _by_search(call: Call[TimedProblem], profile: Profile) -> Solution:
         return call.settled(problem.schedule([], []), counting_certificate(problem))
     search = ScheduleSearch(problem, call.start)
     built, solver = call.elapsed, {"name": "bounds by counting and prices, jobs placed in turn"}
-    call.hold(lambda: (search.best, (search.proof,)))
+    call.incumbent.hold(lambda: (search.best, (search.proof,)))
     reason = "bound and schedule do not meet"
     with call.until_stopped():
         search.run()
         if not search.closed:
             optimum = _enumerated(problem)
             if optimum is not None:
-                return call.solution(*optimum, None, "all schedules tried", solver, built)
+                return call.answered(*optimum, Ended("all schedules tried", solver=solver, build_seconds=built))
             if search.best is not None and len(problem.tasks) <= _PROGRAM:
                 most = _NODES if profile.node_limit is None else min(_NODES, profile.node_limit)
                 small = replace(profile, node_limit=most)
@@ -70,7 +70,7 @@ def _by_search(call: Call[TimedProblem], profile: Profile) -> Solution:
             reason += "; each search ended by its own counts, so that more time changes nothing"
     if search.closed:
         reason = "bound and schedule meet"
-    return call.solution(search.best, (search.proof,), None, reason, solver, built)
+    return call.answered(search.best, (search.proof,), Ended(reason, solver=solver, build_seconds=built))
 
 
 def _enumerated(problem: TimedProblem) -> tuple[Schedule, tuple[Certificate]] | None:
@@ -87,7 +87,7 @@ def _by_small_program(call: Call[TimedProblem], profile: Profile, search: Schedu
     """The answer of the compact program, started from the search's schedule; at once if its relaxation is a proof."""
     settled = _tree(call, profile, search.value, 1)
     if settled is not None:
-        return call.answered(search.best, (settled,), Found())
+        return call.answered(search.best, (settled,), Ended("bound and schedule meet"))
     found = _by_arrays(call, profile, search.best).checked(call.problem)
     return call.answered(found.decision or search.best, (_proof(call, profile, search.proof, found),), found)
 
@@ -118,7 +118,7 @@ def _by_program(call: Call[TimedProblem], profile: Profile) -> Solution:
     held, found = call.start, Found()
     with call.until_stopped():
         held = held or best_placed(problem)
-        call.hold(lambda: (held, (proved,)))
+        call.incumbent.hold(lambda: (held, (proved,)))
         found = _by_arrays(call, profile, held) if call.route == "arrays" else call.by_model(profile, start=held)
         proved = _proof(call, profile, proved, found.checked(problem))
     return call.answered(found.decision or held, (proved,), found)

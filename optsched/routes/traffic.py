@@ -15,9 +15,10 @@ from optsched.certificates.traffic import (
 )
 from optsched.core.errors import OutOfTime
 from optsched.core.placement import Placement
-from optsched.core.results import Certificate, Frontier, FrontierPoint, Solution
+from optsched.core.results import Certificate, Frontier, Solution
 from optsched.problems.traffic import Traffic
-from optsched.routes.call import Call, Held, modelled
+from optsched.routes.base import frontier_of, only_point
+from optsched.routes.call import Call, Ended, Held, modelled
 from optsched.routes.listing import MODELS
 from optsched.solvers.answers import SolverOutcome
 from optsched.solvers.profiles import Profile
@@ -42,9 +43,10 @@ def by_route(call: Call[Traffic], profile: Profile) -> Solution:
     with call.until_stopped():
         known = search.at(None)
         if not known.feasible:
-            return call.infeasible(search.raw_status, search.solver, built, _no_room(search))
+            ended = Ended(search.raw_status, solver=search.solver, build_seconds=built)
+            return call.infeasible(ended, _no_room(search))
         certificates, placement = [search.traffic_certificate(known, cases=False)], known.placement
-        call.hold(lambda: (placement or search.incumbent, tuple(certificates)))
+        call.incumbent.hold(lambda: (placement or search.incumbent, tuple(certificates)))
         if known.closed:
             assert known.units is not None
             best, load = search.least_load(known)
@@ -53,8 +55,8 @@ def by_route(call: Call[Traffic], profile: Profile) -> Solution:
             # Cases may take longer than everything else.
             certificates = [search.traffic_certificate(known), certificates[1]]
             certificates = [certificates[0], search.load_certificate(load, known.units)]
-    placement = placement or search.incumbent
-    return call.solution(placement, tuple(certificates), search.stopped, search.raw_status, search.solver, built)
+    ending = Ended(search.raw_status, search.stopped, search.solver, built)
+    return call.answered(placement or search.incumbent, certificates, ending)
 
 
 def _no_room(search: TrafficSearch) -> Certificate | None:
@@ -114,14 +116,12 @@ def _nothing(problem: Traffic) -> tuple[Certificate, Certificate]:
 def frontier(problem: Traffic, profile: Profile, route: str) -> Frontier:
     """Every Pareto-optimal (traffic, load). If nothing is feasible: no point, and the proof."""
     if problem.plainly_infeasible is not None:
-        return Frontier(problem.name, ("traffic", "load"), (), True, None)
+        return frontier_of(problem, (), complete=True)
     if not len(problem.tasks):
-        nothing = problem.placement([])
-        only = FrontierPoint(problem.evaluate(nothing), nothing, _nothing(problem))
-        return Frontier(problem.name, ("traffic", "load"), (only,), True, None)
+        return only_point(problem, problem.placement([]), _nothing(problem))
     search = traffic_search(problem, profile, route=route)
     points, limit = search.frontier()
     if not search.at(None).feasible:
-        return Frontier(problem.name, ("traffic", "load"), (), True, None, infeasible=_no_room(search))
+        return frontier_of(problem, (), complete=True, infeasible=_no_room(search))
     complete = bool(points) and points[-1].objective[1] == problem.least_load
-    return Frontier(problem.name, ("traffic", "load"), tuple(points), complete, limit)
+    return frontier_of(problem, points, limit, complete)

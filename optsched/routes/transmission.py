@@ -15,7 +15,7 @@ from optsched.core.results import Certificate, Proof, Solution
 from optsched.problems.base import exact
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import Branching, ReduceBounds
-from optsched.routes.call import Call, Found, Held, proof_of
+from optsched.routes.call import Call, Ended, Found, Held, proof_of
 from optsched.routes.listing import MODELS
 from optsched.solvers.profiles import Profile
 from optsched.solvers.searches.transmission import TransmissionSearch
@@ -74,8 +74,8 @@ def _by_search(call: Call[Transmission], profile: Profile) -> Solution:
         claim = exact(found.bound, problem.grid)
         certificate = Certificate(problem.components[0].name, Proof.ENUMERATION, claim)
     placement = _one_by_one(problem) if found.nodes is None else problem.placement(found.nodes)
-    status = f"{found.states} states of the reduces looked into"
-    return call.solution(placement, (certificate,), found.limit, status, {"name": "branch and bound over the reduces"})
+    status, solver = f"{found.states} states of the reduces looked into", {"name": "branch and bound over the reduces"}
+    return call.answered(placement, (certificate,), Ended(status, found.limit, solver))
 
 
 def _one_by_one(problem: Transmission) -> Placement:

@@ -8,7 +8,7 @@ from optsched.certificates.utility import utility_certificate
 from optsched.core.results import Limit, Solution
 from optsched.problems.utility import Utility
 from optsched.routes import programs
-from optsched.routes.call import Call, Held
+from optsched.routes.call import Call, Ended, Held
 from optsched.solvers.profiles import Profile
 from optsched.solvers.searches.utility import UtilitySearch, is_too_large
 
@@ -28,14 +28,14 @@ def by_route(call: Call[Utility], profile: Profile) -> Solution:
     if call.route != "thresholds" and len(problem.jobs):
         return programs.by_route(call, profile)
     search = UtilitySearch(problem, profile, call.start)
-    call.hold(lambda: (search.placement, search.certificates))
+    call.incumbent.hold(lambda: (search.placement, search.certificates))
     search.run()
-    closed = call.solution(search.placement, search.certificates, search.limit, "prices and packing meet")
+    closed = call.answered(search.placement, search.certificates, Ended("prices and packing meet", search.limit))
     if closed.optimal or search.limit is not None:
         return closed
     if is_too_large(problem):
         reason = "prices and packing leave a gap, and the exact program would be too large"
-        return call.solution(search.placement, search.certificates, Limit.GAP, reason)
+        return call.answered(search.placement, search.certificates, Ended(reason, Limit.GAP))
     call.start = search.placement
     return programs.by_route(call, profile, search.certificates)
 

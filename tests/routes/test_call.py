@@ -18,7 +18,7 @@ from optsched.core.processes.handing import handing, to
 from optsched.problems import problem
 from optsched.routes import call as call_module
 from optsched.routes import generalized_assignment, latency, solve
-from optsched.routes.call import Call, proved
+from optsched.routes.call import Call, Ended, proved
 from optsched.solvers.profiles import Profile
 
 
@@ -58,7 +58,7 @@ def test_what_needs_no_search_is_quick(beyond: float, seconds: float, monkeypatc
     monkeypatch.setattr(call_module, "late", lambda: beyond)
     monkeypatch.setattr(call_module, "deadline", within)
     posed = problem("lsap", "papers/guo-fig2")
-    assert Call(posed, "network").solution(None, (), Limit.TIME, "late").objective is not None
+    assert Call(posed, "network").answered(None, (), Ended("late", Limit.TIME)).objective is not None
     assert taken == [pytest.approx(seconds)]
 
 

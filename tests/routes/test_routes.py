@@ -28,7 +28,7 @@ from optsched.core.results import Sense
 from optsched.measuring.gaps import Reference, frontier_gap_fields
 from optsched.problems import AnyProblem, Lsap
 from optsched.routes import end_reason, frontier, routes_of, solve
-from optsched.routes.call import Call
+from optsched.routes.call import Incumbent, quick_answer
 from optsched.solvers.profiles import Profile
 from optsched.solvers.searches.generalized_assignment import greedy_packing
 from optsched.testing.neighbours import emptied
@@ -243,7 +243,7 @@ def test_process_that_never_answers_leaves_what_needs_no_search(name: str, monke
 def test_what_needs_no_search_is_had_of_nothing(name: str) -> None:
     """Tests that it is made of an instance without tasks or arcs as well, and is proved."""
     for problem in emptied(small_problem(name, 0)):
-        held, proofs = Call(problem, "").plain()
+        held, proofs = quick_answer(problem)
         assert held is None or not list(problem.violations(held))
         assert proofs
         assert not any(proof.claim for proof in proofs if proof.component == problem.components[0].name)
@@ -263,34 +263,34 @@ def test_start_is_held(doing: Any) -> None:
 
 def hold_and_run_out(job: Any) -> Any:
     """Hands over an optimum with its proof, and takes what is not there."""
-    problem, _, _, route = job
+    problem, *_ = job
     whole = optsched.solve(problem)
-    Call(problem, route).hold(lambda: (whole.decision, whole.certificates))
+    Incumbent(problem).hold(lambda: (whole.decision, whole.certificates))
     raise MemoryError
 
 
 def hold_and_sleep(job: Any) -> Any:
     """Hands over a placement without a proof, and does not answer."""
-    problem, _, _, route = job
-    call: Any = Call(problem, route)
-    call.hold_plain()
-    call.hold(lambda: (optsched.solve(problem).decision, ()))
+    problem, *_ = job
+    held = Incumbent(problem)
+    held.hold_quick_answer()
+    held.hold(lambda: (optsched.solve(problem).decision, ()))
     time.sleep(60)
 
 
 def hold_less_and_run_out(job: Any) -> Any:
     """Hands over what needs no search, then less, and takes what is not there."""
-    problem, _, _, route = job
-    call: Any = Call(problem, route)
-    call.hold_plain()
-    call.hold(lambda: (None, ()))
+    problem, *_ = job
+    held = Incumbent(problem)
+    held.hold_quick_answer()
+    held.hold(lambda: (None, ()))
     raise MemoryError
 
 
 def test_bug_less_was_held_than_needs_no_search(doing: Any) -> None:
     """Tests that a search which holds nothing yet does not take the place of what needs none."""
     problem: Any = optsched.problem("worst-group", optsched.generate("worst-group", nodes=6, tasks=8, seed=1))
-    placement, proofs = Call(problem, "thresholds").plain()
+    placement, proofs = quick_answer(problem)
     doing(hold_less_and_run_out)
     with contained(Limits(60)):
         solution = optsched.solve(problem)
@@ -320,15 +320,15 @@ def test_time_limit_leaves_what_was_held(doing: Any) -> None:
 def find_better_and_crash(job: Any) -> Any:
     """Solves, and ends its process as soon as a placement that was found on the way is held."""
     problem, profile, start, route = job
-    improve = Call.improve
+    improve = Incumbent.improve
 
-    def improve_and_crash(call: Call[Any], decision: Any) -> None:
-        before = call._handed
-        improve(call, decision)
-        if call._handed is not before:
+    def improve_and_crash(held: Incumbent, decision: Any) -> None:
+        before = held._handed
+        improve(held, decision)
+        if held._handed is not before:
             os._exit(5)
 
-    Call.improve = improve_and_crash  # of this process, which ends by it
+    Incumbent.improve = improve_and_crash  # of this process, which ends by it
     return optsched.solve(problem, profile, start, route)
 
 
