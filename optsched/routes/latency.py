@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from optsched.routes.call import Call, Ended, Held, modelled
 from optsched.routes.listing import MODELS
 from optsched.solvers.answers import whole_bound
 from optsched.solvers.profiles import Profile, load_profile
-from optsched.solvers.searches.latency import FixedLimit, LatencySearch, settled, with_claimed_bound
+from optsched.solvers.searches.latency import FixedLimit, LatencySearch, with_claimed_bound, with_placement
 
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
@@ -57,7 +56,7 @@ def _compact_pyomo(search: LatencySearch, known: FixedLimit, profile: Profile) -
     bounded = with_claimed_bound(known, remote)
     if found.decision is None:
         return replace(bounded, stopped=outcome.limit)
-    return settled(search, bounded, problem.nodes_of(found.decision), outcome.limit)
+    return with_placement(search, bounded, problem.nodes_of(found.decision), outcome.limit)
 
 
 def solve_by(search: LatencySearch) -> Solution:
@@ -87,8 +86,7 @@ def plain(problem: Latency) -> Held:
     """A quickly found placement, and a bound by counting."""
     if not len(problem.tasks):
         return problem.placement([]), _nothing()
-    # A copy: the cuts that it adds would change the result of the route's search.
-    search = LatencySearch(copy.copy(problem), Profile("exact"), _compact_arrays)
+    search = LatencySearch(problem, Profile("exact"), _compact_arrays)
     limit = search.open_limit().limit
     return problem.placement(search.fallback(limit)), (search.makespan_certificate(limit),)
 
@@ -117,6 +115,4 @@ def frontier(problem: Latency, profile: Profile, route: str) -> Frontier:
     search = latency_search(problem, profile, route=route)
     points, limit = search.frontier()
     complete = bool(points) and points[-1].objective[1] == problem.least_work
-    if complete:
-        search.settle()
     return frontier_of(problem, points, limit, complete)

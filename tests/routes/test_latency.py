@@ -1,11 +1,9 @@
 """Routes of `latency`: the search and the models, what limits and interrupts leave, the frontier and its proofs."""
 
-import gc
 import os
 import signal
 import threading
 import time
-import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import permutations
@@ -20,7 +18,7 @@ from optsched.problems import Latency, Lsap
 from optsched.routes.call import Call
 from optsched.routes.latency import by_route, latency_search
 from optsched.solvers.profiles import Profile
-from optsched.solvers.searches.latency import GrowingMatchings, LatencySearch
+from optsched.solvers.searches.latency import LatencySearch
 
 #: Bound and packing do not meet at limit 5, and HiGHS needs branching there.
 OPEN_LIMIT = {"seed": 3, "nodes": 20, "tasks": 50, "replicas": 2}
@@ -101,10 +99,7 @@ def test_bug_search_answered_for_a_derived_class() -> None:
 
 @pytest.mark.parametrize("order", list(permutations(["bounds", "solve", "frontier"])), ids="-".join)
 def test_what_was_asked_before_changes_no_answer(order: tuple[str, ...]) -> None:
-    """Tests that bounds, optimum and frontier of one problem are what each is by itself, in whatever order, and again.
-
-    They share matchings, of which a higher limit's depends on how a lower one was grown.
-    """
+    """Tests that bounds, optimum and frontier of one problem are what each is by itself, in any order, and again."""
     for drawn in (OPEN_LIMIT, {"seed": 5, "nodes": 120, "tasks": 260}):
         instance = generate("latency", **drawn)
         asked = {"bounds": bounds, "solve": solve, "frontier": frontier}
@@ -119,14 +114,3 @@ def _told(found: Any) -> Any:
     if isinstance(found, Solution):
         return found.decision, found.objective, found.certificates, dict(found.solver), found.raw_status
     return found
-
-
-def test_what_is_shared_goes_with_the_problem() -> None:
-    """Tests that nothing keeps a problem, or what was grown for it, once nobody else does."""
-    problem = Latency(generate("latency", seed=1, nodes=20, tasks=40))
-    frontier(problem)
-    kept = [weakref.ref(problem), weakref.ref(GrowingMatchings.shared(problem))]
-    assert GrowingMatchings.shared(problem).latest is None  # a whole frontier needs them no more
-    del problem
-    gc.collect()
-    assert [held() for held in kept] == [None, None]

@@ -11,7 +11,6 @@ the proof the solver's word.
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from bisect import bisect_left
 from collections import deque
@@ -19,7 +18,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -46,9 +44,6 @@ from optsched.solvers.profiles import Profile
 #: Matchings that are kept as they are; of the others size and cover are known.
 _KEPT = 8
 
-#: By problem, for each thread, since what is grown changes.
-_kept = threading.local()
-
 
 class GrowingMatchings:
     """Maximum matchings of tasks to servers with a replica within limits on the makespan, each grown from a lower one.
@@ -58,37 +53,18 @@ class GrowingMatchings:
     """
 
     def __init__(self, problem: Latency) -> None:
-        # No reference to the problem: what is shared by it is freed with it.
-        self._load, self._replicas, self._weights = (
-            problem.initial_load,
-            problem.replicas,
-            (problem.w_loc, problem.w_rem),
-        )
+        self._problem = problem
         self.covers: dict[int, Bools] = {}
         self.sizes: dict[int, int] = {}
         self.packings: dict[int, npt.NDArray[np.int32] | None] = {}
         self._matchings: dict[int, GrowingMatching] = {}
 
-    @classmethod
-    def shared(cls, problem: Latency) -> GrowingMatchings:
-        """One for all searches of a problem, such as for bounds, optimum and frontier; they live as long as it.
-
-        Each search asks what the one before asks, and goes on. So each gets the same answers, whichever comes first, as
-        it would get by itself.
-        """
-        kept: WeakKeyDictionary[Latency, GrowingMatchings] = _kept.__dict__.setdefault("of", WeakKeyDictionary())
-        return kept.setdefault(problem, cls(problem))
-
-    def settle(self) -> None:
-        """Give up all matchings that higher ones would grow from; what was asked is still known."""
-        self._matchings.clear()
-        self.__dict__.pop("_empty", None)
-
     @cached_property
     def _empty(self) -> GrowingMatching:
         # Tasks with the fewest replicas come first: what is matched in this order has to move least.
-        on = self._replicas.transposed(len(self._load), self._replicas.lengths)
-        return GrowingMatching.empty(on.starts, on.values, len(self._replicas), *self._weights)
+        replicas, servers = self._problem.replicas, len(self._problem.initial_load)
+        on = replicas.transposed(servers, replicas.lengths)
+        return GrowingMatching.empty(on.starts, on.values, len(replicas), self._problem.w_loc, self._problem.w_rem)
 
     def at(self, limit: int) -> GrowingMatching:
         """The matching within `limit`.
@@ -98,7 +74,7 @@ class GrowingMatchings:
         if limit not in self._matchings:
             below = max((known for known in self._matchings if known < limit), default=None)
             lower = self._empty if below is None else self._matchings[below]
-            found = lower.grown(np.maximum(limit - self._load, 0))
+            found = lower.grown(self._problem.room(limit))
             while len(self._matchings) >= _KEPT:
                 del self._matchings[next(iter(self._matchings))]
             self._matchings[limit] = found
@@ -245,7 +221,7 @@ class FixedLimit:
         return self.feasible is False or (self.remote is not None and self.remote == self.remote_bound)
 
 
-#: Decides a fixed limit where bound and packing differ, from (search, limit, known, profile) to what is known then.
+#: Decides a limit where bound and packing differ: (search, what is known of the limit, profile) to what is known then.
 FixedLimitSolver = Callable[["LatencySearch", FixedLimit, Profile], FixedLimit]
 
 
@@ -271,7 +247,7 @@ class LatencySearch:
         self.solver: dict[str, Any] = {}
         self.raw_status = "bound and packing meet"
         self._began = time.perf_counter()
-        self._matchings = GrowingMatchings.shared(problem)
+        self._matchings = GrowingMatchings(problem)
         self._known: dict[int, FixedLimit] = {}
 
     # Bounds --------------------------------------------------------------------------------------------------------
@@ -313,10 +289,6 @@ class LatencySearch:
                 return replace(known, nodes=nodes, remote=bound, feasible=True)
         left = self.profile.since(self._began)
         return replace(known, stopped=Limit.TIME) if left.time_limit == 0 else self.decide(self, known, left)
-
-    def settle(self) -> None:
-        """No further questions come: give up what answers to them would grow from."""
-        self._matchings.settle()
 
     def hint(self, limit: int) -> Placement | None:
         """The start, where its makespan is within `limit`."""
@@ -476,7 +448,7 @@ def with_claimed_bound(known: FixedLimit, claimed: float | None) -> FixedLimit:
     return replace(known, remote_bound=bound, proof=Proof.SOLVER, prices=None)
 
 
-def settled(search: LatencySearch, known: FixedLimit, nodes: Ints, stopped: Limit | None) -> FixedLimit:
+def with_placement(search: LatencySearch, known: FixedLimit, nodes: Ints, stopped: Limit | None) -> FixedLimit:
     """`known` with a placement within the limit (node of each task)."""
     problem = search.problem
     placement = problem.placement(nodes)

@@ -22,7 +22,7 @@ from optsched.problems.latency import LatencyPrices
 from optsched.solvers.answers import LinearProgram, whole_numbers
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
-from optsched.solvers.searches.latency import FixedLimit, LatencySearch, settled, with_claimed_bound
+from optsched.solvers.searches.latency import FixedLimit, LatencySearch, with_claimed_bound, with_placement
 from optsched.solvers.searches.program_tree import as_arrays
 
 #: The most rounds of cuts before a program is solved, which they make many times as fast, and to prove what it claims.
@@ -66,19 +66,19 @@ class CompactProgram:
         self._cuts: list[tuple[sp.csr_array, Floats]] = []
         self._add_cuts(every[own > 0], own[own > 0], np.arange(len(self._server)))
 
-    def program(self, integer: bool = True, homeless: bool = False) -> LinearProgram:
-        """The program for the fewest remote tasks, or with `homeless` the fewest without room."""
+    def program(self, integer: bool = True, unroomed: bool = False) -> LinearProgram:
+        """The program for the fewest remote tasks, or with `unroomed` the fewest without room."""
         posed, tasks = as_arrays(self.posed.numbers, integer=integer), len(self.problem.tasks)
         remote = np.zeros(len(posed.objective) + 1)
-        remote[self.posed.family("remote")] = not homeless
-        remote[-1] = homeless
+        remote[self.posed.family("remote")] = not unroomed
+        remote[-1] = unroomed
         least = [np.full(len(most), -np.inf) for _, most in self._cuts]
         balance = sp.csr_array(([-1.0], ([tasks], [0])), shape=(posed.matrix.shape[0], 1))
         return replace(
             posed,
             objective=remote,
             col_lower=np.append(posed.col_lower, 0),
-            col_upper=np.append(posed.col_upper, tasks if homeless else 0),
+            col_upper=np.append(posed.col_upper, tasks if unroomed else 0),
             integer=np.append(posed.integer, False),
             row_lower=np.concatenate([posed.row_lower, *least]),
             row_upper=np.concatenate([posed.row_upper, *(most for _, most in self._cuts)]),
@@ -111,13 +111,13 @@ class CompactProgram:
         There are no more where the profile's limits are reached, nothing is broken, the prices rule the limit out, or
         `patience` rounds in a row have gained nothing.
         """
-        began, homeless = time.perf_counter(), False
+        began, unroomed = time.perf_counter(), False
         best, idle = -np.inf, 0
         while rounds > 0:
             check()
-            solution = solve_arrays(self.program(integer=False, homeless=homeless), profile.since(began))
-            if solution.outcome.status is Termination.INFEASIBLE and not homeless:
-                homeless = True  # remote tasks have no room, and the prices of this program show it
+            solution = solve_arrays(self.program(integer=False, unroomed=unroomed), profile.since(began))
+            if solution.outcome.status is Termination.INFEASIBLE and not unroomed:
+                unroomed = True  # remote tasks have no room, and the prices of this program show it
                 continue
             if solution.x is None or solution.row_duals is None:
                 return
@@ -125,11 +125,11 @@ class CompactProgram:
             largest = 1 + int(np.abs(real).max(initial=0))
             grid = min(_GRID, LatencyPrices.largest(len(self.problem.tasks)) // largest)
             duals = np.rint(real * grid).astype(np.int64)
-            yield LatencyPrices(0 if homeless else grid, duals[:-1], max(0, -int(duals[-1])))
+            yield LatencyPrices(0 if unroomed else grid, duals[:-1], max(0, -int(duals[-1])))
             rounds -= 1
             value = float(solution.x[self.posed.family("remote")].sum())
             best, idle = (value, 0) if value > best + _GAIN else (best, idle + 1)
-            if homeless or idle == patience or not self._sharpened(solution.x):
+            if unroomed or idle == patience or not self._sharpened(solution.x):
                 return
 
     def _sharpened(self, x: Floats) -> bool:
@@ -188,7 +188,7 @@ def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) 
         bound = sharper if sharper.remote_bound == bound.remote_bound else bound
     if solution.x is None:
         return replace(bound, stopped=solution.outcome.limit)
-    return settled(search, bound, problem.nodes_of(decode(solution.x)), solution.outcome.limit)
+    return with_placement(search, bound, problem.nodes_of(decode(solution.x)), solution.outcome.limit)
 
 
 def relaxation(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:

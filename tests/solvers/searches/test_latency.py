@@ -21,9 +21,9 @@ from optsched.solvers.searches.enumeration import best_placement
 from optsched.solvers.searches.latency import (
     GrowingMatchings,
     LatencySearch,
-    settled,
     shifted,
     with_claimed_bound,
+    with_placement,
     with_remote,
 )
 from optsched.solvers.searches.latency_program import compact_program, relaxation
@@ -56,7 +56,7 @@ def test_what_is_packed_keeps_its_promise(weights: tuple[int, int]) -> None:
             generate("latency", seed=seed, nodes=4, tasks=6, replicas=2), w_loc=weights[0], w_rem=weights[1]
         )
         front = pareto_front(problem)
-        search, matchings = searched(problem), GrowingMatchings.shared(problem)
+        search, matchings = searched(problem), GrowingMatchings(problem)
         for limit in range(int(front[0][0]) - 1, int(front[-1][0]) + 2):
             nodes = search.packed(limit)
             least = [work for makespan, work in front if makespan <= limit]
@@ -97,7 +97,7 @@ def test_scattered_room_is_gathered_along_replicas(
 def test_papers_scale_needs_no_program(seed: int) -> None:
     """Tests that limits which the first matching does not pack are packed: 1600 servers, 3450 tasks, latency 5."""
     problem = Latency(generate("latency", seed=seed, nodes=1600, tasks=3450))
-    assert with_remote(problem, 5, GrowingMatchings.shared(problem).at(5).node) is None
+    assert with_remote(problem, 5, GrowingMatchings(problem).at(5).node) is None
     assert searched(problem).packed(5) is not None
 
 
@@ -197,7 +197,7 @@ def test_claims_of_a_solver(late: LatencySearch) -> None:
     stronger = with_claimed_bound(known, (known.remote_bound or 0) + 0.5)
     assert (stronger.remote_bound, stronger.proof) == ((known.remote_bound or 0) + 1, Proof.SOLVER)
     with pytest.raises(SolverDisagreement, match="does not keep the limit"):
-        settled(late, known, np.zeros(50, dtype=np.int64), None)
+        with_placement(late, known, np.zeros(50, dtype=np.int64), None)
 
 
 @pytest.mark.parametrize("weights", [(1, 3), (2, 5)])
