@@ -10,7 +10,7 @@ from optsched.core.errors import CertificateInvalid
 from optsched.core.instance import Bools
 from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems import Latency
-from optsched.problems.latency import LatencyPrices
+from optsched.problems.latency_definition import LatencyPrices
 
 
 def latency_certificate(problem: Latency, component: str, claim: int, limit: int, cover: Bools) -> Certificate:

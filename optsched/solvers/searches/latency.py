@@ -30,7 +30,7 @@ from optsched.core.placement import NONE, Placement
 from optsched.core.processes.handing import hand_over
 from optsched.core.results import Certificate, FrontierPoint, Limit, Proof
 from optsched.problems import Latency
-from optsched.problems.latency import LatencyPrices
+from optsched.problems.latency_definition import LatencyPrices
 from optsched.solvers.answers import STOPPED, stopped, whole_bound
 from optsched.solvers.matching import GrowingMatching
 from optsched.solvers.profiles import Profile

@@ -18,7 +18,7 @@ from optsched.core.instance import Floats, Ints
 from optsched.core.placement import Placement
 from optsched.core.results import Proof, Termination
 from optsched.problems import Latency
-from optsched.problems.latency import LatencyPrices
+from optsched.problems.latency_definition import LatencyPrices
 from optsched.solvers.answers import LinearProgram, whole_numbers
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile

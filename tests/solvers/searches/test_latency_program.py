@@ -6,7 +6,7 @@ from small_problems import pareto_front
 
 from optsched import Termination, generate, solve
 from optsched.problems import Latency
-from optsched.problems.latency import LatencyPrices
+from optsched.problems.latency_definition import LatencyPrices
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
 from optsched.solvers.searches.latency_program import CompactProgram
