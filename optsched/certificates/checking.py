@@ -21,7 +21,6 @@ from optsched.core.results import (
     Frontier,
     Number,
     Proof,
-    Sense,
     Solution,
     Termination,
     Value,
@@ -157,7 +156,7 @@ def certify_solution(
     enumerated: Enumerated | None = None,
 ) -> Verdict:
     """The verdict of `certify` on a solution; see there."""
-    checking = _Checking(problem, solution, enumerated)
+    checking = _SolutionChecks(problem, solution, enumerated)
     if checking.identified():
         checking.decision()
         checking.programs()
@@ -215,7 +214,7 @@ class Checks:
             value = proved_bound(self.problem, certificate, earlier)
             beaten = self.beaten(component, value)
             found = f"proves {value}, claimed {certificate.claim}{beaten}"
-            return at_least(component, value, certificate.claim) and not beaten, found
+            return component.at_least(value, certificate.claim) and not beaten, found
 
         self.add(tried(what, certificate, prove))
 
@@ -225,7 +224,7 @@ class Checks:
         with suppress(OutOfTime):
             bounds = stated(self.problem, "cheap_bounds", tuple)()
         for cheap in bounds:
-            if cheap.component == component.name and at_least(component, cheap.value, claim):
+            if cheap.component == component.name and component.at_least(cheap.value, claim):
                 beaten = self.beaten(component, cheap.value)
                 found = f"proves {cheap.value}, claimed {claim}{beaten}"
                 self.check(f"{where}cheap bound {cheap.name} of {component.name}", not beaten, found, proof=True)
@@ -249,7 +248,7 @@ def tried(what: str, certificate: Certificate, prove: Callable[[], tuple[bool, s
     return Finding(what, holds, found, True, certificate.cases, time.perf_counter() - began)
 
 
-class _Checking(Checks):
+class _SolutionChecks(Checks):
     """The checks of one solution."""
 
     def __init__(self, problem: AnyProblem, solution: Solution, enumerated: Enumerated | None) -> None:
@@ -320,7 +319,7 @@ class _Checking(Checks):
             else:
                 self.word(position, component, certificate)
             if solution.objective is not None and solution.objective[:position] == solution.bound[:position]:
-                holds = at_least(component, solution.objective[position], claim)
+                holds = component.at_least(solution.objective[position], claim)
                 found = f"objective {solution.objective[position]}, bound {claim}"
                 self.check(f"order of {component.name}", holds, found)
         self.termination()
@@ -332,11 +331,7 @@ class _Checking(Checks):
         """
         problem, solution, worth = self.problem, self.solution, self.worth
         position = problem.components.index(component)
-        if (
-            worth is None
-            or worth[:position] != solution.bound[:position]
-            or at_least(component, worth[position], value)
-        ):
+        if worth is None or worth[:position] != solution.bound[:position] or component.at_least(worth[position], value):
             return ""
         return f", but the {self.noun} is worth {worth[position]}"
 
@@ -347,7 +342,7 @@ class _Checking(Checks):
             return
         best = None if self.enumerated is None else self.enumerated.value
         if best is not None and best[:position] == self.solution.bound[:position]:
-            holds = at_least(component, best[position], claim)
+            holds = component.at_least(best[position], claim)
             text = f"every {self.noun} was tried: {best[position]}, claimed {claim}"
             self.check(f"proof of {component.name} by enumeration", holds, text, proof=True)
             return
@@ -454,11 +449,6 @@ def nothing_feasible(problem: AnyProblem, certificate: Certificate | None, what:
         return Finding(what, False, f"{claim}, but nothing makes that so: a {noun} is feasible")
     kind = Proof.SOLVER if certificate is None else certificate.kind
     return Claim(str(kind), f"that there is no feasible {noun} rests on: {kind}")
-
-
-def at_least(component: Component, value: Number, claim: Number) -> bool:
-    """Whether `value` is on the feasible side of `claim`."""
-    return value >= claim if component.sense is Sense.MIN else value <= claim
 
 
 def proved_bound(problem: AnyProblem, certificate: Certificate, objective: Value | None = None) -> Number:

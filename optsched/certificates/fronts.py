@@ -14,17 +14,7 @@ from collections.abc import Mapping
 
 from optsched.certificates.checking import NOTHING, Checks, Claim, Enumerated, Verdict, nothing_feasible
 from optsched.core.brief import counted
-from optsched.core.results import (
-    Certificate,
-    Component,
-    Decision,
-    Frontier,
-    FrontierPoint,
-    Number,
-    Sense,
-    Value,
-    value_text,
-)
+from optsched.core.results import Certificate, Component, Decision, Frontier, FrontierPoint, Number, Value, value_text
 from optsched.problems import AnyProblem
 from optsched.problems.base import stated
 
@@ -111,7 +101,7 @@ class _FrontierChecks(Checks):
             text = f"{where}: {self.problem.name} does not say what values of {first.name} are multiples of"
             self.claims.append(Claim(NOTHING, f"{text} (first_step), so the certificate proves nothing before it"))
             return
-        better = (0 if step is None else step) * (1 if first.sense is Sense.MIN else -1)
+        better = (0 if step is None else step) * first.sign
         self.bound(where, second, certificate, before[1], (value[0] - better, before[1]))
 
     def end(self) -> None:

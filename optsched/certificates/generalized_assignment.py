@@ -65,7 +65,7 @@ def no_packing_proof(problem: GeneralizedAssignment, certificate: Certificate) -
 
 
 def _written(problem: GeneralizedAssignment, tree: Tree) -> dict[str, Any]:
-    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    tasks = problem.task_ids.tolist()
     nodes = problem.instance.cluster.node_ids.tolist()
     knapsacks = CapacityKnapsacks(problem)
 
@@ -86,7 +86,7 @@ def _written(problem: GeneralizedAssignment, tree: Tree) -> dict[str, Any]:
 
 def _read(problem: GeneralizedAssignment, certificate: Certificate) -> Tree:
     index = problem.instance.node_index
-    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    tasks = problem.task_ids.tolist()
     position_of = {name: position for position, name in enumerate(tasks)}
 
     def multipliers(data: Mapping[str, Any]) -> Ints:

@@ -133,7 +133,7 @@ def no_room_proof(problem: Traffic, certificate: Certificate) -> str:
 
 
 def _cases(problem: Traffic, data: Mapping[str, Any]) -> Cases:
-    names = problem.instance.workload.task_ids[problem.tasks[problem.reduces]]
+    names = problem.task_ids[problem.reduces]
     return _read(problem, data, {str(names[bundle.reduces[0]]): at for at, bundle in enumerate(problem.bundles)})
 
 
@@ -145,7 +145,7 @@ def _written(problem: Traffic, cases: Cases) -> dict[str, Any]:
     }
     if cases.bundle is not None:
         first = problem.reduces[problem.bundles[cases.bundle].reduces[0]]
-        data["reduce"] = str(problem.instance.workload.task_ids[problem.tasks[first]])
+        data["reduce"] = str(problem.task_ids[first])
         data["in"] = {problem.datacenters[center]: _written(problem, case) for center, case in cases.inside.items()}
     return data
 

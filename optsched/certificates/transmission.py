@@ -97,7 +97,7 @@ def transmission_proof(problem: Transmission, certificate: Certificate, objectiv
 
 
 def _order(problem: Transmission, named: Sequence[Any]) -> Ints:
-    ids = problem.instance.workload.task_ids[problem.tasks[problem.reduces]].tolist()
+    ids = problem.task_ids[problem.reduces].tolist()
     position_of = {name: position for position, name in enumerate(ids)}
     order = [position_of.get(name) if isinstance(name, str) else None for name in named]
     found = [position for position in order if position is not None]

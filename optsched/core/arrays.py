@@ -34,7 +34,9 @@ __all__ = [
     "contains",
     "grouped",
     "joined",
+    "places_in",
     "plain",
+    "rank_among",
     "read_only",
     "read_only_strings",
 ]
@@ -49,6 +51,25 @@ LARGEST = 2**53
 
 #: From this many values, SciPy turns rows of numbers into columns faster than the sort here.
 _MANY = 20_000
+
+
+def places_in(lengths: Ints) -> Ints:
+    """0, 1, 2, ... within each of some runs of entries, one run after another.
+
+    >>> places_in(np.array([2, 0, 3])).tolist()
+    [0, 1, 0, 1, 2]
+    """
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
+
+
+def rank_among(sorted_values: npt.NDArray[Any]) -> Ints:
+    """0, 1, 2, ... among the equal entries of a sorted array.
+
+    >>> rank_among(np.array([4, 4, 7, 9, 9, 9])).tolist()
+    [0, 1, 0, 0, 1, 2]
+    """
+    return np.arange(len(sorted_values)) - np.searchsorted(sorted_values, sorted_values)
 
 
 def read_only(values: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[Any]:

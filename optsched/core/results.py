@@ -112,6 +112,15 @@ class Component:
     sense: Sense
     unit: str
 
+    @property
+    def sign(self) -> int:
+        """1 if less is better, -1 if more is."""
+        return 1 if self.sense is Sense.MIN else -1
+
+    def at_least(self, value: Number, claim: Number) -> bool:
+        """Whether `value` is no better than `claim`, as a value is if `claim` bounds it."""
+        return self.sign * value >= self.sign * claim
+
 
 @dataclass(frozen=True, slots=True)
 class Violation:

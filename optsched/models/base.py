@@ -445,10 +445,7 @@ def whole_limit(limit: Any, unit: str) -> int:
 def ids(problem: Problem, nodes: Ints | None = None) -> tuple[list[str], list[str]]:
     """Ids of the tasks to place, and of the nodes (indices); None: of all."""
     every = problem.instance.cluster.node_ids
-    return (
-        problem.instance.workload.task_ids[problem.tasks].tolist(),
-        (every if nodes is None else every[nodes]).tolist(),
-    )
+    return problem.task_ids.tolist(), (every if nodes is None else every[nodes]).tolist()
 
 
 def grouped(keys: Iterable[Key], *by: int) -> dict[Any, list[Key]]:
@@ -649,7 +646,7 @@ def starter(
 def host_of(problem: Problem, placement: Placement) -> dict[str, str]:
     """The node of each task to place that has one, by their ids."""
     names = problem.instance.cluster.node_ids.tolist()
-    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    tasks = problem.task_ids.tolist()
     nodes = problem.nodes_of(placement).tolist()
     return {task: names[node] for task, node in zip(tasks, nodes, strict=True) if node != NONE}
 

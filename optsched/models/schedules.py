@@ -399,7 +399,7 @@ def decode_intervals(model: Any, problem: TimedProblem) -> Schedule:
     """The schedule of a solved literal model."""
     step, index = tick_of(problem), problem.instance.node_index
     held = {task: place for (task, place), start in model.start.items() if int_of(start)}
-    ids = problem.instance.workload.task_ids[problem.tasks].tolist()
+    ids = problem.task_ids.tolist()
     places = [held.get(task) for task in ids]
     nodes = [NONE if place is None else index[place[0]] for place in places]
     starts = [0 if place is None else problem.now + place[1] * step for place in places]
@@ -409,7 +409,7 @@ def decode_intervals(model: Any, problem: TimedProblem) -> Schedule:
 def started_intervals(model: Any, problem: TimedProblem, schedule: Schedule) -> Entries:
     """A schedule, as early as it can be, in the starts of the literal model, which HiGHS completes."""
     step, early = tick_of(problem), as_early(problem, schedule)
-    ids = problem.instance.workload.task_ids[problem.tasks].tolist()
+    ids = problem.task_ids.tolist()
     names = problem.instance.cluster.node_ids.tolist()
     nodes, starts = early.nodes[problem.tasks].tolist(), early.starts[problem.tasks].tolist()
     place = {

@@ -99,7 +99,7 @@ def build_pyomo(problem: Traffic, limit: int | None = None, *, per_pair: bool = 
 
 def _bundles(problem: Traffic) -> dict[str, tuple[Bundle, Any]]:
     """Each bundle and the maps of its job (places in `problem.maps`), by the id of its first reduce."""
-    ids = problem.instance.workload.task_ids[problem.tasks[problem.reduces]].tolist()
+    ids = problem.task_ids[problem.reduces].tolist()
     return {ids[bundle.reduces[0]]: (bundle, job.maps) for job in problem.jobs for bundle in job.bundles}
 
 
@@ -148,7 +148,7 @@ def build_pulp(problem: Traffic, limit: int | None = None, *, max_variables: int
     map_room, reduce_room = problem.room_within(_whole(limit)).tolist(), problem.reduce_room.tolist()
     refuse_too_large(problem, literal_size(problem, limit), max_variables, "build_pyomo")
     centers, bundles, grid = problem.datacenters, _bundles(problem), problem.grid
-    maps = problem.instance.workload.task_ids[problem.tasks[problem.maps]].tolist()
+    maps = problem.task_ids[problem.maps].tolist()
     center_names, map_names, bundle_names = injective_names(centers), injective_names(maps), injective_names(bundles)
     model = pulp.LpProblem(problem.name, pulp.LpMinimize)
     place = add_pairs(model, "map", map_names, center_names)
@@ -189,7 +189,7 @@ def _decode_literal(model: Any, problem: Traffic) -> Placement:
     of_map, of_bundle = (
         {name: column[center] for name, center in chosen(variables).items()} for variables in (model.place, model.host)
     )
-    maps = problem.instance.workload.task_ids[problem.tasks[problem.maps]].tolist()
+    maps = problem.task_ids[problem.maps].tolist()
     at_reduce = np.zeros(len(problem.reduces), dtype=np.int64)
     for name, (bundle, _) in _bundles(problem).items():
         at_reduce[bundle.reduces] = of_bundle[name]
@@ -198,7 +198,7 @@ def _decode_literal(model: Any, problem: Traffic) -> Placement:
 
 def _centers(problem: Traffic, placement: Placement) -> dict[str, str]:
     """The datacenter of each task that is placed; a bundle is named by its first reduce, and is where that is."""
-    tasks, nodes = problem.instance.workload.task_ids[problem.tasks].tolist(), problem.nodes_of(placement).tolist()
+    tasks, nodes = problem.task_ids.tolist(), problem.nodes_of(placement).tolist()
     names, center = problem.datacenters, problem.datacenter.tolist()
     return {task: names[center[node]] for task, node in zip(tasks, nodes, strict=True) if node != NONE}
 

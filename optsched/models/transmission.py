@@ -125,7 +125,7 @@ def build_pyomo(problem: Transmission, *, form: str | None = None, per_pair: boo
 
 def _names(problem: Transmission) -> tuple[list[str], list[str], list[str]]:
     """Ids of maps, reduces and nodes."""
-    tasks = problem.instance.workload.task_ids[problem.tasks]
+    tasks = problem.task_ids
     return tasks[problem.maps].tolist(), tasks[problem.reduces].tolist(), problem.instance.cluster.node_ids.tolist()
 
 

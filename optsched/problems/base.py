@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from optsched.core.arrays import Strings
 from optsched.core.brief import brief
 from optsched.core.decimals import FINEST
 from optsched.core.deprecated import Renamed, take_former
@@ -427,9 +428,8 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
         for position, (component, entry, claim) in enumerate(zip(self.components, value, bound, strict=True)):
             if claim is None:
                 return None
-            beyond = entry - claim if component.sense is Sense.MIN else claim - entry
-            if beyond:
-                return position if beyond < 0 else None
+            if entry != claim:
+                return None if component.at_least(entry, claim) else position
         return None
 
     def differing(self, parameters: Mapping[str, Any]) -> list[str]:
@@ -602,6 +602,11 @@ class TaskProblem(BaseProblem[Instance, Decided]):
             self._all_of_them = len(self.tasks) == len(instance.workload)
             self.replicas = instance.replicas if self._all_of_them else instance.replicas.take(self.tasks)
         super().__init__(instance, **parameters)
+
+    @property
+    def task_ids(self) -> Strings:
+        """The id of each of `tasks`."""
+        return self.instance.workload.task_ids[self.tasks]
 
     @property
     def offered(self) -> Mapping[str, Ints]:

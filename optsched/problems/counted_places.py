@@ -15,7 +15,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from optsched.core.arrays import Strings
+from optsched.core.arrays import Strings, rank_among
 from optsched.core.instance import Bools, Ints, Ragged
 from optsched.core.placement import NONE, Placement
 from optsched.problems.base import Problem
@@ -45,7 +45,7 @@ class TaskClasses:
         `owner` and `node` are the class and the node of each placed task, in any order.
         """
         members, order = self.members, np.argsort(owner, kind="stable")
-        rank = np.arange(len(owner)) - np.searchsorted(owner[order], owner[order])
+        rank = rank_among(owner[order])
         nodes = np.full(len(self.of_task), NONE, dtype=np.int64)
         nodes[members.values[members.starts[owner[order]] + rank]] = node[order]
         return nodes
@@ -208,10 +208,9 @@ def _free_slots(left: Ints, of_node: Ints, areas: Ints) -> Ints:
     last = np.cumsum(left[inside])
     order = np.argsort(areas, kind="stable")
     wanted = areas[order]
-    rank = np.arange(len(wanted)) - np.searchsorted(wanted, wanted)
     before = (last - left[inside])[np.searchsorted(of_node[inside], wanted)]
     nodes = np.empty_like(areas)
-    nodes[order] = inside[np.searchsorted(last, before + rank, side="right")]
+    nodes[order] = inside[np.searchsorted(last, before + rank_among(wanted), side="right")]
     return nodes
 
 
@@ -250,7 +249,7 @@ def enter_columns(problem: CountedPlaces, builder: Builder, extra: Ints | None, 
     calls the cost of a task on a node; empty: nothing.
     """
     classes, places = problem.classes(), problem.places
-    tasks = problem.instance.workload.task_ids[problem.tasks]
+    tasks = problem.task_ids
     names, owner = tasks[classes.first], places.row_of
     costs = np.zeros(len(owner), dtype=np.int64) if extra is None else places.units + extra[owner]
     families = [(*_words(number)[:3], level.areas.row_of, level) for number, level in enumerate(places.levels)]
@@ -285,7 +284,7 @@ def enter_places(
     """Like `enter_columns`, with the rows of classes and slots; returns the column of each place, and its class."""
     columns, owner = enter_columns(problem, builder, extra, cost_name), problem.places.row_of
     classes, every = problem.classes(), np.concatenate(columns)
-    names = problem.instance.workload.task_ids[problem.tasks[classes.first]]
+    names = problem.task_ids[classes.first]
     supply = builder.rows(
         "class_supply",
         Zipped(names),

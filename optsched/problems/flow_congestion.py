@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.core.arrays import places_in
 from optsched.core.decimals import decimal
 from optsched.core.errors import Fault, InputError, TooLarge
 from optsched.core.instance import KINDS, LARGEST, MAP, REDUCE, Bools, Floats, Instance, Ints
@@ -386,9 +387,8 @@ class FlowCongestion(Problem, Programmed):
         for position, (which, size) in enumerate(zip(self.type_kind.tolist(), self.types.size.tolist(), strict=True)):
             left = slots[which] - rows[:, self.type_kind == which].sum(axis=1)
             choices = np.minimum(left, size) + 1
-            starts = np.repeat(np.cumsum(choices) - choices, choices)
             rows = np.repeat(rows, choices, axis=0)
-            rows[:, position] = np.arange(len(rows)) - starts
+            rows[:, position] = places_in(choices)
         return rows
 
     # The program --------------------------------------------------------------------------------------------------

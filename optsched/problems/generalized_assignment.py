@@ -143,7 +143,7 @@ class GeneralizedAssignment(CountedPlaces, Programmed):
     def plainly_infeasible(self) -> str | None:
         if not len(self.stranded):
             return None
-        task = self.instance.workload.task_ids[self.tasks[self.stranded[0]]]
+        task = self.task_ids[self.stranded[0]]
         return f"{task} fits on no node that it may use"
 
     @property
@@ -173,7 +173,7 @@ class GeneralizedAssignment(CountedPlaces, Programmed):
         builder, classes = Builder(), self._classes
         columns, owner = enter_columns(self, builder, np.zeros_like(classes.first), "cost")[0], self.places.row_of
         node, first = self.places.on_node.values, classes.first
-        tasks = self.instance.workload.task_ids[self.tasks[first]].tolist()
+        tasks = self.task_ids[first].tolist()
         assigned = builder.rows(
             "assigned",
             [(name,) for name in tasks],
@@ -204,7 +204,7 @@ class GeneralizedAssignment(CountedPlaces, Programmed):
         return (exact(int(units.sum()), self.grid),)
 
     def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
-        task_ids = self.instance.workload.task_ids[self.tasks].tolist()
+        task_ids = self.task_ids.tolist()
         node_ids = self.instance.cluster.node_ids.tolist()
         nodes = self.nodes_of(placement)
         for task in np.flatnonzero(nodes == NONE).tolist():

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from optsched.core.arrays import places_in
 from optsched.core.deadline import check
 from optsched.core.instance import Floats, Ints
 from optsched.problems.base import exact_product
@@ -133,6 +134,13 @@ class _Goods(NamedTuple):
         return _Goods(self.demand[item + 1 :], self.mixed[item + 1 :], self.limit[item + 1 :], self.worth[item + 1 :])
 
 
+def _how_many_fit(left: Ints, takes: Ints, limit: int) -> Ints:
+    """How many of an item fit into each row of what is left, at most `limit`."""
+    used = takes > 0
+    most: Ints = (left[:, used] // takes[used]).min(axis=1, initial=limit)
+    return most
+
+
 def _going_through(
     room: Ints, mixed: Floats, goods: _Goods, least: Any, most: int, part: bool
 ) -> tuple[Any, Ints] | None:
@@ -145,12 +153,10 @@ def _going_through(
     left, counts, value = room[None], np.zeros((1, 0), dtype=np.int64), np.zeros(1, dtype=kind)
     for item, (takes, gain) in enumerate(zip(goods.demand, goods.worth, strict=True)):
         check()
-        used = takes > 0
-        fits = (left[:, used] // takes[used]).min(axis=1, initial=int(goods.limit[item]))
+        fits = _how_many_fit(left, takes, int(goods.limit[item]))
         if int(fits.sum()) + len(fits) > _MOST_TRIED:
             return None
-        row = np.repeat(np.arange(len(fits)), fits + 1)
-        number = np.arange(len(row)) - np.repeat(np.cumsum(fits + 1) - fits - 1, fits + 1)
+        row, number = np.repeat(np.arange(len(fits)), fits + 1), places_in(fits + 1)
         left, value = left[row] - number[:, None] * takes, value[row] + number.astype(kind) * gain
         bound = value.astype(np.float64) + _still(left @ mixed, goods.after(item))
         near = np.flatnonzero(bound * (1 + _NEARLY) >= float(least))
@@ -242,12 +248,10 @@ class Packer:
         least, tables = self.best - short, self._tabulated()
         for item in range(items):
             if self.limit[item]:
-                takes = self.demand[item] > 0
-                fits = (left[:, takes] // self.demand[item][takes]).min(axis=1, initial=int(self.limit[item]))
+                fits = _how_many_fit(left, self.demand[item], int(self.limit[item]))
                 if int(fits.sum()) + len(fits) > 20 * max(most, 1):
                     return None
-                row = np.repeat(np.arange(len(fits)), fits + 1)
-                number = np.arange(len(row)) - np.repeat(np.cumsum(fits + 1) - fits - 1, fits + 1)
+                row, number = np.repeat(np.arange(len(fits)), fits + 1), places_in(fits + 1)
                 left, value, counts = left[row] - number[:, None] * self.demand[item], value[row], counts[row]
                 value = value + number.astype(self._kind) * self.worth[item]
                 counts[:, item] = number

@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from optsched.core.arrays import Strings
+from optsched.core.arrays import Strings, places_in
 from optsched.core.instance import Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Number
@@ -79,10 +79,7 @@ class LatencyProgram:
 
     def __init__(self, problem: LatencyDefinition, apart: bool = False) -> None:
         self.problem, self._apart = problem, apart
-        self.ids: tuple[Strings, Strings] = (
-            problem.instance.workload.task_ids[problem.tasks],
-            problem.instance.cluster.node_ids,
-        )
+        self.ids = problem.task_ids, problem.instance.cluster.node_ids
 
     def least_work(self, limit: int) -> Program:
         """The least work with a makespan of at most `limit`."""
@@ -199,7 +196,7 @@ class LatencyProgram:
         first = np.searchsorted(of, np.arange(len(servers) + 1))
         for part, weight in ((local, near), (remote, far)):
             each = np.diff(first)[part.server]
-            row = np.repeat(first[part.server] - np.cumsum(each) + each, each) + np.arange(int(each.sum()))
+            row = np.repeat(first[part.server], each) + places_in(each)
             used = weight[row] != 0
             builder.enter(rows[row[used]], np.repeat(part.column, each)[used], weight[row[used]])
 

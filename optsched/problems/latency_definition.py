@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from optsched.core.arrays import places_in
 from optsched.core.decimals import decimal
 from optsched.core.errors import Fault, InputError, UsageError
 from optsched.core.instance import LARGEST, Bools, Floats, Instance, Ints, Ragged
@@ -231,7 +232,7 @@ class LatencyDefinition(Problem):
         first = (room - self.w_loc * np.minimum(on.lengths, room // self.w_loc)) // self.w_rem
         number = room // self.w_rem - first + 1
         server, start = np.repeat(np.arange(len(room)), number), np.cumsum(number) - number
-        remote = first[server] + np.arange(len(server)) - start[server]
+        remote = first[server] + places_in(number)
         local = np.minimum((room[server] - self.w_rem * remote) // self.w_loc, on.lengths[server])
         worth = earned[on.starts[server] + local] - earned[on.starts[server]]
         worth += prices.remote * np.minimum(remote, len(self.tasks))

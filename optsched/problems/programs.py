@@ -24,7 +24,7 @@ from optsched.core.deprecated import Renamed
 from optsched.core.errors import UsageError
 from optsched.core.instance import Ints, Ragged
 from optsched.core.placement import NONE
-from optsched.core.results import Number, Sense
+from optsched.core.results import Number
 from optsched.problems.base import Problem
 from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
 
@@ -411,7 +411,7 @@ class Limited(Programmed):
 
 def limit_unit(problem: Any) -> int:
     """The factor that makes the first component a limit (`Limited`)."""
-    return 1 if problem.components[0].sense is Sense.MIN else -1
+    return int(problem.components[0].sign)
 
 
 def fault_of(problem: Any, before: tuple[Number, ...], decisions: Iterator[Any]) -> str | None:

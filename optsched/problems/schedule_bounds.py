@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.core.arrays import contains
+from optsched.core.arrays import contains, places_in
 from optsched.core.deadline import check
 from optsched.core.instance import KINDS, MAP, REDUCE, Bools, Cluster, Instance, Ints, Ragged, Workload
 from optsched.core.placement import MICRO
@@ -330,9 +330,7 @@ class JobsAlone:
         servers = np.append(slots, others)
         load = np.maximum(busy[servers] - release, 0)
         unit = int(np.gcd.reduce(load, initial=np.gcd(w_loc, w_rem)))
-        workload = Workload(
-            problem.instance.workload.task_ids[problem.tasks[tasks]], replicas=self._on(replicas, data, node[slots])
-        )
+        workload = Workload(problem.task_ids[tasks], replicas=self._on(replicas, data, node[slots]))
         cluster = Cluster(np.arange(len(servers)).astype(np.str_))
         instance = Instance.initial(cluster, workload, load=load // unit, name=problem.instance.name)
         posed = Latency(instance, w_loc=w_loc // unit, w_rem=w_rem // unit)
@@ -355,7 +353,7 @@ class JobsAlone:
         begin = np.searchsorted(node, data)
         number = np.searchsorted(node, data, side="right") - begin
         lengths = number[at]
-        values = np.repeat(begin[at] - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
+        values = np.repeat(begin[at], lengths) + places_in(lengths)
         per_task = np.bincount(replicas.row_of, weights=lengths, minlength=len(replicas)).astype(np.int64)
         return Ragged.of_lengths(per_task, values)
 

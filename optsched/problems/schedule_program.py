@@ -28,7 +28,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from optsched.core.arrays import Ints
+from optsched.core.arrays import Ints, places_in
 from optsched.core.deadline import check
 from optsched.core.errors import TooLarge
 from optsched.core.instance import KINDS, MAP, REDUCE
@@ -463,7 +463,7 @@ class ScheduleProgram:
         self._switches: list[tuple[Ints, Ints, Ints, Ints]] = []
         cluster = problem.instance.cluster
         nodes, racks = cluster.node_ids.tolist(), cluster.rack_ids.tolist()
-        self._tasks: list[str] = problem.instance.workload.task_ids[problem.tasks].tolist()
+        self._tasks: list[str] = problem.task_ids.tolist()
         self._groups: list[tuple[str, str, str]] = []  # each goes by its first task, and a pool by its first node
         for group in self.table.groups:
             place = racks[group.place] if group.level == "rack" else nodes[group.nodes[0]]
@@ -616,8 +616,8 @@ class ScheduleProgram:
                     f"{self.problem.place}: a program over time would have more than {MOST_COEFFICIENTS:,} "
                     "coefficients; give times in coarser units, or leave the route out and let optsched choose"
                 )
-            first = np.repeat(len(labels) + begin - np.cumsum(length) + length, length)
-            covers.append((first + np.arange(len(first)), np.repeat(own, length)))
+            rows_of = np.repeat(len(labels) + begin, length) + places_in(length)
+            covers.append((rows_of, np.repeat(own, length)))
             for tick in ticks.tolist():
                 jobs = [job for until, job in pool.busy if until <= tick and job >= 0]
                 waiting += [(len(labels), job, tick) for job in jobs]

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.core.arrays import places_in
 from optsched.core.decimals import rounded_in_words, rounded_units
 from optsched.core.errors import Fault, InputError
 from optsched.core.instance import LARGEST, MAP, REDUCE, Bools, Instance, Ints
@@ -193,7 +194,7 @@ class Traffic(Problem, Programmed):
         return exact(units, self.grid), int(np.bincount(at_map).max(initial=0))
 
     def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
-        ids = self.instance.workload.task_ids[self.tasks]
+        ids = self.task_ids
         nodes = self.nodes_of(placement)
         for task in np.flatnonzero(nodes == NONE).tolist():
             yield Violation("every-task-placed", (str(ids[task]),), 1)
@@ -281,8 +282,7 @@ class Traffic(Problem, Programmed):
                 turns = bisect_left(range(len(inside)), len(inside), key=lambda up: int(np.minimum(most, up).sum()))
                 slots_of = np.minimum(most, turns)
                 node = np.repeat(local, slots_of)
-                turn = np.arange(len(node)) - np.repeat(np.cumsum(slots_of) - slots_of, slots_of)
-                nodes[inside] = node[np.argsort(turn, kind="stable")[: len(inside)]]
+                nodes[inside] = node[np.argsort(places_in(slots_of), kind="stable")[: len(inside)]]
         return self.placement(nodes)
 
     def locality_counts(self, placement: Placement) -> Mapping[str, int]:
@@ -487,7 +487,7 @@ class TrafficProgram:
         the program too, if `costly`.
         """
         problem, count, size = self.problem, self.centers, self.classes.size
-        tasks, nodes = problem.instance.workload.task_ids[problem.tasks], problem.instance.cluster.node_ids
+        tasks, nodes = problem.task_ids, problem.instance.cluster.node_ids
         first = problem.maps[self.classes.first]
         names, centers = tasks[first].tolist(), list(problem.datacenters)
         reduces = [tasks[problem.reduces[bundle.reduces]].tolist() for bundle in problem.bundles]
@@ -565,7 +565,7 @@ class TrafficProgram:
     def _enter_nodes(self, builder: Builder, maps: Ints, reduces: Ints, host: Ints) -> None:
         """Add that reduces are where their bundle is, and the slots of the nodes."""
         problem = self.problem
-        tasks, nodes = problem.instance.workload.task_ids[problem.tasks], problem.instance.cluster.node_ids
+        tasks, nodes = problem.task_ids, problem.instance.cluster.node_ids
         on_map, on_reduce = self._nodes
         labels = list(itertools.product(tasks[problem.reduces].tolist(), problem.datacenters))
         doc = "a reduce is in the datacenter of its bundle"

@@ -284,7 +284,7 @@ class Transmission(Problem, Programmed):
     @cached_property
     def map_members(self) -> dict[str, tuple[str, ...]]:
         """Ids of the maps of each class, by the first."""
-        maps = self.instance.workload.task_ids[self.tasks[self.maps]]
+        maps = self.task_ids[self.maps]
         rows = [tuple(maps[row].tolist()) for row in self.map_classes.members]
         return {row[0]: row for row in rows}
 
@@ -301,7 +301,7 @@ class Transmission(Problem, Programmed):
     @property
     def _names(self) -> tuple[list[str], list[str]]:
         """Ids of the reduces and of the nodes."""
-        reduces = self.instance.workload.task_ids[self.tasks[self.reduces]]
+        reduces = self.task_ids[self.reduces]
         return reduces.tolist(), self.instance.cluster.node_ids.tolist()
 
     @property
@@ -420,7 +420,7 @@ class Transmission(Problem, Programmed):
         return labelled(program, value_of)
 
     def decision_of(self, values: Ints, program: Program) -> Placement:
-        position = {name: row for row, name in enumerate(self.instance.workload.task_ids[self.tasks].tolist())}
+        position = {name: row for row, name in enumerate(self.task_ids.tolist())}
         waiting = {name: iter(row) for name, row in self.map_members.items()}
         nodes: Ints = np.full(len(self.tasks), NONE, dtype=np.int64)
         place, run, *_ = program.variables

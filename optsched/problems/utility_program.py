@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from optsched.core.arrays import places_in, rank_among
 from optsched.core.instance import KINDS, Bools, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.problems.base import GRID, exact_product
@@ -162,7 +163,7 @@ class UtilityProgram:
     def _enter_pairs(self, builder: Builder, cost: Ints) -> Ints:
         """Add each task on each node: on one node at most, and fixed reduces as many as they are to be."""
         problem = self.problem
-        names = problem.instance.workload.task_ids[problem.tasks].tolist()
+        names = problem.task_ids.tolist()
         labels: list[Label] = [
             (names[task], self._names[host]) for task, host in zip(self.task.tolist(), self.host.tolist(), strict=True)
         ]
@@ -234,8 +235,8 @@ class UtilityProgram:
     def _enter_needs(self, builder: Builder, place: Ints, units: int) -> None:
         """Add what each job needs for a utility: one of its pairs of counts."""
         owner, pair = least_pairs(self.problem, units)
-        number = np.arange(len(owner)) - np.searchsorted(owner, owner)
-        labels = [(*self._jobs[job], which) for job, which in zip(owner.tolist(), number.tolist(), strict=True)]
+        ranks = rank_among(owner).tolist()
+        labels = [(*self._jobs[job], which) for job, which in zip(owner.tolist(), ranks, strict=True)]
         doc = "the job gets at least these counts"
         choose = builder.variables("choose", labels, upper=1, over="NEEDS", doc=doc)
         most, doc = self.items.limit[self.items.limit > 0], "tasks placed are no more than are pending"
@@ -252,8 +253,7 @@ class UtilityProgram:
     def _steps(self) -> tuple[Ints, Ints]:
         """The item and the number, from 1, of each step; int64, shape (steps,) each."""
         limit = self.items.limit
-        item = np.repeat(np.arange(len(limit)), limit)
-        return item, np.arange(len(item)) - (np.cumsum(limit) - limit)[item] + 1
+        return np.repeat(np.arange(len(limit)), limit), places_in(limit) + 1
 
     def _enter_steps(self, builder: Builder, place: Ints) -> None:
         """Add the utilities (6), (7), step by step, and the first objective (8)."""

@@ -29,7 +29,6 @@ from optsched.core.results import (
     Limit,
     Number,
     Proof,
-    Sense,
     Solution,
     Termination,
     Value,
@@ -199,9 +198,9 @@ class Incumbent:
         first, (quick_decision, proofs) = self.problem.components[0], quick
         by_component = {certificate.component: certificate for certificate in certificates}
         for proof in proofs:
-            before, sign = by_component.get(proof.component), 1 if first.sense is Sense.MIN else -1
-            tighter = before is not None and proof.component == first.name and sign * (proof.claim - before.claim) > 0
-            if before is None or tighter:
+            before = by_component.get(proof.component)
+            weaker = before is not None and not first.at_least(before.claim, proof.claim)
+            if before is None or (weaker and proof.component == first.name):
                 by_component[proof.component] = proof
         return quick_decision if decision is None else decision, tuple(by_component.values())
 
@@ -422,14 +421,14 @@ def word_of(problem: AnyProblem, outcome: Found, grid: int) -> Number | None:
         return problem.evaluate(outcome.decision)[outcome.position]
     if outcome.bound is None or not abs(outcome.bound) < LARGEST / grid:
         return None
-    sign = 1 if problem.components[outcome.position].sense is Sense.MIN else -1
+    sign = problem.components[outcome.position].sign
     return sign * exact(whole_bound(sign * outcome.bound * grid), grid)
 
 
 def proof_of(problem: AnyProblem, priced: Certificate, outcome: Found, grid: int) -> Certificate:
     """The proof of a component: prices, or the solver's claim if that is stronger."""
-    word, sign = word_of(problem, outcome, grid), 1 if problem.components[outcome.position].sense is Sense.MIN else -1
-    if word is None or sign * word <= sign * priced.claim:
+    word = word_of(problem, outcome, grid)
+    if word is None or problem.components[outcome.position].at_least(priced.claim, word):
         return priced
     return Certificate(priced.component, Proof.SOLVER, word)
 

@@ -23,7 +23,7 @@ from optsched.certificates.programs import (
 from optsched.certificates.trees import Step, Tree
 from optsched.core.errors import CertificateInvalid, OutOfTime, ProblemFailed, SolverDisagreement
 from optsched.core.instance import Ints
-from optsched.core.results import Certificate, Number, Proof, Sense, Solution, Termination, Violation
+from optsched.core.results import Certificate, Number, Proof, Solution, Termination, Violation
 from optsched.problems.base import exact
 from optsched.problems.programs import Limited, Program, limit_unit
 from optsched.problems.relaxations import IntegerProgram
@@ -66,8 +66,7 @@ def by_route(call: Call[Any], profile: Profile, known: Sequence[Certificate] = (
                 proofs.append(search.proof())
                 if search.answer.outcome.status is Termination.INFEASIBLE and search.incumbent is None:
                     return call.infeasible(search.answer)
-            sign = 1 if component.sense is Sense.MIN else -1
-            proof = max(proofs, key=lambda each: sign * each.claim)
+            proof = max(proofs, key=lambda each: component.sign * each.claim)
             search.proofs.append(proof)
             if not search.attains(proof):
                 break
@@ -89,7 +88,7 @@ def plain(problem: Any) -> Held:
     """Only the cheap bounds, which the checker knows."""
     first = problem.components[0]
     bounds = [bound.value for bound in problem.cheap_bounds() if bound.component == first.name]
-    sharpest = (max if first.sense is Sense.MIN else min)(bounds, default=None)
+    sharpest = max(bounds, key=lambda value: first.sign * value, default=None)
     return None, () if sharpest is None else (Certificate(first.name, Proof.SOLVER, sharpest),)
 
 

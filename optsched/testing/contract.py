@@ -25,7 +25,7 @@ from optsched.core.instance import KINDS, MAP, REDUCE
 from optsched.core.network import UNBOUNDED, FlowNetwork
 from optsched.core.placement import NONE, NetworkFlow, Schedule
 from optsched.core.registry import Record
-from optsched.core.results import Decision, Sense, Solution, Termination, Value
+from optsched.core.results import Decision, Solution, Termination, Value
 from optsched.instances.generate import FAMILIES, generate
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.schedules import ScheduleProblem
@@ -454,5 +454,4 @@ def certified(problem: AnyProblem, claimed: Any, tried: Enumerated, checkable: b
 def is_beyond(case: Case, position: int, value: Any) -> bool:
     """Whether a claimed bound of the component at a position is more than is true."""
     assert case.best is not None
-    least = case.problem.components[position].sense is Sense.MIN
-    return bool(value > case.best[position]) if least else bool(value < case.best[position])
+    return not case.problem.components[position].at_least(case.best[position], value)

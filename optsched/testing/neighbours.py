@@ -310,9 +310,9 @@ def tightened(problem: AnyProblem, number: int = 0) -> Iterator[AnyProblem]:
         yield _again(problem, document)
 
 
-def scarce(problem: AnyProblem, tries: int = 6) -> Iterator[AnyProblem]:
+def scarce(problem: AnyProblem) -> Iterator[AnyProblem]:
     """The problem with so little room that nothing is feasible, though no task or node alone shows it."""
-    for number in range(tries):
+    for number in range(6):
         last = None
         for changed in tightened(problem, number):
             if changed.plainly_infeasible is not None:

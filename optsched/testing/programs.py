@@ -276,7 +276,7 @@ def _at_start(program: Program, decision: Decision) -> None:
     where = f"{program.where}, start {columns(decision)}"
     _hold(program.model, program.module.start_values(program.model, problem, decision))
     value, worth = program.value(program.solved(), where), problem.evaluate(decision)[component]
-    sign = 1 if problem.components[component].sense is Sense.MIN else -1
+    sign = problem.components[component].sign
     as_good = agrees(value, worth) or (isinstance(decision, Schedule) and sign * value < sign * worth)
     expect(as_good, where, f"the start has the value {worth}, and the result of it {float(value)}")
     found = program.decoded(where)

@@ -20,7 +20,7 @@ from optsched.core.decimals import MOST_DIGITS
 from optsched.core.errors import CertificateInvalid
 from optsched.core.placement import Schedule
 from optsched.core.registry import Record, fault_of, imported, record_of
-from optsched.core.results import Certificate, Proof, Sense, Solution, Value
+from optsched.core.results import Certificate, Proof, Solution, Value
 from optsched.instances.claim_files import read_schedule, read_solution, write_claim
 from optsched.instances.files import load, save, to_document
 from optsched.instances.library import library
@@ -319,11 +319,11 @@ def _proofs_are_given(record: Record, seeds: Sequence[int]) -> None:
         expect(given, record.problem, f"no route gives a certificate for the prover of kind {key}")
 
 
-def _no_more(case: Case, solution: Solution, position: int, certificate: Certificate, count: int = 40) -> None:
+def _no_more(case: Case, solution: Solution, position: int, certificate: Certificate) -> None:
     """Changed data is refused, or proves no more than the truth."""
     rng = np.random.default_rng(position)
-    beyond = certificate.claim + (1 if case.problem.components[position].sense is Sense.MIN else -1)
-    for data in tampered(certificate.data, rng, count):
+    beyond = certificate.claim + case.problem.components[position].sign
+    for data in tampered(certificate.data, rng, 40):
         try:
             proved = proved_bound(case.problem, replace(certificate, data=data, claim=beyond), solution.objective)
         except CertificateInvalid:
@@ -337,7 +337,7 @@ def _false_claims(case: Case, solution: Solution, where: str) -> None:
     problem = case.problem
     assert solution.objective is not None
     for position, component in enumerate(problem.components):
-        better = 1 if component.sense is Sense.MAX else -1
+        better = -component.sign
         lies = {"objective": {"objective": better}, "bound": {"bound": -better}}
         for entry, steps in {**lies, "both": {"objective": better, "bound": better}}.items():
             lied: dict[str, Any] = {}

@@ -91,7 +91,7 @@ def placement_from(answer: Any, problem: Problem) -> Placement:
 
 def _listed(answer: Mapping[Any, Any], problem: Problem) -> list[Any]:
     """The entries of a mapping in the order of `problem.tasks`, None for each task that it leaves out."""
-    ids = problem.instance.workload.task_ids[problem.tasks].tolist()
+    ids = problem.task_ids.tolist()
     known = set(ids)
     unknown = [task for task in answer if task not in known]
     if unknown:

@@ -16,6 +16,7 @@ from typing import Annotated, Any, TypeAlias, get_origin, get_type_hints
 
 import numpy as np
 
+from optsched.core.arrays import places_in
 from optsched.core.brief import brief
 from optsched.core.errors import UsageError, expect_known
 from optsched.core.instance import (
@@ -410,7 +411,6 @@ def proportional_shuffle(map_job: Ints, output: Floats, reduce_job: Ints, receiv
     fan = np.bincount(reduce_job, minlength=jobs)
     first = np.cumsum(fan) - fan
     sender = np.repeat(np.arange(len(map_job)), fan[map_job])
-    rank = np.arange(len(sender)) - np.repeat(np.cumsum(fan[map_job]) - fan[map_job], fan[map_job])
-    receiver = order[first[map_job[sender]] + rank]
+    receiver = order[first[map_job[sender]] + places_in(fan[map_job])]
     size = np.round(received[receiver] * weight[sender] / total[map_job[sender]], 6)
     return Shuffle(sender, len(map_job) + receiver, size)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.core.arrays import rank_among
 from optsched.core.deadline import check
 from optsched.core.errors import TooLarge, UsageError
 from optsched.core.instance import Ints, Ragged
@@ -294,8 +295,7 @@ def near_data(problem: AssignmentProblem) -> Ints:
         wanted = homes.values[homes.starts[asking] + number]
         order = np.argsort(wanted, kind="stable")
         sorted_nodes = wanted[order]
-        rank = np.arange(len(order)) - np.searchsorted(sorted_nodes, sorted_nodes)
-        taken = order[rank < free[sorted_nodes]]
+        taken = order[rank_among(sorted_nodes) < free[sorted_nodes]]
         nodes[tasks[asking[taken]]] = wanted[taken]
         free -= np.bincount(wanted[taken], minlength=len(free))
     return nodes

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optsched.certificates import latency_certificate, latency_prices
+from optsched.core.arrays import places_in, rank_among
 from optsched.core.deadline import check
 from optsched.core.errors import OutOfTime, SolverDisagreement
 from optsched.core.instance import Bools, Ints, Ragged
@@ -102,9 +103,8 @@ def with_remote(problem: Latency, limit: int, local: Ints) -> Ints | None:
     turns = bisect_left(range(len(waiting)), len(waiting), key=lambda each: int(np.minimum(space, each).sum()))
     space = np.minimum(space, turns)
     servers = np.repeat(np.arange(len(space)), space)
-    turn = np.arange(len(servers)) - np.repeat(np.cumsum(space) - space, space)
     nodes = local.copy()
-    nodes[waiting] = servers[np.argsort(turn, kind="stable")][: len(waiting)]
+    nodes[waiting] = servers[np.argsort(places_in(space), kind="stable")][: len(waiting)]
     return nodes
 
 
@@ -344,8 +344,7 @@ class LatencySearch:
             homes = np.flatnonzero(problem.replicas.lengths)
             first = problem.replicas.values[problem.replicas.starts[homes]]
             order = np.argsort(first, kind="stable")
-            turn = np.arange(len(first)) - np.searchsorted(first[order], first[order])
-            fits = turn < problem.local_capacity(limit)[first[order]]
+            fits = rank_among(first[order]) < problem.local_capacity(limit)[first[order]]
             local[homes[order[fits]]] = first[order[fits]]
         return _first_that_fits(lambda limit: with_remote(problem, limit, local), limit)
 
