@@ -52,7 +52,8 @@ from numbered import checked, parsed
 
 from optsched.certificates import Verdict, certify
 from optsched.core.errors import InputError, SolverDisagreement, TooLarge, UsageError
-from optsched.core.registry import SHIPPED, Record, imported
+from optsched.core.problem_record import imported
+from optsched.core.registry import SHIPPED, Record
 from optsched.core.results import Limit, Proof, Solution, Termination
 from optsched.instances.claim_files import read_solution, write_claim
 from optsched.instances.files import from_document, to_document

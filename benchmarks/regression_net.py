@@ -19,7 +19,8 @@ from typing import Any
 
 from optsched.certificates import certify
 from optsched.core.errors import OptschedError
-from optsched.core.registry import imported, record_of
+from optsched.core.problem_record import imported
+from optsched.core.registry import record_of
 from optsched.core.results import Proof, Solution
 from optsched.heuristics import applicable
 from optsched.instances.files import load

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
-from optsched.core.registry import imported, record, record_of, records
+from optsched.core.problem_record import imported
+from optsched.core.registry import record, record_of, records
 from optsched.core.results import Value
 from optsched.instances.generate import generate
 from optsched.problems import AnyProblem, Lsap, Problem, problem

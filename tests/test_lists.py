@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from optsched.core.placement import Placement
-from optsched.core.registry import SHIPPED, imported
+from optsched.core.problem_record import imported
+from optsched.core.registry import SHIPPED
 from optsched.heuristics import HEURISTICS
 from optsched.heuristics.running.base import over_time
 from optsched.instances.generate import generate

@@ -25,6 +25,8 @@ NAMED = {"contract": "testing"}
 #: Modules without a file of their own: the file that tests each, and why it has none.
 COVERED = {
     "testing/__main__": "contract/test_contract.py",  # the report on the checks that the file is about
+    # What the registry looks up in, and checks.
+    **{f"core/{name}": "core/test_registry.py" for name in ("foreign_records", "problem_record", "shipped_problems")},
     **{
         f"instances/families/{name}": "instances/families/test_families.py"
         for name in ("guo", "hsu", "jobs", "labl", "shen")

@@ -20,7 +20,8 @@ import numpy as np
 from comparing.clock import MOST, Clock, again
 from comparing.rows import HEURISTICS, Row, made
 from optsched.core.network import FlowNetwork
-from optsched.core.registry import imported, record_of
+from optsched.core.problem_record import imported
+from optsched.core.registry import record_of
 from optsched.instances.generate import generate
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TabledProblem
 from optsched.solvers.compiled import SWITCH, compiles

@@ -11,7 +11,8 @@ from typing import Any
 from optsched.certificates.programs import check_programs, is_shipped
 from optsched.core.brief import as_argument, several
 from optsched.core.errors import CertificateInvalid, OutOfTime, TooLarge
-from optsched.core.registry import imported, record_of
+from optsched.core.problem_record import imported
+from optsched.core.registry import record_of
 from optsched.core.results import (
     FEASIBLE,
     Bound,

@@ -356,7 +356,8 @@ def export(
 def _network(problem: AnyProblem) -> FlowNetwork:
     """The noun that a problem is posed on, or its compact network, with costs in units of its grid."""
     from optsched.core.network import FlowNetwork
-    from optsched.core.registry import imported, record_of
+    from optsched.core.problem_record import imported
+    from optsched.core.registry import record_of
 
     if isinstance(problem.instance, FlowNetwork):
         return problem.instance

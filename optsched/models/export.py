@@ -34,7 +34,8 @@ import scipy.sparse as sp
 from pyomo.repn.plugins.lp_writer import LPWriter
 
 from optsched.core.errors import UsageError
-from optsched.core.registry import imported, record_of
+from optsched.core.problem_record import imported
+from optsched.core.registry import record_of
 from optsched.core.results import Component
 from optsched.problems import AnyProblem
 from optsched.problems.base import expect_problem

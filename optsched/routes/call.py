@@ -20,8 +20,9 @@ from typing import Any, Generic, Protocol, TypeVar
 from optsched.core.arrays import LARGEST
 from optsched.core.deadline import deadline, late, unhurried
 from optsched.core.errors import SolverDisagreement, TooLarge
+from optsched.core.problem_record import imported
 from optsched.core.processes.handing import hand_over, unheard
-from optsched.core.registry import imported, record_of
+from optsched.core.registry import record_of
 from optsched.core.results import (
     FEASIBLE,
     Certificate,

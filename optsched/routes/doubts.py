@@ -17,7 +17,8 @@ from optsched.certificates import Enumerated, Verdict, certify
 from optsched.core.errors import InputError, OutOfTime, TooLarge, UsageError
 from optsched.core.instance import Ints
 from optsched.core.placement import NONE, Placement
-from optsched.core.registry import imported, record_of
+from optsched.core.problem_record import imported
+from optsched.core.registry import record_of
 from optsched.core.results import Decision, Frontier, Solution
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import TaskProblem, expect_problem

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from optsched.core.errors import UsageError, described, nearest
 from optsched.core.network import FlowNetwork
+from optsched.core.problem_record import imported
 from optsched.core.processes.limits import refuse_beyond
-from optsched.core.registry import imported, record_of
+from optsched.core.registry import record_of
 from optsched.problems import AnyProblem
 from optsched.problems.base import expect_problem
 from optsched.solvers.networks import bytes_an_arc

@@ -15,7 +15,8 @@ from optsched.certificates import Enumerated, certify, proved_bound
 from optsched.core.errors import BoundViolated
 from optsched.core.instance import KINDS
 from optsched.core.placement import NONE, Placement
-from optsched.core.registry import Record, imported
+from optsched.core.problem_record import imported
+from optsched.core.registry import Record
 from optsched.core.results import Decision, Frontier, FrontierPoint, Number, Value
 from optsched.heuristics import HEURISTICS, applicable, run
 from optsched.instances.claim_files import read_frontier, write_claim

@@ -17,7 +17,8 @@ import numpy as np
 from optsched.core.errors import UsageError
 from optsched.core.network import FlowNetwork
 from optsched.core.placement import NONE, Placement, Schedule
-from optsched.core.registry import Record, imported, records
+from optsched.core.problem_record import imported
+from optsched.core.registry import Record, records
 from optsched.core.results import Decision, Sense, Termination
 from optsched.instances.files import from_document
 from optsched.instances.importers.libraries import import_dimacs

@@ -19,7 +19,8 @@ from optsched.core.arrays import plain
 from optsched.core.decimals import MOST_DIGITS
 from optsched.core.errors import CertificateInvalid
 from optsched.core.placement import Schedule
-from optsched.core.registry import Record, fault_of, imported, record_of
+from optsched.core.problem_record import imported
+from optsched.core.registry import Record, fault_of, record_of
 from optsched.core.results import Certificate, Proof, Solution, Value
 from optsched.instances.claim_files import read_schedule, read_solution, write_claim
 from optsched.instances.files import load, save, to_document

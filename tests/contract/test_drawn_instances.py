@@ -18,7 +18,8 @@ from oracles.documents import drawn
 import optsched
 from optsched.core import registry
 from optsched.core.errors import InputError
-from optsched.core.registry import Record, imported, records
+from optsched.core.problem_record import imported
+from optsched.core.registry import Record, records
 from optsched.instances.files import parse
 from optsched.testing import CHECKS, SEEDS, contract, forget
 

@@ -16,7 +16,8 @@ from pages import shows
 from optsched.certificates import fronts
 from optsched.core import registry
 from optsched.core.placement import MICRO, NetworkFlow, Placement, Schedule
-from optsched.core.registry import KnownOptimum, ProgramLimit, Record, Scaling, imported, records
+from optsched.core.problem_record import imported
+from optsched.core.registry import KnownOptimum, ProgramLimit, Record, Scaling, records
 from optsched.core.results import Certificate, Decision, Proof, Sense, Termination
 from optsched.heuristics import HEURISTICS
 from optsched.instances import claim_files

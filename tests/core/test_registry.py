@@ -20,7 +20,8 @@ from optsched.core import registry
 from optsched.core.errors import CertificateInvalid, Fault, InputError, TooLarge, UsageError
 from optsched.core.instance import Cluster, Instance, Ints, Ragged, Workload
 from optsched.core.placement import Placement
-from optsched.core.registry import ProgramLimit, Record, fault_of, imported, record, record_of, records
+from optsched.core.problem_record import imported
+from optsched.core.registry import ProgramLimit, Record, fault_of, record, record_of, records
 from optsched.core.results import Bound, Certificate, Component, Proof, Sense, Value, Violation
 from optsched.instances.generate import generate
 from optsched.measuring.gaps import gap
@@ -189,7 +190,7 @@ FRONT: dict[str, Any] = {"routes": "json", "frontier": True}
 @pytest.mark.parametrize(
     ("loaded", "message"),
     [
-        (WorstMean, r"it must name a optsched\.core\.registry\.Record, or a tuple of them"),
+        (WorstMean, r"it must name a optsched\.core\.problem_record\.Record, or a tuple of them"),
         (mean(problem="no_such_module:Mine"), "cannot be loaded: ModuleNotFoundError: .*no_such_module"),
         (mean(problem=f"{__name__}:Mine"), "cannot be loaded: AttributeError: .*Mine"),
         (mean(name="mine"), 'the name of .*:WorstMean is .worst-mean., not "mine"'),

@@ -25,7 +25,8 @@ from optsched.core.deadline import check
 from optsched.core.errors import OptschedError
 from optsched.core.instance import FINISHED, KINDS, MAP, REDUCE, Instance, Ints, Ragged
 from optsched.core.placement import NONE, Placement
-from optsched.core.registry import imported, record_of
+from optsched.core.problem_record import imported
+from optsched.core.registry import record_of
 from optsched.core.results import Number, Solution, Termination, Value
 from optsched.heuristics.running.known import posed_on
 from optsched.measuring.explaining.chains import better_by, own_costs_of, paid

@@ -22,7 +22,7 @@ from optsched.core.deadline import check as check_deadline
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime, UsageError, expect_known, nearest
 from optsched.core.instance import Floats, Instance
-from optsched.core.registry import imported
+from optsched.core.problem_record import imported
 from optsched.heuristics.simulating import service_of, simulate
 from optsched.heuristics.simulating.services import service_named
 from optsched.instances.files import load

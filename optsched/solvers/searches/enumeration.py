@@ -37,7 +37,8 @@ from optsched.core.deadline import check
 from optsched.core.errors import TooLarge, UsageError
 from optsched.core.instance import KINDS, MAP, REDUCE, Ints
 from optsched.core.placement import NONE
-from optsched.core.registry import imported, record_of
+from optsched.core.problem_record import imported
+from optsched.core.registry import record_of
 from optsched.core.results import Decision, Value
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import stated

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from optsched.core.registry import imported
+from optsched.core.problem_record import imported
 from optsched.measuring.judging.judges import JUDGES
 from optsched.measuring.reproducing import EFFORTS, KINDS, PaperFigure, figures
 from optsched.measuring.reproducing.results import QUANTILES
