@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from optsched.core.deadline import check
-from optsched.core.errors import Fault
 from optsched.core.instance import KINDS, MAP, PENDING, REDUCE, Ints, Ragged
 from optsched.core.placement import NONE, Placement
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, WaitingMaps
@@ -202,10 +201,6 @@ def lsap_fair_sched(problem: LevelledProblem, rng: np.random.Generator, **parame
     return optimal_placement(posed)
 
 
-def _groups_missing(problem: LevelledProblem) -> Sequence[Fault]:
-    return FairLsap.applies(problem.instance)
-
-
 def _checked(parameter: Parameter, value: Any) -> Any:
     """Refuse what `fair-lsap` refuses, but keep the value as given: "auto" is not "not given"."""
     parsed = parameter.parse(value)
@@ -267,6 +262,6 @@ HEURISTICS: tuple[Heuristic, ...] = (
             if parameter.name in ("alpha", "beta", "gfc", "rations", "overflow")
         ),
         batch=lsap_fair_sched,
-        missing=_groups_missing,
+        missing=lambda problem: FairLsap.applies(problem.instance),
     ),
 )

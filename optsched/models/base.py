@@ -12,6 +12,7 @@ import functools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
@@ -462,10 +463,10 @@ def grouped(keys: Iterable[Key], *by: int) -> dict[Any, list[Key]]:
 
 
 def add_pairs(
-    model: Any, word: str, rows: Sequence[str], columns: Sequence[str], upper: float = 1, category: str = "Integer"
+    model: Any, word: str, rows: Sequence[str], columns: Sequence[str], category: str = "Integer"
 ) -> list[list[Any]]:
-    """Add to a PuLP model a variable `word.row.column`, from 0 to `upper`, for each pair of names; a list a row."""
-    return [[model.add_variable(f"{word}.{row}.{column}", 0, upper, category) for column in columns] for row in rows]
+    """Add to a PuLP model a variable `word.row.column`, from 0 to 1, for each pair of names; a list a row."""
+    return [[model.add_variable(f"{word}.{row}.{column}", 0, 1, category) for column in columns] for row in rows]
 
 
 def by_ids(rows: Sequence[str], columns: Sequence[str], table: Iterable[Iterable[Any]]) -> dict[tuple[str, str], Any]:
@@ -534,19 +535,26 @@ def decoder(
             for several tasks.
         """
         expect_problem(problem, "decode", kind)
-        due = f"decode takes a model of {kind.name}, as build_pyomo or build_pulp made it"
-        if not isinstance(model, pulp.LpProblem | pyo.ConcreteModel):
-            raise UsageError(f"{due}, not {described(model)}")
-        refuse_outside(model)
-        try:
+        with _read("decode", model, kind):
+            refuse_outside(model)
             decision = (literal if isinstance(model, pulp.LpProblem) else compact)(model, problem)
             if started is not None:
                 refuse_unkept(model, lambda model: started(model, problem, decision))
-            return decision
-        except (AttributeError, KeyError) as error:  # what it looks for is not in the model
-            raise UsageError(f"{due}; this one lacks {error}") from error
+        return decision
 
     return decode
+
+
+@contextmanager
+def _read(what: str, model: Any, kind: type[Posed]) -> Iterator[None]:
+    """Let a function called `what` read a model. UsageError if it is none, or lacks something that is read."""
+    due = f"{what} takes a model of {kind.name}, as build_pyomo or build_pulp made it"
+    if not isinstance(model, pulp.LpProblem | pyo.ConcreteModel):
+        raise UsageError(f"{due}, not {described(model)}")
+    try:
+        yield
+    except (AttributeError, KeyError) as error:  # what it looks for is not in the model
+        raise UsageError(f"{due}; this one lacks {error}") from error
 
 
 def is_whole(value: float) -> bool:
@@ -623,14 +631,9 @@ def starter(
         strange = next((entry for entry in wrong if entry.constraint in ("length", "known-node")), None)
         if strange is not None:
             raise UsageError(f"start_values: the {noun} is of another instance than the problem ({strange})")
-        due = f"start_values takes a model of {kind.name}, as build_pyomo or build_pulp made it"
-        if not isinstance(model, pulp.LpProblem | pyo.ConcreteModel):
-            raise UsageError(f"{due}, not {described(model)}")
         named = isinstance(model, pulp.LpProblem)
-        try:
+        with _read("start_values", model, kind):
             entries = list((literal if named else compact)(model, problem, decision))
-        except (AttributeError, KeyError) as error:  # what it looks for is not in the model
-            raise UsageError(f"{due}; this one lacks {error}") from error
         if wrong:
             entries = [(variable, value) for variable, value in entries if value]
         if named:

@@ -554,7 +554,7 @@ SMALL_MODELS: dict[str, tuple[LinearProgram, float]] = {
 }
 
 
-def wrong_answers(profile: Profile | None = None) -> list[str]:
+def wrong_answers() -> list[str]:
     """One line for each of the models that the installed HiGHS gets wrong; empty is good.
 
     >>> wrong_answers()
@@ -562,7 +562,7 @@ def wrong_answers(profile: Profile | None = None) -> list[str]:
     """
     lines = []
     for issue, (program, optimum) in SMALL_MODELS.items():
-        outcome = solve_arrays(program, profile or Profile("exact")).outcome
+        outcome = solve_arrays(program, Profile("exact")).outcome
         if outcome.objective is None or outcome.bound is None or abs(outcome.objective - optimum) > _OFF:
             lines.append(f"{issue}: optimum {optimum}, HiGHS {outcome.solver['version']} says {outcome.objective}")
     return lines

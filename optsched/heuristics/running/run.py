@@ -37,9 +37,9 @@ from optsched.core.errors import (
 )
 from optsched.core.outside import own_traceback, raised
 from optsched.core.placement import NONE, Placement, Schedule
+from optsched.core.problem_record import imported as registered
 from optsched.core.processes.containing import TracedElsewhere, call
 from optsched.core.processes.limits import Outcome, Status
-from optsched.core.problem_record import imported as registered
 from optsched.core.registry import record_of
 from optsched.core.results import Solution
 from optsched.heuristics.running.base import Heuristic, Policy

@@ -358,7 +358,7 @@ class EndTree:
         self.limit = min(self.limit, self._realised(ends))
 
 
-def ended_by(problem: JobTimes, ends: Ints, most: int, nodes: int = 20) -> Schedule | None:
+def ended_by(problem: JobTimes, ends: Ints, most: int) -> Schedule | None:
     """A schedule in which jobs end by given times (microseconds) and each task runs where it is quickest.
 
     None if the problem's program of these has more than `most` starts, or HiGHS finds nothing within its nodes.
@@ -372,7 +372,7 @@ def ended_by(problem: JobTimes, ends: Ints, most: int, nodes: int = 20) -> Sched
     program = posed.program()
     arrays = as_arrays(without_costs(program.numbers))
     arrays.integer[program.family("ended")] = False  # sums of starts
-    found = solve_uninterrupted(arrays, Profile("schedules by ends", node_limit=nodes))
+    found = solve_uninterrupted(arrays, Profile("schedules by ends", node_limit=20))
     return None if found.x is None else posed.decision_of(whole_numbers(found.x), program)
 
 
