@@ -25,7 +25,7 @@ from optsched.core.instance import (
 from optsched.core.placement import NONE
 from optsched.problems import Problem
 from optsched.problems.transmission import Transmission
-from optsched.problems.transmission_bounds import Branching, ReduceBounds, ReduceCharges
+from optsched.problems.transmission_bounds import Branching, ReduceBounds
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 
@@ -179,15 +179,14 @@ def any_prices(rng: np.random.Generator, *shape: int) -> Any:
 
 
 def any_tree(rng: np.random.Generator, bounds: ReduceBounds) -> Branching:
-    """A tree with any states, in any order of the reduces, with any prices and charges."""
+    """A tree with any states, in any order of the reduces, with any prices."""
     nodes, order = bounds.nowhere, rng.permutation(len(bounds.problem.reduces))
     share, states = rng.random(), {}
     for length in range(len(order) + 1):
         for state in product(range(nodes + 1), repeat=length):
             if not state or (state[:-1] in states and rng.random() < share):
                 states[state] = [any_prices(rng, len(bounds.free)) for _ in range(rng.integers(3))]
-    charges = ReduceCharges(any_prices(rng, nodes + 1), any_prices(rng, *bounds.problem.barred.shape))
-    return Branching(order, states, charges if rng.random() < 0.7 else None)
+    return Branching(order, states)
 
 
 def enlarged(instance: Instance, power: int) -> Transmission:

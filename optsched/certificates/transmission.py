@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from optsched.certificates.programs import program_proof
-from optsched.certificates.reading import as_mapping, integer, items, mapping, price_table, priced, prices_of, shown
+from optsched.certificates.reading import as_mapping, integer, items, price_table, priced, prices_of, shown
 from optsched.core.deadline import check
 from optsched.core.errors import CertificateInvalid
 from optsched.core.instance import LARGEST, Ints
 from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems.base import exact
 from optsched.problems.transmission import Transmission
-from optsched.problems.transmission_bounds import Branching, ReduceBounds, ReduceCharges
+from optsched.problems.transmission_bounds import Branching, ReduceBounds
 from optsched.problems.transmission_reduces import TransmissionReduces
 
 
@@ -45,14 +45,6 @@ def transmission_certificate(bounds: ReduceBounds, branching: Branching, claim: 
         for state, prices in branching.states.items()
     ]
     data: dict[str, Any] = {"order": reduce_ids[branching.order].tolist(), "states": states}
-    charges = branching.charges
-    if charges is not None:
-        jobs = np.flatnonzero(charges.places[:-1].any(axis=1)).tolist()
-        data["charges"] = {
-            "nodes": priced(ids, _read(charges.slots[:-1])),
-            "unplaced": int(_read(charges.slots[-1:])[0]),
-            "jobs": {str(workload.job_ids[job]): priced(ids, _read(charges.places[job])) for job in jobs},
-        }
     return Certificate(problem.components[0].name, Proof.COMBINATORIAL, exact(claim, problem.grid), data)
 
 
@@ -86,14 +78,8 @@ def transmission_proof(problem: Transmission, certificate: Certificate, objectiv
             if node is not None and (not isinstance(node, str) or node not in index):
                 raise CertificateInvalid(f"on: there is no node {shown(node)}")
         states[tuple(nowhere if node is None else index[node] for node in on)] = prices
-    charges = None
-    if "charges" in data:
-        given, jobs = mapping(data, "charges"), problem.instance.workload.job_ids.tolist()
-        slots = np.append(prices_of(given, "nodes", index, place="charges.nodes"), integer(given, "unplaced"))
-        places = price_table(given, "jobs", jobs, "job", index, "charges.jobs")
-        charges = ReduceCharges(slots, np.pad(places, ((0, 1), (0, 0))))
     claim = math.ceil(certificate.claim * problem.grid)
-    return exact(bounds.proved(Branching(order, states, charges), claim), problem.grid)
+    return exact(bounds.proved(Branching(order, states), claim), problem.grid)
 
 
 def _order(problem: Transmission, named: Sequence[Any]) -> Ints:

@@ -50,17 +50,6 @@ _PAIRED = 2**24
 MOST_PRODUCTS = 2**29
 
 
-class ReduceCharges(NamedTuple):
-    """Prices of where reduces may run, in units of 1/`ReduceBounds.scale`; negative ones count as 0.
-
-    `slots`: shape (nodes + 1,): of a reduce slot of each node, and last of leaving a reduce out. `places`: shape
-    (jobs + 1, nodes): of the one place of each job on each node; the last row means nothing.
-    """
-
-    slots: Ints
-    places: Ints
-
-
 class Branching(NamedTuple):
     """A tree over the choices of the reduces, one after the other: what a bound of the optimum is computed from.
 
@@ -72,13 +61,10 @@ class Branching(NamedTuple):
         The states that were expanded, each named by the choices of the first reduces in this order, with prices of the
         map slots. Each child of the state has a bound by each of these prices, and the best of them holds. A child that
         is not itself a state here keeps this bound.
-    charges
-        Prices of where reduces may run, or None.
     """
 
     order: Ints
     states: Mapping[tuple[int, ...], Sequence[Ints]]
-    charges: ReduceCharges | None
 
 
 class ReduceBounds:
@@ -252,7 +238,6 @@ class ReduceBounds:
         fixed: Ints,
         reduce: int,
         prices: Ints,
-        charges: ReduceCharges | None = None,
         known: Ints | None = None,
         enough: int = IMPOSSIBLE,
     ) -> Ints:
@@ -266,8 +251,6 @@ class ReduceBounds:
         prices
             int64, shape (rows,), in units of 1/`scale`: price of each node's map slots, and last, where not every map
             is placed, of leaving one out. What the slots bring in at these prices is taken off again.
-        charges
-            Prices of the places of reduces. Bounds are computed with and without them, and the better one holds.
         known
             Bounds by other prices, computed before. The better one holds.
         enough
@@ -276,9 +259,6 @@ class ReduceBounds:
         others = [other for other in np.flatnonzero(fixed == OPEN).tolist() if other != reduce]
         alone, total = self.apart(fixed, [reduce, *others], prices)
         bounds = self._combined(fixed, reduce, others, alone)
-        if charges is not None:
-            paid, earned = self._charged(fixed, [reduce, *others], charges)
-            bounds = np.maximum(bounds, self._combined(fixed, reduce, others, alone + paid) - earned)
         impossible = (bounds >= IMPOSSIBLE // 2) | ~self.allowed(fixed, reduce)
         bounds = np.where(impossible, IMPOSSIBLE, -(-(bounds + total) // self.scale))
         bounds = bounds if known is None else np.maximum(bounds, known)
@@ -392,9 +372,9 @@ class ReduceBounds:
                 found = min(found, max(known, bound))
                 continue
             reduce = int(branching.order[len(state)])
-            bounds = self.children(fixed, reduce, self.free, branching.charges, None, enough)
+            bounds = self.children(fixed, reduce, self.free, None, enough)
             for prices in branching.states[state]:
-                bounds = self.children(fixed, reduce, prices, branching.charges, bounds, enough)
+                bounds = self.children(fixed, reduce, prices, bounds, enough)
             for choice in np.flatnonzero(bounds < IMPOSSIBLE).tolist():
                 child = (*state, choice)
                 bound = max(known, int(bounds[choice]))
@@ -426,17 +406,6 @@ class ReduceBounds:
         held = np.flatnonzero(fixed != OPEN)
         total = int(self._reduces[held, fixed[held]].sum()) - int((prices * self.room).sum())
         return self.map_costs(fixed) + prices[:, None], total
-
-    def _charged(self, fixed: Ints, open_ones: list[int], charges: ReduceCharges) -> tuple[Ints, int]:
-        """The charges of each open reduce for each choice; and what all places that are not yet taken bring in."""
-        times = (charges.places.size + charges.slots.size) * (len(fixed) + 1)
-        slots, places = _clipped(charges.slots, times), _clipped(charges.places, times)
-        job, limited = self.problem.job[open_ones], self._limited[open_ones]
-        paid: Ints = np.tile(slots, (len(open_ones), 1))
-        paid[limited, : self.nowhere] += places[job[limited]]
-        taken = fixed[fixed != OPEN]
-        earned = int((slots * self.reduce_room).sum()) - int(slots[taken].sum())
-        return paid, earned + int(places[np.unique(job[limited])].sum())
 
     def _alone(self, reduce: int, costs: Ints) -> Ints:
         """Least cost of the maps of a reduce, for each of its choices, where every map suits this reduce alone."""

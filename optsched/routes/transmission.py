@@ -61,7 +61,7 @@ def plain(problem: Transmission) -> Held:
 def _cheap(problem: Transmission) -> Certificate:
     """The proof of the cheap bound."""
     bounds = ReduceBounds(problem)
-    return transmission_certificate(bounds, Branching(np.arange(len(problem.reduces)), {}, None), bounds.cheap)
+    return transmission_certificate(bounds, Branching(np.arange(len(problem.reduces)), {}), bounds.cheap)
 
 
 def _by_search(call: Call[Transmission], profile: Profile) -> Solution:

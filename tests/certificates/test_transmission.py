@@ -18,7 +18,7 @@ from optsched.core.errors import CertificateInvalid
 from optsched.core.results import Certificate, Proof, Solution
 from optsched.problems import Problem
 from optsched.problems.transmission import Transmission
-from optsched.problems.transmission_bounds import Branching, ReduceBounds, ReduceCharges
+from optsched.problems.transmission_bounds import Branching, ReduceBounds
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.routes import solve
 from optsched.solvers.searches.enumeration import best_placement
@@ -34,7 +34,7 @@ def test_seeded_faults() -> None:
     problem = Transmission(example())
     solution = solve(problem)
     bounds = ReduceBounds(problem)
-    nothing = transmission_certificate(bounds, Branching(np.arange(2), {}, None), 80)
+    nothing = transmission_certificate(bounds, Branching(np.arange(2), {}), 80)
     assert proved_bound(problem, nothing) < 80
     claimed = replace(solution, bound=(81,), certificates=(replace(solution.certificates[0], claim=81),))
     assert not certify(problem, claimed).valid
@@ -47,9 +47,6 @@ def test_seeded_faults() -> None:
         ("states", [{"on": ["D9"], "prices": []}], "on: there is no node 'D9'"),
         ("states", [{"on": [["D1"]], "prices": []}], "on: there is no node ['D1']"),
         ("states", [{"on": [], "prices": [{"nodes": {"D9": 1}, "unplaced": 0}]}], f"prices.nodes: {no_node}"),
-        ("charges", {"nodes": {}, "unplaced": 0, "jobs": {"J9": {}}}, 'charges.jobs: there is no job "J9"'),
-        ("charges", {"nodes": {"D9": 1}, "unplaced": 0, "jobs": {}}, 'charges.nodes: there is no node "D9"'),
-        ("charges", {"nodes": {}, "unplaced": 0, "jobs": {"J": {"D9": 1}}}, 'charges.jobs.J: there is no node "D9"'),
     ]
     for key, value, message in wrong:
         data = {**tree(solution), key: value}
@@ -57,24 +54,17 @@ def test_seeded_faults() -> None:
             proved_bound(problem, replace(solution.certificates[0], data=data))
 
 
-def test_every_price_and_charge_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a tree whose prices and charges all differ, the last node's among them, is read as it was written."""
+def test_every_price_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a tree whose prices all differ, the last node's among them, is read as it was written."""
     problem = Transmission(example())
     bounds, found = ReduceBounds(problem), []
-    nodes, jobs = len(problem.instance.cluster), len(problem.instance.workload.job_ids)
-    places = np.vstack([10 + np.arange(jobs * nodes).reshape(jobs, nodes), np.zeros((1, nodes))]).astype(np.int64)
-    charges = ReduceCharges(np.arange(1, nodes + 2), places)
     prices = np.arange(20, 20 + len(bounds.free))
-    written = transmission_certificate(
-        bounds, Branching(np.array([1, 0]), {(): [prices], (2,): [prices + 9]}, charges), 80
-    )
+    written = transmission_certificate(bounds, Branching(np.array([1, 0]), {(): [prices], (2,): [prices + 9]}), 80)
     monkeypatch.setattr(ReduceBounds, "proved", lambda self, branching, claim: found.append(branching) or 0)
     proved_bound(problem, written)
     assert found[0].order.tolist() == [1, 0]
     states = {state: [given.tolist() for given in some] for state, some in found[0].states.items()}
     assert states == {(): [prices.tolist()], (2,): [(prices + 9).tolist()]}
-    assert found[0].charges.slots.tolist() == charges.slots.tolist()
-    assert found[0].charges.places.tolist() == places.tolist()
 
 
 def test_prices_prove_no_more_than_is_true() -> None:

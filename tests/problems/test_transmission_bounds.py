@@ -23,7 +23,7 @@ from optsched.core.instance import (
 from optsched.core.placement import NONE
 from optsched.problems.base import exact
 from optsched.problems.transmission import Transmission
-from optsched.problems.transmission_bounds import IMPOSSIBLE, OPEN, Branching, ReduceBounds, ReduceCharges
+from optsched.problems.transmission_bounds import IMPOSSIBLE, OPEN, Branching, ReduceBounds
 from optsched.routes import solve
 
 
@@ -56,7 +56,7 @@ def test_costs_of_given_maps_and_reduces(seed: int, monkeypatch: pytest.MonkeyPa
     "seed", [*range(12), *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(12, 600))]
 )
 def test_no_tree_proves_too_much(seed: int) -> None:
-    """Tests that bounds hold whatever the prices, charges, states and order; that the search's own are tight.
+    """Tests that bounds hold whatever the prices, states and order; that the search's own are tight.
 
     No tree proves more than the optimum, and no bound of a choice is more than the least that it leads to.
     """
@@ -73,7 +73,7 @@ def test_no_tree_proves_too_much(seed: int) -> None:
         assert bounds.complete(chosen, any_prices(rng, len(bounds.free))) <= least[tuple(chosen.tolist())], seed
         reduce = int(rng.integers(len(chosen)))
         fixed = np.where((rng.random(len(chosen)) < 0.5) | (np.arange(len(chosen)) == reduce), OPEN, chosen)
-        found = bounds.children(fixed, reduce, any_prices(rng, len(bounds.free)), any_tree(rng, bounds).charges)
+        found = bounds.children(fixed, reduce, any_prices(rng, len(bounds.free)))
         for choice, cost in least.items():
             if all(one in (OPEN, other) for one, other in zip(fixed, choice, strict=True)):
                 assert found[choice[reduce]] <= cost, (seed, fixed, choice)
@@ -147,17 +147,15 @@ def test_bounds_of_the_last_two_reduces_are_exact() -> None:
         assert bounds.children(fixed, int(some[0]), bounds.free).tolist() == expected.tolist(), seed
 
 
-def test_charges_and_known_bounds_never_make_a_bound_weaker() -> None:
-    """Tests that the better of the bounds with charges and without holds, and the better of new and known ones."""
+def test_known_bounds_never_make_a_bound_weaker() -> None:
+    """Tests that the better of new and known bounds holds."""
     for seed in range(25):
         problem, rng = rich(seed), np.random.default_rng(seed)
         bounds = ReduceBounds(problem)
         for reduce in range(len(problem.reduces)):
             fixed = np.full(len(problem.reduces), OPEN)
-            prices, charges = any_prices(rng, len(bounds.free)), any_tree(rng, bounds).charges
             plain = bounds.children(fixed, reduce, bounds.free)
-            assert (bounds.children(fixed, reduce, bounds.free, charges) >= plain).all(), seed
-            assert (bounds.children(fixed, reduce, prices, charges, plain) >= plain).all(), seed
+            assert (bounds.children(fixed, reduce, any_prices(rng, len(bounds.free)), plain) >= plain).all(), seed
 
 
 def test_many_pairs_of_reduces_without_a_place() -> None:
@@ -189,9 +187,8 @@ def test_prices_that_are_too_large(maps: int, reduces: int, nodes: int, slots: i
     bounds = ReduceBounds(problem)
     value = problem.objective(problem.placement([*np.arange(maps) // slots, *range(reduces)]))[0]
     largest = np.full(nodes + 1, 2**53)
-    charges = ReduceCharges(largest, np.full(problem.barred.shape, 2**53))
     for prices in ([], [largest[: len(bounds.free)]]):
-        assert bounds.proved(Branching(np.arange(reduces), {(): prices}, charges)) <= value
+        assert bounds.proved(Branching(np.arange(reduces), {(): prices})) <= value
 
 
 @pytest.mark.parametrize(("size", "scale"), [(2.0**47, 64), (2.0**47 + 1, 1), (0.5, 1)])

@@ -22,18 +22,16 @@ that nothing tells apart, the later one never gets an earlier node, so that no p
    copy of the maps of its own, and places it as suits it best. On node i that costs
    R_fi + sum_j min_p (share_jfp + I_jf h_pi). This is Lagrangian decomposition of RLT-1 (Shen et al. 2016, note 3)
    with multipliers that need no search.
-3. Two open reduces may take the same place, unless one of them is the next in the order. The places of reduces have
-   prices too, the charges, which make up for a part of that.
+3. Two open reduces may take the same place, unless one of them is the next in the order.
 
 The bound of a child is the cost of the next reduce on that node, and the least cost of each other open reduce. Where
 that is quick, two reduces share a copy of the maps, and every pair of their nodes is tried (`_PAIRED` says when).
 
-**Prices.** The charges are found once, at the root, as duals of the reduces' own assignment (`cheapest_reduces`). The
-prices of map slots are found anew in every state, in rounds (`TransmissionSearch._bounded`). A round completes the most
-promising child: its other reduces go where each by itself costs least, and the maps are assigned. The result is a
-placement, which may be the best so far. It also gives new prices: the assignment's duals where no other reduce was
-open, else a subgradient step. Each child keeps the best bound of all rounds. The prices of the best round are what its
-own rounds begin with.
+**Prices.** The prices of map slots are found anew in every state, in rounds (`TransmissionSearch._bounded`). A round
+completes the most promising child: its other reduces go where each by itself costs least, and the maps are assigned.
+The result is a placement, which may be the best so far. It also gives new prices: the assignment's duals where no other
+reduce was open, else a subgradient step. Each child keeps the best bound of all rounds. The prices of the best round
+are what its own rounds begin with.
 
 **Branching.** The next state is the one with the least bound (best first), but for two cases that go deep first: where
 one reduce is left, since its children are settled at once, and where too many states wait. The order of the reduces
@@ -42,9 +40,9 @@ begins with those that would have no partner in a pair, then goes by what the re
 **Pruning.** A child is dropped where its bound is no less than the best placement's cost. The first placements are
 found before the tree: the start, and the maps as if nothing were shuffled with the reduces that suit them best.
 
-**Proof.** `Branching` keeps the order, the charges, and for each state its prices. From that alone
-`ReduceBounds.proved` computes all bounds again in integers, for every child of every state, so that nothing can be left
-out. `certificates.transmission` checks it that way.
+**Proof.** `Branching` keeps the order, and for each state its prices. From that alone `ReduceBounds.proved` computes
+all bounds again in integers, for every child of every state, so that nothing can be left out.
+`certificates.transmission` checks it that way.
 
 **Tuned constants** here and in `problems.transmission_bounds` decide how long a search
 takes and how near it comes to a proof within a limit. What it proves is true with any values. The comment at each
@@ -75,7 +73,6 @@ from optsched.problems.transmission_bounds import (
     OPEN,
     Branching,
     ReduceBounds,
-    ReduceCharges,
 )
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.solvers.answers import STOPPED, stopped
@@ -148,7 +145,7 @@ class Incumbent:
             rows = self._rows_on(maps.nodes_of(optimal_placement(maps)))
         except (InputError, UsageError):
             return None
-        fixed, _ = cheapest_reduces(self.bounds, self.bounds.given_maps(rows), profile)
+        fixed = cheapest_reduces(self.bounds, self.bounds.given_maps(rows), profile)
         if fixed is not None:
             with unhurried():
                 self.keep(fixed, rows, self.bounds.map_costs(fixed))
@@ -234,7 +231,6 @@ class TransmissionSearch:
         self.bounds = ReduceBounds(problem)
         self.order: Ints = self._order()
         self.best = Incumbent(self.bounds)
-        self.charges: ReduceCharges | None = None
         self._states: dict[tuple[int, ...], list[Ints]] = {}
         self._count = 0
         self._heap: list[_Waiting] = []
@@ -255,7 +251,7 @@ class TransmissionSearch:
         if not self._count:
             unproved.append(self.bounds.cheap)
         bound = min(*unproved, self.best.value)
-        tree = Branching(self.order, self._states, self.charges) if self._count <= MOST_STATES else None
+        tree = Branching(self.order, self._states) if self._count <= MOST_STATES else None
         return Searched(self.best.nodes, bound, tree, self._count, limit)
 
     def _run(self) -> Limit | None:
@@ -269,7 +265,6 @@ class TransmissionSearch:
             return Limit.MEMORY
         if best.value <= bounds.cheap:
             return None
-        self.charges = self._root_charges()
         self._push(bounds.cheap, (), bounds.free)
         while self._stack or self._heap:
             if (limit := self._stopped()) is not None:
@@ -313,21 +308,6 @@ class TransmissionSearch:
         alone = [group[0] for group in self.bounds.groups(most[::-1].tolist()) if len(group) == 1]
         return np.array([*alone, *(reduce for reduce in most.tolist() if reduce not in alone)], dtype=np.int64)
 
-    def _root_charges(self) -> ReduceCharges | None:
-        """Prices of where reduces may run: duals of their assignment by what each costs by itself in the root."""
-        bounds, reduces = self.bounds, len(self.order)
-        if not self.problem.reduce_count:
-            return None
-        alone, _ = bounds.apart(np.full(reduces, OPEN), self.order.tolist(), bounds.free)
-        table = np.empty_like(alone)
-        table[self.order] = alone - alone[:, -1:]  # leaving one out is free in the network
-        lowest = min(0, int(table.min()))
-        _, prices = cheapest_reduces(bounds, table - lowest, self.profile)
-        if prices is None:
-            return None
-        slots = np.append(prices.nodes, max(0, prices.task + lowest))
-        return ReduceCharges(slots, prices.pairs) if slots.any() or prices.pairs.any() else None
-
     # A state ----------------------------------------------------------------------------------------------------------
 
     def _expand(self, entry: _Waiting) -> None:
@@ -364,7 +344,7 @@ class TransmissionSearch:
         that the prices become good for many choices at once.
         """
         bounds, used = self.bounds, [prices] if prices.any() else []
-        found = last = bounds.children(fixed, reduce, prices, self.charges, None, self.best.value)
+        found = last = bounds.children(fixed, reduce, prices, None, self.best.value)
         others = int(np.count_nonzero(fixed == OPEN)) - 1
         best, highest, step = prices, last.min(), 1.0
         rounds = _FIRST_ROUNDS if others == len(self.order) - 1 else _ROUNDS.get(others, _MANY_ROUNDS)
@@ -382,7 +362,7 @@ class TransmissionSearch:
                 new = slot_prices(costs, bounds.room, rows)
             if np.array_equal(new, prices):
                 break
-            better = bounds.children(fixed, reduce, new, self.charges, None, self.best.value)
+            better = bounds.children(fixed, reduce, new, None, self.best.value)
             if (better > found).any():
                 used.append(new)
             elif not others:

@@ -70,21 +70,20 @@ def stepped_prices(costs: Ints, room: Ints, prices: Ints, missing: float) -> Int
     return moved
 
 
-def cheapest_reduces(bounds: ReduceBounds, table: Ints, profile: Profile) -> tuple[Ints | None, ReducePrices | None]:
-    """The reduces' choices of least cost by a table of their costs, and prices of the places where they may run.
+def cheapest_reduces(bounds: ReduceBounds, table: Ints, profile: Profile) -> Ints | None:
+    """The reduces' choices of least cost by a table of their costs; None if a limit came first.
 
-    It is the problem `transmission-reduces` with other costs: `table`, shape (reduces, nodes + 1), at least 0, whose
-    last column, of being left out, is not read. Both parts are None if a limit came first; there are no prices where
-    no reduce is placed.
+    It is the problem `transmission-reduces` with other costs: `table`, shape (reduces, nodes + 1), at least 0. Its last
+    column, of being left out, is not read.
     """
     problem = bounds.problem
     if not problem.reduce_count:
-        return np.full(len(problem.reduces), bounds.nowhere), None
+        return np.full(len(problem.reduces), bounds.nowhere)
     posed = copy.copy(TransmissionReduces(problem.instance, distinct=problem.parameters["distinct"]))
     posed.units = np.ascontiguousarray(table[:, : bounds.nowhere])
     limits = Profile("start", time_limit=profile.time_limit, random_seed=profile.random_seed)
-    _, nodes, prices = by_arrays(posed, limits)
-    return None if nodes is None else np.where(nodes == NONE, bounds.nowhere, nodes), prices
+    nodes = by_arrays(posed, limits)[1]
+    return None if nodes is None else np.where(nodes == NONE, bounds.nowhere, nodes)
 
 
 # Reduces by a network -------------------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ def test_nothing_is_searched_where_the_cheap_bound_is_met(monkeypatch: pytest.Mo
     near = replace(example().cluster, topology=Topology("distance", np.zeros((4, 4))))
     problem = Transmission(replace(example(), cluster=near))
     search = TransmissionSearch(problem, Profile("exact"))
-    monkeypatch.setattr(search, "_root_charges", pytest.fail)
+    monkeypatch.setattr(search, "_push", pytest.fail)
     found = search.run()
     assert (found.states, found.limit, found.bound) == (0, None, 0)
     check_honest(search, found, 0)
@@ -117,7 +117,7 @@ def test_the_optimum_by_other_ways(place: str, value: object, monkeypatch: pytes
     search = branching()
     found = search.run()
     assert (found.bound, found.limit) == (263, None)
-    assert (search.bounds.paired, search.charges is None) == ("_PAIRED" not in place, "by_arrays" in place)
+    assert search.bounds.paired == ("_PAIRED" not in place)
     check_honest(search, found, 263)
 
 
