@@ -30,7 +30,7 @@ _BLOCK = 2**22
 
 #: Parts into which a unit of cost is divided where costs are whole and small enough. Shares of a map's cost and prices
 #: are whole parts: finer ones are nearer to what they stand for, and leave less room before numbers are too large. It
-#: matters little: with 1, 8, 64 and 512 there are 1,598, 1,590, 1,602 and 1,603 states
+#: matters little: with 1, 8, 64 and 512 there are 1,603, 1,590, 1,596 and 1,598 states
 #: (`solvers.searches.transmission`).
 _PARTS = 64
 
@@ -41,7 +41,7 @@ IMPOSSIBLE = 2**60
 
 #: Up to this many products times nodes, reduces are bounded in pairs also while more than two are open: sharper bounds
 #: against bounds that take as many times longer as there are nodes. Finding the pairs may take as many steps. In pairs
-#: there are 1,602 states, else 1,811. The gap of large instances, up to 2^23, is 6,646 with this, 9,314 with 2^20 and
+#: there are 1,596 states, else 1,854. The gap of large instances, up to 2^23, is 6,646 with this, 9,314 with 2^20 and
 #: 9,985 without pairs.
 _PAIRED = 2**24
 

@@ -167,7 +167,7 @@ MOST_STATES = 20_000
 
 #: States that wait beyond this number are expanded depth first: memory against the bound at a limit, which best first
 #: raises sooner. A waiting state took 400 bytes, so that this many take 40 MB. With 0, 100 and 100,000 here there
-#: are 1,636, 1,602 and 1,602 states, and the gap is 605, 411 and 388.
+#: are 1,615, 1,596 and 1,596 states, and the gap is 587, 403 and 383.
 _MOST_WAITING = 100_000
 
 #: No search begins where a dense assignment of maps to slots has more cells than this: 128 MB. One of 2^23 cells took
@@ -175,20 +175,20 @@ _MOST_WAITING = 100_000
 _MOST_CELLS = 2**24
 
 #: Rounds of prices in the root: each costs a bound of all its children, and its prices are where all states begin. With
-#: 0, 10, 40 and 80 there are 1,726, 1,608, 1,602 and 1,603 states, and the gap is 599, 377, 388 and 391.
+#: 0, 10, 40 and 80 there are 1,708, 1,582, 1,596 and 1,597 states, and the gap is 599, 379, 383 and 390.
 _FIRST_ROUNDS = 40
 
 #: Rounds of prices in another state, by the number of open reduces after the next one: more of them make fewer states
-#: of more bounds each. With half as many, these and twice as many: 1,627, 1,602 and 1,570 states; 6,486, 7,343 and
-#: 9,188 bounds; the gap is 503, 388 and 348.
+#: of more bounds each. With half as many, these and twice as many: 1,632, 1,596 and 1,570 states; 6,394, 7,257 and
+#: 9,102 bounds; the gap is 507, 383 and 349.
 _ROUNDS = {1: 6, 2: 8}
 
-#: The same with more reduces open. With 0, 6, 12 and 24 there are 1,695, 1,606, 1,602 and 1,603 states.
+#: The same with more reduces open. With 0, 6, 12 and 24 there are 1,675, 1,595, 1,596 and 1,595 states.
 _MANY_ROUNDS = 12
 
 #: A step that does not raise the least bound of the children makes the next steps shorter by this factor: fine steps
-#: near the best prices against long ones on the way. With 0.3, 0.5, 0.7, 0.85 and 1 there are 1,752, 1,650, 1,602,
-#: 1,532 and 1,481 states, and the gap is 559, 477, 388, 301 and 307.
+#: near the best prices against long ones on the way. With 0.3, 0.5, 0.7, 0.85 and 1 there are 1,755, 1,648, 1,596,
+#: 1,541 and 1,501 states, and the gap is 572, 502, 383, 306 and 315.
 _SHORTER = 0.7
 
 

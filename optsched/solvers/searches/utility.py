@@ -1,8 +1,8 @@
 """`utility` exactly: thresholds on the lowest utility from both sides, then the most utilisation at the highest.
 
 From above, the linear program over patterns rules thresholds out, and its prices prove it in integers. From below, the
-fractions are rounded, what is left is packed greedily, and an integer program over the known patterns, and then over
-drawn ones, is given a few nodes; then the exact program. The utilisation is treated in the same way, and its proof may
+fractions are rounded, what is left is packed greedily, and an integer program over the known patterns is given a few
+nodes; then the exact program. The utilisation is treated in the same way, and its proof may
 be a tree over the patterns that the prices leave. What is open then is for `optsched.routes.programs`.
 
 A pattern says how many maps and reduces of each job one node holds. The linear program over all patterns is solved by
@@ -16,15 +16,10 @@ The exact program is that of `optsched.problems.utility_program`. With only some
 placement, but what it rules out means nothing. The patterns and counts that can be in a better placement
 (`columns_at` there) are few where prices nearly close: a program over them is small, and so is the tree of cases of its
 linear programs.
-
-Column generation leaves few patterns, and whole numbers of these seldom add up to what jobs need. Where many patterns
-are worth the same at its prices, a program over some hundreds of them mostly does. So patterns are drawn (`vary`):
-each is the best of a part of the items, whose worths are changed a little.
 """
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 from dataclasses import dataclass, field, replace
@@ -36,7 +31,6 @@ import scipy.sparse as sp
 from optsched.certificates.programs import without_costs
 from optsched.certificates.trees import Tree
 from optsched.certificates.utility import utilisation_certificate, utilisation_tree_certificate, utility_certificate
-from optsched.core.deadline import check
 from optsched.core.errors import OutOfTime, SolverDisagreement
 from optsched.core.instance import Bools, Floats, Ints
 from optsched.core.placement import Placement
@@ -345,40 +339,6 @@ def solve_packing(posing: UtilityProgram, units: int, profile: Profile, use: boo
     return found.outcome, posing.counts_of(values, program)
 
 
-#: How often patterns are drawn at most, and the entries of all dynamic programs up to which they are drawn.
-_DRAWS, _MOST_ENTRIES = 400, 2 * 10**8
-
-#: The share of the items that a drawn pattern is made of, by how much their worths are changed at most, and what an
-#: item counts that is worth nothing, of the largest worth.
-_SHARE, _CHANGE, _FILLING = 0.6, 0.05, 0.005
-
-
-def vary(problem: Utility, patterns: Patterns, worth: Floats, short: float) -> None:
-    """Add patterns that are worth nearly as much as the best one of their type.
-
-    `worth`: float64, shape (items, types): of one task; what is worth nothing, or less, fills what is left. `short`: by
-    how much they may be worth less than the best one.
-    """
-    (demand, limit, _), types = problem.items, len(problem.type_size)
-    count, most = len(limit), np.minimum(problem.room.max(axis=0, initial=0), demand.T @ limit)
-    states = min(float(np.prod(most + 1.0)), MOST_STATES)
-    draws = int(min(_DRAWS, _MOST_ENTRIES / (states * max(count, 1))))
-    rng = np.random.default_rng(0)
-    best: dict[int, float] = {}
-    for draw in range(draws):
-        check()
-        kind = draw % types
-        room, own = problem.type_room[[kind]], worth[:, kind]
-        if kind not in best:
-            best[kind] = float(best_patterns(room, demand, limit, own)[0][0])
-        chance, change = rng.random(count), rng.random(count)
-        filling = _FILLING * max(float(own.max(initial=0)), 1.0) * change
-        changed = np.where(own > 0, own * (1 + _CHANGE * change), filling)
-        pattern = best_patterns(room, demand, limit, np.where(chance < _SHARE, changed, 0))[1][0]
-        if best[kind] - float(own @ pattern) <= short:
-            patterns.add(kind, pattern)
-
-
 # The search -----------------------------------------------------------------------------------------------------------
 
 
@@ -410,8 +370,6 @@ class UtilitySearch:
         self.limit: Limit | None = None
         self.certificates: tuple[Certificate, ...] = ()
         self._began = time.perf_counter()
-        #: Prices of tasks at the lowest threshold that was ruled out.
-        self._scarce: Ints = np.zeros(len(self.items.limit), dtype=np.int64)
         self.counts: Ints = np.zeros((len(self.items.limit), len(problem.node_type)), dtype=np.int64)
         if self.start is not None:
             self.counts = problem.items_on(self.start)
@@ -474,7 +432,6 @@ class UtilitySearch:
             if found.feasible:
                 low, held = middle, found
                 continue
-            self._scarce = found.prices
             prices = found.prices // max(1, int(np.gcd.reduce(found.prices)))
             certificate = utility_certificate(problem, *np.split(prices, 2))
             proved = int(certificate.claim * GRID)
@@ -510,13 +467,11 @@ class UtilitySearch:
     # Thresholds -------------------------------------------------------------------------------------------------------
 
     def _pack(self, threshold: int, relaxation: Relaxation, thoroughly: bool) -> bool:
-        """Try to hold a threshold: round the fractions, else ask the program over known patterns, drawn ones, all."""
+        """Try to hold a threshold: round the fractions, else ask the program over known patterns, then all."""
         counts = self._rounded(relaxation)
         if self.lowest(counts) < threshold:
             self._keep(counts)
             outcome, known = self._known_patterns(relaxation, use=False)
-            if known is None and thoroughly and outcome.limit not in _STOPPING:
-                outcome, known = self._known_patterns(self._varied(relaxation), use=False)
             if known is None and thoroughly and outcome.limit not in _STOPPING and not is_too_large(self.problem):
                 outcome, known = solve_packing(self.problem.posing, threshold, self._within(), False)
             if known is None:
@@ -525,13 +480,6 @@ class UtilitySearch:
             counts = known
         self._keep(counts)
         return True
-
-    def _varied(self, relaxation: Relaxation) -> Relaxation:
-        """The same with drawn patterns of the tasks that are scarce, which are known for this try alone."""
-        patterns = copy.deepcopy(relaxation.patterns)
-        worth = np.repeat(self._scarce[:, None].astype(np.float64), len(self.problem.type_size), axis=1)
-        vary(self.problem, patterns, worth, float(worth.max(initial=0)))
-        return relaxation._replace(patterns=patterns)
 
     def _use(self, units: int) -> None:
         """The most utilisation at the highest lowest utility."""
@@ -550,21 +498,14 @@ class UtilitySearch:
 
     def _packed(self, units: int, relaxation: Relaxation, prices: TaskPrices, target: int) -> None:
         """Pack what uses `target` units, or nearly so, until that is proved to be the most by a tree."""
-        tried = -1
-        worth = self.items.share * USE_SCALE + relaxation.prices[:, None]
-        for varied in (False, True):
-            if self.used(self.counts) >= target or self.limit is not None:
-                return
-            if self.used(self.counts) > tried and self._by_columns(units, prices):
-                return
-            tried = self.used(self.counts)
-            if varied:
-                vary(self.problem, relaxation.patterns, worth.astype(np.float64), float(target - tried) * USE_SCALE)
-            outcome, found = self._known_patterns(relaxation, use=True)
-            self._interrupted(outcome)
-            if found is not None:
-                self._keep(found)
-                self._fill()
+        if self.used(self.counts) >= target or self._by_columns(units, prices):
+            return
+        tried = self.used(self.counts)
+        outcome, found = self._known_patterns(relaxation, use=True)
+        self._interrupted(outcome)
+        if found is not None:
+            self._keep(found)
+            self._fill()
         if tried < self.used(self.counts) < target:
             self._by_columns(units, prices)
 

@@ -17,7 +17,7 @@ from optsched.problems.utility_program import UtilityProgram, maximal_patterns
 from optsched.solvers.profiles import Profile, load_profile
 from optsched.solvers.searches import utility as engine
 from optsched.solvers.searches.enumeration import best_placement, judged
-from optsched.solvers.searches.utility import Patterns, UtilitySearch, best_patterns, most_utilisation, vary
+from optsched.solvers.searches.utility import UtilitySearch, best_patterns, most_utilisation
 
 
 @given(problems())
@@ -161,25 +161,6 @@ def test_utilisation_against_enumeration(problem: Utility) -> None:
     most = min(value[1] for value, _ in judged(problem))
     assert outcome.objective == pytest.approx(float(most) * GRID, abs=1e-3)
     assert problem.minimised(problem.evaluate(problem.placed(counts)))[1] == most
-
-
-@given(problems())
-@settings(max_examples=10)
-def test_drawn_patterns(problem: Utility) -> None:
-    """Tests that drawn patterns fit, are nearly worth the best one of their type, and are the same each time."""
-    items = problem.items
-    worth = items.share * 1.0 - (np.arange(len(items.limit)) % 2 * 2**16)[:, None]
-    drawn = [Patterns(), Patterns()]
-    for patterns in drawn:
-        vary(problem, patterns, worth, 2.0**16)
-    assert drawn[0].kind == drawn[1].kind
-    assert [own.tolist() for own in drawn[0].counts] == [own.tolist() for own in drawn[1].counts]
-    for kind, counts in zip(drawn[0].kind, drawn[0].counts, strict=True):
-        room = problem.type_room[kind]
-        best = best_patterns(room[None], items.demand, items.limit, worth[:, kind])[0][0]
-        assert (counts @ items.demand <= room).all()
-        assert (counts <= items.limit).all()
-        assert counts @ worth[:, kind] >= best - 2**16
 
 
 @pytest.mark.thorough
