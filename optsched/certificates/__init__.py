@@ -1,11 +1,11 @@
 """Proofs of bounds, checked in integers and fractions, without the solver that found them.
 
 The checker and the producers of solutions share only the nouns and `problems`. So a wrong price can make a bound weak,
-never wrong. There is one module a problem, or for several that are alike: `<problem>_certificate` makes a certificate
-(`<component>_certificate` one of a later component, where it has its own), and `<problem>_proof` recomputes its bound.
-`reading` takes their data apart, `checking` checks a solution, and `fronts` a frontier. `dual` certificates hold prices
-or potentials, `combinatorial` ones a cover, a tree or the like. `enumeration` is tried again where the instance is
-small. `solver` is a solver's claim, never a proof.
+never wrong. There is one module per problem, or for several similar ones. `<problem>_certificate` makes a certificate
+(`<component>_certificate` one of a later component, if it has its own), and `<problem>_proof` recomputes its bound.
+`reading` parses their data, `checking` checks a solution, and `fronts` a frontier. `dual` certificates contain prices
+or potentials, `combinatorial` ones a cover, a tree or the like. `enumeration` is repeated if the instance is small.
+`solver` is a solver's claim, never a proof.
 """
 
 from __future__ import annotations
@@ -72,27 +72,27 @@ def certify(
     Parameters
     ----------
     problem
-        The problem, posed afresh on the instance with the parameters that are asked for, which the solution must have.
+        The problem, posed anew on the instance with the intended parameters, which the solution must have.
         `optsched.problem(solution.problem, instance, **solution.parameters)` takes those of the solution.
     solution
-        The claim: of `solve` or a solution file, or a frontier or its file.
+        The claim: from `solve` or a solution file, or a frontier or its file.
     against
-        Decisions by the name of what found them: a feasible one contradicts INFEASIBLE, a better one a bound. They
-        prove nothing. `optsched.routes.doubts.examine` looks for some.
+        Decisions by the name of their source: a feasible one contradicts INFEASIBLE, a better one a bound. They prove
+        nothing. `optsched.routes.doubts.examine` looks for some.
     enumerated
-        What trying every decision gave, if that was done; it settles each claim of a bound.
+        The result of trying every decision, if that was done; it settles each claim of a bound.
 
     Returns
     -------
     Verdict
-        `valid` unless a claim is contradicted; `proved` if, beyond that, something is claimed and all of it proved.
+        `valid` unless a claim is contradicted; `proved` if, in addition, something is claimed and all of it is proved.
 
     Notes
     -----
-    A bound needs no certificate where a cheap bound of the problem is as good. Within a deadline
-    (`optsched.core.deadline`) what is not checked by then is a claim that rests on nothing. Of a frontier every point
-    is checked, that nothing is between two of them or before the first, and, where it is called complete, that nothing
-    is behind the last.
+    A bound needs no certificate if a cheap bound of the problem is as good. Within a deadline
+    (`optsched.core.deadline`), everything unchecked at its end counts as claimed without a basis. A frontier is checked
+    in three ways: every point; that nothing lies before the first or between two; and, if it claims to be complete,
+    that nothing lies after the last.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """`dual` certificates of the assignment problems: prices of tasks and slots that prove a lower bound.
 
-Of `lsap-fairness` the prices of `assignment_certificate` prove the locality cost. Those of `lsap_fairness_certificate`
-prove the fairness distance.
+For `lsap-fairness`, the prices of `assignment_certificate` prove the locality cost, and those of
+`lsap_fairness_certificate` the fairness distance.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def assignment_certificate(problem: AssignmentProblem, task: int, nodes: Ints, pools: Ints) -> Certificate:
-    """The certificate that prices make (see `AssignmentProblem.price_bound`). It claims exactly what they prove."""
+    """The certificate for prices (see `AssignmentProblem.price_bound`). It claims exactly what they prove."""
     data = {
         "task_price": int(task),
         "node_prices": ById.nonzero(problem.instance.cluster.node_ids, nodes),
@@ -51,7 +51,7 @@ def lsap_fairness_certificate(
     node_prices: Mapping[int, Fraction],
     group_prices: Sequence[Fraction],
 ) -> Certificate:
-    """The certificate that prices make (see `LsapFairness.distance_bound`). It claims exactly what they prove."""
+    """The certificate for prices (see `LsapFairness.distance_bound`). It claims exactly what they prove."""
     ids = problem.instance.cluster.node_ids
     data = {
         "locality_cost": locality_cost,
@@ -68,9 +68,9 @@ def lsap_fairness_certificate(
 
 
 def lsap_fairness_proof(problem: LsapFairness, certificate: Certificate, objective: Value | None) -> Number:
-    """The bound on the distance that the certificate proves, with the locality cost of the placement taken as given."""
+    """The bound on the distance that the certificate proves, given the locality cost of the placement."""
     if "before" in certificate.data:
-        from optsched.certificates.programs import program_proof  # other assignment problems do without
+        from optsched.certificates.programs import program_proof  # other assignment problems do not need it
 
         return program_proof(problem, certificate, objective)
     if certificate.component == "locality-cost":

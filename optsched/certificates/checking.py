@@ -37,9 +37,9 @@ NOTHING = "nothing"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: what, whether it holds, what was found, and whether that proves a claim.
+    """One check: what was checked, whether it holds, what was found, and whether that proves a claim.
 
-    For a proof by a tree, `cases` is the number of its cases, and `seconds` how long they took to check.
+    For a proof by a tree, `cases` is the number of its cases, and `seconds` how long their check took.
     """
 
     what: str
@@ -52,7 +52,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim that nothing proved here: what it rests on (a kind of `Proof`, or `nothing`), and a sentence."""
+    """A claim that nothing proved here: its basis (a kind of `Proof`, or `nothing`), and a sentence."""
 
     kind: str
     sentence: str
@@ -67,7 +67,7 @@ class Enumerated:
     value
         Value of the best one; None if none is feasible.
     front
-        Values of all Pareto-optimal ones, the best of the first component first.
+        Values of all Pareto-optimal ones, the best first component first.
     """
 
     value: Value | None = None
@@ -83,7 +83,7 @@ class Verdict:
     checks
         Everything that was checked, in order.
     claims
-        What nothing proved.
+        Claims that nothing proved.
     """
 
     checks: tuple[Finding, ...]
@@ -96,7 +96,7 @@ class Verdict:
 
     @property
     def proved(self) -> bool:
-        """Whether something was claimed, and all of it was proved here: nothing is false, nothing rests on a word."""
+        """Whether something was claimed and all of it was proved here: nothing is contradicted or only claimed."""
         return self.valid and not self.claims
 
     @property
@@ -115,22 +115,22 @@ class Verdict:
         return tuple(f"{check.what}: {check.found}" for check in self.checks if not check.holds)
 
     def accepted(self, allow: Iterable[str] = ()) -> bool:
-        """Whether nothing is contradicted, and what is not proved rests on an allowed kind (`solver`, `nothing`)."""
+        """Whether nothing is contradicted, and every unproved claim has an allowed basis (`solver`, `nothing`)."""
         kinds = {str(kind) for kind in allow}
         return self.valid and all(claim.kind in kinds for claim in self.claims)
 
     def raise_if_invalid(self) -> None:
-        """Raise CertificateInvalid that names every false claim; what is only claimed passes."""
+        """Raise CertificateInvalid that names every false claim; unproved claims pass."""
         if not self.valid:
             raise CertificateInvalid(*self.contradicted)
 
     def raise_unless_proved(self, allow: Iterable[str] = ()) -> None:
-        """Raise CertificateInvalid that names every false claim, and every one that rests on no allowed kind.
+        """Raise CertificateInvalid that names every false claim, and every unproved one without an allowed basis.
 
         Parameters
         ----------
         allow
-            Kinds that are taken without a proof: `solver`, `enumeration`, `nothing`.
+            Kinds that are accepted without a proof: `solver`, `enumeration`, `nothing`.
         """
         self.raise_if_invalid()
         kinds = {str(kind) for kind in allow}
@@ -144,7 +144,7 @@ class Verdict:
 
 
 def mark_of(check: Finding) -> str:
-    """One word for a check: `ok`, `proved` where it proves a claim, `FALSE`."""
+    """One word for a check: `ok`, `proved` if it proves a claim, `FALSE`."""
     if not check.holds:
         return "FALSE"
     return "proved" if check.proof else "ok"
@@ -170,7 +170,7 @@ def certify_solution(
 class Checks:
     """The checks of one claim, in the order in which they are printed.
 
-    The first ones are whether it is of this problem, on this instance, with these parameters.
+    The first ones check that it is about this problem, on this instance, with these parameters.
     """
 
     def __init__(self, problem: AnyProblem, claimed: Solution | Frontier) -> None:
@@ -190,26 +190,26 @@ class Checks:
         self.check("parameters", not differing, asked)
 
     def check(self, what: str, holds: bool, result: str, proof: bool = False) -> None:
-        """Something was looked at."""
+        """Record the result of a check."""
         self.checks.append(Finding(what, holds, result, proof))
 
     def add(self, finding: Finding | Claim) -> None:
-        """Something was looked at, or is but a claim."""
+        """Record a check, or an unproved claim."""
         if isinstance(finding, Finding):
             self.checks.append(finding)
         else:
             self.claims.append(finding)
 
     def identified(self) -> bool:
-        """Whether the problem, the instance and the parameters are those that are asked for."""
+        """Whether the problem, the instance and the parameters are the intended ones."""
         return all(entry.holds for entry in self.checks)
 
     def verdict(self) -> Verdict:
-        """All of them."""
+        """The verdict over all checks."""
         return Verdict(tuple(self.checks), tuple(self.claims))
 
     def proof(self, what: str, component: Component, certificate: Certificate, earlier: Value | None) -> None:
-        """A certificate that can be checked proves its claim, the earlier components being as `earlier`."""
+        """Check that a checkable certificate proves its claim, given the `earlier` components."""
 
         def prove() -> tuple[bool, str]:
             value = proved_bound(self.problem, certificate, earlier)
@@ -220,7 +220,7 @@ class Checks:
         self.add(tried(what, certificate, prove))
 
     def cheap(self, where: str, component: Component, claim: Number) -> bool:
-        """Whether a cheap bound proves a claim of a component, for any other components; not past a deadline."""
+        """Whether a cheap bound proves a claim of a component for any other components; not past a deadline."""
         bounds: tuple[Bound, ...] = ()
         with suppress(OutOfTime):
             bounds = stated(self.problem, "cheap_bounds", tuple)()
@@ -238,7 +238,7 @@ class Checks:
 
 
 def tried(what: str, certificate: Certificate, prove: Callable[[], tuple[bool, str]]) -> Finding | Claim:
-    """Whether a certificate proves what is claimed, by a function that says so, and what it found."""
+    """Record whether a certificate proves its claim; `prove` returns that, and what it found."""
     began = time.perf_counter()
     try:
         holds, found = prove()
@@ -260,7 +260,7 @@ class _SolutionChecks(Checks):
         self.worth: Value | None = None
 
     def decision(self) -> None:
-        """Whether the decision is feasible and has the value that is claimed."""
+        """Check that the decision is feasible and has the claimed value."""
         problem, solution, noun = self.problem, self.solution, self.noun
         if solution.decision is None:
             held = solution.objective is None
@@ -288,7 +288,7 @@ class _SolutionChecks(Checks):
             self.check("program", False, str(error))
 
     def bounds(self) -> None:
-        """Each claimed bound against its certificate, and the termination against objective and bounds."""
+        """Check each claimed bound against its certificate, and the termination against objective and bounds."""
         problem, solution = self.problem, self.solution
         if len(solution.bound) != len(problem.components):
             self.check("bound", False, f"{len(solution.bound)} entries for {len(problem.components)} components")
@@ -328,7 +328,7 @@ class _SolutionChecks(Checks):
     def beaten(self, component: Component, value: Number) -> str:
         """The message that the decision is better than a claimed bound; empty if it is not.
 
-        A bound of a later component is about decisions whose earlier components are at their bounds.
+        A bound of a later component concerns only decisions whose earlier components are at their bounds.
         """
         problem, solution, worth = self.problem, self.solution, self.worth
         position = problem.components.index(component)
@@ -337,7 +337,7 @@ class _SolutionChecks(Checks):
         return f", but the {self.noun} is worth {worth[position]}"
 
     def word(self, position: int, component: Component, certificate: Certificate) -> None:
-        """A claim without a proof: a cheap bound may prove it, or trying every decision; else it is but a claim."""
+        """Check an unproved claim: a cheap bound or trying every decision may prove it; else it stays a claim."""
         claim = certificate.claim
         if self.cheap("", component, claim):
             return
@@ -352,7 +352,7 @@ class _SolutionChecks(Checks):
         )
 
     def termination(self) -> None:
-        """Whether the termination is what objective and bounds, or a plain reason, make of it."""
+        """Check that the termination follows from objective and bounds, or from a plain reason."""
         solution, noun = self.solution, self.noun
         closed = solution.objective is not None and solution.objective == solution.bound
         optimal = solution.termination is Termination.OPTIMAL
@@ -384,7 +384,7 @@ class _SolutionChecks(Checks):
             self.add(found)
 
     def unbounded(self) -> None:
-        """An objective without limit: a cycle of a flow network shows it, with the flow; others only claim it."""
+        """Check an unbounded objective: a cycle of a flow network, with the flow, proves it; others only claim it."""
         shown = record_of(type(self.problem)).unlimited
         if shown is not None and "unbounded" in self.solution.raw_status:
             cycle = imported(shown)(self.problem)
@@ -398,7 +398,7 @@ class _SolutionChecks(Checks):
         self.claims.append(Claim(str(Proof.SOLVER), word))
 
     def rivals(self, against: Mapping[str, Decision]) -> None:
-        """Whether a known decision contradicts what is claimed."""
+        """Check whether a known decision contradicts the claims."""
         problem, solution = self.problem, self.solution
         feasible = {name: held for name, held in against.items() if not problem.violations(held)}
         if not feasible or len(solution.bound) != len(problem.components):
@@ -419,7 +419,7 @@ class _SolutionChecks(Checks):
         self.check("rivals", True, f"{found} found nothing better than the bound")
 
     def silence(self) -> None:
-        """A solution that has no bound and gives no reason claims nothing that could be proved."""
+        """Record a solution without a bound or a reason: it claims nothing that could be proved."""
         claimed = any(entry is not None for entry in self.solution.bound)
         if self.claims or claimed or any(check.proof for check in self.checks):
             return
@@ -428,9 +428,9 @@ class _SolutionChecks(Checks):
 
 
 def nothing_feasible(problem: AnyProblem, certificate: Certificate | None, what: str, claim: str) -> Finding | Claim:
-    """Whether a certificate, or a plain reason, shows that no decision is feasible; else a claim, a solver's word.
+    """Check that a certificate, or a plain reason, proves that no decision is feasible; else it is a solver's claim.
 
-    `what` is looked at, and says by `claim` that nothing is feasible.
+    `what` names the check; its `claim` says that nothing is feasible.
     """
     noun = problem.decided.noun
     if stated(problem, "always_feasible", False):
@@ -453,20 +453,19 @@ def nothing_feasible(problem: AnyProblem, certificate: Certificate | None, what:
 
 
 def proved_bound(problem: AnyProblem, certificate: Certificate, objective: Value | None = None) -> Number:
-    """The bound that a certificate proves, recomputed from its data; nothing it claims is believed.
+    """The bound that a certificate proves, recomputed from its data; none of its claims is trusted.
 
     Parameters
     ----------
     problem, certificate
-        What it is about, of a kind that can be checked.
+        The problem, and a certificate of a kind that can be checked.
     objective
-        Value of the placement that it comes with: the earlier components of it are what a proof of a later one takes
-        as given.
+        Value of the placement that comes with it: a proof of a later component takes its earlier components as given.
 
     Raises
     ------
     CertificateInvalid
-        If the data is not what its kind needs, the kind cannot be checked for the problem, or a check is too large.
+        If the data does not fit its kind, the kind cannot be checked for the problem, or a check is too large.
     """
     prover = record_of(type(problem)).provers.get(str(certificate.kind))
     if prover is None:
@@ -479,7 +478,7 @@ def proved_bound(problem: AnyProblem, certificate: Certificate, objective: Value
 
 
 def unchecked(what: str, limit: str = "time") -> Claim:
-    """The claims where a limit, on time or memory, ended the checks before a proof was checked."""
+    """The claims if a limit, on time or memory, ended the checks before a proof was checked."""
     return Claim(NOTHING, f"{what}: not checked within the {limit} limit")
 
 

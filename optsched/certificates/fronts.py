@@ -1,11 +1,10 @@
 """Checks a Pareto frontier: each point by the certificates of its problem, and that no point is missing.
 
-A frontier is proved without gaps. The certificate of the first component of its first point says that nothing is before
-it. Of each later point the first certificate is of the second component: what is better in the first component than
-this point is no better in the second than the point before. So there is nothing between the two, and nothing as good as
-this point that is better in the first component. The second certificate says that what is as good as this point in
-the first component is no better in the second. What is said to be complete ends where a cheap bound of the second
-component is attained.
+A frontier is proved without gaps. The first certificate of the first point: no decision is better in the first
+component. The first certificate of each later point bounds the second component: every decision better in the first
+component is no better than the previous point in the second. So nothing lies between the two points, and nothing as
+good as this one is better in the first component. The second certificate: every decision as good in the first component
+is no better in the second. A frontier that claims to be complete ends at a cheap bound of the second component.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ class _FrontierChecks(Checks):
 
     def __init__(self, problem: AnyProblem, frontier: Frontier) -> None:
         super().__init__(problem, frontier)
-        paired = len(problem.components) == len(frontier.components)  # else `known` says so
+        paired = len(problem.components) == len(frontier.components)  # otherwise `known` reports it
         self.frontier, self.values = frontier, [problem.minimised(value) for value in frontier.values if paired]
 
     def bound(self, where: str, component: Component, certificate: Certificate, claim: Number, earlier: Value) -> None:
-        """A certificate proves a claim of a component, the earlier ones given; else a cheap bound, or nothing."""
+        """Check that a certificate, or else a cheap bound, proves a claim of a component, given the earlier ones."""
         name = component.name
         if certificate.component != name or certificate.claim != claim:
             found = f"{name} {claim} is claimed, but the certificate says {certificate.component} {certificate.claim}"
@@ -59,7 +58,7 @@ class _FrontierChecks(Checks):
             )
 
     def known(self) -> bool:
-        """Whether it is of this problem and of its components."""
+        """Whether it is about this problem and its components."""
         names = tuple(component.name for component in self.problem.components)
         same = self.frontier.components == names
         other = "" if same else f", not {', '.join(names)}"
@@ -67,7 +66,7 @@ class _FrontierChecks(Checks):
         return self.identified()
 
     def ordered(self) -> bool:
-        """Whether each point is worse than the one before in the first component, and better in the second."""
+        """Whether each point is worse than the previous one in the first component, and better in the second."""
         steps = list(zip(self.values, self.values[1:], strict=False))
         wrong = [number for number, (a, b) in enumerate(steps, 2) if not (a[0] < b[0] and a[1] > b[1])]
         which = f"points {wrong[0] - 1} and {wrong[0]} are not" if wrong else "each point is"
@@ -76,7 +75,7 @@ class _FrontierChecks(Checks):
         return not wrong
 
     def point(self, number: int, point: FrontierPoint) -> None:
-        """A point is attained; nothing is before it, or between it and the one before; and nothing is below it."""
+        """Check that a point is attained, that nothing is before or below it, or between it and the previous one."""
         where, problem = f"point {number + 1}", self.problem
         wrong = problem.violations(point.placement)
         value = None if wrong else problem.objective(point.placement)
@@ -94,7 +93,7 @@ class _FrontierChecks(Checks):
         self.bound(where, second, proof, point.objective[1], point.objective)
 
     def between(self, where: str, certificate: Certificate, value: Value, before: Value) -> None:
-        """Check that nothing better than a point in the first component is better in the second than the one before."""
+        """Check that nothing better in the first component than a point beats the previous point in the second."""
         first, second = self.problem.components
         step = stated(self.problem, "first_step", None)
         if step is None and certificate.kind.checkable:
@@ -105,7 +104,7 @@ class _FrontierChecks(Checks):
         self.bound(where, second, certificate, before[1], (value[0] - better, before[1]))
 
     def end(self) -> None:
-        """Check that no point is missing after the last one, where the frontier claims to be complete."""
+        """Check that no point is missing after the last one, if the frontier claims to be complete."""
         frontier = self.frontier
         if frontier.infeasible is not None and (len(frontier) or not frontier.complete):
             points = counted(len(frontier), "point") if len(frontier) else "it is not complete"
@@ -124,7 +123,7 @@ class _FrontierChecks(Checks):
             self.add(nothing_feasible(self.problem, frontier.infeasible, "complete", "no point"))
 
     def tried(self, enumerated: Enumerated) -> None:
-        """The points are those that trying every placement gives, as far as they go."""
+        """Check that the points are those found by trying every placement, as far as they go."""
         front, held = list(enumerated.front), self.frontier.values
         holds = held == (front if self.frontier.complete else front[: len(held)])
         self.claims.clear()
@@ -132,7 +131,7 @@ class _FrontierChecks(Checks):
         self.check("enumeration", holds, f"every placement was tried: {found}", proof=True)
 
     def rivals(self, against: Mapping[str, Decision]) -> None:
-        """Whether a known decision is not beaten or met by a point, as far as these go."""
+        """Check that some point is at least as good as each known decision, as far as the points go."""
         for name, held in against.items():
             value = self.problem.minimised(self.problem.objective(held))
             met = any(point[0] <= value[0] and point[1] <= value[1] for point in self.values)

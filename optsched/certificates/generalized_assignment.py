@@ -20,7 +20,7 @@ from optsched.problems.generalized_assignment import CapacityKnapsacks, NodePric
 
 
 def generalized_assignment_certificate(problem: GeneralizedAssignment, prices: Ints, scale: int) -> Certificate:
-    """The certificate that prices make (`GeneralizedAssignment.price_bound`). It claims exactly what they prove."""
+    """The certificate for prices (`GeneralizedAssignment.price_bound`). It claims exactly what they prove."""
     data = {"prices": _of_capacities(problem, prices), "scale": scale}
     return Certificate("cost", Proof.DUAL, exact(problem.price_bound(prices, scale), problem.grid), data)
 
@@ -36,9 +36,9 @@ def generalized_assignment_proof(
 
 
 def capacity_tree_certificate(problem: GeneralizedAssignment, tree: Tree, limit: int) -> Certificate:
-    """The certificate that a tree makes for the claim that no placement costs less than `limit` units, to be least.
+    """The certificate for a tree that proves that no placement costs less than `limit` units, which are minimised.
 
-    It claims `limit`, without looking: where the tree proves less, `certify` says so.
+    It claims `limit` without a check: if the tree proves less, `certify` reports it.
     """
     claim = exact(problem.sign * limit, problem.grid)
     return Certificate("cost", Proof.COMBINATORIAL, claim, _written(problem, tree))
@@ -52,12 +52,12 @@ def capacity_tree_proof(problem: GeneralizedAssignment, certificate: Certificate
 
 
 def no_packing_certificate(problem: GeneralizedAssignment, tree: Tree) -> Certificate:
-    """The certificate that a tree makes for the claim that no placement is feasible; `certify` looks."""
+    """The certificate for a tree that proves that no placement is feasible; `certify` checks it."""
     return Certificate(FEASIBLE, Proof.COMBINATORIAL, 0, _written(problem, tree))
 
 
 def no_packing_proof(problem: GeneralizedAssignment, certificate: Certificate) -> str:
-    """The sentence that the certificate's tree proves; CertificateInvalid where it leaves room for a placement."""
+    """The sentence that the certificate's tree proves; CertificateInvalid if it leaves a placement possible."""
     knapsacks = CapacityKnapsacks(problem)
     if _read(problem, certificate).bound(knapsacks, knapsacks.beyond) < knapsacks.beyond:
         raise CertificateInvalid("steps: a leaf leaves room for a placement")
@@ -111,5 +111,5 @@ def _of_capacities(problem: GeneralizedAssignment, prices: Ints) -> dict[str, di
 
 
 def _capacity_prices(problem: GeneralizedAssignment, data: Mapping[str, Any]) -> Ints:
-    """Read what `_of_capacities` wrote."""
+    """Read the output of `_of_capacities`."""
     return price_table(data, "prices", problem.resources, "resource", problem.instance.node_index)

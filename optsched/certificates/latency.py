@@ -14,17 +14,16 @@ from optsched.problems.latency_definition import LatencyPrices
 
 
 def latency_certificate(problem: Latency, component: str, claim: int, limit: int, cover: Bools) -> Certificate:
-    """The certificate that a cover of servers makes at a limit on the makespan (`Latency.least_remote`).
+    """The certificate for a cover of servers at a limit on the makespan (`Latency.least_remote`).
 
-    For the makespan, `limit` is the largest value that the cover rules out; for the work, it is the makespan taken as
-    given.
+    For the makespan, `limit` is the largest value that the cover rules out; for the work, it is the given makespan.
     """
     data = {"limit": int(limit), "cover": Chosen.where(problem.instance.cluster.node_ids, cover)}
     return Certificate(component, Proof.COMBINATORIAL, int(claim), data)
 
 
 def latency_prices(problem: Latency, component: str, claim: int, limit: int, prices: LatencyPrices) -> Certificate:
-    """The same by prices, which see what a cover does not (`Latency.price_bound`)."""
+    """The same for prices, which can prove more than a cover (`Latency.price_bound`)."""
     held = np.flatnonzero(prices.tasks)
     data = {
         "limit": int(limit),
@@ -36,7 +35,7 @@ def latency_prices(problem: Latency, component: str, claim: int, limit: int, pri
 
 
 def latency_proof(problem: Latency, certificate: Certificate, objective: Value | None) -> Number:
-    """The bound that the certificate's cover or prices prove, given the makespan of `objective` for the work."""
+    """The bound that the certificate's cover or prices prove; for the work, given the makespan of `objective`."""
     limit = integer(certificate.data, "limit")
     if "task_prices" in certificate.data:
         priced_remote = problem.priced_remote(limit, _prices(problem, certificate))

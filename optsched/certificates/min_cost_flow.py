@@ -16,10 +16,10 @@ from optsched.problems.min_cost_flow import MinCostFlow
 
 
 def min_cost_flow_certificate(problem: MinCostFlow, potentials: Ints) -> Certificate | None:
-    """The certificate that potentials make (`MinCostFlow.potential_bound`).
+    """The certificate for potentials (`MinCostFlow.potential_bound`).
 
-    Only their differences count: where one is past 2^53, which no certificate may hold, the least and the largest are
-    put equally far from 0. None if one is past it even so, or they prove nothing.
+    Only differences of potentials count. If one is past 2^53, which no certificate may contain, they are shifted so
+    that the least and the largest are equally far from 0. None if one is still past it, or they prove nothing.
     """
     held = np.asarray(potentials)
     if _past(held):
@@ -45,7 +45,7 @@ def min_cost_flow_proof(problem: MinCostFlow, certificate: Certificate, objectiv
 
 
 def _potentials(problem: MinCostFlow, certificate: Certificate) -> Ints:
-    """The certificate's potentials, one a node."""
+    """The certificate's potentials, one per node."""
     network = problem.instance
     return column_of(certificate.data, "potentials", network.node_ids, lambda: network.node_index)
 
@@ -63,7 +63,7 @@ def no_flow_certificate(problem: MinCostFlow, potentials: Ints) -> Certificate |
 
 
 def no_flow_proof(problem: MinCostFlow, certificate: Certificate) -> str:
-    """The sentence that the certificate's potentials prove; CertificateInvalid where they leave room for a flow."""
+    """The sentence that the certificate's potentials prove; CertificateInvalid if they leave a flow possible."""
     potentials = _potentials(problem, certificate)
     bound = _free(problem).potential_bound(potentials)
     if bound is None or bound <= 0:
@@ -80,8 +80,8 @@ def _free(problem: MinCostFlow) -> MinCostFlow:
 def limitless_cycle(problem: MinCostFlow) -> str | None:
     """The proof that a feasible flow can get cheaper for ever; None if there is none.
 
-    It is the cycle that `MinCostFlow.unlimited_cycle` names. Its arcs are checked one by one: each begins where the one
-    before it ends, none has a limit, and the costs add up to less than 0.
+    It is the cycle of `MinCostFlow.unlimited_cycle`. Its arcs are checked one by one: each begins at the end of the
+    previous one, none has a limit, and the costs sum to less than 0.
     """
     network, cycle = problem.instance, problem.unlimited_cycle
     if not cycle:

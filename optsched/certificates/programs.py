@@ -1,7 +1,8 @@
 """`dual` certificates of any problem with an integer program (`Programmed`): a tree of cases with multipliers.
 
-The checker builds the program again from the instance. Of a class of another package it first holds the program against
-the class's `objective` and `violations`, on every placement of a small instance, else on a walk from the decision.
+The checker builds the program again from the instance. For a class of another package it first checks the program
+against the class's `objective` and `violations`: on every placement of a small instance, else on a walk from the
+decision.
 """
 
 from __future__ import annotations
@@ -30,25 +31,25 @@ def program_certificate(
 ) -> Certificate:
     """The certificate of a component by a tree that proves that nothing in the program costs less than `bound` units.
 
-    `before` is what the program was made with: the components before, in units of their programs.
+    `before` is the argument of the program: the earlier components, in units of their programs.
     """
     data = {"before": list(map(written, before)), **over_rows(tree, program.names.__getitem__)}
     return Certificate(problem.components[program.component].name, Proof.DUAL, exact(bound, program.unit), data)
 
 
 def without_costs(program: IntegerProgram) -> IntegerProgram:
-    """The same program where nothing costs anything: one that nothing is in costs 1 at least."""
+    """The same program without costs: if it is empty, its least cost is 1 or more."""
     return replace(program, objective=np.zeros_like(program.objective))
 
 
 def limit_certificate(problem: Any, claim: Number, program: Program, tree: Tree) -> Certificate:
-    """The certificate that a tree makes of a limit: nothing is in the program with the value below the claim."""
+    """The certificate for a tree that proves a limit: the program with the value below the claim is empty."""
     data = over_rows(tree, program.names.__getitem__)
     return Certificate(problem.components[0].name, Proof.DUAL, claim, {"before": [], **data})
 
 
 def program_proof(problem: Any, certificate: Certificate, objective: Value | None) -> Number:
-    """The bound that the certificate's tree proves; of a later component given the earlier ones of `objective`."""
+    """The bound that the certificate's tree proves; for a later component, given the earlier ones of `objective`."""
     data = certificate.data
     if "before" not in data:
         raise CertificateInvalid("before: is missing; a proof of an earlier form is no longer read: solve again")
@@ -74,9 +75,9 @@ def program_proof(problem: Any, certificate: Certificate, objective: Value | Non
 
 
 def program_below(problem: Any, claim: Number, around: Any = None) -> Program:
-    """The program with the value below a claim (`Limited`); that a class of another package says so too is looked at.
+    """The program with the value below a claim (`Limited`); for another package's class that value is checked.
 
-    CertificateInvalid as of `checked_program`, or if a placement has a value between the two.
+    CertificateInvalid as for `checked_program`, or if a placement has a value between the two.
     """
     unit = limit_unit(problem)
     below = problem.value_below(claim * unit)
@@ -116,9 +117,9 @@ def is_shipped(problem: Any) -> bool:
 
 
 def checked_program(problem: Any, before: tuple[Number, ...], around: Any = None) -> Program:
-    """The program of a problem; that of a class of another package is held against the class's definition.
+    """The program of a problem; for another package's class it is checked against the class's definition.
 
-    CertificateInvalid if the program lacks a feasible placement, or counts one at more than it costs.
+    CertificateInvalid if the program lacks a feasible placement, or overestimates its cost.
     """
     program: Program = problem.program(before)
     if not is_shipped(problem):

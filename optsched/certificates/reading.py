@@ -1,4 +1,4 @@
-"""Reads the data of a certificate from any source; raises CertificateInvalid for what is not as it must be."""
+"""Reads the data of a certificate from any source; raises CertificateInvalid for anything malformed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from optsched.problems.base import exact
 
 T = TypeVar("T")
 
-#: Characters of what is wrong that a message shows.
+#: The most characters of a wrong value that a message shows.
 _SHOWN = 60
 
 
@@ -32,7 +32,7 @@ def shown(value: Any) -> str:
 
 
 def spelt(value: Any) -> str:
-    """A value as Python spells it; not numbers of thousands of digits, or lists nested too deeply."""
+    """A value in Python's notation, without numbers of thousands of digits or lists nested too deeply."""
     try:
         return repr(value)
     except (ValueError, RecursionError):
@@ -48,7 +48,7 @@ def mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def as_mapping(entry: Any, place: str) -> Mapping[str, Any]:
-    """An entry of the list called `place`, which holds objects."""
+    """An entry of the list called `place`, which contains objects."""
     if not isinstance(entry, Mapping):
         raise CertificateInvalid(f"{place}: must hold objects, not {shown(entry)}")
     return entry
@@ -90,12 +90,12 @@ def number(data: Mapping[str, Any], key: str) -> Number:
 
 
 def written(value: Number) -> int | str | None:
-    """A number as `number` reads it; TooLarge if that is too long."""
+    """A number in a form that `number` reads; TooLarge if that is too long."""
     return spelled(exact(value), LARGEST)
 
 
 def priced(ids: Sequence[str] | np.ndarray, prices: Ints) -> dict[str, int]:
-    """The prices that are not 0, by id: how a certificate holds them."""
+    """The nonzero prices by id: the form in a certificate."""
     held = np.flatnonzero(prices)
     names = np.asarray(ids)[held].tolist() if len(held) else []
     return dict(zip(names, prices[held].tolist(), strict=True))
@@ -109,9 +109,9 @@ def entries(
     read: Callable[[Mapping[str, Any], str], T],
     place: str = "",
 ) -> Iterator[tuple[int, T]]:
-    """The entries of the object called `key`: the position of what each names, and its value, as `read` reads it.
+    """The entries of the object called `key`: the position of each name, and its value, as `read` reads it.
 
-    `ids` are what may be named, or its positions. Messages call one of these `noun`, and the object `place`.
+    `ids` are the allowed names, or their positions. Messages use `noun` for one of them, and `place` for the object.
     """
     given, place = mapping(data, key), place or key
     position_of = ids if isinstance(ids, Mapping) else {name: position for position, name in enumerate(ids)}
@@ -125,13 +125,13 @@ def entries(
 def prices_of(
     data: Mapping[str, Any], key: str, ids: Sequence[str] | Mapping[str, int], noun: str = "node", place: str = ""
 ) -> Ints:
-    """A price for each of `ids`, 0 where the object called `key` gives none; see `entries`."""
+    """A price for each of `ids`, 0 if the object called `key` gives none; see `entries`."""
     found = np.zeros(len(ids), dtype=np.int64)
     given = mapping(data, key)
     position_of = ids if isinstance(ids, Mapping) else {name: position for position, name in enumerate(ids)}
     positions, prices = [position_of.get(name, NONE) for name in given], list(given.values())
     integral = NONE not in positions and set(map(type, prices)) <= {int}
-    if not integral or max(map(abs, prices), default=0) > LARGEST:  # `entries` tells what is wrong
+    if not integral or max(map(abs, prices), default=0) > LARGEST:  # `entries` reports what is wrong
         prices = list(dict(entries(data, key, position_of, noun, integer, place)).values())
     found[positions] = prices
     return found
@@ -140,7 +140,7 @@ def prices_of(
 def column_of(
     data: Mapping[str, Any], key: str, ids: Strings, index: Callable[[], Mapping[str, int]], noun: str = "node"
 ) -> Ints:
-    """What `prices_of` gives by `index`, which is asked only where the prices are not held by positions in `ids`."""
+    """As `prices_of` by `index`, which is called only if the prices are not held by positions in `ids`."""
     given = data.get(key)
     if (
         isinstance(given, ById)
@@ -154,7 +154,7 @@ def column_of(
 def price_table(
     data: Mapping[str, Any], key: str, ids: Sequence[str], noun: str, nodes: Mapping[str, int], place: str = ""
 ) -> Ints:
-    """A row for each of `ids` with a price for each of `nodes`, 0 where none is given; see `entries`."""
+    """A row for each of `ids` with a price for each of `nodes`, 0 if none is given; see `entries`."""
 
     def row(prices: Mapping[str, Any], name: str) -> Ints:
         return prices_of(prices, name, nodes, place=f"{place or key}.{name}")

@@ -1,4 +1,4 @@
-"""Certificates of `makespan` and `job-times`: windows of time, prices of slots by time, and jobs taken alone."""
+"""Certificates of `makespan` and `job-times`: windows of time, prices of slots over time, and jobs alone."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from optsched.problems.schedule_bounds import (
 from optsched.problems.schedule_program import TimedProblem
 from optsched.problems.schedules import ScheduleProblem
 
-#: The most steps that a certificate may say that all tasks do not end within.
+#: The most steps in a certificate's claim that not all tasks end within them.
 _STEPS = 10**6
 
-#: The most that a limit of cases may be, in jobs' steps.
+#: The largest limit of cases, in jobs' steps.
 _LIMIT = 2**57
 
 #: The largest number of a function of lengths; larger ones change lengths by less than a millionth.
@@ -48,9 +48,9 @@ _FUNCTIONS = 10**6
 def counting_certificate(
     problem: ScheduleProblem, alone: Sequence[Mapping[str, Any]] = (), window: Window | None = None
 ) -> Certificate:
-    """The certificate of counting: of the jobs alone on all slots, and of `makespan` what a window makes of it.
+    """The certificate of counting: each job alone on all slots and, for `makespan`, what a window proves.
 
-    `alone` is what is proved of jobs alone beyond counting, as of `alone_entry`.
+    `alone` is what is proved of jobs alone beyond counting, as from `alone_entry`.
     """
     windows = [] if window is None else [window]
     data = {"windows": [_written(problem, each) for each in windows], **_alone_written(alone)}
@@ -59,7 +59,7 @@ def counting_certificate(
 
 
 def end_certificate(problem: Makespan, prices: TimePrices, by: int) -> Certificate:
-    """The certificate that prices make: not all tasks end within `by` steps (`PricedTime.rules_out`)."""
+    """The certificate for prices: not all tasks end within `by` steps (`PricedTime.rules_out`)."""
     data = {"by": by, "step": prices.step, "scale": prices.scale, "slot_prices": _columns(prices)}
     return Certificate("makespan", Proof.DUAL, _after(problem, PricedTime(problem, prices.step), prices, by), data)
 
@@ -67,9 +67,9 @@ def end_certificate(problem: Makespan, prices: TimePrices, by: int) -> Certifica
 def cases_certificate(
     problem: JobTimes, step: int, limit: int, tree: Tree, alone: Sequence[Mapping[str, Any]] = ()
 ) -> Certificate:
-    """The certificate that a tree of cases by jobs' ends makes of the sum of job times (`JobEnds`).
+    """The certificate for a tree of cases by jobs' ends that bounds the sum of job times (`JobEnds`).
 
-    It claims what `limit` stands for, without looking: where the tree proves less, `certify` says so.
+    It claims the value of `limit` without a check: if the tree proves less, `certify` reports it.
     """
     written = tree.written(lambda job: job, lambda prices: {"scale": prices.scale, "slot_prices": _columns(prices)})
     data = {"step": step, "limit": limit, **written, **_alone_written(alone)}
@@ -77,7 +77,7 @@ def cases_certificate(
 
 
 def schedule_proof(problem: TimedProblem, certificate: Certificate, objective: Value | None) -> Number:
-    """The bound that a certificate proves, whose keys say of which form it is."""
+    """The bound that a certificate proves; its keys show its form."""
     del objective
     data = certificate.data
     if "before" in data:
@@ -98,7 +98,7 @@ def schedule_proof(problem: TimedProblem, certificate: Certificate, objective: V
 
 
 def _by_program(problem: TimedProblem, certificate: Certificate) -> Number:
-    """The bound that a tree proves (`program_certificate`) over the program of what is worth less than it claims."""
+    """The bound that a tree proves (`program_certificate`) over the program of schedules worth less than the claim."""
     if problem.plainly_infeasible is not None:
         raise CertificateInvalid(f"before: {problem.plainly_infeasible}")
     try:
@@ -129,7 +129,7 @@ def _by_cases(problem: JobTimes, data: Mapping[str, Any]) -> Number:
 
 
 def _by_prices(problem: Makespan, data: Mapping[str, Any]) -> Number:
-    """The bound that prices of slots by time prove: tasks do not all end within `by` steps."""
+    """The bound that prices of slots over time prove: not all tasks end within `by` steps."""
     by = integer(data, "by")
     if not 0 <= by <= _STEPS:
         raise CertificateInvalid(f"by: must be from 0 to {_STEPS}, not {by}")
@@ -139,7 +139,7 @@ def _by_prices(problem: Makespan, data: Mapping[str, Any]) -> Number:
 
 
 def _after(problem: Makespan, priced: PricedTime, prices: TimePrices, by: int) -> Number:
-    """The first value after `by` steps, if tasks cannot all end within them; else what the longest job takes."""
+    """The first value after `by` steps, if tasks cannot all end within them; else the longest job's."""
     latest = int(problem.earliest_completions.max(initial=problem.now))
     if by < priced.steps(prices.prices) and priced.rules_out(prices, by):
         latest = max(latest, problem.next_end(problem.now + (by + 1) * prices.step))
@@ -147,9 +147,9 @@ def _after(problem: Makespan, priced: PricedTime, prices: TimePrices, by: int) -
 
 
 def _counted(problem: ScheduleProblem, windows: Iterable[Window], alone: Ints) -> Number:
-    """What counting proves: of `makespan` the first value beyond the end of each window that it bars.
+    """What counting proves; for `makespan` the first value beyond the end of each window that is ruled out.
 
-    `alone` is when each job ends at the earliest.
+    `alone` is the earliest end of each job.
     """
     if isinstance(problem, JobTimes):
         return problem.counted_total(alone)
@@ -165,7 +165,7 @@ def _counted(problem: ScheduleProblem, windows: Iterable[Window], alone: Ints) -
 
 
 def alone_entry(problem: ScheduleProblem, alone: JobAlone, proof: Certificate) -> Mapping[str, Any]:
-    """What a certificate of the makespan of a job alone proves, as certificates hold it: by nodes, in microseconds.
+    """What a certificate of the makespan of a job alone proves, in the form of certificates: by nodes, in microseconds.
 
     `proof` is a certificate of `alone.posed` with a cover or prices.
     """
@@ -180,7 +180,7 @@ def alone_entry(problem: ScheduleProblem, alone: JobAlone, proof: Certificate) -
 
 
 def ends_alone(problem: ScheduleProblem, data: Mapping[str, Any]) -> Ints:
-    """When each of `jobs` ends at the earliest, by counting and by the jobs alone that a certificate's data has."""
+    """The earliest end of each of `jobs`, by counting and by the jobs alone in a certificate's data."""
     found = problem.earliest_completions.copy()
     if "alone" not in data:
         return found
@@ -202,7 +202,7 @@ def ends_alone(problem: ScheduleProblem, data: Mapping[str, Any]) -> Ints:
 
 @contextmanager
 def _within(place: str) -> Iterator[None]:
-    """Errors say their place."""
+    """Errors within name their place."""
     try:
         yield
     except CertificateInvalid as error:
@@ -210,7 +210,7 @@ def _within(place: str) -> Iterator[None]:
 
 
 def end_alone(problem: ScheduleProblem, alone: JobAlone, entry: Mapping[str, Any]) -> int:
-    """When a job ends at the earliest, in microseconds, by an entry of `alone_entry`; `now` where it proves nothing."""
+    """The earliest end of a job, in microseconds, by an entry of `alone_entry`; `now` if it proves nothing."""
     limit = (problem.now + integer(entry, "to") - alone.release) // alone.unit
     data = {**entry, "limit": limit}
     if "task_prices" not in entry:
@@ -229,7 +229,7 @@ def _alone_written(alone: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _job(problem: ScheduleProblem, name: Any, place: str) -> int:
-    """The number of a job, as data; `place` is where it stands."""
+    """The number of a job in data; `place` is where it is named."""
     if isinstance(name, bool) or not isinstance(name, int) or not 0 <= name < len(problem.jobs):
         raise CertificateInvalid(f"{place}: there is no job {shown(name)}; jobs are counted from 0")
     return name
@@ -239,7 +239,7 @@ def _job(problem: ScheduleProblem, name: Any, place: str) -> int:
 
 
 def _written(problem: ScheduleProblem, window: Window) -> dict[str, Any]:
-    """A window as certificates hold it: times are microseconds after the snapshot."""
+    """A window in the form of certificates: times are microseconds after the snapshot."""
     entry: dict[str, Any] = {
         "slots": KINDS[window.kind],
         "from": window.begin - problem.now,
@@ -253,7 +253,7 @@ def _written(problem: ScheduleProblem, window: Window) -> dict[str, Any]:
 
 
 def _read(problem: ScheduleProblem, entry: Mapping[str, Any], place: str) -> Window:
-    """A window that is given as data; CertificateInvalid names what is wrong."""
+    """A window from data; CertificateInvalid names what is wrong."""
     with _within(place):
         slots = entry.get("slots")
         if slots not in KINDS:
@@ -279,13 +279,13 @@ def _read(problem: ScheduleProblem, entry: Mapping[str, Any], place: str) -> Win
 
 
 def _columns(prices: TimePrices) -> dict[str, list[int]]:
-    """Prices of slots as certificates hold them: without zeros at their ends."""
+    """Prices of slots in the form of certificates: without trailing zeros."""
     pairs = zip(KINDS, prices.prices, strict=True)
     return {name: column[: int(np.flatnonzero(column).max(initial=-1)) + 1].tolist() for name, column in pairs}
 
 
 def _prices_read(data: Mapping[str, Any], priced: PricedTime, scale: int, place: str) -> TimePrices:
-    """Prices of slots by time that can be used on `priced`; a negative one counts as 0."""
+    """Prices of slots over time that are valid for `priced`; a negative one counts as 0."""
     given = mapping(data, "slot_prices")
     columns = [[integer({name: price}, name) for price in items(given, name)] for name in KINDS]
     maps, reduces = (np.maximum(np.array(column, dtype=np.int64), 0) for column in columns)
@@ -297,7 +297,7 @@ def _prices_read(data: Mapping[str, Any], priced: PricedTime, scale: int, place:
 
 
 def _step_read(problem: ScheduleProblem, data: Mapping[str, Any]) -> int:
-    """The microseconds of a step, of a problem that has slots."""
+    """The microseconds of a step, for a problem with slots."""
     step = integer(data, "step")
     if step < 1:
         raise CertificateInvalid(f"step: must be above 0, not {step}")

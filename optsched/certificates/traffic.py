@@ -1,7 +1,7 @@
 """`dual` certificates of `traffic`: prices of slots of datacenters prove the traffic, and the load at it.
 
-Where prices alone leave a gap, the proof goes by cases: a bundle of reduces is in one datacenter after another. Each
-case that the prices of the case above it do not settle has prices of its own.
+If prices alone leave a gap, the proof goes by cases: a bundle of reduces is in one datacenter after another. Each case
+that the prices of the case above do not settle has its own prices.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from optsched.problems.base import exact
 from optsched.problems.relaxations import Box
 from optsched.problems.traffic import Traffic
 
-#: Cases are nested at most so deep: no search makes more, and the checker must not run out of stack.
+#: The greatest depth of cases: no search makes more, and the checker must not run out of stack.
 MOST_NESTED = 100
 
 
@@ -42,7 +42,7 @@ class SlotPrices(NamedTuple):
 
 @dataclass(frozen=True)
 class Cases:
-    """Prices; and where these do not settle it, a bundle (its place in `Traffic.bundles`) that is in each datacenter.
+    """Prices; and if they do not suffice, a bundle (its position in `Traffic.bundles`) that is put in each datacenter.
 
     `inside` has the cases of those datacenters for which these prices prove too little with the bundle there.
     """
@@ -63,10 +63,10 @@ class Cases:
         Parameters
         ----------
         look
-            Called for each case: who checks cases of a file breaks off by it, who proves what is held does not.
+            Called for each case: a checker of a file's cases uses it to stop; a prover of its own incumbent does not.
         target
-            The units to prove. A place of a bundle with which prices prove them is left out of the cases
-            below, where prices then prove more. None: what the prices prove alone.
+            The units to prove. A place of a bundle for which prices prove them is left out of the cases below, where
+            prices then prove more. None: only what the prices prove alone.
         box
             The part of the program that is bounded; None: all of it.
         """
@@ -86,13 +86,13 @@ class Cases:
 
 
 def traffic_certificate(problem: Traffic, cases: Cases, target: int | None = None) -> Certificate:
-    """The certificate that prices make (`Traffic.price_bound`). It claims what they prove; `target` units are due."""
+    """The certificate for prices (`Traffic.price_bound`). It claims what they prove; `target` units are enough."""
     claim = exact(cases.bound(problem, target=target), problem.grid)
     return Certificate("traffic", Proof.DUAL, claim, _written(problem, cases))
 
 
 def load_certificate(problem: Traffic, limit: int, cases: Cases) -> Certificate:
-    """The certificate that within a limit on the load the traffic is more than that of the placement held.
+    """The certificate that within a limit on the load the traffic exceeds that of the incumbent.
 
     Below `Traffic.least_load` no prices are needed, since counting proves it.
     """
@@ -100,7 +100,7 @@ def load_certificate(problem: Traffic, limit: int, cases: Cases) -> Certificate:
 
 
 def traffic_proof(problem: Traffic, certificate: Certificate, objective: Value | None) -> Number:
-    """The bound that the certificate's prices prove; for the load, with the traffic of `objective` taken as given."""
+    """The bound that the certificate's prices prove; for the load, given the traffic of `objective`."""
     data = certificate.data
     cases = _cases(problem, data)
     if certificate.component == "traffic":
@@ -117,14 +117,14 @@ def traffic_proof(problem: Traffic, certificate: Certificate, objective: Value |
 
 
 def no_room_certificate(problem: Traffic, cases: Cases) -> Certificate | None:
-    """The certificate that nothing is feasible: prices prove more traffic than could be. None if they do not."""
+    """The certificate that nothing is feasible: prices prove more traffic than is possible. None if they do not."""
     if cases.bound(problem, target=problem.beyond) < problem.beyond:
         return None
     return Certificate(FEASIBLE, Proof.DUAL, 0, _written(problem, cases))
 
 
 def no_room_proof(problem: Traffic, certificate: Certificate) -> str:
-    """The sentence that the certificate's prices prove; CertificateInvalid where they leave room for a placement."""
+    """The sentence that the certificate's prices prove; CertificateInvalid if they leave a placement possible."""
     proved = exact(_cases(problem, certificate.data).bound(problem, look=check, target=problem.beyond), problem.grid)
     most = exact(problem.beyond - 1, problem.grid)
     if proved <= most:

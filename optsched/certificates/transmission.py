@@ -1,8 +1,8 @@
 """Certificates of `transmission` and `transmission-reduces`.
 
 A `combinatorial` one of `transmission` is the tree of a branch and bound over the reduces. The checker bounds every
-choice of every state that the tree names, so nothing can be left out. A state that is missing makes the bound weaker,
-never wrong. `ReduceBounds` computes anew what the prices prove. A `dual` one of `transmission-reduces` holds prices of
+choice of every state that the tree names, so nothing can be left out. A missing state makes the bound weaker, never
+wrong. `ReduceBounds` recomputes what the prices prove. A `dual` one of `transmission-reduces` contains prices of
 places, or a tree over its program.
 """
 
@@ -27,10 +27,10 @@ from optsched.problems.transmission_reduces import TransmissionReduces
 
 
 def transmission_certificate(bounds: ReduceBounds, branching: Branching, claim: int) -> Certificate:
-    """The certificate that a tree makes for a claim in units (`ReduceBounds.proved`).
+    """The certificate for a tree that proves a claim in units (`ReduceBounds.proved`).
 
-    `order` names the reduces as they are placed. Each state says on which nodes the first of them are (`on`; null is a
-    reduce that is left out), and which prices of map slots bound its choices. Prices are in units of
+    `order` names the reduces in the order of their placement. Each state says on which nodes the first of them are
+    (`on`; null: the reduce is left out), and which prices of map slots bound its choices. Prices are in units of
     1/`ReduceBounds.scale`.
     """
     problem = bounds.problem
@@ -55,7 +55,7 @@ def _written(bounds: ReduceBounds, prices: Ints) -> dict[str, Any]:
 
 
 def _read(prices: Ints) -> Ints:
-    """Prices as `ReduceBounds` reads them."""
+    """Prices in the form of `ReduceBounds`."""
     read: Ints = np.clip(prices, 0, LARGEST)
     return read
 
@@ -93,7 +93,7 @@ def _order(problem: Transmission, named: Sequence[Any]) -> Ints:
 
 
 def transmission_reduces_certificate(problem: TransmissionReduces, task: int, nodes: Ints, pairs: Ints) -> Certificate:
-    """The certificate that prices make (see `TransmissionReduces.price_bound`). It claims exactly what they prove."""
+    """The certificate for prices (see `TransmissionReduces.price_bound`). It claims exactly what they prove."""
     jobs, ids = problem.instance.workload.job_ids.tolist(), problem.instance.cluster.node_ids
     data = {
         "task_price": int(task),

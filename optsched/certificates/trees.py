@@ -1,10 +1,10 @@
 """Checks trees of cases exactly: branches on integer variables, and multipliers that settle each leaf.
 
-A tree is a list of steps in preorder. Each step is about a box of whole numbers: the first about all, and after a step
-that branches on a variable come those of the part where it is `at` or less, and then those of the part where it is
-more. A step first settles its box by some of the tree's multipliers, one after another: they bound what is in it and
-narrow it (`problems.relaxations`). A step that does not branch is a leaf. So the parts of a box are all there, for
-any tree, and a wrong multiplier makes the bound weaker, never wrong.
+A tree is a list of steps in preorder. Each step concerns a box of whole numbers, the first one the box of all
+solutions. If a step branches on a variable, next come the steps of the part in which it is at most `at`, then those of
+the other part. A step first settles its box by some of the tree's multipliers in turn: they bound the solutions in it
+and narrow it (`problems.relaxations`). A step without a branch is a leaf. So for any tree all parts of a box are
+covered, and a wrong multiplier makes the bound weaker, never wrong.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from optsched.problems.relaxations import Box, IntegerProgram, Relaxation
 
 __all__ = ["Branch", "Step", "Tree", "over_rows", "rows_bound"]
 
-#: Numbers that waiting parts may hold, some 250 MB: the checker must not fill the memory; and what each part adds.
+#: The most numbers in waiting parts, some 250 MB, so that a check does not fill the memory; and each part's overhead.
 _MOST_NUMBERS, _PER_PART = 2**25, 64
 
 
 class Branch(NamedTuple):
-    """A variable, and the value up to which the first part has it."""
+    """A variable, and its greatest value in the first part."""
 
     variable: int
     at: int
 
 
 class Step(NamedTuple):
-    """Positions of the multipliers that settle the box, in order; and how it is parted, None for a leaf."""
+    """Positions of the multipliers that settle the box, in order; and the branch, None for a leaf."""
 
     by: Sequence[int] = ()
     branch: Branch | None = None
 
 
 class Tree(NamedTuple):
-    """Multipliers, int64 arrays or what else the relaxation takes, and the steps in preorder.
+    """Multipliers (int64 arrays or another form that the relaxation takes) and the steps in preorder.
 
     Examples
     --------
-    Twice x + y is 3 in no whole numbers. The linear relaxation does not see it before x + y is 0 or less, or more:
+    Twice x + y is 3 in no whole numbers. The linear relaxation shows it only after a branch on x + y at 0:
 
     >>> import numpy as np
     >>> from optsched.problems.relaxations import IntegerProgram
@@ -94,7 +94,7 @@ class Tree(NamedTuple):
         return least
 
     def written(self, name: Callable[[int], Any], multipliers: Callable[[Any], Any]) -> dict[str, Any]:
-        """The tree as a certificate holds it: `name` names a variable, `multipliers` writes some multipliers."""
+        """The tree in the form of a certificate: `name` names a variable, `multipliers` writes some multipliers."""
         steps: list[dict[str, Any]] = []
         for by, branch in self.steps:
             step: dict[str, Any] = {"by": list(by)} if by else {}
@@ -107,14 +107,14 @@ class Tree(NamedTuple):
     def read(
         cls, data: Mapping[str, Any], variable: Callable[[Any], int], multipliers: Callable[[Mapping[str, Any]], Any]
     ) -> Tree:
-        """Read what `written` wrote.
+        """Read the output of `written`.
 
         Parameters
         ----------
         data
             Of a certificate; from any source.
         variable, multipliers
-            Read the name of a variable, and some multipliers; they raise CertificateInvalid for what is none.
+            Read the name of a variable, and some multipliers; they raise CertificateInvalid for anything else.
         """
         some = [multipliers(as_mapping(entry, "multipliers")) for entry in items(data, "multipliers")]
 
@@ -132,7 +132,7 @@ class Tree(NamedTuple):
 
 
 def over_rows(tree: Tree, name: Callable[[int], Any] = int) -> dict[str, Any]:
-    """A tree over an `IntegerProgram` as a certificate holds it: multipliers are a scale and a price of each row.
+    """A tree over an `IntegerProgram` in the form of a certificate: multipliers are a scale and a price of each row.
 
     `name` names a column; by default it is its number.
     """
@@ -142,7 +142,7 @@ def over_rows(tree: Tree, name: Callable[[int], Any] = int) -> dict[str, Any]:
 def rows_bound(data: Mapping[str, Any], program: IntegerProgram, limit: int, names: Sequence[Any] | None = None) -> int:
     """The lower bound of a program that a tree written by `over_rows` proves, in units: at most `limit`.
 
-    `names` are those of the columns, lists or tuples of what JSON has; None: columns are called by their numbers.
+    `names` are those of the columns, lists or tuples of JSON's types; None: columns are named by their numbers.
 
     Raises
     ------
@@ -168,12 +168,12 @@ def rows_bound(data: Mapping[str, Any], program: IntegerProgram, limit: int, nam
 
 
 def _listed(name: Any, deep: int = 2) -> Any:
-    """A name with lists in the place of tuples, as JSON has them: a list at most within one other."""
+    """A name with lists instead of tuples, as in JSON; lists are nested at most once."""
     return [_listed(part, deep - 1) for part in name] if deep and isinstance(name, list | tuple) else name
 
 
 class _Waiting(NamedTuple):
-    """The second part of a branch: what is known of it, and what has been narrowed since the branch was made."""
+    """The second part of a branch: what is known about it, and what has been narrowed since the branch was made."""
 
     branch: Branch
     bound: int | None
@@ -181,7 +181,7 @@ class _Waiting(NamedTuple):
 
 
 class _Path:
-    """The box that is looked at, and the parts that wait; of these only what brings the box back to them is held.
+    """The box of the current step, and the waiting parts, stored only as the changes that lead back to them.
 
     On a path a variable is narrowed at most as often as it has values, for any number of branches.
     """
@@ -196,7 +196,7 @@ class _Path:
 
     @contextmanager
     def narrowing(self) -> Iterator[None]:
-        """What is narrowed within is noted, if something waits."""
+        """Record what is narrowed within the block, if something waits."""
         if not self._waiting:
             yield
             return
@@ -213,14 +213,14 @@ class _Path:
             raise CertificateInvalid("steps: boxes within too many others")
 
     def enter(self, branch: Branch, bound: int | None) -> None:
-        """Look at the first part; the second one waits."""
+        """Go to the first part; the second one waits."""
         self._waiting.append(_Waiting(branch, bound, []))
         self._hold(0)
         with self.narrowing():
             self.box.upper[branch.variable] = min(self.box.upper[branch.variable], branch.at)
 
     def leave(self) -> tuple[bool, int | None]:
-        """Look at what waits and was met last: whether there is anything, and what is known of it."""
+        """Go to the latest waiting part; returns whether there is one, and what is known about it."""
         if not self._waiting:
             return False, None
         branch, bound, narrowed = self._waiting.pop()

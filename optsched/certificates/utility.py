@@ -1,7 +1,7 @@
 """Certificates of `utility`: prices of tasks for either component (`dual`), and trees of cases (`combinatorial`).
 
-A tree is over what prices leave of patterns and of jobs' counts (`optsched.problems.utility_program`), which the
-checker lists anew. It proves a utilisation.
+A tree is over the patterns and jobs' counts that prices leave (`optsched.problems.utility_program`); the checker lists
+them anew. It proves a utilisation.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from optsched.problems.utility_program import Columns, TaskPrices, columns_at
 
 
 def utility_certificate(problem: Utility, map_prices: Ints, reduce_prices: Ints) -> Certificate:
-    """The certificate on the lowest utility that prices make (`Utility.utility_bound`): exactly what they prove."""
+    """The certificate on the lowest utility for prices (`Utility.utility_bound`): exactly what they prove."""
     claim = exact(problem.utility_bound(map_prices, reduce_prices), GRID)
     return Certificate("lowest-utility", Proof.DUAL, claim, _data(problem, map_prices, reduce_prices))
 
@@ -31,7 +31,7 @@ def utility_certificate(problem: Utility, map_prices: Ints, reduce_prices: Ints)
 def utilisation_certificate(
     problem: Utility, units: int, map_prices: Ints, reduce_prices: Ints, scale: int
 ) -> Certificate:
-    """The certificate on the utilisation that prices make, with `units` as the lowest utility.
+    """The certificate on the utilisation for prices, with `units` as the lowest utility.
 
     See `Utility.utilisation_bound`. It claims exactly what they prove.
     """
@@ -47,7 +47,7 @@ def _data(problem: Utility, map_prices: Ints, reduce_prices: Ints) -> dict[str, 
 def utility_proof(problem: Utility, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's tree over the program, or its prices, prove.
 
-    For the utilisation the lowest utility of `objective` is given.
+    For the utilisation, the lowest utility of `objective` is given.
     """
     data = certificate.data
     if "before" in data:
@@ -59,12 +59,12 @@ def utility_proof(problem: Utility, certificate: Certificate, objective: Value |
     return exact(problem.utilisation_bound(_first_value(objective), of_maps, of_reduces, scale), GRID)
 
 
-#: More units than any utility has; sums of some such are exact in int64.
+#: More units than any utility has; sums of a few such numbers are exact in int64.
 _BEYOND = 2**60
 
 
 def _first_value(objective: Value | None) -> int:
-    """The lowest utility at which a utilisation is bounded, in units; those that nothing has are all the same."""
+    """The lowest utility for the bound of a utilisation, in units; values beyond any utility are all equal."""
     if objective is None:
         raise CertificateInvalid("a bound on the utilisation needs a lowest utility that is given")
     return min(int(objective[0] * GRID), _BEYOND)
@@ -80,7 +80,7 @@ def _prices(problem: Utility, data: Mapping[str, Any]) -> list[Ints]:
 
 
 def utilisation_tree_certificate(problem: Utility, used: int, by: TaskPrices, tree: Tree) -> Certificate:
-    """The certificate that a tree over the columns at prices makes of the utilisation, in units with fixed reduces."""
+    """The certificate for a tree over columns that bounds the utilisation, in units with fixed reduces."""
     jobs = len(problem.jobs)
     prices = _data(problem, by.prices[:jobs], by.prices[jobs:])
     data = {**prices, "scale": by.scale, **over_rows(tree)}
@@ -98,7 +98,7 @@ def utility_tree_proof(problem: Utility, certificate: Certificate, objective: Va
 
 
 def _columns(problem: Utility, data: Mapping[str, Any], units: int, limit: int) -> Columns:
-    """The columns that are left at the certificate's prices."""
+    """The columns that remain at the certificate's prices."""
     prices = TaskPrices(np.concatenate(_prices(problem, data)), denominator(data))
     columns = columns_at(problem, units, prices, limit)
     if columns is None:

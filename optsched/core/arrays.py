@@ -344,8 +344,7 @@ class ById(_Picked, Mapping[str, int]):
     """Whole numbers by id: a mapping over the arrays `positions` (increasing, in the column `ids`) and `numbers`.
 
     Both are int64 and equally long. ValueError if positions do not increase or have no id, or if there are more or
-    fewer
-    numbers than positions.
+    fewer numbers than positions.
 
     >>> prices = ById.nonzero(np.array(["n1", "n2", "n3"]), np.array([0, 4, 1]))
     >>> prices, prices["n2"], prices.positions.tolist()

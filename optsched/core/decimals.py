@@ -1,7 +1,7 @@
 """Exact numbers from decimals: 0.1 counts as one tenth, although no double holds a tenth.
 
-Files and parameters give doubles. Whatever is compared, shared out, rounded down or added up exactly is converted here
-first; a solver's figures stay doubles. Arrays become whole multiples of a unit: 1 over a common denominator.
+Files and parameters give doubles. Values to compare, share out, round down or add up exactly are converted here first;
+a solver's figures stay doubles. Arrays become whole multiples of a unit: 1 over a common denominator.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _of_short(values: Floats, most: int) -> int | None:
 
 
 def whole_units(values: Floats, denominator: int) -> Ints:
-    """Finite numbers in units of 1/`denominator`, of which they are multiples as decimals; same shape.
+    """Finite numbers in units of 1/`denominator`, exactly, as decimals; same shape.
 
     Values past 2^53 units become 2^60, which every problem refuses.
 

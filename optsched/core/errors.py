@@ -1,8 +1,8 @@
 """The exception types, each with the exit code that the command line gives for it.
 
 A *fault* is one thing that is wrong with an input: where, what, and how to mend it. An error about input has all of its
-faults, never only the first. What stops a solver (a limit, an infeasible problem) is a result, not an exception:
-each is a `Solution`.
+faults, never only the first. What stops a solver (a limit, an infeasible problem) is a result, not an exception: each
+is a `Solution`.
 """
 
 from __future__ import annotations

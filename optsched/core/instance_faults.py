@@ -63,7 +63,7 @@ def key_in_place(key: object) -> str:
 
 
 def free_form_faults(place: str, value: Any, kind: type = object, depth: int = 0) -> Iterator[Fault]:
-    """The faults because of which a free-form value could not be written as JSON and read back unchanged."""
+    """The faults that would change a free-form value when it is written as JSON and read back."""
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, kind):

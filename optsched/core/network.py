@@ -1,8 +1,8 @@
 """A flow network that is not a placement: arcs with bounds and costs, nodes with supplies, all in integers.
 
 `optsched.instances.files` reads and writes its files; `optsched.solvers` solves it. This module has the noun, the check
-that every network passes, the forms that other tools take (networkx, DIMACS, GraphML), and its cycles of negative
-cost: a minimum-cost flow is unbounded if no arc of such a cycle has a limit.
+that every network passes, the forms that other tools take (networkx, DIMACS, GraphML), and its cycles of negative cost:
+a minimum-cost flow is unbounded if no arc of such a cycle has a limit.
 """
 
 from __future__ import annotations
@@ -55,8 +55,7 @@ class FlowNetwork(Whole):
     ------
     InputError
         If anything is wrong (an arc to nowhere, a lower bound above the capacity, supplies that do not sum to 0,
-        numbers
-        past 2^53); every fault is listed with its place.
+        numbers past 2^53); every fault is listed with its place.
 
     Examples
     --------

@@ -48,8 +48,8 @@ def brought(
 
     The order is that of packages and of their entry points. Each entry point names an object of `kind`, or a tuple of
     them. One package's fault does not hide another package's parts. It is a fault if a module cannot be imported, or if
-    a
-    record is not of `kind`, has a bad name or one of `taken`, or fails `check`, which may import what the record names.
+    a record is not of `kind`, has a bad name or one of `taken`, or fails `check`, which may import what the record
+    names.
     """
     from importlib.metadata import entry_points  # takes a while to import
 
@@ -87,8 +87,7 @@ class Listed(Mapping[str, Entry]):
     """Records by their names: the `shipped` ones, each looked up on demand, then those of installed packages.
 
     A shipped name is found without looking at the packages. So a broken package matters only if the whole list is
-    needed,
-    or a name that is not shipped. `group`, `kind` and `check` are as for `brought`.
+    needed, or a name that is not shipped. `group`, `kind` and `check` are as for `brought`.
     """
 
     def __init__(

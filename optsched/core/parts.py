@@ -382,16 +382,14 @@ class Workload(Part):
 class State(Part):
     """The state: what changes from one snapshot to the next, and its `time` in seconds.
 
-    `status`, `node`, `start` have shape (tasks,): one of `PENDING`, `RUNNING`, `FINISHED`; the node it runs or ran
-    on, or -1; the time it started, or NaN. `idle_slots`, `idle_reduce_slots`, `load` have shape (nodes,). `idle_slots`
-    is what is free now, as given: it is not computed from the running tasks. `bytes_read`, shape (tasks,), is how many
-    MB
+    `status`, `node`, `start` have shape (tasks,): one of `PENDING`, `RUNNING`, `FINISHED`; the node it runs or ran on,
+    or -1; the time it started, or NaN. `idle_slots`, `idle_reduce_slots`, `load` have shape (nodes,). `idle_slots` is
+    what is free now, as given: it is not computed from the running tasks. `bytes_read`, shape (tasks,), is how many MB
     of its input each task has read (Shen et al.'s d_j), or NaN. `out_in_use`, shape (nodes,), is the rate at which each
     node sends data, in MB/s (Hsu and Freeh's r_out; default 0). `running_rates` has, for each node, the input rates of
     tasks that run there but are not listed as tasks, in MB/s. `group_running_tasks`, shape (groups,), counts a group's
     tasks that run but are not listed as tasks (-1: not given). `emitted`, shape (entries of the shuffle,), is how many
-    MB
-    the map has sent so far, or NaN.
+    MB the map has sent so far, or NaN.
     """
 
     status: Annotated[Ints, as_column("tasks", "choice", PENDING, field="state", choices=STATES)]

@@ -110,8 +110,7 @@ class Placement(_Rows):
         """The node of each task by their ids; None: the task runs nowhere.
 
         There is an entry for every task of an instance, for every task to place of a problem, or for those at the
-        positions
-        `rows`. UsageError if `of` has another number of tasks, or lacks a node.
+        positions `rows`. UsageError if `of` has another number of tasks, or lacks a node.
 
         >>> from optsched.core.instance import Cluster, Instance, Workload
         >>> Placement.of([1, None]).to_dict(Instance(Cluster(["a", "b"]), Workload(["t1", "t2"])))
@@ -222,8 +221,7 @@ class Schedule(_Rows):
     Starts are microseconds on the instance's clock (that of its `time` and of arrivals); the start of a task that does
     not run is 0. Both columns are copied and made read-only. A problem checks whether nodes exist and slots are free
     (`ScheduleProblem.violations`); this class does not. ValueError if they have another shape or type, or a start is
-    past
-    2^53 microseconds.
+    past 2^53 microseconds.
 
     >>> schedule = Schedule.of([(0, 0), None, (2, 1_500_000)])
     >>> schedule.nodes.tolist(), schedule.starts.tolist(), schedule.placed

@@ -97,8 +97,7 @@ def record_of(kind: type[Any]) -> Record:
     """The record of a class of problems; for a class that is not registered, a record of only the class.
 
     A package whose record cannot be read counts as not installed: the class is not its own. UsageError if another
-    package's
-    record names a part that does not exist.
+    package's record names a part that does not exist.
 
     >>> from optsched.problems.lsap import Lsap
     >>> class Mine(Lsap):

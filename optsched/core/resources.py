@@ -38,8 +38,7 @@ def folder(name: str, package: Path = PACKAGE) -> Path:
     """Path of one of the project's data folders (`FOLDERS`); UsageError if there is none or it is missing.
 
     In a checkout it is the folder at the top, never `_data` inside the package, which could be a stale copy from a
-    build;
-    in an installed wheel it is `_data`.
+    build; in an installed wheel it is `_data`.
 
     >>> folder("solvers").joinpath("exact.toml").is_file()
     True

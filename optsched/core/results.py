@@ -143,8 +143,7 @@ class Bound:
 
     `component` is the component of the objective that it bounds, or None if it bounds something else. `value` is in the
     component's natural sense. `bounds` says in words what it bounds, also if that is not the objective. `source` is
-    paper
-    and equation.
+    paper and equation.
     """
 
     name: str
@@ -159,9 +158,8 @@ class Certificate:
     """A proof of a bound on one component, given that every earlier component is at its proved value.
 
     If nothing is feasible, its component is `FEASIBLE`, and it claims 0. `claim` is the bound. `data` is what the
-    checker
-    of this `kind` needs for this problem, in the instance's own ids: dictionaries, lists and numbers, or `ById` and
-    `Chosen`, which `optsched.core.arrays.plain` converts to JSON's types.
+    checker of this `kind` needs for this problem, in the instance's own ids: dictionaries, lists and numbers, or `ById`
+    and `Chosen`, which `optsched.core.arrays.plain` converts to JSON's types.
     """
 
     component: str
@@ -370,11 +368,9 @@ class Frontier:
     """Pareto-optimal points by increasing first component: a sequence of `FrontierPoint`.
 
     `components` are the names of the two components. `complete` says whether all points are there; if not, `limit` is
-    what
-    stopped the search. `infeasible`, if there is no point, is the proof that nothing is feasible (of
-    `results.FEASIBLE`);
-    None if a task or node alone shows it, or nothing proves it. `optsched.frontier` sets `parameters` and
-    `instance_sha256`.
+    what stopped the search. `infeasible`, if there is no point, is the proof that nothing is feasible (of
+    `results.FEASIBLE`); None if a task or node alone shows it, or nothing proves it. `optsched.frontier` sets
+    `parameters` and `instance_sha256`.
     """
 
     noun: ClassVar[str] = "frontier"

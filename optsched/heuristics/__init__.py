@@ -1,11 +1,11 @@
 """The heuristics: what a scheduler could run, batch or online, all on the problems' own instances.
 
-One module a family, named after one of its heuristics, and imported when one of its heuristics is first asked for.
-`running` says what a heuristic is and runs it; `simulating` runs policies over time. Some heuristics solve an exact
-problem of their own by a search of `optsched.solvers.searches`; none uses a model. A batch heuristic is called with the
-problem and a random generator, which is only spoken of where it is used.
+One module per family, named after one of its heuristics, and imported on first use. `running` defines what a heuristic
+is and runs it; `simulating` runs policies over time. Some heuristics solve an exact problem of their own by a search of
+`optsched.solvers.searches`; none uses a model. A batch heuristic is called with the problem and a random generator; its
+docstring mentions the generator only if it is used.
 
-Packages outside bring heuristics as entry points of the group `optsched.heuristics`; these come after the shipped ones.
+Other packages add heuristics by entry points of the group `optsched.heuristics`; these come after the shipped ones.
 """
 
 from __future__ import annotations
@@ -54,25 +54,24 @@ def _shipped(name: str) -> Heuristic:
     return next(entry for entry in entries if entry.name == name)
 
 
-#: Every heuristic by its name, in the order in which they are listed, those of packages outside last.
+#: Every heuristic by its name, in listed order; those of other packages come last.
 HEURISTICS: Mapping[str, Heuristic] = Listed(GROUP, Heuristic, _FAMILY_OF, _shipped)
 
 
 def heuristic(named: AnyHeuristic) -> Heuristic:
-    """The entry that a name, a user's callable or a policy stands for.
+    """The entry for a name, a user's callable or a policy.
 
     Parameters
     ----------
     named
-        A name of the list; `package.module:function`, which is imported; an entry; a class or instance with `offer`;
-        a callable `(problem, rng, **parameters) -> placement`; or what was decided elsewhere: a placement, a schedule,
-        a solution, or a mapping from ids of tasks to ids of nodes.
+        A listed name; `package.module:function`, which is imported; an entry; a class or instance with `offer`; a
+        callable `(problem, rng, **parameters) -> placement`; or a decision made elsewhere: a placement, a schedule, a
+        solution, or a mapping from ids of tasks to ids of nodes.
 
     Raises
     ------
     UsageError
-        For an unknown name (with the nearest one), a module or function that cannot be imported, and anything that is
-        none of these.
+        For an unknown name (with the nearest one), a module or function that cannot be imported, and anything else.
 
     Examples
     --------
@@ -95,10 +94,10 @@ def heuristic(named: AnyHeuristic) -> Heuristic:
 
 
 def applicable(problem: TaskProblem[Any], *, by_default: bool = False) -> list[Heuristic]:
-    """The heuristics of the list that serve a problem and find the fields that they need, in the list's order.
+    """The listed heuristics that serve a problem and have all the fields that they need, in listed order.
 
-    With `by_default`, those are there, too, that decide round after round in a problem over time; `observed` only if
-    every task has a record, since its placement is infeasible otherwise.
+    `by_default` adds those that decide round after round in a problem over time. It includes `observed` only if every
+    task has a record, since otherwise its placement is infeasible.
     """
     expect_problem(problem, "applicable", TaskProblem)
     entries = [
@@ -124,36 +123,36 @@ def run(
     Parameters
     ----------
     problem
-        What to place. Code from outside gets a copy, so that it cannot change the problem that judges its answer.
+        The problem. A user's own code gets a copy, so that it cannot change the problem that judges its answer.
     heuristic
         See `heuristic`.
     seed
-        A whole number, or several, of `numpy.random.SeedSequence`; driver and heuristic have streams of their own.
+        A whole number, or several, for `numpy.random.SeedSequence`; driver and heuristic have separate streams.
     max_idle_rounds
-        For a policy: rounds without an assignment after which it counts as starved (default 100).
+        For a policy: the number of rounds without an assignment after which it counts as starved (default 100).
     observers
         For a policy: called with (time, problem, decision) after each decision.
     time_limit
-        Seconds. Past them the run ends with an error and no placement. The shipped heuristics look at the clock in
-        their loops. Code from outside is broken off where it stands, in the main thread of Unix and between steps of
-        Python code; elsewhere it may call `optsched.core.deadline.check` itself.
+        Seconds. After them the run ends with an error and no placement. The shipped heuristics check the clock in their
+        loops. A user's own code is interrupted where it is: in the main thread of Unix, between steps of Python code;
+        elsewhere it may call `optsched.core.deadline.check` itself.
     **parameters
-        The heuristic's own. A policy in a problem that decides when tasks run also has `heartbeat` (seconds, default 3)
-        and `assign` (`all` or `one`), as in `optsched.simulate`, unless it has its own of that name. There a batch
-        heuristic of the list decides in rounds, and takes `problem`, `period` and `on_free` of
-        `optsched.heuristics.simulating.EveryRound`, too.
+        The heuristic's own. In a problem that decides when tasks run, a policy also has `heartbeat` (seconds, default
+        3) and `assign` (`all` or `one`), as in `optsched.simulate`, unless it has parameters of these names. There, a
+        listed batch heuristic decides in rounds, and also takes `problem`, `period` and `on_free` of
+        `optsched.heuristics.simulating.EveryRound`.
 
     Returns
     -------
     HeuristicRun
-        With the placement, feasible or not, or with the error of a heuristic that raised or answered nonsense. Within
-        `optsched.core.processes.contained` it runs in a process of its own, and anything that ends that is an error,
-        too.
+        With the placement, feasible or not, or with the error of a heuristic that raised or returned something invalid.
+        Within `optsched.core.processes.contained` it runs in its own process, and anything that ends that is also an
+        error.
 
     Raises
     ------
     UsageError
-        For an unknown heuristic or parameter, one that does not serve the problem, or a wrong seed.
+        For an unknown heuristic or parameter, one that does not serve the problem, or an invalid seed.
     MissingField
         If the instance lacks a field that the heuristic needs.
 

@@ -1,7 +1,7 @@
-"""Hadoop's schedulers: `fifo`, `fair` and `capacity`, and what others put in their place: `larts` and `delay`.
+"""Hadoop's schedulers `fifo`, `fair` and `capacity`, and the alternatives `larts` and `delay`.
 
 `fifo` and `larts` are batch heuristics; they draw nothing at random and place as many tasks as there are slots for. The
-others are policies. The fair shares of several resources that Sharmilarani et al. compare with are not here.
+others are policies. The multi-resource fair shares that Sharmilarani et al. compare with are not implemented.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_reduces import ReduceSlots, TransmissionReduces
 from optsched.solvers.searches.transmission_stages import first_fit
 
-# Jobs by arrival, each task where it is best off among the slots that are left then -----------------------------------
+# Jobs by arrival, each task on its best remaining slot ---------------------------------------------------------------
 
 
 def fifo(problem: Problem, rng: np.random.Generator) -> Placement:
-    """Jobs by arrival; each map on the first free node that holds its block, else in a rack that does, else anywhere.
+    """Jobs by arrival; each map on the first free node with its block, else in a rack with it, else anywhere.
 
-    "First" is by position: where no node holds a block, as with separate storage, FIFO fills the first node of the
-    rack and then the next (Hsu and Freeh, note 10). Jobs that arrive together are taken in the order of the file. Jobs
+    "First" is by position: if no node holds a block, as with separate storage, FIFO fills the first node of the rack
+    and then the next (Hsu and Freeh, note 10). Jobs that arrive together are taken in the order of the file. Jobs
     without an arrival come first, and tasks without a job before them.
 
-    Task by task is assumed: the papers say what FIFO prefers, not how it fills a snapshot (Hsu and Freeh, note 10).
-    Hadoop's own takes one free slot after another.
+    Task by task is an assumption: the papers say what FIFO prefers, not how it fills a snapshot (Hsu and Freeh, note
+    10). Hadoop's own takes one free slot after another.
 
-    Reduces go to the first free node each, in the same order; where the problem wants that, no two of a job go to one
-    node. Where fewer reduces than possible would find a node in this way, some are moved on (`first_fit`).
+    Reduces go to the first free node each, in the same order; if the problem requires it, no two of a job share a node.
+    If this would place fewer reduces than possible, some are moved on (`first_fit`).
 
     References
     ----------
@@ -60,16 +60,16 @@ def fifo(problem: Problem, rng: np.random.Generator) -> Placement:
 def larts(
     problem: TransmissionReduces | Transmission, rng: np.random.Generator, *, sizes: str = "extrapolated"
 ) -> Placement:
-    """Each reduce as near as it can be to the node that holds most of its input; maps as in `fifo`.
+    """Each reduce as near as possible to the node with most of its input; maps as in `fifo`.
 
-    Jobs go by arrival. A reduce takes, of the free nodes that it may use, the one nearest to the node that holds most
-    of its MB, in the direction of the data; of equally near ones the node with most MB, then the first. A reduce for
-    which no node holds anything takes the first free node. `sizes` says how MB are estimated; see `estimated_sizes`.
+    Jobs go by arrival. Among the free nodes that a reduce may use, it takes the one nearest to the node with most of
+    its MB, in the direction of the data; of equally near ones the node with most MB, then the first. A reduce for which
+    no node holds anything takes the first free node. `sizes` says how MB are estimated; see `estimated_sizes`.
 
     References
     ----------
-    LARTS: Hammoud and Sakr, CloudCom 2011, as Shen et al. 2016, section IV, sum it up: a reduce runs where, or near to
-    where, most of its input is.
+    LARTS: Hammoud and Sakr, CloudCom 2011, as summarised by Shen et al. 2016, section IV: a reduce runs on or near the
+    node with most of its input.
     """
     nodes = maps_in_order(problem)
     reduces = positions_of(problem, REDUCE)
@@ -92,7 +92,7 @@ def positions_of(problem: Problem, kind: int) -> Ints:
 def with_reduces(problem: Problem, nodes: Ints, preference: Floats | None = None) -> Placement:
     """The placement of `nodes`, with the reduces placed too, job after job by arrival (`first_fit`).
 
-    `preference` has shape (reduces, nodes): the least is preferred; None: the first node. Where the problem has no rule
+    `preference` has shape (reduces, nodes): the least is preferred; None: the first node. If the problem has no rule
     for the reduces of a job (its parameter `distinct`), these may share a node.
     """
     reduces = positions_of(problem, REDUCE)
@@ -105,7 +105,7 @@ def with_reduces(problem: Problem, nodes: Ints, preference: Floats | None = None
 
 
 def maps_in_order(problem: Problem) -> Ints:
-    """The maps placed as `fifo` has it: node or -1 of each of `problem.tasks`."""
+    """The maps placed as in `fifo`: node or -1 of each of `problem.tasks`."""
     nodes = np.full(len(problem.tasks), NONE, dtype=np.int64)
     maps = positions_of(problem, MAP)
     offered = problem.offered.get(KINDS[MAP], np.zeros(len(problem.instance.cluster), dtype=np.int64))
@@ -115,9 +115,9 @@ def maps_in_order(problem: Problem) -> Ints:
 
 
 def nodes_in_turn(replicas: Ragged, offered: Ints, racks: Ints) -> list[int]:
-    """A free node for each map in turn: the first with its block, else the first in a rack of one, else the first.
+    """A free node for each map in turn: the first with its block, else the first in a rack with it, else the first.
 
-    `replicas` has a row for each map, of no more maps than slots; `offered` the free slots of each node.
+    `replicas` has a row for each map, and no more maps than slots; `offered` is the free slots of each node.
     """
     free, rack = offered.tolist(), racks.tolist()
     anywhere = np.flatnonzero(offered)[::-1].tolist()  # stacks, the first free node on top
@@ -153,9 +153,9 @@ def job_order(problem: Problem, positions: Ints) -> Ints:
 
 
 # Delay scheduling ----------------------------------------------------------------------------------------------------
-# `delay`: delay scheduling, in which a job waits a number of offers for a node with its data.
-# Hadoop's Fair Scheduler delays, too. Delay scheduling is by Zaharia et al., EuroSys 2010; Shen et al. compare with it
-# as a part of the Fair Scheduler.
+# `delay`: delay scheduling, in which a job lets a number of offers pass to get a node with its data. Hadoop's Fair
+# Scheduler delays, too. Delay scheduling is by Zaharia et al., EuroSys 2010; Shen et al. compare with it as a part of
+# the Fair Scheduler.
 
 #: The problems whose slots are offered to policies.
 SLOT_PROBLEMS = (
@@ -170,13 +170,13 @@ SLOT_PROBLEMS = (
     "transmission",
 )
 
-#: As many offers as there are nodes with a free slot when the job becomes known: about one heartbeat each.
+#: As many offers as there are nodes with a free slot when the job arrives: about one heartbeat each.
 AUTO = "auto"
 
-#: The delay of Hadoop 1's Fair Scheduler where none is set, in skipped heartbeats (`hadoop_delay`).
+#: The delay of Hadoop 1's Fair Scheduler if none is set, in skipped heartbeats (`hadoop_delay`).
 HADOOP = "hadoop"
 
-#: Parsers of a number of offers, and of one that may be that of Hadoop.
+#: Parsers of a number of offers, and of one that may be Hadoop's.
 OFFERS = either((AUTO,), number(lowest=0, integer=True))
 SKIPS = either((HADOOP,), OFFERS)
 
@@ -184,9 +184,9 @@ SKIPS = either((HADOOP,), OFFERS)
 def hadoop_delay(nodes: int) -> int:
     """Skipped heartbeats after which a job of Hadoop 1's Fair Scheduler goes one level down: those of 1.5 intervals.
 
-    Where `mapred.fairscheduler.locality.delay` is not set, the delay is 1.5 times the interval between two heartbeats
-    of a node. A job that is skipped on a heartbeat is credited with the time to the next heartbeat of any node. With N
-    nodes, busy ones too, that is an N-th of the interval.
+    If `mapred.fairscheduler.locality.delay` is not set, the delay is 1.5 times the interval between two heartbeats of a
+    node. A job that is skipped on a heartbeat is credited with the time to the next heartbeat of any node. With N
+    nodes, including busy ones, that is an N-th of the interval.
 
     References
     ----------
@@ -199,7 +199,7 @@ def hadoop_delay(nodes: int) -> int:
 
 
 class DelayPolicy(JobPolicy):
-    """Jobs by fewest running tasks. One whose data is not near the node lets the offer pass, but only so often.
+    """Jobs by fewest running tasks. A job without data near the node lets a limited number of offers pass.
 
     A reduce slot gets a random reduce of the first job that may run one there.
 
@@ -207,12 +207,12 @@ class DelayPolicy(JobPolicy):
     ----------
     form
         `skip-count`: a job without data on the node is skipped until it was skipped `D` times. Then it takes any slot,
-        with a task of the rack if there is one. A start on data sets its count back to 0. `two-level`: a job waits for
-        a node with its data for `D1` skips, then for a rack with its data for `D2` more, and then takes any slot. It
-        keeps the level that it has come down to until it starts a task nearer to its data.
+        with a task of the rack if there is one. A start on data resets its count to 0. `two-level`: a job waits for a
+        node with its data for `D1` skips, then for a rack with its data for `D2` more, and then takes any slot. It
+        keeps the level that it has reached until it starts a task nearer to its data.
     D, D1, D2
-        Offers that a job lets pass. `auto`: as many as there were nodes with a free map slot when the job became known.
-        `hadoop`: `hadoop_delay` of the nodes that there are. A job counts an offer only if no job before it took it.
+        Offers that a job lets pass. `auto`: as many as there were nodes with a free map slot when the job arrived.
+        `hadoop`: `hadoop_delay` of the number of nodes. A job counts an offer only if no earlier job took it.
     """
 
     keeps_maps = True
@@ -230,8 +230,8 @@ class DelayPolicy(JobPolicy):
         self.delays = (D1, D2) if self.two_level else (D, 0)
 
     def start(self, view: View, rng: np.random.Generator) -> None:
-        #: Of each job the level that it has come down to by its last start, how often it was skipped since, and what
-        #: `auto` stands for.
+        #: For each job, the level that it has reached by its last start, how often it was skipped since, and its value
+        #: of `auto`.
         self._level: defaultdict[int, int] = defaultdict(int)
         self._skips: defaultdict[int, int] = defaultdict(int)
         self._auto: dict[int, int] = {}
@@ -240,7 +240,7 @@ class DelayPolicy(JobPolicy):
 
     @property
     def waits_rounds(self) -> int:  # type: ignore[override]  # computed, since it depends on the nodes
-        """Skips that a job takes at most until it takes any slot; each round skips it once or more."""
+        """The most skips of a job until it takes any slot; each round skips it once or more."""
         auto = max(self._auto.values(), default=0)
         known = {HADOOP: self._hadoop, AUTO: auto}
         return sum(known[delay] if isinstance(delay, str) else int(delay) for delay in self.delays)
@@ -254,7 +254,7 @@ class DelayPolicy(JobPolicy):
         if offer.kind != KINDS[MAP]:
             return self.drawn(self.waiting(job, offer.kind, view))
         patience = self._patience(job)
-        if patience or job in self.maps.at(NODE, offer.node):  # else no draw finds anything
+        if patience or job in self.maps.at(NODE, offer.node):  # otherwise no draw finds anything
             for level in range(patience + 1):
                 task = self.maps.draw(level, offer.node, view, self._rng, job)
                 if task is not None:
@@ -268,7 +268,7 @@ class DelayPolicy(JobPolicy):
         self._skips[job] += 1
 
     def _patience(self, job: int) -> int:
-        """The farthest level that a job takes by now."""
+        """The farthest level that a job takes now."""
         level, skips = self._level[job], self._skips[job]
         to_rack = self._offers(self.delays[0], job) if level == NODE else 0
         if not self.two_level:
@@ -277,7 +277,7 @@ class DelayPolicy(JobPolicy):
         return ANYWHERE if skips >= to_any else RACK if skips >= to_rack else NODE
 
     def _offers(self, delay: int | str, job: int) -> int:
-        """How many offers a delay stands for."""
+        """The number of offers of a delay."""
         if delay == HADOOP:
             return self._hadoop
         return self._auto.get(job, 0) if delay == AUTO else int(delay)
@@ -291,20 +291,20 @@ class FairPolicy(DelayPolicy):
     data, and then for a rack with it. A free reduce slot gets a random reduce.
 
     The defaults are those of Hadoop 1.2.1, which Shen et al. ran: a heartbeat fills all free slots of its node, and a
-    job waits 1.5 heartbeats a level. A job is skipped on a heartbeat if it was asked for a map and started none. While
-    there are fewer tasks than slots, a node gets no more than its part of them (Hadoop's CapBasedLoadManager). Reduces
-    that must be on distinct nodes, a rule that Hadoop does not have, are not capped. Minimum shares and preemption are
-    left out.
+    job waits 1.5 heartbeats per level. A job is skipped on a heartbeat if it was asked for a map and started none.
+    While there are fewer tasks than slots, a node gets at most its share of them (Hadoop's CapBasedLoadManager).
+    Reduces that must be on distinct nodes, a rule that Hadoop does not have, are not capped. Minimum shares and
+    preemption are left out.
 
     Parameters
     ----------
     delay
-        Heartbeats for which a job lets itself be skipped to get a node with its data, and as many again to get a rack:
-        `hadoop` (`hadoop_delay`), `auto` (the number of nodes with a free slot: about one heartbeat of each) or a
-        number; 0: no delay.
+        Heartbeats that a job lets pass to get a node with its data, and as many again to get a rack: `hadoop`
+        (`hadoop_delay`), `auto` (the number of nodes with a free slot: about one heartbeat of each) or a number; 0: no
+        delay.
     assign
         `multiple`: a heartbeat fills all free slots of its node, Hadoop's `mapred.fairscheduler.assignmultiple`;
-        `single`: each slot has a heartbeat of its own, and no node is capped.
+        `single`: each slot has its own heartbeat, and no node is capped.
 
     References
     ----------
@@ -318,11 +318,11 @@ class FairPolicy(DelayPolicy):
         self.fills_nodes = assign == "multiple"
 
     def start(self, view: View, rng: np.random.Generator) -> None:
-        #: The heartbeat that may go on: its time and node, the jobs that let it pass, and those that launched tasks.
+        #: The heartbeat that may go on: its time and node, the jobs that let it pass, and those that started tasks.
         self._beat: tuple[float, int] | None = None
         self._passed: set[int] = set()
         self._launched: set[int] = set()
-        #: Slots of the cluster, and tasks that wait or hold one: as many after a start as before.
+        #: Slots of the cluster, and tasks that wait or hold one: a start does not change the sum.
         self._demand: dict[str, tuple[int, int]] = {}
         super().start(view, rng)
 
@@ -333,7 +333,7 @@ class FairPolicy(DelayPolicy):
         super().notify(event, view)
 
     def memory(self) -> Any:
-        """The memory of delay scheduling, and who was asked and who started something in a heartbeat that may go on."""
+        """The memory of delay scheduling, and which jobs were asked and started something in the current heartbeat."""
         return super().memory(), self._beat, set(self._passed), set(self._launched)
 
     def recall(self, memory: Any, view: View) -> None:
@@ -356,7 +356,7 @@ class FairPolicy(DelayPolicy):
         return answer
 
     def _below_cap(self, offer: Offer, view: View) -> bool:
-        """Whether the node runs fewer tasks of the kind than its part of all that wait and run, rounded up."""
+        """Whether the node runs fewer tasks of the kind than its share of all waiting and running ones, rounded up."""
         if offer.kind not in self._demand:
             every = int(view.slots(offer.kind).sum())
             waiting = self.waiting_tasks[KINDS.index(offer.kind)]
@@ -373,7 +373,7 @@ class FairPolicy(DelayPolicy):
             super().skip(job)
 
     def _end_heartbeat(self) -> None:
-        """A job that was asked and started nothing was skipped."""
+        """Count a skip for each job that was asked and started nothing."""
         for job in self._passed - self._launched:
             super().skip(job)
         self._passed, self._launched, self._beat = set(), set(), None
@@ -384,10 +384,10 @@ class CapacityPolicy(JobPolicy):
 
     The groups of the instance are the queues, and their weights the guaranteed shares. The queue with the fewest
     running tasks over its share goes first. In it jobs go by arrival: the first with a map whose data is on the node,
-    else one in its rack, else the first that has a map. Slots that a queue leaves go to the next queue.
+    else the first with one in its rack, else the first with a map. Slots that a queue leaves go to the next queue.
 
-    Reduces: jobs of the queue go by arrival, and the first starts the reduce for which the node holds the most MB. If
-    the node holds nothing for any of its reduces while other nodes do, the job lets the offer pass, but only so often
+    Reduces: the queue's jobs go by arrival, and the first starts the reduce for which the node holds the most MB. If
+    the node holds nothing for any of its reduces while other nodes do, the job lets a limited number of offers pass
     ("delays reduce tasks to achieve data locality", Shen et al. 2016, section IV; Hadoop's own Capacity Scheduler does
     not).
 
@@ -397,8 +397,8 @@ class CapacityPolicy(JobPolicy):
         Offers that a job lets pass to get a node with output of its maps. `auto`: the number of nodes with a free
         reduce slot when the job first does so. 0: it starts its first reduce at once.
     sizes
-        How MB are known; see `estimated_sizes`. `extrapolated`: as by `probabilistic`. `emitted`: what maps have
-        emitted so far, which is nothing if they were placed in the same snapshot.
+        How MB are known; see `estimated_sizes`. `extrapolated`: as for `probabilistic`. `emitted`: what maps have
+        emitted so far, which is nothing for maps placed in the same snapshot.
     """
 
     pooled = True
@@ -418,7 +418,7 @@ class CapacityPolicy(JobPolicy):
 
     @property
     def waits_rounds(self) -> int:  # type: ignore[override]  # computed, since it depends on the nodes
-        """Offers that a job lets pass at most for its reduces."""
+        """The most offers that a job lets pass for its reduces."""
         return max(self._auto.values(), default=0) if self.reduce_delay == AUTO else int(self.reduce_delay)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
@@ -430,7 +430,7 @@ class CapacityPolicy(JobPolicy):
         return () if task is None else (task,)
 
     def _map(self, turns: list[Turn], node: int, view: View) -> int | None:
-        """A map of the first of these jobs that has one nearest to its data."""
+        """A map of the first of these jobs, or of the one with a map nearest to its data."""
         rack = int(view.cluster.rack[node])
         for level, place in ((NODE, node), (RACK, rack), (ANYWHERE, 0)):
             held = self.maps.at(level, place) if place >= 0 else ()

@@ -1,7 +1,7 @@
 """Hsu and Freeh's heuristics for one snapshot: the flow scheduler's round, and their Balancing scheduler.
 
-They are batch heuristics, draw nothing at random and place exactly as many tasks as there are slots for. FIFO, Fair and
-Capacity scheduling are in `fair`.
+They are batch heuristics, draw nothing at random and place exactly as many tasks as there are slots for. `fair` has
+FIFO, Fair and Capacity scheduling.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from optsched.solvers.searches.program_network import cheapest_flow
 
 
 def flow_sched(problem: Flow | FlowCongestion, rng: np.random.Generator) -> Placement:
-    """The flow scheduler's round: a minimum-cost flow with the loads frozen as they are.
+    """The flow scheduler's round: a minimum-cost flow with frozen loads.
 
-    It solves the problem `flow` itself, so its gap there is 0 by construction. In `flow-congestion` it overlooks the
-    load that its own placements add. There it places reduces as well as maps. Nodes without idle slots are left out. If
-    there are more tasks than slots, the dearest ones wait, as with arcs "unscheduled" (Hsu and Freeh, note 2).
+    It solves the problem `flow` itself, so its gap there is 0 by construction. In `flow-congestion` it ignores the load
+    that its own placements add. There it places reduces as well as maps. Nodes without idle slots are left out. If
+    there are more tasks than slots, the most expensive ones wait, as with arcs "unscheduled" (Hsu and Freeh, note 2).
 
     References
     ----------
@@ -45,7 +45,7 @@ def flow_sched(problem: Flow | FlowCongestion, rng: np.random.Generator) -> Plac
 
 
 def _frozen_optimum(problem: FlowCongestion) -> Placement:
-    """Least cost where a task costs what `frozen_units` says: for each kind classes, then nodes, then a sink."""
+    """Least cost at the costs of `frozen_units`: for each kind classes, then nodes, then a sink."""
     nodes = np.full(len(problem.tasks), NONE, dtype=np.int64)
     idle, members = problem.idle_nodes, problem.classes.members
     for kind in problem.kinds:
@@ -77,15 +77,14 @@ def _frozen_optimum(problem: FlowCongestion) -> Placement:
 def flow_greedy(problem: FlowCongestion, rng: np.random.Generator, *, order: str = "given") -> Placement:
     """Place task after task on the node where it adds least to the penalty; loads are re-evaluated after each.
 
-    What a task adds is the true difference: its own cost and what it does to the tasks that are there already.
+    A task adds the true difference: its own cost and its effect on the tasks that are there already.
 
-    Tasks go as `given` in the file; or by `largest` or `smallest` input rate first. The rate is the highest over the
+    Tasks go as `given` in the file, or by `largest` or `smallest` input rate first. The rate is the highest over the
     nodes with a slot for the task, and ties go by position. If there are more tasks than slots, the last ones wait.
 
     References
     ----------
-    Hsu and Freeh, note 6. No paper proposes it: it is what re-evaluating Hsu and Freeh's loads within a round would
-    give.
+    Hsu and Freeh, note 6. No paper proposes it: it re-evaluates Hsu and Freeh's loads within a round.
 
     Examples
     --------
@@ -126,7 +125,7 @@ def _one_by_one(
 ) -> Placement:
     """Task after task where it costs least among the idle nodes with a free slot for it, the first of equal ones.
 
-    `costs` says what a task (by position) costs on some of the idle nodes, and `take` is called when it takes one.
+    `costs` returns the costs of a task (by position) on some of the idle nodes; `take` is called when it takes one.
     """
     rate = problem.idle_rates.max(axis=1, initial=0.0)
     keys = {"given": np.zeros(len(rate)), "largest": -rate, "smallest": rate}
@@ -145,14 +144,14 @@ def _one_by_one(
 
 
 def balancing(problem: Flow | FlowCongestion, rng: np.random.Generator, *, order: str = "largest") -> Placement:
-    """Each task to the node whose input rates then add up to least, so that demand is spread evenly.
+    """Each task to the node whose sum of input rates is then least, so that demand is spread evenly.
 
-    The sum of a node counts what runs there (in `flow` the maps), and a task's demand is that on the node's type. Of
+    The sum of a node includes what runs there (in `flow` only maps); a task's demand is that on the node's type. Of
     nodes with equal sums the first is taken. The paper only names the goal; the rule is a guess (Hsu and Freeh, note
     7).
 
-    Tasks go by `largest` demand first, where the demand is the highest over the types of nodes with idle slots and ties
-    go by position; or as `given` in the file. If there are more tasks than slots, the last ones wait.
+    Tasks go by `largest` demand first, which is the highest over the types of nodes with idle slots, ties by position;
+    or as `given` in the file. If there are more tasks than slots, the last ones wait.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """Base of policies that choose a job first: waiting and running tasks of each job, and the order of jobs.
 
-The rules that choose a task of a job are in the modules of the policies. `WaitingMaps` keeps where the data of waiting
-maps is, for policies that look only at nodes and racks.
+The modules of the policies have the rules that choose a task of a job. `WaitingMaps` tracks the data of waiting maps,
+for policies that use only nodes and racks.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ NODE, RACK, ANYWHERE = 0, 1, 2
 
 
 class WaitingMaps:
-    """Maps that wait, by job and by the nodes and racks of their replicas, to be drawn at random.
+    """Waiting maps, by job and by the nodes and racks of their replicas, for random draws.
 
-    The time of a draw does not depend on how many maps wait. Maps that have started are dropped when they are drawn.
-    Policies that do not ask for jobs have all maps in one, number 0.
+    The time of a draw does not depend on the number of waiting maps. Maps that have started are dropped when they are
+    drawn. Policies that do not distinguish jobs have all maps in job 0.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class WaitingMaps:
         self._held: list[defaultdict[int, dict[int, list[int]]]] = [defaultdict(dict) for _ in range(3)]
 
     def add(self, tasks: Ints, view: View, job: Ints | None = None) -> None:
-        """Enter maps of the view; `job` has the job of each."""
+        """Add maps of the view; `job` has the job of each."""
         owner = np.zeros(len(tasks), dtype=np.int64) if job is None else job
         replicas = view.workload.replicas.take(tasks)
         row = replicas.row_of
@@ -47,12 +47,12 @@ class WaitingMaps:
             for number, positions in grouped(place):
                 if number >= 0:  # -1: no rack
                     held = self._held[level][number]
-                    own = np.unique(rows[positions])  # once, also where there are several replicas in the rack
+                    own = np.unique(rows[positions])  # once, also with several replicas in the rack
                     for task, of in zip(tasks[own].tolist(), owner[own].tolist(), strict=True):
                         held.setdefault(of, []).append(task)
 
     def give_back(self, task: int, view: View, job: int = 0) -> None:
-        """Enter a map again that was entered before, or ran when others were, where it was taken out."""
+        """Add a map again, wherever it was taken out, after it was added before or ran when others were added."""
         nodes = view.workload.replicas[task]
         racks = view.cluster.rack[nodes]
         places = [(ANYWHERE, 0), *((NODE, node) for node in nodes.tolist())]
@@ -63,7 +63,7 @@ class WaitingMaps:
                 tasks.append(task)
 
     def at(self, level: int, place: int) -> dict[int, list[int]]:
-        """The maps on a node or in a rack by job, started ones among them; anywhere is place 0."""
+        """The maps on a node or in a rack by job, including started ones; anywhere is place 0."""
         return self._held[level][place]
 
     def draw(
@@ -71,7 +71,7 @@ class WaitingMaps:
     ) -> int | None:
         """A map with data on the node, in its rack, or any; uniformly at random, None if no such map waits.
 
-        It is taken out of where it is drawn from: the caller starts it. With `first` it is the one of least number.
+        It is removed from where it is drawn: the caller starts it. With `first` it is the map with the least number.
         """
         place = (node, int(view.cluster.rack[node]), 0)[level]
         held = self.at(level, place) if place >= 0 else {}
@@ -87,7 +87,7 @@ class WaitingMaps:
         return None
 
 
-#: A job's place in its pool: tasks that it runs (0 where that plays no part), and its number.
+#: A job's place in its pool: the tasks that it runs (0 if that plays no part), and its number.
 Turn = tuple[int, int]
 
 
@@ -97,14 +97,14 @@ class _Job:
 
     pool: int
     tasks: list[Ints] = field(default_factory=lambda: [np.zeros(0, dtype=np.int64) for _ in KINDS])
-    #: How many tasks have each status.
+    #: The number of tasks of each status.
     counts: list[list[int]] = field(default_factory=lambda: [[0] * (HELD + 1) for _ in KINDS])
-    #: The reduces that run, each with its node.
+    #: The running reduces, each with its node.
     reduces: dict[int, int] = field(default_factory=dict)
 
 
 class JobPolicy(Policy):
-    """A policy that goes through the jobs in order of who is served least, and starts one task an offer.
+    """A policy that goes through the jobs, the least served first, and starts one task per offer.
 
     Maps and reduces have separate shares, each by the running tasks of its own kind, as in Hadoop's Fair Scheduler.
     Tasks without a job count as one job together, the first in order. Unlike a job's reduces, theirs may share a node.
@@ -112,17 +112,17 @@ class JobPolicy(Policy):
     Attributes
     ----------
     pooled
-        Of the class. True: the groups of the instance are pools; the pool with the fewest running tasks over its weight
-        goes first (1 where no weight is given; running tasks that the instance only counts are maps), ties by number.
-        False: all jobs are equal.
+        Set by the class. True: the groups of the instance are pools; the pool with the fewest running tasks over its
+        weight (1 if not given) goes first, ties by number; running tasks that the instance only counts are maps. False:
+        all jobs are equal.
     by_arrival
-        Of the class. Within a pool jobs go by fewest running tasks, ties by arrival; True: by arrival alone.
+        Set by the class. Within a pool jobs go by fewest running tasks, ties by arrival; True: only by arrival.
     keeps_maps
-        Of the class. Whether `maps` has the maps that wait, by job and by where their data is.
+        Set by the class. Whether `maps` has the waiting maps, by job and by where their data is.
     only_first
-        Whether the slot stays idle if the first job starts nothing; else the next job is asked. It may change by offer.
+        Whether the slot stays idle if the first job starts nothing; else the next is asked. May change per offer.
     remembers
-        Of the class. Names of the mappings that hold what no view shows: how often offers were let pass, and the like.
+        Set by the class. Names of the mappings with what no view shows, such as how often offers were let pass.
     """
 
     pooled = False
@@ -136,9 +136,9 @@ class JobPolicy(Policy):
         self._known = 0
         self._jobs: dict[int, _Job] = {}
         self.maps = WaitingMaps()
-        #: The status that each task counts as: the last one that was reported.
+        #: The status with which each task is counted: the last one that was reported.
         self._status = bytearray()
-        #: Tasks that wait, in all jobs.
+        #: Waiting tasks of all jobs.
         self.waiting_tasks = [0, 0]
         self._distinct = bool(view.parameters.get("distinct", False))
         #: For maps and for reduces, the turns of the jobs with a waiting task in each pool, sorted.
@@ -147,7 +147,7 @@ class JobPolicy(Policy):
         self._pool_running: list[defaultdict[int, int]] = [defaultdict(int) for _ in KINDS]
         self._pool_running[MAP].update(enumerate(np.maximum(counted, 0).tolist()))
         weights = [decimal(weight) for weight in np.nan_to_num(view.workload.group_weight, nan=1.0).tolist()]
-        #: The share that a running task adds to a pool, in whole numbers in the order of 1 over the weights; 0: never.
+        #: The share that a running task adds to a pool: whole numbers in the order of 1 over the weights; 0: never.
         common = math.lcm(*(weight.numerator for weight in weights if weight))
         parts = [weight and common * weight.denominator // weight.numerator for weight in weights]
         self._part: defaultdict[int, int] = defaultdict(lambda: common, enumerate(map(int, parts)))
@@ -160,7 +160,7 @@ class JobPolicy(Policy):
             self._follow(event.index, view)
 
     def memory(self) -> Any:
-        """The mappings that `remembers` names."""
+        """The mappings named by `remembers`."""
         return [dict(getattr(self, name)) for name in self.remembers]
 
     def recall(self, memory: Any, view: View) -> None:
@@ -168,7 +168,7 @@ class JobPolicy(Policy):
             getattr(self, name).update(held)
 
     def _learn(self, view: View) -> None:
-        """Enter the tasks that are new in the view."""
+        """Add the tasks that are new in the view."""
         tasks = np.arange(self._known, len(view.workload))
         self._known = len(view.workload)
         self._status += view.status[tasks].astype(np.uint8).tobytes()
@@ -193,10 +193,10 @@ class JobPolicy(Policy):
                     entry.reduces.update(zip(running.tolist(), view.node[running].tolist(), strict=True))
 
     def learn(self, tasks: Ints, view: View) -> None:
-        """Called with tasks that are new and wait, and with a map that waits again, before their jobs count them."""
+        """Called with new waiting tasks, and with a map that waits again, before their jobs count them."""
 
     def _follow(self, task: int, view: View) -> None:
-        """Count a task as what it is now."""
+        """Count a task with its present status."""
         before, now = self._status[task], int(view.status[task])
         if before == now:
             return
@@ -219,7 +219,7 @@ class JobPolicy(Policy):
                 entry.reduces[task] = int(view.node[task])
 
     def _count(self, entry: _Job, kind: int, status: int, more: int) -> None:
-        """`more` tasks have come to a status, or left it if `more` is below 0."""
+        """Change the number of a job's tasks of a status by `more`, which is negative if they leave it."""
         entry.counts[kind][status] += more
         if status == PENDING:
             self.waiting_tasks[kind] += more
@@ -231,13 +231,13 @@ class JobPolicy(Policy):
         return (0 if self.by_arrival else self._jobs[job].counts[kind][RUNNING], job)
 
     def leave(self, job: int, kind: int) -> None:
-        """Take a job out of its pool, if a task of the kind waits."""
+        """Remove a job from its pool, if a task of the kind waits."""
         if (pool := self.waits_in(job, kind)) is not None:
             turns = self._turns[kind][pool]
             del turns[bisect_left(turns, self.turn(job, kind))]
 
     def enter(self, job: int, kind: int) -> None:
-        """Put a job into its pool, if a task of the kind waits."""
+        """Add a job to its pool, if a task of the kind waits."""
         if (pool := self.waits_in(job, kind)) is not None:
             insort(self._turns[kind][pool], self.turn(job, kind))
 
@@ -247,19 +247,19 @@ class JobPolicy(Policy):
         return (entry.pool if self.pooled else 0) if entry.counts[kind][PENDING] else None
 
     def turns(self, kind: int) -> list[tuple[int, list[Turn]]]:
-        """The pools that have a job with a task waiting, in order of who goes first, and the turns of these jobs."""
+        """The pools with a waiting job in the order in which they go, and the turns of these jobs."""
         waiting = [(pool, turns) for pool, turns in self._turns[kind].items() if turns]
         return sorted(waiting, key=lambda entry: self._share(entry[0], kind)) if len(waiting) > 1 else waiting
 
     def _share(self, pool: int, kind: int) -> tuple[bool, int, int]:
-        """The turn of a pool: what it runs over its weight (last where that is 0), then its number."""
+        """The turn of a pool: its running tasks over its weight (last if that is 0), then its number."""
         part = self._part[pool]
         return not part, part * self._pool_running[kind][pool], pool
 
     def pools(self, offer: Offer) -> Iterator[Iterator[int]]:
-        """The jobs that the offer's slot may serve, pool by pool, in order of who goes first.
+        """The jobs that the offer's slot may serve, pool by pool, in the order in which they go.
 
-        A job with a reduce on the node is left out for a reduce slot, if the problem wants them on distinct nodes.
+        For a reduce slot, a job with a reduce on the node is left out if the problem requires distinct nodes.
         """
         for _, turns in self.turns(KINDS.index(offer.kind)):
             jobs = map(itemgetter(1), turns)
@@ -281,7 +281,7 @@ class JobPolicy(Policy):
         return waiting, running, finished
 
     def waiting(self, job: int, kind: str, view: View) -> Ints:
-        """Tasks of the job that wait, increasing."""
+        """The job's waiting tasks, increasing."""
         entry, number = self._jobs[job], KINDS.index(kind)
         if len(entry.tasks[number]) > entry.counts[number][PENDING]:
             entry.tasks[number] = entry.tasks[number][view.status[entry.tasks[number]] == PENDING]

@@ -1,8 +1,8 @@
-"""`joss-t` and `joss-j`: JoSS's classes of jobs, policies and two ways to hand out tasks (Sharmilarani et al., II.D).
+"""`joss-t` and `joss-j`: JoSS's classes of jobs, policies and two ways to assign tasks (Sharmilarani et al., II.D).
 
-The paper defines classes, policies and the threshold. It names the two variants and says only what each is for ("a fast
-task assignment", "to further increase the VPS-locality"). It says that a job is large by its input against "the average
-datacenter scale". What is filled in here is named where it stands.
+The paper defines classes, policies and the threshold. It names the two variants and only says what each is for ("a fast
+task assignment", "to further increase the VPS-locality"). A job is large if its input exceeds "the average datacenter
+scale". Our own choices are marked where they are made.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ def threshold(datacenters: int) -> Fraction | float:
 
 
 class JossPolicy(Policy):
-    """Puts each job's tasks into queues of datacenters as it arrives; a node takes from those of its own.
+    """Puts each arriving job's tasks into queues of datacenters; a node takes from those of its own.
 
-    A small job (at most `large` maps) is reduce-heavy where S_reduce / S_map > td. Policy A serves reduce-heavy jobs,
+    A small job (at most `large` maps) is reduce-heavy if S_reduce / S_map > td. Policy A serves reduce-heavy jobs,
     policy B the other small ones, and policy C the large ones (Sharmilarani et al., II.D).
 
     * A: all maps and reduces to the datacenter with the fewest tasks in its queues (the first of equals).
-    * B: again and again the datacenter that holds the most blocks of the job that are still to be assigned gets those
-      maps; the reduces go to the one that holds the most of all. Maps whose block is nowhere go with the reduces.
-    * C: as B, but to queues of the job's own in each datacenter, apart from those of the small jobs.
+    * B: repeatedly, the datacenter with the most unassigned blocks of the job gets those maps; the reduces go to the
+      one with the most blocks of all. Maps whose block is nowhere go with the reduces.
+    * C: as B, but to the job's own queues in each datacenter, separate from those of the small jobs.
 
-    A node takes one task an offer, from the queues of its datacenter in turn: the head of the queue (variant T), or the
-    first map in it that has its block on the node, else the head (variant J).
+    A node takes one task per offer, from the queues of its datacenter in turn: the head of the queue (variant T), or
+    the first map in it with its block on the node, else the head (variant J).
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ class JossPolicy(Policy):
         Most maps of a small job; "auto": map slots of the average datacenter (the paper says "average datacenter
         scale").
     idle
-        What a node does while the queues of its datacenter are empty. `wait`: nothing, since the paper lets only nodes
-        of a task's datacenter run it. `steal`: it takes a map of the longest queue elsewhere, once each of
-        its slots has passed in vain, so that a full datacenter starves no map; this is our own.
+        What a node does while the queues of its datacenter are empty. `wait`: nothing, since the paper only lets nodes
+        of a task's datacenter run it. `steal`: it takes a map of the longest queue elsewhere, once each of its slots
+        was offered in vain, so that a full datacenter starves no map; this is our own.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class JossPolicy(Policy):
             self._learn(view)
             self._enter(event.index, view)
         elif event.what in ("task-returned", "task-released"):
-            # As if its job arrived with it alone: its former queue may have been dropped.
+            # As if its job arrived with only this task: its former queue may have been dropped.
             self._enter(int(view.workload.job[event.index]), view, np.array([event.index]))
         elif event.what == "task-finished" and view.workload.kind[event.index] == MAP:
             self._not_passed(int(view.node[event.index]), view)
@@ -112,7 +112,7 @@ class JossPolicy(Policy):
             self._not_passed(event.index, view)
 
     def _not_passed(self, node: int, view: View) -> None:
-        """A slot of a node that may be free now was not offered yet."""
+        """Note that a slot of a node that may be free now was not offered yet."""
         self._passed[node] = min(self._passed[node], max(0, int(view.free_map_slots[node]) - 1))
 
     def memory(self) -> Any:
@@ -201,7 +201,7 @@ class JossPolicy(Policy):
             self._append(center, own_maps, reduces if center == most else (), view, owner, again=tasks is not None)
 
     def _home_of(self, job: int) -> int:
-        """The datacenter that had the fewest tasks waiting when the job had to go somewhere."""
+        """The datacenter that had the fewest waiting tasks when the job had to go somewhere."""
         if job not in self._home:
             self._home[job] = int(np.argmin(np.sum([self._waiting(kind) for kind in KINDS], axis=0)))
         return self._home[job]
@@ -215,7 +215,7 @@ class JossPolicy(Policy):
         owner: int | None = None,
         again: bool = False,
     ) -> None:
-        """Tasks to the ends of a datacenter's queues, or of those that a large job has for itself.
+        """Append tasks to a datacenter's queues, or to a large job's own queues.
 
         `again`: the job may have had some before.
         """
@@ -247,7 +247,7 @@ class JossPolicy(Policy):
 class _Queue:
     """Tasks in the order of arrival, each with the nodes of its block, and for each node those with their block on it.
 
-    It is for the large `job`; None: for all small ones.
+    It is for one large `job`; None: for all small ones.
     """
 
     def __init__(self, job: int | None = None) -> None:
@@ -256,14 +256,14 @@ class _Queue:
         self._local: defaultdict[int, OrderedDict[int, None]] = defaultdict(OrderedDict)
 
     def extend(self, tasks: Ints, holders: Ragged | None) -> None:
-        """Tasks at the end; `holders` has the nodes with the block of each, where these matter."""
+        """Append tasks; `holders` has the nodes with the block of each, if these matter."""
         for row, task in enumerate(tasks.tolist()):
             self.tasks[task] = [] if holders is None else holders[row].tolist()
             for node in self.tasks[task]:
                 self._local[node][task] = None
 
     def take(self, node: int | None) -> int:
-        """Take out the first task with its block on `node`, else the head."""
+        """Remove and return the first task with its block on `node`, else the head."""
         local = None if node is None else self._local.get(node)
         task = next(iter(local or self.tasks))
         for holder in self.tasks.pop(task):

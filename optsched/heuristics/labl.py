@@ -1,7 +1,7 @@
 """LABL, locality aware and bounded latency (Agosta et al., Fig. 1), and its rivals on `latency`. None draws at random.
 
-Line numbers in the comments are those of Fig. 1; a "note" is one on Agosta et al. in docs/papers.md. A limit at which
-no server has room for what waits is skipped.
+Line numbers in the comments are those of Fig. 1; a "note" is one on Agosta et al. in docs/papers.md. Limits at which no
+server has room for waiting tasks are skipped.
 
 The rivals are Hadoop's round robin and Fischer et al.'s flow-based algorithm (Fischer et al. 2010, "Assigning tasks for
 efficiency in Hadoop", SPAA).
@@ -34,7 +34,7 @@ def round_robin(problem: Latency, rng: np.random.Generator, *, start: int = 0) -
     """Cycle through the servers; each takes its first waiting local task, else the first waiting task.
 
     Initial loads play no part. O(tasks + servers + replicas): each server reads its local tasks once. `start` is the
-    position of the server with which the cycle begins, counted round where there are fewer servers.
+    position of the server with which the cycle begins, modulo the number of servers.
 
     References
     ----------
@@ -65,34 +65,34 @@ def flow_based(problem: Latency, rng: np.random.Generator, *, ties: str = "first
     """For each threshold cover most tasks locally and place the rest greedily; the best of these placements.
 
     A cover within threshold tau gives server s at most floor((tau - phi_s)/w_loc) tasks, all local, and covers as many
-    tasks as possible. It grows from the cover of the threshold before by augmenting paths. So a covered task stays
+    tasks as possible. It grows from the previous threshold's cover by augmenting paths. So a covered task stays
     covered, though perhaps on another server, and no server's count drops. Uncovered tasks then go, one by one, to the
     server of least virtual load. Fischer et al. evaluate that load at a pessimistic w_rem, which may grow with the
     number of remote tasks; with Agosta et al. it is constant. Initial loads, which Fischer et al. do not have, enter
     capacities and virtual loads (Agosta et al., note 1).
 
-    Fischer et al. take the thresholds 1, 2, ... while tasks are left. Two sorts of thresholds are left out here: those
-    with a cover no larger than at the threshold before, and those past the least makespan so far, since a cover that
-    has grown there is longer than that.
+    Fischer et al. take the thresholds 1, 2, ... while tasks are left. Two kinds of thresholds are skipped here: those
+    whose cover is no larger than at the previous threshold, and those past the least makespan so far, since a cover
+    that has grown there is longer than that.
 
-    O(R + T log S) for each threshold with T tasks, R replicas and S servers, and in addition the servers that the
-    search for each augmenting path looks at (`Cover`). There are at most as many thresholds as the makespan
-    has units: few, unless the replicas of thousands of tasks are on a handful of servers.
+    O(R + T log S) for each threshold with T tasks, R replicas and S servers, plus the servers that the search for each
+    augmenting path visits (`Cover`). There are at most as many thresholds as the makespan has units: few, unless the
+    replicas of thousands of tasks are on a handful of servers.
 
-    With no initial load the makespan is at most the optimum plus (1 - 1/(n - 1)) w_rem on n >= 2 servers (Fischer et
+    Without initial load the makespan is at most the optimum plus (1 - 1/(n - 1)) w_rem on n >= 2 servers (Fischer et
     al. 2010, Theorem 5.4).
 
     Parameters
     ----------
     rng
-        Not used: tasks are covered and given out by position, and of equally loaded servers the first is taken.
+        Not used: tasks are covered and assigned by position; of equally loaded servers the first is taken.
     ties
         Among placements of the least makespan: that of the first threshold (`first`), or that of the least work and
         then of the first threshold (`work`). Fischer et al. do not say which. An algorithm that keeps the best so far
-        finds `first`, and with it Agosta et al.'s worked example comes out in all its numbers (`papers/labl-figure2`).
+        finds `first`, which reproduces Agosta et al.'s worked example in all its numbers (`papers/labl-figure2`).
     covers
-        `grown` from the cover of the threshold before, as Fischer et al. have it. Or each computed `fresh`, an
-        ablation: it leaves the slack of early thresholds uneven, with more servers free enough for a remote task.
+        `grown` from the previous threshold's cover, as in Fischer et al. Or each computed `fresh`, an ablation: it
+        leaves the slack of early thresholds uneven, with more servers free enough for a remote task.
 
     References
     ----------
@@ -100,7 +100,7 @@ def flow_based(problem: Latency, rng: np.random.Generator, *, ties: str = "first
 
     Examples
     --------
-    The makespan is not always the least: here (3, 9) is possible.
+    The makespan is not always minimal: here (3, 9) is possible.
 
     >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> replicas = Ragged.from_rows([[1], [1], [0, 1], [0, 2], [1], [0, 1], [1]])
@@ -129,7 +129,7 @@ def flow_based(problem: Latency, rng: np.random.Generator, *, ties: str = "first
 
 
 class _Cover(Cover):
-    """A largest set of tasks that run locally within a threshold, each on a server that holds its block."""
+    """A largest set of tasks that run locally within a threshold, each on a server with its block."""
 
     def __init__(self, problem: Latency) -> None:
         self._problem, self._homes = problem, problem.replicas.lists()
@@ -146,13 +146,13 @@ class _Cover(Cover):
     def completed(self) -> Ints:
         """Node of each task: the cover, and the other tasks by position to servers of least virtual load (bal-assign).
 
-        A server that happens to hold the task's block runs it in w_loc.
+        A server that happens to have the task's block runs it in w_loc.
         """
         problem, nodes = self._problem, np.array(self.node, dtype=np.int64)
         loads = problem.initial_load + problem.w_loc * np.bincount(
             nodes[nodes >= 0], minlength=len(problem.initial_load)
         )
-        heap = sorted((load, server) for server, load in enumerate(loads.tolist()))  # what is sorted is a heap
+        heap = sorted((load, server) for server, load in enumerate(loads.tolist()))  # a sorted list is a heap
         for task in np.flatnonzero(nodes == NONE).tolist():
             check()
             load, server = heap[0]
@@ -162,12 +162,12 @@ class _Cover(Cover):
         return nodes
 
 
-# LABL, in the readings that its pseudo-code admits --------------------------------------------------------------------
+# LABL, in the possible readings of its pseudo-code --------------------------------------------------------------------
 
 #: Agosta et al., note 6.
 VARIANTS = ("literal", "strict", "rescan", "local-first", "restructured")
 
-#: Readings of line 6: which tasks T_rem holds.
+#: Readings of line 6: which tasks are in T_rem.
 LINES_6 = ("mended", "printed")
 
 
@@ -197,43 +197,43 @@ def labl(
 ) -> Placement:
     """Place local tasks within a limit on the makespan and remote ones where the limit leaves room; raise the limit.
 
-    Each iteration has a limit l, and servers by their load at its start: S_sup has room for a remote task
+    Each iteration has a limit l, and classifies servers by their load at its start: S_sup has room for a remote task
     (phi <= l - w_rem), S_inf only for local ones (l - w_rem < phi < l), the rest are busy. Phase I fills S_inf, most
     loaded server first, with local tasks of fewest replicas first. Phase II gives the tasks T_rem, whose replicas are
-    all on busy servers, to S_sup, round robin and least loaded first, if l <= lbar. Phase III gives each task that is
-    left to the least loaded server with a replica, if that ends within l. Then l grows by 1. Tasks and servers that
-    tie are taken by position. A task without replicas passes through Phase II at every limit, since otherwise the loop
-    would not end (note 7).
+    all on busy servers, to S_sup, round robin and least loaded first, if l <= lbar. Phase III gives each remaining task
+    to the least loaded server with a replica, if it ends within l there. Then l grows by 1. Ties of tasks and servers
+    go by position. A task without replicas passes through Phase II at every limit, since otherwise the loop would not
+    end (note 7).
 
     Parameters
     ----------
     variant
-        `literal`: line 11 as printed, phi(s) <= l, so Phase I may end up to w_loc above l (note 6). `strict`:
-        phi(s) + w_loc <= l instead; nothing but the first iteration then places tasks in Phase II. `rescan`: strict,
-        with T_rem computed after Phase I. `local-first`: strict, in the order I, III, II, and Phase II takes every
-        task that is left. `restructured`: literal, with the two loops that the proof of Theorem 3 puts in place of
-        Fig. 1's. Up to lbar, Phase III goes over S_sup, least loaded first, and each server takes its waiting local
-        tasks of fewest replicas while they end within l. Past lbar, servers in turn remove one task each from their
-        lists of local tasks, fewest replicas first, and run it unless it was assigned in the meantime (a turn that
-        finds it assigned is spent); neither limit nor load plays a part.
+        `literal`: line 11 as printed, phi(s) <= l, so Phase I may end up to w_loc above l (note 6). `strict`: phi(s) +
+        w_loc <= l instead; then only the first iteration places tasks in Phase II. `rescan`: strict, with T_rem
+        computed after Phase I. `local-first`: strict, in the order I, III, II, and Phase II takes every remaining task.
+        `restructured`: literal, with the two loops of the proof of Theorem 3 instead of those of Fig. 1. Up to lbar,
+        Phase III goes over S_sup, least loaded first, and each server takes its waiting local tasks of fewest replicas
+        while they end within l. Past lbar, servers in turn remove one task each from their lists of local tasks, fewest
+        replicas first, and run it unless it was assigned in the meantime (then the turn is lost); neither limit nor
+        load plays a part.
     lbar
         The threshold function CONSIDERREMOTEASSIGNMENTS(l) is l <= lbar: "l**", "l**+1" and so on, a number, or "inf".
         Agosta et al.'s experiments use l** and l**+1.
     start
         First limit: "l**", "l**+1" and so on, or a number.
     line6
-        `mended`: T_rem has the tasks all of whose replicas are on busy servers, as section 3.3 defines it. `printed`:
-        as line 6 has it, those without a replica on any busy server (note 5), so that with an idle cluster every
-        task is for Phase II. Line 23 counts w_rem for each, also where the server happens to hold its block; the
-        placement is judged by what it costs. With `local-first` the line plays no part.
+        `mended`: T_rem has the tasks whose replicas are all on busy servers, as section 3.3 defines it. `printed`: as
+        in line 6, those without a replica on any busy server (note 5), so that with an idle cluster every task is for
+        Phase II. Line 23 counts w_rem for each, even if the server happens to have its block; the placement is judged
+        by its true cost. With `local-first` the line plays no part.
 
     Notes
     -----
-    O(T + R + S log S) for each iteration, with T tasks that wait, R replicas of theirs and S servers; only limits at
-    which a task may be placed count.
+    O(T + R + S log S) for each iteration, with T waiting tasks, their R replicas and S servers; only limits at which a
+    task may be placed count.
 
-    For `strict` and `literal` with lbar = l**, work is at most sum max(0, l** - phi_s): the repair of
-    Theorem 2, which is false as printed, as is Theorem 1 in every variant (Agosta et al., note 8).
+    For `strict` and `literal` with lbar = l**, work is at most sum max(0, l** - phi_s): the repair of Theorem 2, which
+    is false as printed, as is Theorem 1 in every variant (Agosta et al., note 8).
 
     References
     ----------
@@ -266,7 +266,7 @@ def labl(
 
 
 def _value(limit: int | str, bound: int) -> float:
-    """The limit that "l**", "l**+1", "inf" or a number stands for."""
+    """The limit for "l**", "l**+1", "inf" or a number."""
     if isinstance(limit, int):
         return limit
     return math.inf if limit == "inf" else bound + int(limit[len("l**") :] or 0)
@@ -279,16 +279,16 @@ class _Run:
         self.variant, self.printed = variant, printed
         self.w_loc, self.w_rem = problem.w_loc, problem.w_rem
         overshoots = variant in ("literal", "restructured")
-        #: Line 11: Phase I goes on while phi(s) <= l - margin; and the room below the limit that a server needs.
+        #: Line 11: Phase I continues while phi(s) <= l - margin; and the room below the limit that a server needs.
         self.margin, self.least_room = (0, 1) if overshoots else (self.w_loc, self.w_loc)
         self.load: list[int] = problem.initial_load.tolist()
         self.waiting = len(problem.tasks)
         self.node = [NONE] * self.waiting
         replicas = problem.replicas
         self.replicas = replicas.lists()
-        #: The tasks by position, less those that had been placed when the iteration began.
+        #: The tasks by position, without those that had been placed when the iteration began.
         self._order = list(range(self.waiting))
-        # Stacks with the next task on top; tasks that were assigned meanwhile are dropped when they come up.
+        # Stacks with the next task on top; tasks that were assigned in the meantime are dropped when they come up.
         task, server, starts = replicas.row_of, replicas.values, problem.server_tasks.starts
         self.homeless: list[int] = np.flatnonzero(replicas.lengths == 0)[::-1].tolist()
         self.local = Ragged(starts, task[np.lexsort((-task, server))]).lists()
@@ -314,12 +314,12 @@ class _Run:
         self._place_remote(stranded if remote else self._homeless(), limit)  # line 16
         if self.variant == "restructured":
             for server in sorted(sup, key=lambda server: (self.load[server], server)):
-                self._fill(server, limit - self.w_loc)  # Phase III as the proof of Theorem 3 has it
+                self._fill(server, limit - self.w_loc)  # Phase III as in the proof of Theorem 3
         else:
             self._place_least_loaded(ready, limit)
 
     def next_limit(self, limit: int, threshold: float) -> int:
-        """The next limit at which a task may be placed; line 41 comes to it by steps of 1."""
+        """The next limit at which a task may be placed; line 41 reaches it in steps of 1."""
         rises = [self.load[server] + self.least_room for server in self._with_local_tasks()]
         if limit < threshold or self._top(self.homeless) != NONE:
             rises.append(min(self.load) + self.w_rem)
@@ -384,8 +384,8 @@ class _Run:
     def _stranded(self, limit: int, below: Collection[int]) -> Iterator[int]:
         """T_rem of line 6: waiting tasks all of whose replicas are on busy servers; or as printed, none of whose are.
 
-        They are found one by one while Phase II places them. `below` are servers that count as not busy, for any
-        load that they have by then.
+        They are found one by one while Phase II places them. `below` are servers that count as not busy, at any later
+        load.
         """
         for task in self._in_order():
             busy = (self.load[server] >= limit and server not in below for server in self.replicas[task])
@@ -397,7 +397,7 @@ class _Run:
         return (task for task in self._order if self.node[task] == NONE)
 
     def _with_local_tasks(self) -> list[int]:
-        """The servers that hold the block of a waiting task."""
+        """The servers with the block of a waiting task."""
         return [server for server, tasks in enumerate(self.local) if self._top(tasks) != NONE]
 
     def _homeless(self) -> Iterator[int]:

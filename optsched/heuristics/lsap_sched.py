@@ -1,6 +1,6 @@
 """Guo et al.'s schedulers: Hadoop's default rule `dl`, its random version `rand`, and two by an assignment problem.
 
-Guo et al. describe dl-sched for one heartbeat. Their theory and figures fit only another reading: every idle slot has
+Guo et al. describe dl-sched for one heartbeat. Their theory and figures only fit another reading: every idle slot has
 its chance of a local task before any slot takes another task. Both readings are here (Guo et al. 2012, note 1).
 `lsap-sched` (III.C) places the most tasks possible on nodes with their data; `lsap-fair-sched` (III.D) weighs fairness.
 """
@@ -29,17 +29,17 @@ from optsched.solvers.searches.assignment import optimal_placement
 class LocalityPolicy(Policy):
     """A task with data on the node, else one with data in its rack, else any; drawn at random among equals.
 
-    A free reduce slot gets a random reduce. It starts one task an offer. The time that an offer takes does not depend
-    on how many tasks wait (`WaitingMaps`), if ties are random.
+    A free reduce slot gets a random reduce. It starts one task per offer. The time of an offer does not depend on the
+    number of waiting tasks (`WaitingMaps`), if ties are random.
 
     Parameters
     ----------
     reading
-        `heartbeat`: the node takes the best task at once, perhaps one that another idle node has the data of. `sweep`:
-        each slot passes once before it takes a task without data on the node, so that under the driver all idle slots
-        have taken local tasks by then.
+        `heartbeat`: the node takes the best task at once, perhaps one whose data is on another idle node. `sweep`: each
+        slot passes once before it takes a task without data on the node, so that under the driver all idle slots have
+        taken local tasks by then.
     randomness
-        Chance, 0 to 1, that a slot is given any task at random without looking at data (Guo et al. 2012, section IV.D).
+        Probability, 0 to 1, that a slot gets a random task without regard to data (Guo et al. 2012, section IV.D).
     ties
         Among tasks with data on the node, or in its rack: `random`, or the `first` of the instance, as Hadoop takes the
         first of its list. Without either the task is always random, as the paper says.
@@ -74,7 +74,7 @@ class LocalityPolicy(Policy):
         self._passed.update(memory)
 
     def _learn(self, view: View) -> None:
-        """Enter the tasks that are new in the view."""
+        """Add the tasks that are new in the view."""
         tasks = self._known + np.flatnonzero(view.status[self._known :] == PENDING)
         self._known = len(view.workload)
         self._waiting.add(tasks, view, view.workload.kind[tasks])
@@ -112,16 +112,16 @@ _READING = Parameter(
 
 
 def lsap_sched(problem: AssignmentProblem, rng: np.random.Generator, *, window: int = 0) -> Placement:
-    """Place min(tasks, idle slots) tasks, with the most possible of them on nodes that hold their data.
+    """Place min(tasks, idle slots) tasks, with as many as possible on nodes with their data.
 
     Guo et al. pad the 0/1 matrix of tasks and slots to a square and solve the LSAP. That is a maximum matching of tasks
-    to the slots of their replicas' nodes, filled up with any other tasks. Which ones is arbitrary; here they are the
-    first ones in the order of the instance, on the first nodes. It does not know racks: with three different levels it
-    is not optimal. It looks at no other cost of the problem.
+    to the slots of their replicas' nodes, filled up with any other tasks. Their choice is arbitrary; here they are the
+    first ones in the order of the instance, on the first nodes. It ignores racks: with three different levels it is not
+    optimal. It also ignores all other costs of the problem.
 
-    With a `window` it gathers this many idle slots, in random order, places tasks on these, and goes on (Guo et al.
+    With a `window` it collects this many idle slots, in random order, places tasks on these, and goes on (Guo et al.
     2012, end of section III.C); with 0 all are placed at once, the same for every `rng`. A window costs one maximum
-    flow over the replicas on its nodes: O(replicas sqrt(tasks + nodes)) all at once.
+    flow over the replicas on its nodes: O(replicas sqrt(tasks + nodes)) in total.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def lsap_sched(problem: AssignmentProblem, rng: np.random.Generator, *, window: 
 
 
 def _match(result: Ints, replicas: Ragged, nodes: Ints, capacity: Ints) -> Ints:
-    """Enter a maximum matching of waiting tasks to nodes, and say how many tasks each node got.
+    """Enter a maximum matching of waiting tasks to nodes, and return how many tasks each node got.
 
     Row `i` of `replicas` has the tasks with data on `nodes[i]`, which takes `capacity[i]` of them.
     """
@@ -172,13 +172,13 @@ def lsap_fair_sched(problem: LevelledProblem, rng: np.random.Generator, **parame
     """Place min(tasks, idle slots) tasks at least fairness cost plus locality cost, by Guo et al.'s lines 1 to 39.
 
     The heuristic's own costs are those of the problem `fair-lsap` with `selection=fixed` (the tasks within a group's
-    ration are chosen beforehand, lines 19 to 27) and these parameters. So its gap is 0 by construction on `fair-lsap`
-    with the same parameters. It pays a price where the placement may choose who is within the ration
-    (`selection=free`), where the parameters differ, and in the locality of `lsap`.
+    ration are chosen in advance, lines 19 to 27) and these parameters. So its gap is 0 by construction on `fair-lsap`
+    with the same parameters. It has a gap if the placement may choose who is within the ration (`selection=free`), if
+    the parameters differ, and in the locality of `lsap`.
 
-    Its parameters are alpha, beta, gfc, rations and overflow as in `fair-lsap`. Those not given are the problem's own
-    if it is `fair-lsap`, else the instance's or the defaults. `overflow=naive` is Guo et al.'s straw man: all tasks of
-    a group at its GFC. MissingField if the instance has no groups, or tasks without one.
+    Its parameters are alpha, beta, gfc, rations and overflow as in `fair-lsap`. Missing ones are the problem's own if
+    it is `fair-lsap`, else the instance's or the defaults. `overflow=naive` is Guo et al.'s counterexample: all tasks
+    of a group at its GFC. MissingField if the instance has no groups, or tasks without one.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def lsap_fair_sched(problem: LevelledProblem, rng: np.random.Generator, **parame
 
 
 def _checked(parameter: Parameter, value: Any) -> Any:
-    """Refuse what `fair-lsap` refuses, but keep the value as given: "auto" is not "not given"."""
+    """Refuse what `fair-lsap` refuses, but keep the given value: "auto" is not "not given"."""
     parsed = parameter.parse(value)
     return value if parsed is None else parsed
 
@@ -256,7 +256,7 @@ HEURISTICS: tuple[Heuristic, ...] = (
         algorithm="III.D, lsap-fair-sched",
         problems=("fair-lsap", "lsap-fairness", "worst-group", "lsap"),
         doc="least fairness cost plus locality cost, with the tasks within each ration chosen beforehand",
-        parameters=tuple(  # those that shape the costs, with None for "as the problem has it"
+        parameters=tuple(  # those that shape the costs, with None for the problem's own value
             Parameter(parameter.name, None, partial(_checked, parameter), parameter.doc)
             for parameter in FairLsap.parameter_table
             if parameter.name in ("alpha", "beta", "gfc", "rations", "overflow")

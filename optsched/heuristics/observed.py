@@ -1,4 +1,4 @@
-"""`observed`: replays where, and when, a trace says that each task ran, as a baseline."""
+"""`observed`: repeats a trace, as a baseline: each task runs where, and when, it was recorded."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from optsched.problems.base import TaskProblem
 
 
 def observed_schedule(instance: Instance) -> Schedule:
-    """The schedule that a trace recorded: `observed` and `start` of each task that waits; others do not run.
+    """The schedule that a trace recorded: `observed` and `start` of each waiting task; others do not run.
 
     Raises
     ------
     MissingField
-        If there is a record of no task.
+        If no task has a record.
     """
     workload, state = instance.workload, instance.state
     waits = state.status == PENDING
@@ -33,9 +33,9 @@ def observed_schedule(instance: Instance) -> Schedule:
 
 
 def observed(problem: TaskProblem[Any], rng: np.random.Generator) -> Ints | Schedule:
-    """Node on which each task ran (`tasks[].observed`), and when it started where the problem decides that.
+    """The node on which each task ran (`tasks[].observed`), and its start if the problem decides that.
 
-    A task without a record is left out, which the problem's violations name. They also name each node on which more
+    A task without a record is left out, and the problem's violations name it. They also name each node on which more
     tasks ran than it has idle slots.
 
     >>> from optsched.core.instance import Cluster, Instance, Workload
@@ -50,7 +50,7 @@ def observed(problem: TaskProblem[Any], rng: np.random.Generator) -> Ints | Sche
 
 
 def _no_record(problem: TaskProblem[Any]) -> Sequence[Fault]:
-    """A fault if not one of the tasks has a record."""
+    """A fault if no task has a record."""
     nodes = problem.instance.workload.observed[problem.tasks]
     if problem.decided is Schedule and len(nodes):
         try:

@@ -1,6 +1,6 @@
-"""`probabilistic` and `least-cost`: Shen et al.'s Algorithms 1 and 2, and what is left of them without chance.
+"""`probabilistic` and `least-cost`: Shen et al.'s Algorithms 1 and 2, and the same without chance.
 
-`coupling`, with which they compare, is here, too, and how P_min is tuned, up to which value nothing can starve.
+`coupling`, with which they compare, is here too, and so is the tuning of P_min and its limit for liveness.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ PROBLEMS = ("transmission-maps", "transmission-reduces", "transmission")
 
 
 def probability(cost: Floats, average: Floats, form: str = "exponential") -> Floats:
-    """P of (4) and (5), and 1 where the cost is 0, for any average.
+    """P of (4) and (5), and 1 if the cost is 0, for any average.
 
     Parameters
     ----------
     cost, average
-        float64, of one shape: what tasks cost here, and on average.
+        float64, of one shape: costs of tasks here, and on average.
     form
-        `exponential`: 1 - exp(-average/cost), as Shen et al. have it. The others are ours, since the paper names none:
+        `exponential`: 1 - exp(-average/cost), as in Shen et al. The others are ours, since the paper names none:
         `harmonic`: average/(average + cost). `linear`: 1 - cost/(2 average), and 0 from twice the average on. `step`: 1
         up to the average, else 0.
 
@@ -69,7 +69,7 @@ def probability(cost: Floats, average: Floats, form: str = "exponential") -> Flo
 
 
 def _ratio(cost: Floats, average: Floats) -> Floats:
-    """Average over cost. It orders tasks as their probabilities do, but these may be equal where ratios differ."""
+    """Average over cost. It orders tasks like their probabilities, but these may be equal although ratios differ."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio: Floats = np.where(cost == 0, np.inf, average / cost)
     return ratio
@@ -96,9 +96,9 @@ class _Knowing(JobPolicy):
     Attributes
     ----------
     sizes
-        What the costs of reduces are computed with.
+        The sizes for the costs of reduces.
     distances
-        `topology`: those of the instance; `hops`: hops alone, without the rest of the topology (`hops_alone`).
+        `topology`: those of the instance; `hops`: only hops, without the rest of the topology (`hops_alone`).
     """
 
     sizes: str
@@ -114,7 +114,7 @@ class _Knowing(JobPolicy):
         self._real: View | None = None
 
     def known(self, view: View) -> View:
-        """The view with the distances that the policy knows; another one only when the view is."""
+        """The view with the distances that the policy knows; a new one only if the view is new."""
         if self.distances == "topology":
             return view
         if self._real is not view:
@@ -125,10 +125,10 @@ class _Knowing(JobPolicy):
 class ProbabilisticPolicy(_Knowing):
     """Takes the task of a job with the highest probability, and starts it with that probability.
 
-    The job that is asked is the one with the fewest running tasks that has a task waiting and, for a reduce slot, no
-    reduce on the node. C of each of its tasks on the offering node is compared with its average over the nodes with a
-    free slot. The task with the largest average/C is taken, and so with the largest P; ties are drawn at random. The
-    slot stays idle this time if P is below `p_min`, and else with probability 1 - P. At most one task is started an
+    The job is the one with the fewest running tasks among those with a waiting task and, for a reduce slot, no reduce
+    on the node. C of each of its tasks on the offering node is compared with its average over the nodes with a free
+    slot. The task with the largest average/C is taken, and so with the largest P; ties are drawn at random. The slot
+    stays idle this time if P is below `p_min`, and otherwise with probability 1 - P. At most one task is started per
     offer.
 
     Parameters
@@ -136,28 +136,28 @@ class ProbabilisticPolicy(_Knowing):
     p_min
         The threshold of the probability, from 0 to 1.
     average
-        Nodes that the average is over. `free`: all with a free slot, as Shen et al. have it, even if they are barred to
-        the reduces of the job. `eligible`: without those, so that the cheapest node always has C <= average.
+        Nodes of the average. `free`: all with a free slot, as in Shen et al., even if they are barred to the reduces of
+        the job. `eligible`: without those, so that the cheapest node always has C <= average.
     select
-        `probability`: the largest P, as in lines 9 and 10. `min_cost`: the least C, which Shen et al. take to be the
+        `probability`: the largest P, as in lines 9 and 10. `min_cost`: the least C, which Shen et al. consider the
         same, though it is not (Shen et al. 2016, note 7).
     sizes
-        What the costs of reduces are computed with: equation (3), or see `estimated_sizes`.
+        The sizes for the costs of reduces: equation (3), or see `estimated_sizes`.
     jobs
         `first`: if the first job's task is not started, the slot stays idle, as in the algorithms. `each`: then the
-        next job is asked, as Hadoop's Fair Scheduler does with its jobs.
+        next job is asked, as in Hadoop's Fair Scheduler.
     skip_limit
-        Offers in a row that a job may decline because of `p_min`. After that `p_min` is ignored until the job starts
-        a task of the kind. None: no limit.
+        Offers in a row that a job may decline because of `p_min`. After that `p_min` is ignored until the job starts a
+        task of the kind. None: no limit.
     form
         How P falls with the cost; see `probability`.
     distances
-        `topology`: those of the instance; `hops`: hops alone, as before II.B.3 of Shen et al. (`hops_alone`).
+        `topology`: those of the instance; `hops`: only hops, as before II.B.3 of Shen et al. (`hops_alone`).
 
     Notes
     -----
-    An offer of a map slot takes time for the waiting maps of its job, and for those with a replica in its rack, where
-    distances are those of racks or of a tree of switches, and whole like the sizes; else for each map and node.
+    If distances are those of racks or of a tree of switches, and whole like the sizes, the time of an offer of a map
+    slot grows with the waiting maps of its job, and those with a replica in its rack; else with each map and node.
     """
 
     remembers = ("_skipped",)
@@ -205,12 +205,12 @@ class ProbabilisticPolicy(_Knowing):
 
 
 class LeastCostPolicy(_Knowing):
-    """The task of least cost on the offering node, at once and always; ties at random. The job as in `probabilistic`.
+    """The task of least cost on the offering node, always started at once; ties at random. Jobs as in `probabilistic`.
 
     Parameters
     ----------
     sizes
-        What the costs of reduces are computed with; see `estimated_sizes`.
+        The sizes for the costs of reduces; see `estimated_sizes`.
     distances
         As for `ProbabilisticPolicy`.
     """
@@ -222,43 +222,43 @@ class LeastCostPolicy(_Knowing):
 
 
 # Coupling ------------------------------------------------------------------------------------------------------------
-# `coupling`: maps start with a chance that depends on how near their data is; reduces gradually, near the centre.
-# The Coupling Scheduler is by Tan, Meng and Zhang (HPDC 2012, INFOCOM 2013). What Shen et al. say of it leaves much
-# open. Each guess is a parameter, or is named here (Shen et al. 2016, note 12).
+# `coupling`: maps start with a probability that depends on how near their data is; reduces gradually, near the centre.
+# The Coupling Scheduler is by Tan, Meng and Zhang (HPDC 2012, INFOCOM 2013). Shen et al.'s description leaves much
+# open. Each guess is a parameter, or is marked here (Shen et al. 2016, note 12).
 
 
 class CouplingPolicy(JobPolicy):
-    """A random map with a chance by its level of locality; reduces as maps progress, each waiting for a central node.
+    """A random map with a probability by its locality; reduces as maps progress, each waiting for a central node.
 
-    Jobs go by fewest running tasks. Of maps the first job that has one waiting is asked; if it declines, the slot stays
-    idle. Of reduces each job is asked until one takes the slot, as in Hadoop's Fair Scheduler, so that a reduce that
-    waits holds up no other job.
+    Jobs go by fewest running tasks. For maps only the first job with a waiting one is asked; if it declines, the slot
+    stays idle. For reduces each job is asked until one takes the slot, as in Hadoop's Fair Scheduler, so that a waiting
+    reduce delays no other job.
 
     Maps: one of the job's maps is drawn. It is started if its data is on the node; with probability `p_rack` if its
     data is in the rack; else with `p_off`.
 
-    Reduces: at most ceil(progress n) of a job's n reduces are started, counting those that run or have finished. The
-    first one that waits is started on its central node, the one that costs it least. It lets other nodes pass while it
-    waits, and then takes any slot.
+    Reduces: at most ceil(progress n) of a job's n reduces are started, including those that run or have finished. The
+    first waiting one is started on its central node, where it costs least. It lets other nodes pass while it waits, and
+    then takes any slot.
 
     Parameters
     ----------
     p_rack, p_off
         Assumed: Shen et al. give no numbers.
     progress
-        What counts as the progress of a job's maps; it is assumed, since no map advances in a snapshot. `launched`: the
-        share that runs or has finished. `finished`: the share that has finished; no reduce is started before a map has,
-        so the policy starves where none has.
+        The measure of progress of a job's maps; it is an assumption, since no map advances in a snapshot. `launched`:
+        the share that runs or has finished. `finished`: the share that has finished; no reduce is started before a map
+        has, so the policy starves if none has.
     sizes
-        What the costs of reduces are computed with; see `estimated_sizes`. `extrapolated`: what `probabilistic` knows,
-        so that a snapshot compares their rules alone. `emitted`: what maps have emitted so far, as Shen et al. say of
-        Coupling. Maps that were placed in the same snapshot have emitted nothing; then any node is central.
+        The sizes for the costs of reduces; see `estimated_sizes`. `extrapolated`: what `probabilistic` knows, so that a
+        snapshot compares only their rules. `emitted`: what maps have emitted so far, as Shen et al. say of Coupling.
+        Maps placed in the same snapshot have emitted nothing; then any node is central.
     waits, waits_in
         How long each reduce waits for its central node, in `rounds` of heartbeats (Shen et al. 2016: "at most three
         rounds of heartbeats") or in `offers`. A round ends when each node with a free reduce slot has offered one.
     centre
-        The nodes to compare for that, without those barred to the reduces of the job. `all`: also those
-        without a free slot, as Shen et al. speak of all data nodes. `free`: only those with one.
+        The nodes to compare for that, without those barred to the reduces of the job. `all`: also those without a free
+        slot, as Shen et al. speak of all data nodes. `free`: only those with one.
     """
 
     remembers = ("_waited", "_heard")
@@ -280,7 +280,7 @@ class CouplingPolicy(JobPolicy):
     def start(self, view: View, rng: np.random.Generator) -> None:
         super().start(view, rng)
         self._costs = SeenCosts(self.sizes)
-        #: Rounds or offers for which each reduce has waited for its central node.
+        #: The rounds or offers for which each reduce has waited for its central node.
         self._waited: dict[int, int] = {}
         #: Nodes that have offered a reduce slot in this round.
         self._heard: dict[int, bool] = {}
@@ -324,10 +324,10 @@ class CouplingPolicy(JobPolicy):
         return None
 
     def _hear(self, node: int, view: View) -> None:
-        """Note the heartbeat of a node; the last one of a round adds the round to what each reduce has waited."""
+        """Note the heartbeat of a node; the last one of a round adds the round to each reduce's waiting time."""
         self._heard[node] = True
         free = np.flatnonzero(view.free_reduce_slots)
-        if not self.in_rounds or len(self._heard) < len(free):  # most offers need no look at each node
+        if not self.in_rounds or len(self._heard) < len(free):  # most offers need no check of each node
             return
         if all(other in self._heard for other in free.tolist()):
             self._heard.clear()
@@ -343,7 +343,7 @@ _DISTANCES = Parameter(
 )
 
 
-# P_min: the highest value at which nothing starves, and the paper's rule to tune it -----------------------------------
+# P_min: the highest value without starvation, and the paper's rule to tune it -----------------------------------------
 
 #: 1 - 1/e: with a `p_min` up to this no map ever starves, and no reduce if the average is over eligible nodes.
 LIVENESS_LIMIT = -math.expm1(-1)
@@ -355,11 +355,11 @@ GRID = tuple(step / 20 for step in range(21))
 def liveness_limit(eligible: int = 1, barred: int = 0) -> float:
     """The largest P_min with which some free node always accepts a task, for any costs.
 
-    The cheapest of the nodes that a task may use costs no more than the average over these, so its P is at least
-    1 - exp(-1) = 1 - 1/e; costs that are equal everywhere reach this. In Algorithm 2 the average is over all nodes with
-    a free reduce slot, also those that are barred because they run a reduce of the job. These may cost nothing: then
-    the average is as little as eligible/(eligible + barred) of the cheapest eligible node's cost. With one barred node
-    and one eligible it is 1 - exp(-1/2) = 0.393, below the 0.4 that Shen et al. run with.
+    The cheapest of the nodes that a task may use costs at most their average, so its P is at least 1 - exp(-1) = 1 -
+    1/e; costs that are equal everywhere attain this. In Algorithm 2 the average is over all nodes with a free reduce
+    slot, including those that are barred because they run a reduce of the job. These may cost nothing: then the average
+    may be only eligible/(eligible + barred) of the cheapest eligible node's cost. With one barred node and one eligible
+    it is 1 - exp(-1/2) = 0.393, below the 0.4 of Shen et al.
 
     Parameters
     ----------
@@ -391,7 +391,7 @@ class Trial:
     p_min
         The value.
     runs
-        How many runs there were: problems times repeats.
+        The number of runs: problems times repeats.
     starved
         How many of them were given up with tasks waiting and slots idle.
     waiting
@@ -399,7 +399,7 @@ class Trial:
     idle_slot_time
         Slot-rounds offered in vain, over all runs.
     cost
-        Mean first component of the objective over the runs that finished; None if none did.
+        Mean first component of the objective over the finished runs; None if none finished.
     """
 
     p_min: float
@@ -412,14 +412,14 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The result of the rule.
+    """The result of the tuning rule.
 
     Attributes
     ----------
     value
-        The highest P_min with which nothing starved; None if something starved with each.
+        The highest P_min without starvation; None if something starved with each.
     trials
-        One a value, in increasing order.
+        One per value, in increasing order.
     """
 
     value: float | None
@@ -438,32 +438,32 @@ def tune_p_min(
 ) -> Tuning:
     """Shen et al.'s rule: of the values of P_min tried, the highest with which all jobs finish.
 
-    A run counts as finished when as many tasks are placed as there are slots for. Every value is tried, and there is no
-    bisection: chance decides too, so one value may starve where a higher one does not. The rule is about liveness, not
-    cost: for tasks with the same cost everywhere it finds `LIVENESS_LIMIT`, however large that cost is.
+    A run counts as finished if as many tasks are placed as there are slots for. Every value is tried, without
+    bisection: chance decides too, so one value may starve although a higher one does not. The rule is about liveness,
+    not cost: for tasks with the same cost everywhere it finds `LIVENESS_LIMIT`, however large that cost is.
 
     Parameters
     ----------
     problems
-        One or several of those that `probabilistic` serves.
+        One or several problems that `probabilistic` serves.
     seed
-        Of the first repeat; the others have (seed, repeat).
+        Seed of the first repeat; the others have (seed, repeat).
     grid
         Values to try, from 0 to 1.
     repeats
         Runs of each problem with each value.
     average, sizes
-        As of `ProbabilisticPolicy`.
+        As for `ProbabilisticPolicy`.
     max_idle_rounds
         Rounds without an assignment after which a run counts as starved.
 
     References
     ----------
-    Shen et al. 2016, section III: the highest P_min with which all of ten Wordcount jobs that run together finish.
+    Shen et al. 2016, section III: the highest P_min with which ten Wordcount jobs that run together all finish.
 
     Examples
     --------
-    A block of 128 MB on a node without a free slot, as far from one free node as from the other:
+    A block of 128 MB on a node without a free slot, equally far from both free nodes:
 
     >>> from optsched.core.instance import Cluster, Instance, Ragged, State, Topology, Workload
     >>> from optsched.problems.transmission_maps import TransmissionMaps

@@ -1,7 +1,7 @@
 """`ras`: Sharmilarani et al.'s placement controller: reduces first, then rounds in which jobs of low utility gain maps.
 
 `optsched.problems.utility.spread_reduces` says where the reduces go. `enforce` is their task scheduler: it moves a
-cluster from one placement to the next without overload. What they compare with is here, too (`fair-sharing`).
+cluster from one placement to the next without overload. `fair-sharing`, with which they compare, is here too.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from optsched.problems.base import GRID, Parameter, choice, exact, number
 from optsched.problems.utility import Allocation, Utility, spread_reduces
 from optsched.problems.utility_definition import Rooms
 
-#: Rounds after which the controller stops by default; it settles within six on all instances of
-#: the figures sharmilarani/rounds and sharmilarani/lowest-utility.
+#: The controller's default limit of rounds; it settles within six on all instances of the figures sharmilarani/rounds
+#: and sharmilarani/lowest-utility.
 ROUNDS = 100
 
 
@@ -41,8 +41,8 @@ class Rounds:
     lowest
         The lowest utility of a job after each round, exact.
     ended
-        `settled`: a round changed nothing. `endless`: the placement after a round had been there before, so the swaps
-        would go on for ever. `rounds`: the limit on the rounds was reached.
+        `settled`: a round changed nothing. `endless`: the placement after a round had occurred before, so the swaps
+        would continue for ever. `rounds`: the limit on the rounds was reached.
     """
 
     maps: Ints
@@ -54,7 +54,7 @@ def ras(problem: Utility, rng: np.random.Generator, *, rounds: int = ROUNDS, imp
     """Spread the reduces evenly, then give maps to the jobs of lowest utility, taking them from those of the highest.
 
     Even with `reduces=free` the reduces stay where they are spread. Ties go to the first job. `rounds` and
-    `improvement` are as of `map_rounds`.
+    `improvement` are as for `map_rounds`.
 
     References
     ----------
@@ -63,7 +63,7 @@ def ras(problem: Utility, rng: np.random.Generator, *, rounds: int = ROUNDS, imp
 
     Examples
     --------
-    Two trackers, two jobs (Sharmilarani et al., note 7): the lowest utility -1/2 is the most possible.
+    Two trackers, two jobs (Sharmilarani et al., note 7): no placement has a lowest utility above -1/2.
 
     >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> cluster = Cluster(["t1", "t2"], capacity={"cpu": [5.0, 5.0], "memory": [3.0, 7.0]})
@@ -81,12 +81,12 @@ def ras(problem: Utility, rng: np.random.Generator, *, rounds: int = ROUNDS, imp
 
 
 def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improvement: str = "strict") -> Rounds:
-    """Place maps next to given reduces, round after round, so that the lowest utility of a job rises.
+    """Place maps given the reduces, round after round, so that the lowest utility of a job rises.
 
-    A round visits the trackers in order. At each one, maps are given while any fits, always to the job of lowest
+    A round visits the trackers in order. On each one, maps are given while any fits, always to the job of lowest
     utility whose map fits (work conserving). Then there is one swap: the waiting job of lowest utility takes the place
     of maps of the jobs of highest utility. A job gives up a map only if it stays above the lowest utility of any other
-    (Sharmilarani et al.'s rule of fairness). After the last round what is free is given out once more. A map that
+    (Sharmilarani et al.'s rule of fairness). After the last round the free room is assigned once more. A map that
     raises no utility, because no reduce of its job found room, is the last to be given, and takes nobody's place.
 
     Parameters
@@ -94,13 +94,13 @@ def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improve
     reduces
         Reduces of each job on each tracker, shape (jobs, nodes).
     rounds
-        The most rounds; it stops sooner where a round changed nothing.
+        The most rounds; it stops sooner if a round changed nothing.
     improvement
-        `strict`: a swap must raise the lowest utility. The taker gets its map, and no giver ends at or below what the
-        taker had; else all is put back. Each swap then raises Sharmilarani et al.'s ordered vector of utilities, so the
-        rounds end for any `rounds`. `literal`: maps are taken away as the paper's words say, even if the taker's
-        map does not fit where they were. They are given back in the next round, and so on for ever (Sharmilarani et
-        al., note 7). The rounds stop where a placement comes back.
+        `strict`: a swap must raise the lowest utility. The taker gets its map, and every giver stays above the taker's
+        former utility; otherwise everything is put back. Each swap then raises Sharmilarani et al.'s ordered vector of
+        utilities, so the rounds end for any `rounds`. `literal`: maps are taken away as in the paper's words, even if
+        the taker's map does not fit there. They are given back in the next round, and so on for ever (Sharmilarani et
+        al., note 7). The rounds stop if a placement recurs.
 
     Returns
     -------
@@ -125,16 +125,16 @@ def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improve
 
 
 class _Trackers:
-    """Maps on the trackers while they are moved, with what is free and what each job's count of maps is worth.
+    """Maps on the trackers while they are moved, with the free room and the worth of each job's number of maps.
 
     Attributes
     ----------
     rooms
         The maps on the trackers, and what they leave free.
     waiting
-        Maps of each job that have no tracker.
+        Maps of each job without a tracker.
     utility, fewer
-        Utility of each job, and what it would be with one map fewer (the same for a job that has none).
+        Utility of each job, and what it would be with one map fewer (the same for a job without maps).
     """
 
     def __init__(self, problem: Utility, reduces: Ints) -> None:
@@ -144,11 +144,11 @@ class _Trackers:
         self.rooms = Rooms(problem, Allocation(np.zeros(reduces.shape, dtype=np.int64), reduces))
         self.waiting: list[int] = problem.pending_maps.tolist()
         self.utility, self.fewer = [0 for _ in jobs], [0 for _ in jobs]
-        #: The jobs with a map waiting, sorted: those first whose utility one more raises, by utility. And each job's
+        #: The jobs with a waiting map, sorted by utility, those first whose utility one more map raises. And each job's
         #: entry: (whether it is not raised, utility, job).
         self._order: list[tuple[bool, int, int]] = []
         self._entry: dict[int, tuple[bool, int, int]] = {}
-        #: Trackers on which nothing fitted, since when no map was taken away and no other job has begun to wait.
+        #: Trackers on which nothing fitted, since the last time that a map was removed or another job began to wait.
         self._full: set[int] = set()
         for job in jobs:
             self._weigh(job)
@@ -177,7 +177,7 @@ class _Trackers:
         return Rounds(self.rooms.counts.maps, tuple(lowest), ended)
 
     def fill(self, node: int) -> bool:
-        """Give maps while any fits, to the job of lowest utility first; whether one was given."""
+        """Give maps while any fits, to the job of lowest utility first; returns whether one was given."""
         given = False
         while node not in self._full:
             check()
@@ -212,7 +212,7 @@ class _Trackers:
         return bool(givers)
 
     def _move(self, job: int, node: int, count: int) -> None:
-        """`count` (1 or -1) maps more of a job on a tracker."""
+        """Change the number of a job's maps on a tracker by `count` (1 or -1)."""
         self.rooms.put(MAP, job, node, count)
         self.waiting[job] -= count
         if count < 0:
@@ -222,7 +222,7 @@ class _Trackers:
         self._weigh(job)
 
     def _weigh(self, job: int) -> None:
-        """Note what a job is worth now, and its turn."""
+        """Update a job's utility and its turn."""
         worth = self._worth[job]
         count = len(worth) - 1 - self.waiting[job]
         self.utility[job], self.fewer[job] = worth[count], worth[max(count - 1, 0)]
@@ -239,28 +239,28 @@ class _Trackers:
 def fair_sharing(
     problem: Utility, rng: np.random.Generator, *, slots: int = 0, reduce_slots: int = 0, advertised: str = "in-turn"
 ) -> Placement:
-    """Offer fixed slots of each tracker to the jobs, always to the one that runs the fewest tasks of the kind by then.
+    """Offer fixed slots of each tracker to the jobs, always to the one with the fewest running tasks of the kind.
 
     Sharmilarani et al. compare with "current Hadoop schedulers", whose slots an administrator sets without regard to
     resources. They name no settings. Here the slots are the instance's idle ones, or the same number on every tracker.
-    A round offers one map slot of each tracker, then one reduce slot of each; rounds go on while anything is placed.
+    A round offers one map slot of each tracker, then one reduce slot of each; rounds continue while anything is placed.
     Weights of groups, preemption and data play no part.
 
     Such a scheduler overloads trackers, and an overload has no value in the problem. So a slot goes to the first job,
-    in the order of shares, whose task fits the resources that are left on the tracker, and stays idle where none fits:
-    fair sharing on a cluster whose trackers refuse what they cannot run. Resources play no other part.
+    in the order of shares, whose task fits the remaining resources of the tracker, and stays idle if none fits: fair
+    sharing on a cluster whose trackers refuse what they cannot run. Resources play no other part.
 
-    With `reduces=fixed` the reduces are placed as the problem says, and only map slots are offered. Ties go to the
-    first job.
+    With `reduces=fixed` the reduces are placed by the problem, and only map slots are offered. Ties go to the first
+    job.
 
     Parameters
     ----------
     slots, reduce_slots
         Slots of each tracker; 0: its idle ones.
     advertised
-        The order in which a round offers the trackers: as they stand (`in-turn`), or first the tracker whose scarcest
-        resource is most available (`availability`), which is Sharmilarani et al.'s slot advertisement without the rest
-        of their scheduler.
+        The order in which a round offers the trackers: in given order (`in-turn`), or first the tracker whose scarcest
+        resource is most available (`availability`). The latter is Sharmilarani et al.'s slot advertisement without the
+        rest of their scheduler.
 
     Notes
     -----
@@ -300,7 +300,7 @@ def fair_sharing(
 
 
 class _Offered:
-    """Slots of a kind, and the jobs that have a task of the kind waiting, by how many they run."""
+    """Slots of a kind, and the jobs with a waiting task of the kind, by how many they run."""
 
     def __init__(self, problem: Utility, kind: int, rooms: Rooms, idle: Ints) -> None:
         self._kind, self._rooms, self._idle = kind, rooms, idle
@@ -314,13 +314,13 @@ class _Offered:
         self._order = sorted((run, job) for job, run in enumerate(self._runs) if self._waiting[job])
 
     def go_round(self, trackers: Ints) -> bool:
-        """Offer one slot of each of these trackers that has one; whether anything was placed."""
+        """Offer one slot of each of these trackers that has one; returns whether anything was placed."""
         placed = False
         for node in trackers[self._idle[trackers] > 0].tolist() if self._order else ():
             check()
             job = self._rooms.first(self._kind, node, self._order)
             if job is None:
-                self._idle[node] = 0  # nor will any task fit there later: what is free only shrinks
+                self._idle[node] = 0  # no task will fit there later either: free room only shrinks
                 continue
             placed = True
             self._rooms.put(self._kind, job, node)
@@ -340,10 +340,10 @@ def _slots(count: int, idle: Ints) -> Ints:
 
 # The task scheduler: from one placement to the next without overload, over time ---------------------------------------
 
-#: Seconds for which free slots are gathered before they are advertised in a block (Sharmilarani et al., section III.1).
+#: Seconds for which free slots are collected before a block advertises them (Sharmilarani et al., section III.1).
 BUFFER = 2.0
 
-#: The event when free slots have been gathered: they are advertised.
+#: The event when free slots have been collected: they are advertised.
 _BLOCK = WOKEN + 1
 
 
@@ -364,7 +364,7 @@ class Move:
     Attributes
     ----------
     steps
-        What happened, in order.
+        The events in order.
     seconds
         When the next placement was reached: no tracker runs more tasks of a job than the placement has there, and none
         runs fewer while a task of the job waits.
@@ -380,9 +380,8 @@ class Move:
 def availability(free: npt.ArrayLike, capacity: npt.ArrayLike) -> Floats:
     """How available each tracker is: the least share of a resource that is free (Sharmilarani et al., section III.1).
 
-    `free` and `capacity` have shape (nodes, resources). A tracker that has nothing of a resource has none of it free.
-    If there are no resources, each tracker's availability is 1. Free slots are advertised on the most available tracker
-    first.
+    `free` and `capacity` have shape (nodes, resources). If a tracker has nothing of a resource, none of it is free.
+    Without resources, each tracker's availability is 1. Free slots are advertised on the most available tracker first.
 
     >>> availability([[3, 8], [4, 2]], [[4, 8], [4, 8]]).tolist()
     [0.75, 0.25]
@@ -398,30 +397,30 @@ def enforce(
 ) -> Move:
     """Move a cluster that runs `current` to `target`, starting tasks only where and when they fit.
 
-    No task is stopped or moved to another tracker. `target` says how many tasks of each job a tracker is to run at
-    once. Whenever tasks have ended, the trackers that are free for more take tasks, the most available tracker first. A
-    tracker chooses among the jobs that run less there than they are to, that have a task waiting, and whose task fits
-    what is free now. It takes the one of lowest utility (6), with what the job runs at that moment; a job's reduces go
-    before its maps.
+    No task is stopped or moved to another tracker. `target` says how many tasks of each job a tracker should run at
+    once. Whenever tasks have ended, the trackers with free slots take tasks, the most available tracker first. A
+    tracker chooses among the jobs that run less there than they should, have a waiting task, and whose task fits the
+    free resources now. It takes the one of lowest utility (6), given what the job runs at that moment; a job's reduces
+    go before its maps.
 
     Parameters
     ----------
     problem
-        Both placements belong to it. Other tasks of the instance that run keep what they take throughout.
+        Both placements belong to it. Other running tasks of the instance keep their resources throughout.
     current
-        What runs now, by the decision before.
+        What runs now, by the previous decision.
     target
         The decision to move to. It is read as counts, since it may place running tasks elsewhere.
     seconds
-        For each of `problem.tasks` how long it runs from now on where it runs already, else from its start.
+        For each of `problem.tasks` how long it runs: from now on if it runs where it should, else from its start.
     buffer
-        Seconds for which free slots are gathered, counted from the first task that ends, before they are advertised in
-        a block; 0: at once. It and `seconds` count in whole microseconds.
+        Seconds for which free slots are collected, counted from the first task that ends, before they are advertised in
+        a block; 0: at once. It and `seconds` are rounded to whole microseconds.
 
     Returns
     -------
     Move
-        The move always ends, since `target` and what ends earlier leave room for all that is to start.
+        The move always ends, since `target` and earlier ends leave room for all tasks that must start.
 
     Raises
     ------
@@ -431,11 +430,11 @@ def enforce(
 
     References
     ----------
-    Sharmilarani et al., sections III.H and III.1. Which utility is meant is not said there.
+    Sharmilarani et al., sections III.H and III.1. The paper does not say which utility is meant.
 
     Examples
     --------
-    A tracker that runs two maps of job a is to run two of job b, each twice as large:
+    A tracker that runs two maps of job a should run two of job b, each twice as large:
 
     >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> workload = Workload(
@@ -464,7 +463,7 @@ def enforce(
 
 
 class _Lasting(Service):
-    """Each task takes as long as it is said to, wherever it runs; by microseconds."""
+    """Each task takes its given time, wherever it runs; in microseconds."""
 
     waits_for_maps = False
 
@@ -476,7 +475,7 @@ class _Lasting(Service):
 
 
 class _Moving(Course):
-    """The policy that follows a target: what runs on the trackers, and what starts where slots are advertised.
+    """The policy that follows a target: what runs on the trackers, and what starts when slots are advertised.
 
     Jobs' maps and reduces are rows: those of `problem.jobs` twice, the maps' first. Tasks are positions in
     `problem.tasks`.
@@ -484,11 +483,11 @@ class _Moving(Course):
     Attributes
     ----------
     steps
-        What happened so far.
+        The events so far.
     rooms
         What is free on each tracker, and how many tasks of each job and kind it runs.
     placed
-        Of each of `problem.tasks` where it runs now, or -1.
+        For each of `problem.tasks` where it runs now, or -1.
     """
 
     def __init__(self, problem: Utility, current: Placement, target: Placement, lasts: Floats, buffer: int) -> None:
@@ -502,7 +501,7 @@ class _Moving(Course):
         self._row = np.zeros(len(problem.tasks), dtype=np.int64)
         for row, tasks in enumerate(positions):
             self._row[tasks] = row
-        #: Tasks of each row that wait, the first one last.
+        #: Waiting tasks of each row, the first one last.
         self._waiting = [tasks[self.placed[tasks] == NONE][::-1].tolist() for tasks in positions]
         #: Trackers on which tasks have ended since the last block.
         self._gathered: set[int] = set()
@@ -512,7 +511,7 @@ class _Moving(Course):
 
     @property
     def reached(self) -> bool:
-        """Whether no tracker runs more of anything than it is to."""
+        """Whether no tracker runs more of anything than it should."""
         return not (np.vstack(self.rooms.counts) > self._target).any()
 
     def pass_block(self) -> None:
@@ -548,7 +547,7 @@ class _Moving(Course):
                 self.starts(task, node)
 
     def _row_for(self, node: int) -> int | None:
-        """The task to start on a tracker: of the jobs that may, that of lowest utility, its reduces first."""
+        """The task to start on a tracker: of the allowed jobs the one of lowest utility, its reduces first."""
         waits = np.array([bool(tasks) for tasks in self._waiting], dtype=bool)
         fits = np.concatenate([self.rooms.fitting(kind, node) for kind in (MAP, REDUCE)])
         runs = np.zeros(len(waits), dtype=np.int64)
@@ -562,7 +561,7 @@ class _Moving(Course):
         return int(able[np.lexsort((able < jobs, utility[able % jobs]))[0]]) if len(able) else None
 
     def _change(self, what: Literal["ended", "started"], task: int, count: int) -> None:
-        """`count` (1 or -1) tasks more run, of the row and on the node of `task`."""
+        """Change the number of running tasks by `count` (1 or -1), in the row and on the node of `task`."""
         node, (kind, job) = int(self.placed[task]), divmod(int(self._row[task]), len(self._problem.jobs))
         self.rooms.put(kind, job, node, count)
         self.steps.append(Step(self.now / MICRO, what, int(self._problem.tasks[task]), node))

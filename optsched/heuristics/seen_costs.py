@@ -1,6 +1,6 @@
 """Shen et al.'s costs (1) and (2) as a scheduler sees them: distances known, sizes of the shuffle estimated or not.
 
-Problems judge by the true sizes, in exact units. These costs are doubles, which policies decide by.
+Problems judge by the true sizes, in exact units. These costs are doubles, for the decisions of policies.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from optsched.problems.transmission_costs import SIZES, estimated_sizes, map_cos
 class AreaCosts:
     """Costs of maps on a node, and their means over the free nodes, which are counted by area as they fill up.
 
-    `sizes` are the MB of each map's block. A block without replicas is farthest from all nodes.
+    `sizes` is the MB of each map's block. A block without replicas has the greatest distance from all nodes.
 
     >>> nested = NestedAreas(np.array([[0, 0, 1], [0, 0, 0]]), np.array([0.0, 2.0, 4.0]))
     >>> costs = AreaCosts(nested, np.array([10.0, 1.0]), Ragged.from_rows([[0], [2]]))
@@ -50,7 +50,7 @@ class AreaCosts:
     def __init__(self, nested: NestedAreas, sizes: Floats, replicas: Ragged) -> None:
         self._sizes, self._lengths = sizes, nested.lengths
         nodes = nested.areas.shape[1]
-        #: The area of each node at each level: the node itself first, and not the last, which holds all.
+        #: The area of each node at each level: first the node itself, without the last level, which has a single area.
         self._levels: Ints = np.vstack([np.arange(nodes, dtype=np.int64), nested.areas])[:-1]
         #: The maps with a replica in each area, at each level.
         self._maps: list[Ragged] = []
@@ -59,13 +59,13 @@ class AreaCosts:
             starts = np.searchsorted(inside, np.arange(area.max(initial=0) + 2))
             self._maps.append(Ragged(starts.astype(np.int64), row))
         self._free: Bools = np.zeros(nodes, dtype=np.bool_)
-        #: At each level how many free nodes the areas of a map's replicas hold; room for the level of each map.
+        #: At each level, the number of free nodes in the areas of a map's replicas; room for the level of each map.
         self._near: Ints = np.zeros((len(self._levels), len(sizes)), dtype=np.int64)
         self._level: Ints = np.full(len(sizes), len(self._levels), dtype=np.int64)
 
     @staticmethod
     def exact(nested: NestedAreas, sizes: Floats) -> bool:
-        """Whether sizes and distances are whole, and so small that doubles hold every sum of their products."""
+        """Whether sizes and distances are whole, and so small that doubles represent every sum of their products."""
         largest = float(sizes.max(initial=0.0)) * float(nested.lengths.max()) * nested.areas.shape[1]
         return largest < LARGEST and all(bool((part == np.floor(part)).all()) for part in (sizes, nested.lengths))
 
@@ -80,34 +80,34 @@ class AreaCosts:
         return costs
 
     def means(self, rows: Ints, free: Bools) -> Floats:
-        """The mean cost of each of these maps over the free nodes; there is at least one."""
+        """The mean cost of each of these maps over the free nodes; there must be one."""
         for node in np.flatnonzero(free != self._free).tolist():
             for level, area in enumerate(self._levels[:, node].tolist()):
                 self._near[level, self._maps[level][area]] += 1 if free[node] else -1
         self._free = free.copy()
         count = int(np.count_nonzero(free))
-        nearer = np.diff(self._lengths) @ self._near[:, rows]  # a node in a smaller area, too, is so much nearer
+        nearer = np.diff(self._lengths) @ self._near[:, rows]  # a node in a smaller area is nearer by this much
         means: Floats = self._sizes[rows] * (self._lengths[-1] * count - nearer) / count
         return means
 
 
-#: Distances that are written out at once, so that memory stays small.
+#: Distances that are computed at once, so that memory use stays small.
 _BLOCK = 2**22
 
 
 def sizes_parameter(default: str) -> Parameter:
-    """The parameter `sizes` of heuristics that look at the shuffle."""
+    """The parameter `sizes` of heuristics that use the shuffle."""
     text = "MB of the shuffle: extrapolated by progress (Shen et al. 2016, (3)), emitted so far, or actual (a guess)"
     return Parameter("sizes", default, choice(default, *(way for way in SIZES if way != default)), text)
 
 
 def missing_distances(problem: TaskProblem[Any]) -> Sequence[Fault]:
-    """The faults of an instance that lacks distances of nodes."""
+    """The faults of an instance without distances of nodes."""
     return () if problem.instance.cluster.topology is not None else (missing_topology("the distance of nodes"),)
 
 
 def missing_sizes(problem: TaskProblem[Any]) -> Sequence[Fault]:
-    """The faults for distances and extrapolation, the latter where the problem places reduces."""
+    """The faults of missing distances and, if the problem places reduces, of missing data for extrapolation."""
     if faults := missing_distances(problem):
         return faults
     if REDUCE not in problem.kinds:
@@ -122,8 +122,8 @@ def missing_sizes(problem: TaskProblem[Any]) -> Sequence[Fault]:
 def stored(row: Ints, node: Ints, sizes: Floats, rows: int, nodes: int) -> Floats:
     """W_pf of (2): MB that each node holds for each reduce, shape (rows, nodes).
 
-    Given are of each entry of the shuffle the `row` of its reduce (-1: none is wanted), the `node` that its map runs or
-    ran on (-1: there is nothing of it yet), and MB.
+    Each entry of the shuffle has the `row` of its reduce (-1: not wanted), the `node` on which its map runs or ran (-1:
+    there is no output yet), and MB.
     """
     counted = np.flatnonzero((row != NONE) & (node != NONE))
     cell = row[counted] * nodes + node[counted]
@@ -134,10 +134,10 @@ def stored(row: Ints, node: Ints, sizes: Floats, rows: int, nodes: int) -> Float
 class SeenCosts:
     """Costs of waiting tasks on nodes. They live as long as a view, and follow maps as they start, finish and return.
 
-    Of maps no table is kept where distances are nested areas, and they and sizes are whole (`AreaCosts`). Else there is
-    an entry for each map and node, for doubles sum in one order only. What a reduce costs is found when it is asked
-    for, from what maps send to it, and again only once a map has started, ended, returned or read on. `sizes` are as
-    for `optsched.problems.transmission_costs.estimated_sizes`.
+    For maps no table is kept if distances are nested areas, and whole like the sizes (`AreaCosts`). Else there is an
+    entry for each map and node, since doubles are summed in only one order. A reduce's cost is computed on demand, from
+    what maps send to it, and again only once a map has started, ended, returned or read on. `sizes` are as for
+    `optsched.problems.transmission_costs.estimated_sizes`.
     """
 
     def __init__(self, sizes: str = "extrapolated") -> None:
@@ -146,7 +146,7 @@ class SeenCosts:
         self._row: Ints = np.zeros(0, dtype=np.int64)
 
     def _read(self, view: View, tasks: Ints) -> None:
-        """Start afresh where the view is new, or a task waits again that did not when it was."""
+        """Start afresh if the view is new, or a task waits again that did not when it was."""
         if view.workload is self._workload and self._row[tasks].min(initial=0) != NONE:
             return
         self._workload = view.workload
@@ -158,17 +158,17 @@ class SeenCosts:
         self._areas: AreaCosts | None = None
         self._asked = False
         self._shuffle = view.true_shuffle if self._sizes == "actual" else view.shuffle
-        #: For each reduce, what nodes hold for it, and what it costs there.
+        #: For each reduce, what nodes hold for it, and its cost there.
         self._stored, self._reduce_costs = (_Rows(len(self._reduces), len(view.cluster)) for _ in range(2))
         self._entries: _Entries | None = None
         sends = np.zeros(0, dtype=np.int64) if self._shuffle is None else self._shuffle.map
         self._senders = np.flatnonzero(np.bincount(sends))
-        #: The node, state and reading progress of maps that send something, when rows were found.
+        #: The node, state and reading progress of maps that send something, when rows were computed.
         self._seen: tuple[Ints, ...] = ()
         self._progress = -1
 
     def of(self, tasks: Ints, kind: str, view: View) -> Floats:
-        """C_ij of each task (row) on each node (column). The tasks are of one kind and wait."""
+        """C_ij of each task (row) on each node (column). The tasks must be of one kind and wait."""
         self._read(view, tasks)
         if kind == KINDS[MAP]:
             if self._map_costs is None:
@@ -180,7 +180,7 @@ class SeenCosts:
         return self._reduce_costs.at(self._row[tasks], lambda rows: self._find_costs(rows, view))
 
     def here(self, tasks: Ints, kind: str, node: int, view: View) -> Floats:
-        """C_ij of each task on one node. The tasks are of one kind and wait."""
+        """C_ij of each task on one node. The tasks must be of one kind and wait."""
         if kind != KINDS[MAP]:
             return self.of(tasks, kind, view)[:, node]
         self._read(view, tasks)
@@ -188,12 +188,12 @@ class SeenCosts:
         return self.of(tasks, kind, view)[:, node] if areas is None else areas.on(self._row[tasks], node)
 
     def averages(self, tasks: Ints, kind: str, nodes: Bools, view: View) -> Floats:
-        """Cave of each task: the mean of C_ij over some nodes, of a map over those with a free slot."""
+        """Cave of each task: the mean of C_ij over some nodes; for a map over those with a free slot."""
         self._read(view, tasks)
         if kind == KINDS[MAP] and (areas := self._by_areas(view)) is not None:
             return areas.means(self._row[tasks], nodes)
         among = self.of(tasks, kind, view)[:, nodes]
-        # A mean of doubles may come out a little below the least of them, and `p_min` would then miss its limit.
+        # A mean of doubles may be a little below the least of them, and `p_min` would then miss its limit.
         averages: Floats = np.maximum(among.mean(axis=1), among.min(axis=1))
         return averages
 
@@ -204,7 +204,7 @@ class SeenCosts:
         return self._stored.at(self._row[tasks], lambda rows: self._find_stored(rows, view))
 
     def _by_areas(self, view: View) -> AreaCosts | None:
-        """The costs of maps where distances are nested areas and no sum is rounded."""
+        """The costs of maps if distances are nested areas and no sum is rounded."""
         if not self._asked:
             self._asked, nested = True, cluster_areas(view.cluster)
             sizes = view.workload.size[self._maps]
@@ -220,12 +220,12 @@ class SeenCosts:
         costs: Floats = np.empty((len(rows), len(view.cluster)))
         parts = 1 + len(holds) * len(view.cluster) // _BLOCK
         for columns in np.array_split(np.arange(len(view.cluster)), parts):
-            # Unlike a product by BLAS it adds up each row in the same order, so that reduces that are alike cost alike.
+            # Unlike a product by BLAS it sums each row in the same order, so that identical reduces cost the same.
             costs[:, columns] = np.einsum("fp,pi->fi", amounts, places.rows(holds, columns))
         return costs
 
     def _follow_maps(self, view: View) -> None:
-        """Forget what nodes hold and reduces cost where maps are elsewhere, read on or finished since."""
+        """Forget contents of nodes and costs of reduces if maps have moved, read on or finished since."""
         now = view.node[self._senders], view.status[self._senders]
         progress = int(view.progress)
         if progress == self._progress and all(map(np.array_equal, now, self._seen)):
@@ -245,7 +245,7 @@ class SeenCosts:
 
 
 class _Rows:
-    """Rows of numbers that are found when they are asked for, and kept until they are forgotten.
+    """Rows of numbers that are computed on demand, and kept until they are forgotten.
 
     >>> rows = _Rows(3, 2)
     >>> rows.at(np.array([2, 0]), lambda rows: np.stack((rows, 10 * rows), axis=1)).tolist()
@@ -256,7 +256,7 @@ class _Rows:
         self._values, self._known = np.zeros((rows, columns)), np.zeros(rows, dtype=np.bool_)
 
     def at(self, rows: Ints, find: Callable[[Ints], Floats]) -> Floats:
-        """Some rows; `find` gives those that are not known."""
+        """Some rows; `find` computes unknown ones."""
         unknown = rows[~self._known[rows]]
         if len(unknown):
             self._values[unknown] = find(unknown)
@@ -265,12 +265,12 @@ class _Rows:
         return found
 
     def forget(self) -> None:
-        """Know nothing."""
+        """Forget all rows."""
         self._known[:] = False
 
 
 class _Entries:
-    """The entries of a shuffle as it is seen, by `reduces` that wait, and what else it takes to tell their sizes."""
+    """The entries of a shuffle as the policy sees it, by waiting `reduces`, and the data for their sizes."""
 
     def __init__(self, shuffle: Shuffle, reduces: Ints, tasks: int) -> None:
         self._shuffle, self._reduces = shuffle, reduces
@@ -284,7 +284,7 @@ class _Entries:
         """MB that each node holds for the reduces of some rows."""
         received = self._of_reduce.take(rows)
         entries, sender = received.values, self._shuffle.map[received.values]
-        # Of a map that is nowhere and has read nothing there is nothing, and nothing is learnt from it.
+        # A map that is nowhere and has read nothing has no output, and nothing is learnt from it.
         there = np.flatnonzero(((view.node != NONE) | (view.bytes_read > 0))[sender])
         entries, sender, row = entries[there], sender[there], received.row_of[there]
         ends = sender, self._reduces[rows][row], self._shuffle.size[entries]
@@ -294,7 +294,7 @@ class _Entries:
         return stored(row, view.node[sender], seen_sizes(*seen, self._fan_out, reporting), len(rows), len(view.cluster))
 
     def _reporting(self, sender: Ints, emitted: Floats, size: Floats, view: View) -> Bools:
-        """Whether it is known of each task how much it sends to any reduce, where that matters."""
+        """Whether it is known for each task how much it sends to any reduce, if that matters."""
         reporting: Bools = np.zeros(len(view.status), dtype=np.bool_)
         reporting[sender[~np.isnan(np.where((view.status == FINISHED)[sender], size, emitted))]] = True
         reads = (view.bytes_read > 0) | (view.status == FINISHED)
@@ -314,9 +314,9 @@ class _Entries:
 
 
 def all_stored(instance: Instance, node: Ints, reduces: Ints, sizes: str) -> Floats:
-    """MB that each node holds for each of `reduces` where tasks are on these nodes; sizes estimated in one of the ways.
+    """MB that each node holds for each of `reduces` if tasks are on these nodes; sizes estimated in one of the ways.
 
-    The instance has a shuffle.
+    The instance must have a shuffle.
     """
     shuffle = instance.workload.shuffle
     assert shuffle is not None

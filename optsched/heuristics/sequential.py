@@ -1,10 +1,10 @@
 """`quincy` and `sequential`: all maps are placed at once, and then the reduces.
 
-Quincy is by Isard et al., SOSP 2009. Three parts of it are not here: its fairness constraints, running tasks that are
-killed, and tasks that it leaves unscheduled at a price. Each snapshot is filled, and nothing is drawn at random.
+Quincy is by Isard et al., SOSP 2009. Three parts are missing: its fairness constraints, running tasks that are killed,
+and tasks that it leaves unscheduled at a price. Each snapshot is filled, and nothing is drawn at random.
 
-`sequential` is what Shen et al.'s scheduler approximates: the best maps, then the best reduces for them. Both stages
-are exact. It differs from the optimum of `transmission` only in that they are not decided together.
+Shen et al.'s scheduler approximates `sequential`: the best maps, then the best reduces for them. Both stages are exact.
+It differs from the optimum of `transmission` only because they are not decided together.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def quincy(
 
     A map with a block of B MB has arcs to the nodes of its replicas at no cost, to their racks at `rack` B, and to the
     cluster at `off_rack` B. From the cluster flow goes on to racks, and from racks to nodes, whose idle slots limit it.
-    So Quincy knows locality in three levels, and no distance. Maps of the same size and replicas are one vertex.
+    So Quincy knows three levels of locality, and no distance. Maps of the same size and replicas are one vertex.
 
-    Reduces go where `fifo` puts them: as Shen et al. describe Quincy, it does not weigh their input ("the cost of map
-    task assignment"). The costs of an MB that crosses a rack's switch (`rack`), and of one that crosses racks
+    Reduces go where `fifo` puts them: in Shen et al.'s description, Quincy does not weigh their input ("the cost of map
+    task assignment"). The costs of a MB that crosses a rack's switch (`rack`), and of one that crosses racks
     (`off_rack`), are assumed; Shen et al. give none.
 
-    It raises KeyboardInterrupt if Ctrl-C came while HiGHS ran, and OptschedError if HiGHS gave up (memory).
+    KeyboardInterrupt if Ctrl-C came while HiGHS ran, OptschedError if HiGHS gave up (memory).
     """
     nodes = np.full(len(problem.tasks), NONE, dtype=np.int64)
     maps = positions_of(problem, MAP)
@@ -66,7 +66,7 @@ def _flow(
 ) -> Iterator[tuple[int, int]]:
     """The maps at `positions` that Quincy's network places, and their nodes.
 
-    An MB costs `levels` on a node with it, in its rack, and beyond.
+    `levels` is the cost of a MB on a node with it, in its rack, and beyond.
     """
     capacity, rack = problem.offered[KINDS[MAP]], problem.instance.cluster.rack
     count = min(len(positions), int(capacity.sum()))
@@ -109,7 +109,7 @@ def _flow(
     supply = np.zeros(sink + 1, dtype=np.int64)
     supply[0], supply[sink] = count, -count
     flow = cheapest_flow(tail, head, most, cost, supply, "quincy")
-    # The flow split into paths: what enters a vertex leaves it by the vertex's outgoing flows, in any order.
+    # Split the flow into paths: what enters a vertex leaves it by the vertex's outgoing flows, in any order.
     onwards: dict[int, list[int]] = {}
     for start, end, units in zip(tail.tolist(), head.tolist(), flow.tolist(), strict=True):
         if start and units:
@@ -123,7 +123,7 @@ def _flow(
 
 # The best maps first, then the best reduces for them ------------------------------------------------------------------
 
-#: Ties are weighed where a single map costs at most this many units, since HiGHS works in doubles.
+#: Ties are weighed if a single map costs at most this many units, since HiGHS works in doubles.
 _FINEST = 2**40
 
 
@@ -135,28 +135,28 @@ def sequential(
     sizes: str = "actual",
     starts: int = 8,
 ) -> Placement:
-    """Maps at least cost (1), as if there were no reduces; then reduces at least cost (2) for where the maps are.
+    """Maps at least cost (1), as if there were no reduces; then reduces at least cost (2) given the maps.
 
     In `transmission-maps` and, with actual sizes, in `transmission-reduces` its gap is 0 by construction.
 
     Parameters
     ----------
     ties
-        Maps may have many optimal placements; one may suit the reduces far better than another (Shen et al.
-        2016, note 4). `first`: the one that the engine gives. `second-stage`: one that suits them. Reduces are placed
-        best for the maps, then maps best for these reduces among all their optimal placements, in turn until nothing is
-        gained. To find the best one is as hard as `transmission`, so this is a local search over optimal placements,
-        from several starts. It is never worse than `first`.
+        Maps may have many optimal placements; one may suit the reduces far better than another (Shen et al. 2016, note
+        4). `first`: the engine's. `second-stage`: one that suits them. Reduces are placed best for the maps, then maps
+        best for these reduces among all their optimal placements, in turn until nothing is gained. Finding the best one
+        is as hard as `transmission`, so this is a local search over optimal placements, from several starts. It is
+        never worse than `first`.
     sizes
-        What the reduces are placed by; see `estimated_sizes`. The difference of the gaps with `extrapolated` and with
-        `emitted` is what the one estimate gains over the other.
+        The sizes by which the reduces are placed; see `estimated_sizes`. The difference of the gaps with `extrapolated`
+        and with `emitted` is the gain of one estimate over the other.
     starts
-        Number of starts of `second-stage`: the first optimal placement of the maps, and others drawn at random.
+        Number of starts of `second-stage`: the first optimal placement of the maps, and random others.
 
     Raises
     ------
     KeyboardInterrupt, OptschedError, OutOfTime
-        If Ctrl-C came while HiGHS ran, if HiGHS gave up (memory), and if a deadline was past.
+        If Ctrl-C came while HiGHS ran, if HiGHS gave up (memory), and if a deadline had passed.
 
     References
     ----------
@@ -175,7 +175,7 @@ def sequential(
 
 
 class _Stages:
-    """The two stages of a problem, each on an instance of its own. Placements here are nodes of all tasks."""
+    """The two stages of a problem, each on its own instance. Placements here are nodes of all tasks."""
 
     def __init__(self, problem: Problem, sizes: str) -> None:
         instance = problem.instance
@@ -208,7 +208,7 @@ class _Stages:
         return second
 
     def continued(self, nodes: Ints) -> tuple[Ints, Number]:
-        """The same with the best reduces, and what these cost."""
+        """The same with the best reduces, and their cost."""
         if nodes.tobytes() not in self._continued:
             self._continued[nodes.tobytes()] = self._with_reduces(nodes)
         return self._continued[nodes.tobytes()]
@@ -245,7 +245,7 @@ class _Stages:
             best = found
 
     def _sent(self, nodes: Ints) -> Floats:
-        """The cost for each map, on each node, to send to the reduces where they are; shape (maps, nodes)."""
+        """Each map's cost, on each node, of sending to the reduces where they are; shape (maps, nodes)."""
         shuffle = self.instance.workload.shuffle
         assert shuffle is not None
         row = np.full(len(nodes), NONE)
@@ -260,7 +260,7 @@ class _Stages:
 class _Ranked(TransmissionMaps):
     """The same maps, with costs that also weigh a second cost, always below the least difference of the first.
 
-    Where the two together do not fit into numbers that HiGHS takes, the second is rounded as far as necessary.
+    If the two together exceed the numbers that HiGHS takes, the second is rounded as far as necessary.
     """
 
     def __init__(self, first: TransmissionMaps, second: Floats) -> None:
@@ -278,7 +278,7 @@ class _Ranked(TransmissionMaps):
 
     @property
     def near(self) -> None:
-        """What is farther may cost less."""
+        """None: a farther node may cost less."""
 
     def made_classes(self) -> TaskClasses:
         return TaskClasses.from_keys([row.tobytes() for row in self._units])

@@ -1,13 +1,13 @@
-"""Splits a policy's gap over time into causes: waits, placement, order of jobs, knowledge, and what is not proved.
+"""Splits a policy's gap over time into causes: waits, placement, order of jobs, knowledge, and an unproved rest.
 
-A policy runs over an instance, and so do variants of it that are granted more and more. What each grant changes is
-signed: a decision that is best where it was taken need not belong to a best run, so that more freedom may do worse.
+A policy runs over an instance, and so do variants of it with more and more freedom. Each difference has a sign: a
+decision that is best at its moment need not belong to a best run, so more freedom may do worse.
 
 `decompose` measures the parts. Three of the variants are here, too:
 
 - `InOrder` is a policy that serves jobs in an order that needs no knowledge of the future;
 - `Together` is a policy that starts as many tasks of each job as another policy, placed at the least total time;
-- `planned_anew` makes a best plan again at each arrival, for what has arrived by then.
+- `planned_anew` makes a new best plan at each arrival, for what has arrived by then.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ __all__ = [
     "planned_anew",
 ]
 
-#: The parts of a gap, in order, each with what it is the difference of.
+#: The parts of a gap, in order, each with the two values whose difference it is.
 PARTS = {
     "waits for offers": "A - B, slots offered at once",
     "placement": "B - C, the nearest tasks of each job",
@@ -65,7 +65,7 @@ PARTS = {
     "not proved": "F - G, the proved bound",
 }
 
-#: The means of `Replays`: what is measured with each seed, A to D.
+#: The means in `Replays`, which are measured with each seed: A to D.
 _REPLAYED = ("as_is", "at_once", "nearest", "any_order")
 
 
@@ -73,7 +73,7 @@ _REPLAYED = ("as_is", "at_once", "nearest", "any_order")
 class Replays:
     """The values A to D of `decompose` with one seed (of heartbeats and draws).
 
-    With several policies D is also the best C of the others. `order` is what gave D: `policy`, a name of
+    With several policies D is also the best C of the others. `order` names the source of D: `policy`, a name of
     `optsched.measuring.decomposing.ORDERS`, or the label of another policy.
     """
 
@@ -92,13 +92,13 @@ class Decomposition:
     Attributes
     ----------
     problem, policy, parameters
-        What was measured: the name of what ran, and its parameters as they were given.
+        What was measured: the name of what ran, and its parameters as given.
     runs
         The values A to D of each seed.
     arrived, known
-        E and F of `decompose`; where all arrives at once they are equal.
+        E and F of `decompose`; they are equal if everything arrives at once.
     bound, proof
-        G: no schedule is better, and what proves it; None if nothing is proved.
+        G: no schedule is better, and its proof; None if nothing is proved.
     assumed
         How long tasks took, and when slots were offered, in words.
     """
@@ -115,25 +115,25 @@ class Decomposition:
 
     @property
     def label(self) -> str:
-        """The policy with its parameters, as the command line takes them: `fair,delay=0`."""
+        """The policy with its parameters, as the command line writes them: `fair,delay=0`."""
         return labelled(self.policy, self.parameters)
 
     @property
     def means(self) -> dict[str, Fraction]:
-        """A to D on average over the seeds, by their names in `Replays`."""
+        """The means of A to D over the seeds, by their names in `Replays`."""
         values = {name: [Fraction(getattr(run, name)) for run in self.runs] for name in _REPLAYED}
         return {name: sum(column, Fraction(0)) / len(self.runs) for name, column in values.items()}
 
     @property
     def parts(self) -> dict[str, Fraction | None]:
-        """The parts of the gap by name, on average over the seeds: they add up to A less G. None: not known."""
+        """The parts of the gap by name, as means over the seeds; they sum to A less G. None: not known."""
         ends: list[Any] = [*self.means.values(), Fraction(self.arrived), Fraction(self.known), self.bound]
         steps = (None if after is None else before - after for before, after in pairwise(ends))
         return dict(zip(PARTS, steps, strict=True))
 
     @property
     def gap(self) -> Fraction | None:
-        """The whole gap, A less G, on average over the seeds; None if nothing is proved."""
+        """The whole gap, A less G, as a mean over the seeds; None if nothing is proved."""
         return None if self.bound is None else self.means["as_is"] - self.bound
 
     def frame(self) -> pd.DataFrame:
@@ -159,9 +159,9 @@ class Decomposition:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Decompositions(Sequence[Decomposition]):
-    """What the gaps of several policies are made of, below one best schedule and one bound: a sequence of them.
+    """The decompositions of several policies' gaps, below one best schedule and one bound: a sequence of them.
 
-    `failed` has the label of each policy that failed, and why.
+    `failed` has the label of each policy that failed, and the reason.
     """
 
     problem: ScheduleProblem
@@ -181,9 +181,9 @@ class Decompositions(Sequence[Decomposition]):
         return self
 
     def frame(self) -> pd.DataFrame:
-        """A row for each policy, its label the index: A as `as it is`, the parts, `bound` and `gap`, in seconds.
+        """A row for each policy, indexed by its label: A as `as it is`, the parts, `bound` and `gap`, in seconds.
 
-        What is not known is missing.
+        Unknown values are missing.
         """
         import pandas as pd
 
@@ -211,30 +211,30 @@ def decompose(
     step: Callable[[str], None] = lambda text: None,
     **parameters: Any,
 ) -> Decomposition:
-    """Measure what a policy's gap over time is made of, by replays of the same instance; of several, `decompose_all`.
+    """Split a policy's gap into parts, by replays of the same instance; for several policies, see `decompose_all`.
 
-    Each replay grants more than the one before: A nothing; B slots as soon as they are free; C the best placement of
-    each instant, for the same number of tasks of each job on the same slots; D any order of jobs that looks at no
-    future; E the times of all that has arrived; F all arrivals; G is the proved bound. D, E and F are the best that was
-    found, and no bounds: D of C and of plain orders with the nearest tasks, E also of a plan that is made again at each
-    arrival. The part `not found` is what the orders that were tried leave.
+    Each replay grants more than the previous one. A: nothing; B: slots as soon as they are free; C: the best placement
+    of each instant, for the same number of tasks of each job on the same slots; D: any order of jobs that needs no
+    future; E: the times of everything that has arrived; F: all arrivals; G is the proved bound. D, E and F are the best
+    schedules found, not bounds. D: the best of C and three simple job orders with the nearest tasks. E: also a plan
+    that is made anew at each arrival. The part `not found` is the gap that no tried order closes.
 
     Parameters
     ----------
     problem
-        A problem over time, as `makespan` or `job-times`.
+        A problem over time, such as `makespan` or `job-times`.
     policy
-        As `optsched.simulate` takes it.
+        As for `optsched.simulate`.
     seeds
         One or more.
     heartbeat, assign
-        As in `optsched.simulate`; of A alone.
+        As in `optsched.simulate`; only for A.
     time_limit, profile
         As in `optsched.solve`, for F and G, and again for E.
     reference
-        As `optsched.gap` takes it, instead of solving.
+        As for `optsched.gap`, instead of solving.
     step
-        Called with what comes next: each seed, and the search for E to G.
+        Called with the next step: each seed, and the search for E to G.
     **parameters
         The policy's own.
 
@@ -243,7 +243,7 @@ def decompose(
     UsageError
         If the problem decides no schedules, there is no seed, or the reference is of another problem.
     HeuristicFailed
-        If the policy raises, starts what it cannot start, or leaves tasks for ever.
+        If the policy raises, starts what it cannot start, or leaves tasks unfinished for ever.
 
     Examples
     --------
@@ -276,30 +276,31 @@ def decompose_all(
     reference: Reference | Solution | None = None,
     step: Callable[[str], None] = lambda text: None,
 ) -> Decompositions:
-    """Measure what the gaps of several policies are made of, side by side.
+    """Split the gaps of several policies into parts, side by side.
 
-    The best schedule is sought, and the bound proved, once for all of them; plain orders of jobs are tried once for
-    each seed. D is the best order that was tried for any of the policies with the seed (but of those that know what
-    comes, as `observed`), and F the best schedule of all that was tried. Neither is worse than in `decompose` of one.
+    The best schedule is searched, and the bound proved, once for all of them; simple orders of jobs are tried once for
+    each seed. D is the best order that was tried for any of the policies with the seed (except those that know the
+    future, such as `observed`), and F the best schedule tried at all. Neither is worse than in `decompose` of a single
+    policy.
 
     Parameters
     ----------
     problem, seeds, heartbeat, assign, time_limit, profile, reference
         As in `decompose`.
     policies
-        One or more, each as `optsched.simulate` takes it, or a pair of that and its parameters.
+        One or more, each as for `optsched.simulate`, or a pair of that and its parameters.
     step
-        Called with what comes next: each policy with each seed, and the search for E to G.
+        Called with the next step: each policy with each seed, and the search for E to G.
 
     Returns
     -------
     Decompositions
-        A policy that fails, or leaves tasks for ever, ends no table: it is in `failed`.
+        A policy that fails, or never finishes, does not end the table: it is in `failed`.
 
     Raises
     ------
     UsageError
-        As `decompose`, and where there is no policy, or one twice.
+        As for `decompose`, and if there is no policy, or one occurs twice.
 
     Examples
     --------
@@ -354,7 +355,7 @@ def decompose_all(
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A policy with its parameters, its name, and whether it knows what comes."""
+    """A policy with its parameters, its name, and whether it knows the future."""
 
     policy: AnyHeuristic
     parameters: Mapping[str, Any]
@@ -367,7 +368,7 @@ class _Made:
 
 
 def _made(problem: ScheduleProblem, policies: Any) -> list[_Made]:
-    """The policies, each with its parameters; UsageError if these are none, or one is there twice."""
+    """The policies, each with its parameters; UsageError if they are invalid, or one occurs twice."""
     if isinstance(policies, str) or not isinstance(policies, Iterable):
         expected = "a list of policies; for one alone there is optsched.decompose"
         raise UsageError(f"decompose_all takes {expected}, not {described(policies)}")
@@ -423,7 +424,7 @@ class _Replaying:
 
 
 def _bound(problem: ScheduleProblem, solution: Solution) -> tuple[Number | None, Proof | None]:
-    """G and what proves it."""
+    """G and its proof."""
     first = problem.components[0].name
     bounds: list[tuple[Number, Proof | None]] = [
         (bound.value, Proof.COMBINATORIAL) for bound in problem.cheap_bounds() if bound.component == first
@@ -438,14 +439,14 @@ def _bound(problem: ScheduleProblem, solution: Solution) -> tuple[Number | None,
 
 
 def arrivals(problem: ScheduleProblem) -> Ints:
-    """The microseconds at which something arrives that is to run, in order; one at most: nothing is unknown."""
+    """The microseconds at which something to run arrives, in order; at most one: nothing is unknown."""
     return np.unique(problem.release)
 
 
 def planned_anew(
     problem: ScheduleProblem, profile: AnyProfile = "exact", time_limit: float | None = None
 ) -> Number | None:
-    """The value of a plan that is made again at each arrival, for what has arrived and is not yet started.
+    """The value of a plan that is made anew at each arrival, for what has arrived and is not yet started.
 
     `profile` and `time_limit` are as in `optsched.solve`, for all plans together: each has an equal share of the time.
     None if some plan was not found in its time.
@@ -476,9 +477,9 @@ def planned_anew(
 
 
 def known_at(problem: ScheduleProblem, plan: Schedule, instant: int) -> Instance:
-    """The instance at a microsecond under a plan: what it has started by then, and no job that comes later.
+    """The instance at a microsecond under a plan: what the plan has started by then, and no job that arrives later.
 
-    What the plan starts at this very microsecond is free to be decided again, unless it takes no time.
+    Tasks that the plan starts at this very microsecond may be decided again, unless they take no time.
     """
     ends = problem.ends(plan)
     begun = np.flatnonzero((plan.nodes != NONE) & ((plan.starts < instant) | (ends <= instant)))
@@ -500,14 +501,14 @@ def known_at(problem: ScheduleProblem, plan: Schedule, instant: int) -> Instance
     return known.snapshot()
 
 
-# Copies how many tasks of each job another policy starts at an instant, and places them at the least total time -------
+# Start as many tasks of each job as another policy at each instant, placed at the least total time --------------------
 
 
 class JobTasks:
-    """The tasks of a view by job, and by how much longer than at its best each takes on a node.
+    """The tasks of a view by job, and each one's excess over its least time on each node.
 
-    `job` has the job of each task of the view, jobs numbered by arrival. A task without a job is a job of its own,
-    after all others.
+    `job` has the job of each task of the view, jobs numbered by arrival. A task without a job is its own job, after all
+    others.
     """
 
     def __init__(self, problem: ScheduleProblem, view: View) -> None:
@@ -519,7 +520,7 @@ class JobTasks:
         self.learn(view)
 
     def learn(self, view: View) -> None:
-        """Take up what has arrived since."""
+        """Add what has arrived since."""
         rows = [self._row[name] for name in view.workload.task_ids[len(self._position) :].tolist()]
         self._position = np.append(self._position, self._of_row[rows].astype(np.int64))
         job = view.workload.job
@@ -532,14 +533,14 @@ class JobTasks:
         return startable
 
     def excess(self, tasks: Ints, node: int) -> Ints:
-        """How many microseconds more than at its best each of some tasks takes on a node."""
+        """By how many microseconds each of some tasks exceeds its least time on a node."""
         position = self._position[tasks]
         excess: Ints = self._times.on(position, np.full(len(position), node)) - self._least[position]
         return excess
 
 
-#: Orders of jobs that need no knowledge of the future: (tasks that run, tasks that are left) of each job -> what is
-#: served first; among equals the job that arrived first.
+#: Orders of jobs that need no knowledge of the future: a function of each job's running and remaining tasks; the least
+#: value is served first, ties by arrival.
 ORDERS: dict[str, Callable[[Ints, Ints], Ints]] = {
     "arrival": lambda running, left: np.zeros_like(left),
     "fewest-running": lambda running, left: running,
@@ -548,9 +549,9 @@ ORDERS: dict[str, Callable[[Ints, Ints], Ints]] = {
 
 
 class InOrder(Policy):
-    """Always the job that comes first in an order, and of it the task to which the node is nearest.
+    """Always the first job of an order, and of it the task to which the node is nearest.
 
-    The order is one of `ORDERS`: by arrival, the one with the fewest running tasks, or with the fewest tasks left.
+    The order is one of `ORDERS`: by arrival, by fewest running tasks, or by fewest remaining tasks.
     """
 
     def __init__(self, problem: ScheduleProblem, order: str) -> None:
@@ -576,12 +577,12 @@ class InOrder(Policy):
         return (int(own[self._tasks.excess(own, offer.node).argmin()]),)
 
 
-#: Sums of costs stay below this in the network.
+#: Sums of costs in the network stay below this.
 _EXACT = 2**52
 
 
 class Together(Policy):
-    """Another policy's numbers of tasks of each job at each instant, placed at the least time altogether.
+    """Another policy's number of tasks of each job at each instant, placed at the least total time.
 
     The other policy does not learn of that, nor where its maps really run: jobs may have changed places. Reduces stay
     where it starts them, since they take the same time anywhere.
@@ -600,7 +601,7 @@ class Together(Policy):
     def __init__(self, problem: ScheduleProblem, other: Policy) -> None:
         self._problem, self._other = problem, other
         self.waits_seconds = float(getattr(other, "waits_seconds", 0))
-        # A node is offered once a round, and the policy is notified of what it gets at once.
+        # A node is offered once a round, and the policy is notified of its tasks at once.
         self.fills_nodes = True
 
     @property
@@ -612,9 +613,9 @@ class Together(Policy):
         self._tasks = JobTasks(self._problem, view)
         stage: Any = Stage(on_the_clock(self._problem.instance))
         reduces = stage.tasks[stage.instance.workload.kind[stage.tasks] == REDUCE]
-        #: The world of the other policy: tasks are what it takes them for, and run where it started them.
+        #: The other policy's world, in which its tasks run where it started them.
         self._known = Known(stage, reduces)
-        #: The task that the other policy takes each task for, and the other way round.
+        #: The task for which the other policy takes each task, and the reverse.
         self._taken_for, self._stands_for = (list(range(len(self._known.order))) for _ in range(2))
         self._asked = _Asked(self._other, self._known, order, ())
         self._learn(view, 0)
@@ -623,7 +624,7 @@ class Together(Policy):
         #: The kinds and nodes that got nothing more in this round; whether nothing is asked until it is over.
         self._declined: set[tuple[str, int]] = set()
         self._settled = False
-        #: When the plan was made; None: it is to be made again.
+        #: When the plan was made; None: it must be made again.
         self._planned_at: float | None = None
 
     def notify(self, event: Event, view: View) -> None:
@@ -664,7 +665,7 @@ class Together(Policy):
         return tasks
 
     def _sync(self, view: View) -> None:
-        """The slots that are free are those that really are."""
+        """Set the free slots to the real ones."""
         for kind, free in self._known.free.items():
             free[:] = view.free_slots(kind)
             self._known.room[kind] = free.tolist()
@@ -676,7 +677,7 @@ class Together(Policy):
         self._stands_for[taken[one]], self._stands_for[taken[other]] = one, other
 
     def _learn(self, view: View, before: int) -> None:
-        """Take up the tasks that have arrived, from number `before` on."""
+        """Add the tasks that have arrived, from number `before` on."""
         known = self._known
         known.view = replace(known.view, emitted=view.emitted, progress=view.progress)
         reduces = view.pending_of(KINDS[REDUCE])
@@ -707,7 +708,7 @@ class Together(Policy):
         return bool(started)
 
     def _take_over(self, maps: Sequence[tuple[int, int]], where: Mapping[int, int]) -> None:
-        """Let each map that the other policy started be one of its job, on the same node where there is one there."""
+        """Assign each map that the other policy started to one of its job, on the same node if there is one there."""
         job = self._tasks.job
         places: dict[int, list[tuple[int, int]]] = {}
         for own, node in where.items():
@@ -729,7 +730,7 @@ class Together(Policy):
 
 
 class _Asked(Asked):
-    """The other policy, asked in its own world; what it starts is noted."""
+    """The other policy, asked in its own world; its starts are recorded."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -742,17 +743,17 @@ class _Asked(Asked):
 def placed_together(
     of_jobs: JobTasks, maps: Ints, slots: Mapping[int, int], counts: Mapping[int, int]
 ) -> dict[int, int]:
-    """A node for as many waiting maps of each job as `counts` says, on all `slots`, at the least time altogether.
+    """A node for as many waiting maps of each job as `counts` says, on all `slots`, at the least total time.
 
-    Counted is how much longer than at its best each map takes. It is a minimum-cost flow from nodes to maps, and from
-    these to their jobs. Of the maps of a job only as many as start can be of use on a node: those that take the least
-    more there. `maps` are those that wait; `slots` and `counts` say how many start on each node, and of each job.
+    The cost is each map's excess over its least time. It is a minimum-cost flow from nodes to maps, and from these to
+    their jobs. On each node only as many maps of a job matter as start: those with the least excess there. `maps` are
+    the waiting ones; `slots` and `counts` say how many start on each node, and of each job.
     """
     if not slots:
         return {}
     maps = of_jobs.startable(maps)
     job = of_jobs.job[maps]
-    ends, costs = [], []  # of an arc for each node and map that may be of use
+    ends, costs = [], []  # of an arc for each node and map that matters
     for at, node in enumerate(slots):
         excess = of_jobs.excess(maps, node)
         for number, count in counts.items():

@@ -1,7 +1,7 @@
 """Measures the gap of a heuristic to the proved optimum, or to a lower bound.
 
-The reference is the proved optimum, or where none is proved the best bound. Against a bound, the gap is an upper limit
-of the true one. Gaps are exact, never negative, and None if unknown.
+The reference is the proved optimum, or if none is proved the best bound. Against a bound, the gap is an upper limit of
+the true one. Gaps are exact, never negative, and None if unknown.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ Locality = Mapping[str, Mapping[str, int]]
 
 
 class Reference:
-    """The reference of heuristics on one problem: its optimum, or bounds; solved once, when first asked for.
+    """The reference of heuristics on one problem: its optimum, or bounds; solved once, on first use.
 
     Parameters
     ----------
@@ -76,10 +76,10 @@ class Reference:
     profile
         Limits and options of the solver.
     time_limit
-        Seconds; overrides the profile's. The frontier that `frontier_gaps` looks at has as much time again.
+        Seconds; overrides the profile's. The frontier for `frontier_gaps` has the same time again.
     solution
-        A solution that is held already, instead of solving. One whose value or kind of proof is not the
-        problem's is refused (UsageError).
+        An existing solution, instead of solving. It is refused (UsageError) if its value or kind of proof is not the
+        problem's.
     """
 
     def __init__(
@@ -103,9 +103,9 @@ class Reference:
     def solved(
         cls, problem: TaskProblem[Any], profile: str | Path | Profile = "exact", time_limit: float | None = None
     ) -> Reference:
-        """A reference that is solved at once. Where the problem is too large, nothing is known (limit MEMORY).
+        """A reference that is solved at once. If the problem is too large, nothing is known (limit MEMORY).
 
-        It is for tables, which should not end with one problem. `raw_status` of the solution says what was too large.
+        Tables use it, so that one problem does not end them. `raw_status` of the solution says what was too large.
         """
         reference = cls(problem, profile, time_limit)
         try:
@@ -129,12 +129,12 @@ class Reference:
             return unanswered(self.problem, Limit.TIME, "out of time")
 
     def _as_limited(self) -> AbstractContextManager[None]:
-        """A context with the limits that held when this was made."""
+        """A context with the limits that were in force when this was made."""
         return nullcontext() if self._limits is None else contained(self._limits)
 
     @cached_property
     def _frontier(self) -> Frontier | None:
-        """The Pareto-optimal points, as many as were found within the time limit; None if none could be looked for."""
+        """The Pareto-optimal points found within the time limit; None if there is no way to search for any."""
         try:
             with self._as_limited():
                 return frontier(self.problem, self.profile)
@@ -143,7 +143,7 @@ class Reference:
 
     @cached_property
     def cheap(self) -> Bound | None:
-        """The best cheap bound on the first component, where the solver proved none; None if it did, or none is."""
+        """The best cheap bound on the first component; None if the solver proved a bound, or there is none."""
         solution, problem = self.solution, self.problem
         if solution.bound[0] is not None or solution.termination is Termination.INFEASIBLE:
             return None
@@ -164,7 +164,7 @@ class Reference:
 
     @property
     def value(self) -> Gaps | None:
-        """The proved optimum, or the proved bounds, or a cheap one; None if not even the first component has one."""
+        """The proved optimum, or the proved bounds, or a cheap one; None if even the first component has none."""
         solution = self.solution
         if solution.optimal:
             return solution.objective
@@ -174,7 +174,7 @@ class Reference:
 
     @property
     def infeasible(self) -> str | None:
-        """Why nothing is feasible, in words: a plain reason, or what it rests on; None if something may be."""
+        """Why nothing is feasible, in words: a plain reason, or the basis of the claim; None if something may be."""
         if self.solution.termination is not Termination.INFEASIBLE:
             return None
         plain: str | None = stated(self.problem, "plainly_infeasible", None)
@@ -187,7 +187,7 @@ class Reference:
 
     @property
     def optimum(self) -> Placement | None:
-        """The nodes of tasks in a decision with the proved optimum as its value; None if none is proved."""
+        """The nodes of tasks in a decision whose value is the proved optimum; None if none is proved."""
         found = self.solution.decision if self.solution.optimal else None
         if isinstance(found, Schedule):
             return found.placement
@@ -201,10 +201,10 @@ class Reference:
     beside = Renamed("frontier_gaps")
 
     def frontier_gaps(self, value: Value) -> dict[str, Number | None]:
-        """What is reported with the gap of a feasible value, from the frontier; None if it is not proved.
+        """The frontier's figures for a feasible value, reported with its gap; None if the frontier is not proved.
 
-        For `latency` and `lsap-fairness` it is how far each component is from the least at the other's value; for other
-        problems there is nothing.
+        For `latency` and `lsap-fairness` they say how far each component is from its least at the other's value; other
+        problems have none.
         """
         names = frontier_gap_fields(self.problem)
         front = self._frontier if names else None
@@ -220,7 +220,7 @@ class Reference:
 
 
 def unanswered(problem: TaskProblem[Any], limit: Limit | None, reason: str) -> Solution:
-    """The solution of a problem without any answer, since a limit or, without one, a fault cut solving short.
+    """The solution of a problem without any answer, since a limit or, without one, a fault ended solving.
 
     `reason`, in words, is its `raw_status`.
     """
@@ -238,7 +238,7 @@ def _check_same(problem: TaskProblem[Any], name: str, instance_sha256: str, para
 
 
 def _check_holds(problem: TaskProblem[Any], solution: Solution) -> None:
-    """Raise UsageError for a reference whose value or kind of proof is not the problem's, as that of its base class."""
+    """Raise UsageError if a reference's value or kind of proof is not the problem's, but its base class's."""
     decision, objective = solution.decision, solution.objective
     if isinstance(decision, problem.decided) and objective is not None:
         noun, wrong = decision.noun, problem.violations(decision)
@@ -262,18 +262,18 @@ class GapReport:
     problem
         The problem posed.
     run
-        What the heuristic did.
+        The run of the heuristic.
     seed
         Seed of the run.
     reference
-        What it is measured against.
+        What it is compared with.
     objective
         Value of the placement; None if it is infeasible or missing.
     violations
         Why the placement has no value.
     absolute_gap, relative_gap
-        One entry a component, exact; after the first component that differs the entries are None. None as a whole
-        where there is no objective or no reference.
+        One entry per component, exact; after the first component that differs the entries are None. None as a whole
+        without an objective or a reference.
     """
 
     problem: TaskProblem[Any]
@@ -287,7 +287,7 @@ class GapReport:
 
     @property
     def feasible(self) -> bool:
-        """Whether there is a placement, and it violates nothing."""
+        """Whether there is a placement without violations."""
         return self.objective is not None
 
     @property
@@ -297,12 +297,12 @@ class GapReport:
 
     @property
     def status(self) -> str:
-        """What became of the run, in a word.
+        """How the run ended, in a word.
 
-        `done`: there is a feasible placement. `infeasible`: there is one, and it violates something. `starved`: so does
-        one of a policy that the driver gave up. `failed`: the heuristic raised or answered nonsense. `out-of-time`: it
-        was cut short, or its process was killed at its limit. `out-of-memory`, `crashed`: so ended the process of its
-        own that it ran in (`optsched.core.processes`).
+        `done`: there is a feasible placement. `infeasible`: there is one with violations. `starved`: the same, because
+        the driver gave the policy up. `failed`: the heuristic raised or returned something invalid. `out-of-time`: it
+        was stopped, or its process was killed at its limit. `out-of-memory`, `crashed`: how its contained process ended
+        (`optsched.core.processes`).
         """
         if self.run.ended is not None:
             return self.run.ended
@@ -321,7 +321,7 @@ class GapReport:
 
     @property
     def decision(self) -> Placement | Schedule | None:
-        """What the heuristic decided: its placement, or its schedule where the problem decides one."""
+        """The heuristic's decision: its placement, or its schedule if the problem decides one."""
         return self.run.decision
 
     @property
@@ -331,14 +331,14 @@ class GapReport:
 
     @cached_property
     def locality(self) -> Locality | None:
-        """How near tasks are to their data (`locality_counts`); None if nothing has data, or it is not feasible."""
+        """How near tasks are to their data (`locality_counts`); None if nothing has data, or it is infeasible."""
         return _locality(self.problem, self.placement if self.feasible else None)
 
     @property
     def deciding(self) -> tuple[Number, Number | None] | None:
         """Absolute and relative gap of the first component that differs from the reference; None if it is unknown.
 
-        The relative gap is None over 0 (the reference is 0). Where nothing differs, these are the first component's.
+        The relative gap is None over 0 (the reference is 0). If nothing differs, these are the first component's.
         """
         if self.absolute_gap is None or self.relative_gap is None:
             return None
@@ -366,8 +366,8 @@ class GapReport:
     def within(self, limit: float | Fraction | str) -> bool:
         """Whether the relative gap of the first component that differs from the reference is at most `limit`.
 
-        Nothing is within a limit for an infeasible placement, an error, or an unknown gap (nothing is proved, or the
-        gap is over 0: the reference is 0).
+        False for an infeasible placement, an error, or an unknown gap (nothing is proved, or the gap is over 0: the
+        reference is 0).
 
         Raises
         ------
@@ -401,11 +401,11 @@ class GapReport:
         raise HeuristicFailed(f"{who}: gap {found} is over {percent(gap_limit(limit))}: {against}")
 
     def record(self, placements: bool = False, further: bool = True) -> dict[str, Any]:
-        """The report as JSON holds it: one number if the problem has one component, else lists.
+        """The report in JSON's types: one number if the problem has one component, else lists.
 
-        `placements`: also the node of each task (of a schedule node and start), of the heuristic's decision and of the
-        reference, by their ids. `further`: also the fields that only some problems and runs have; gaps to the frontier
-        are among them, and the frontier is solved for these.
+        `placements`: also the node of each task (for a schedule node and start), in the heuristic's decision and in the
+        reference, by their ids. `further`: also the fields that only some problems and runs have; these include gaps to
+        the frontier, for which the frontier is solved.
         """
         solution = self.reference.solution
         single = len(self.problem.components) == 1
@@ -460,12 +460,12 @@ class GapReport:
         return record
 
 
-#: An exponent past those of doubles: a fraction of it would take all memory.
+#: An exponent beyond those of doubles: a fraction with it would take all memory.
 _LONG_EXPONENT = re.compile("[eE][-+]?[0-9]{4}")
 
 
 def gap_limit(limit: Any, name: str = "a limit on the gap") -> Fraction | float:
-    """The most that a relative gap may be, as `ratio` reads it; from 100 % on it is written with its unit.
+    """A limit on a relative gap, parsed as by `ratio`; from 100 % on it must be written with its unit.
 
     UsageError if it is none, or a bare number of 1 or more: 5 would be 500 %, where 5 % may be meant. A Fraction, and a
     text such as `"7/5"`, are shares.
@@ -482,9 +482,9 @@ def gap_limit(limit: Any, name: str = "a limit on the gap") -> Fraction | float:
 
 
 def ratio(value: Any, name: str = "a share") -> Fraction | float:
-    """A share as a number of at least 0: `0.05`, `"0.05"`, `"1/20"` and `"5%"` are the same, to the last digit.
+    """A share as a number of at least 0: `0.05`, `"0.05"`, `"1/20"` and `"5%"` are exactly the same.
 
-    Infinity (`"inf"`) is a share that everything known is within. UsageError if it is none.
+    Infinity (`"inf"`) as a limit admits every known gap. UsageError if it is no share.
 
     >>> ratio("5%"), ratio(0.05), ratio("1/20")
     (Fraction(1, 20), Fraction(1, 20), Fraction(1, 20))
@@ -507,12 +507,12 @@ def ratio(value: Any, name: str = "a share") -> Fraction | float:
 
 
 def frontier_gap_fields(problem: TaskProblem[Any] | type[AnyProblem]) -> tuple[str, ...]:
-    """Names of the further fields that a gap has in this problem or class."""
+    """Names of the further fields of a gap in this problem or class."""
     return record_of(problem if isinstance(problem, type) else type(problem)).frontier_gaps
 
 
 def _locality(problem: TaskProblem[Any], placement: Placement | None) -> Locality | None:
-    """The counts of a placement; None without one, or where the instance says of no task where its data is."""
+    """The counts of a placement; None without one, or if the instance says of no task where its data is."""
     instance = problem.instance
     if placement is None or not (len(instance.replicas.values) or instance.workload.shuffle is not None):
         return None
@@ -522,7 +522,7 @@ def _locality(problem: TaskProblem[Any], placement: Placement | None) -> Localit
 def differing(absolute: Sequence[Any], relative: Sequence[Any]) -> tuple[int, Any, Any] | None:
     """The position of the first component that differs from the reference, and its absolute and relative gap.
 
-    None if that is unknown; where nothing differs, the first component.
+    None if that is unknown; if nothing differs, the first component.
 
     >>> differing([0, 2], [0, 0.5]), differing([0, None], [0, None]), differing([0, 0], [0, 0])
     ((1, 2, 0.5), None, (0, 0, 0))
@@ -561,27 +561,27 @@ def gap(
     Parameters
     ----------
     problem
-        What is decided, and at what cost.
+        The problem.
     heuristic
-        A name from `optsched list heuristics`, `package.module:function`, a policy, or any callable
-        `(problem, rng) -> placement or node ids`; or what was decided elsewhere: a `Placement`, `Schedule` or
-        `Solution`, or a mapping from ids of tasks to ids of nodes.
+        A name from `optsched list heuristics`, `package.module:function`, a policy, or any callable `(problem, rng) ->
+        placement or node ids`; or a decision made elsewhere: a `Placement`, `Schedule` or `Solution`, or a mapping from
+        ids of tasks to ids of nodes.
     seed
         For the heuristic, and for the driver of a policy.
     reference
-        A reference or solution to measure against, where several heuristics share one; else the problem is solved.
+        A reference or solution to compare with, if several heuristics share one; else the problem is solved.
     profile
         Solver profile, by name or path.
     time_limit
-        Seconds for solving, instead of the profile's, and as many for the run of the heuristic. By default there is the
-        profile's limit for solving, and none for the heuristic. A report says what was cut short.
+        Seconds for solving, instead of the profile's, and the same again for the run of the heuristic. By default the
+        profile limits solving, and nothing limits the heuristic. A report says what was stopped.
     **parameters
         Parameters of the heuristic.
 
     Returns
     -------
     GapReport
-        It is there also if the heuristic failed or its placement is infeasible: see its `error` and `violations`.
+        It exists even if the heuristic failed or its placement is infeasible: see its `error` and `violations`.
 
     Raises
     ------
@@ -613,7 +613,7 @@ def reference_of(
     profile: str | Path | Profile = "exact",
     time_limit: float | None = None,
 ) -> Reference:
-    """The reference that was named, or the problem as it will be solved; UsageError if of another problem."""
+    """The given reference, or the problem as it will be solved; UsageError if of another problem."""
     expect(against, (Reference, Solution, type(None)), "measured is against a reference or a solution")
     if isinstance(against, Solution):
         return Reference(problem, profile, solution=against)
@@ -625,7 +625,7 @@ def reference_of(
 
 
 def gap_of(problem: TaskProblem[Any], run: HeuristicRun, seed: int, reference: Reference) -> GapReport:
-    """The gap of a run that is there already."""
+    """The gap of an existing run."""
     violations: tuple[Violation, ...] = ()
     objective: Value | None = None
     decision: Any = run.decision
@@ -640,7 +640,7 @@ def gap_of(problem: TaskProblem[Any], run: HeuristicRun, seed: int, reference: R
 
 
 def _gaps(problem: TaskProblem[Any], objective: Value, reference: Gaps) -> tuple[Gaps, Gaps]:
-    """Absolute and relative gap a component, as far as they mean something."""
+    """Absolute and relative gap per component, as far as they are meaningful."""
     absolute: list[Number | None] = []
     relative: list[Number | None] = []
     for component, value, best in zip(problem.components, objective, reference, strict=True):

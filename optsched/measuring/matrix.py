@@ -1,8 +1,7 @@
 """The gap matrix: every heuristic on one instance, judged by every problem that can be posed on it.
 
-A heuristic that serves a problem is run in it. In a problem that it does not serve, the placement that it made in one
-that it does serve is judged: so one sees what a scheduler that cares for one thing costs in another. What a gap is, is
-for `optsched.measuring.gaps` to say.
+A heuristic runs in each problem that it serves. In other problems, its placement from a problem that it serves is
+judged. This shows the cost of optimising a different objective. `optsched.measuring.gaps` defines the gap.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class GapMatrix:
     instance
         Its name.
     heuristics, problems
-        What rows and columns are called.
+        The labels of rows and columns.
     cells
         The run of each pair (heuristic, problem): its gap, or why there is none, and in which problem it ran.
     """
@@ -67,7 +66,7 @@ class GapMatrix:
         return brief(f"GapMatrix on {self.instance or 'instance'}: {sizes}")
 
     def _repr_html_(self) -> str:
-        """A row a heuristic, a column a problem, as `optsched matrix` shows them, and what the marks mean."""
+        """A row per heuristic, a column per problem, as `optsched matrix` shows them, and what the marks mean."""
         import pandas as pd
 
         rows = [[self.cells[row, column].cell() for column in self.problems] for row in self.heuristics]
@@ -82,8 +81,8 @@ class GapMatrix:
         -------
         pandas.DataFrame
             `heuristic`, `problem`, `ran_in`, `component` (the first one that differs: the gap is its gap), `gap`
-            (relative; infinite where the reference is 0), `absolute_gap`, `reason` (why there is none; None if there
-            is one).
+            (relative; infinite if the reference is 0), `absolute_gap`, `reason` (why there is none; None if there is
+            one).
         """
         import pandas as pd
 
@@ -102,7 +101,7 @@ class GapMatrix:
 
 
 def cell_record(run: Run) -> dict[str, Any]:
-    """The report's record, with what its row is called, `ran_in` and `reason`."""
+    """The report's record, with the label of its row, `ran_in` and `reason`."""
     return {**run.report.record(), "heuristic": run.heuristic, "ran_in": run.ran_in, "reason": run.reason}
 
 
@@ -114,16 +113,15 @@ def posable(
 ) -> list[TaskProblem[Any]]:
     """The problems called `names` on an instance; without names every one that can be posed and has tasks to place.
 
-    Problems that decide when tasks run have to be named: a placement of a snapshot does not say that.
-
-    `refused` is called with those that were not asked for and cannot be posed, and why.
+    Problems that decide when tasks run must be named: a placement of a snapshot does not say that. `refused` is called
+    with those that were not asked for and cannot be posed, and why.
 
     Raises
     ------
     UsageError
         For an unknown name or parameter, a problem that decides no placement, and if none can be posed.
     InputError
-        If a problem that was asked for lacks a field, or finds a value that it cannot take.
+        If a problem that was asked for lacks a field, or has a value that it cannot handle.
     """
     given = parameters or {}
     found: list[TaskProblem[Any]] = []
@@ -161,14 +159,14 @@ def gap_matrix(
     problems
         See `posable`.
     heuristics
-        What each row is called, with the heuristic and its parameters; by default every one of the list that serves
-        one of the problems.
+        The label of each row, with the heuristic and its parameters; by default every listed one that serves one of the
+        problems.
     seed
-        Of every run.
+        Seed of every run.
     profile, time_limit
         For solving each problem, once; and the limit for each run of a heuristic.
     step
-        Called with each thing that is done next.
+        Called with each next step.
 
     Returns
     -------
@@ -179,7 +177,7 @@ def gap_matrix(
     UsageError
         If there is no problem, they are on several instances, a heuristic serves none of them, or none does.
     KeyboardInterrupt
-        Also where Ctrl-C cut short a solver.
+        Also if Ctrl-C stopped a solver.
 
     Examples
     --------
@@ -200,7 +198,7 @@ def each_cell(
     time_limit: float | None = None,
     step: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Run]:
-    """The cells of `gap_matrix` row by row, each as soon as it is there; what is wrong is raised before the first."""
+    """The cells of `gap_matrix` row by row, each as soon as it is known; all faults are raised before the first."""
     expect(problems, (list, tuple), "a gap matrix is of a list of problems", "posable(instance) makes one")
     for posed in problems:
         expect_problem(posed, "a gap matrix", TaskProblem)
@@ -232,7 +230,7 @@ def each_cell(
                     step(f"{posed.instance.name} {posed.name}")
                     references[posed.name] = Reference.solved(posed, profile, time_limit)
                 step(f"{posed.instance.name} {posed.name} {label}")
-                # Where it does not serve the problem: the first one that it serves of the same kinds, or of any.
+                # If it does not serve the problem: the first one that it serves of the same kinds, or of any.
                 alike = (one for one in homes[label] if set(one.kinds) >= set(posed.kinds))
                 home = posed if posed in homes[label] else next(alike, homes[label][0])
                 if home.name not in runs:
@@ -248,7 +246,7 @@ def each_cell(
 def heuristics_of(
     problems: Sequence[TaskProblem[Any]], heuristics: Mapping[str, tuple[AnyHeuristic, Mapping[str, Any]]] | None = None
 ) -> dict[str, tuple[Heuristic, Mapping[str, Any]]]:
-    """The rows: what each is called, with the heuristic and its parameters; by default every one of the list."""
+    """The rows: their labels, with the heuristic and its parameters; by default every listed one."""
     if heuristics:
         return {label: (heuristic(given), parameters) for label, (given, parameters) in heuristics.items()}
     found = {entry.name: entry for posed in problems for entry in applicable(posed, by_default=True)}
@@ -256,7 +254,7 @@ def heuristics_of(
 
 
 def _carried(done: HeuristicRun, posed: TaskProblem[Any], home: TaskProblem[Any]) -> HeuristicRun:
-    """A run as another problem sees it: only where its own tasks are placed; nothing where it decides another noun."""
+    """A run as another problem sees it: only where its own tasks are placed; nothing if it decides another noun."""
     if done.placement is None or posed is home:
         return done
     if posed.decided is Schedule and done.schedule is not None:

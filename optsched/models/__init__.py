@@ -1,9 +1,8 @@
 """Declarative models of the problems: compact ones in Pyomo, the papers' literal ones in PuLP.
 
-One module a problem, each with `build_pyomo`, `build_pulp`, `literal_size`, `decode` and `start_values`; `base`,
-`programs` and `schedules` hold what models share, `export` writes any of them as an LP or MPS file. The mathematics,
-with sizes and limits, is on the model cards in the top-level folder `models`. Solving is for
-`optsched.solvers.algebraic`.
+One module per problem, each with `build_pyomo`, `build_pulp`, `literal_size`, `decode` and `start_values`. `base`,
+`programs` and `schedules` have what models share; `export` writes any of them as an LP or MPS file. The model cards in
+the top-level folder `models` have the mathematics, with sizes and limits. `optsched.solvers.algebraic` solves models.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 from optsched.core.errors import UsageError, expect, nearest
 from optsched.core.registry import record, record_of, records
 
-if TYPE_CHECKING:  # lists, so that mypy shows which module lacks what
+if TYPE_CHECKING:  # lists, so that mypy shows which module lacks which member
     from optsched.models import (
         fair_lsap,
         flow,
@@ -55,7 +54,7 @@ def module(problem: str) -> ModuleType:
     Raises
     ------
     UsageError
-        If no problem with models has this name; with the nearest one.
+        If no problem with models has this name; the message has the nearest one.
 
     Examples
     --------

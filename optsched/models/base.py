@@ -1,9 +1,9 @@
-"""Base of all models: what a module must have, size limits, names, decoding, starts, and a user's own rows.
+"""Base of all models: the interface of modules, size limits, names, decoding, starts, and a user's own rows.
 
 A compact model counts equal tasks together, and does not name the node of a task that is counted in a rack or anywhere.
-So a user's row may hold for the counts and not for the placement. `remember` notes what a builder made. What was added
-since are rows, fixed variables, tighter bounds, another objective: `refuse_unknown` refuses before solving what a model
-cannot tell, and `refuse_unkept` after it what a decision does not keep.
+So a user's row may hold for the counts and not for the placement. `remember` records what a builder made. Later
+additions are rows, fixed variables, tighter bounds, or another objective. `refuse_unknown` refuses before the solve
+what a model cannot interpret, and `refuse_unkept` after it what a decision violates.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from optsched.core.results import Termination
 from optsched.problems.base import AnyProblem, Problem, expect_problem, expect_recorded, stated
 from optsched.solvers.algebraic import solve_pyomo
 
-#: The most variables of a literal model: to build and solve them takes about 5 GB.
+#: The most variables of a literal model: building and solving them takes about 5 GB.
 MAX_VARIABLES = 2_000_000
 
-#: What building and solving took, for each coefficient of objective and constraints (PuLP 3.3, HiGHS 1.15).
+#: Measured memory of building and solving, per coefficient of objective and constraints (PuLP 3.3, HiGHS 1.15).
 _BYTES_A_TERM = 850
 
-#: How far HiGHS may leave an integer from a whole number, and a row from its limit, as a share of what is above 1.
+#: HiGHS's tolerance for integers and for rows, as a share of values above 1.
 TOLERANCE = 1e-5
 
 
@@ -49,13 +49,13 @@ class ModelSize:
 
     @property
     def megabytes(self) -> int:
-        """Memory for building and solving it, about."""
+        """Approximate memory for building and solving it."""
         return round(self.terms * _BYTES_A_TERM / 2**20)
 
 
 # A user's own rows ----------------------------------------------------------------------------------------------------
 
-#: The ids for which a variable stands together, from a model, the name of a component and an index.
+#: The ids that a variable counts together, from a model, the name of a component and an index.
 Shared = Callable[[Any, str, tuple[Any, ...]], Sequence[str]]
 
 _MEND = "build the model with per_pair=True, which has a variable for each task and node"
@@ -63,12 +63,12 @@ _MEND = "build the model with per_pair=True, which has a variable for each task 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The names and rows that a builder made of a problem.
+    """The names and rows that a builder made from a problem.
 
     `per_pair`: each task has a variable for each node that it may use. `pruned`: it leaves out decisions that no
-    optimum needs, but may with a constraint more. `rows` and `bounds` are how many rows each constraint has, and the
-    bounds of each variable, by its name; of a PuLP model all, by "". `objective` is the expression; of a PuLP model
-    None. `shared` is what each variable stands for.
+    optimum needs, but may need with a further constraint. `rows` and `bounds` are the number of rows of each
+    constraint, and the bounds of each variable, by its name; for a PuLP model all by "". `objective` is the expression;
+    None for a PuLP model. `shared` says what each variable counts together.
     """
 
     per_pair: bool
@@ -87,7 +87,7 @@ def _variables(model: Any) -> dict[str, list[Any]]:
 
 
 def _bounds(entries: Sequence[Any]) -> Any:
-    """Lower and upper bounds of variables, infinite where there is none; float64, shape (2, entries).
+    """Lower and upper bounds of variables, infinite if there is none; float64, shape (2, entries).
 
     Both bounds of a fixed variable are its value.
     """
@@ -106,20 +106,21 @@ def _objective(model: Any) -> Any:
 
 
 def members_of(model: Any, word: str, index: tuple[Any, ...]) -> Sequence[str]:
-    """The members of the class that a variable of a model with classes is indexed by first."""
+    """The members of the class that is the first index of a variable of a model with classes."""
     held = model.component("members")
     return () if held is None or index[0] not in held else tuple(held[index[0]])
 
 
 def remember(model: Any, per_pair: bool, pruned: bool = False, shared: Shared = members_of) -> None:
-    """Note on a Pyomo or PuLP model what is in it, and have `solve_pyomo` and `solve_pulp` call `refuse_unknown` first.
+    """Record on a Pyomo or PuLP model what is in it, and make `solve_pyomo` and `solve_pulp` call `refuse_unknown`
+    first.
 
     `per_pair` says that decoding reads the node of each task from a variable. The others are as in `Made`.
     """
     literal = isinstance(model, pulp.LpProblem)
     rows = {name: len(held) for name, held in _rows(model).items()}
     if literal:
-        model._entries = list(model.variables())  # PuLP sorts its own by name, also those of a user's
+        model._entries = list(model.variables())  # PuLP sorts its own by name, including those of a user
     bounds = {name: _bounds(entries) for name, entries in _variables(model).items()}
     model._made = Made(per_pair, pruned, rows, bounds, None if literal else _objective(model), shared)
     model._refuse = refuse_unknown
@@ -132,9 +133,9 @@ def is_per_pair(model: Any) -> bool:
 
 
 def refuse_unknown(model: Any) -> None:
-    """Raise UsageError if a model cannot tell what was added to it since a builder made it.
+    """Raise UsageError if a model cannot interpret what was added to it since a builder made it.
 
-    A model per pair can tell all, and so can the paper's own, unless it is pruned.
+    A model per pair can interpret everything, and so can the paper's own, unless it is pruned.
     """
     built: Made | None = getattr(model, "_made", None)
     if built is None or built.per_pair or (isinstance(model, pulp.LpProblem) and not built.pruned):
@@ -168,9 +169,9 @@ def refuse_outside(model: Any) -> None:
 
 
 def refuse_unkept(model: Any, decided: Callable[[Any], Iterable[tuple[Any, float]]]) -> None:
-    """Raise UsageError if a decision does not keep what was added to a solved model, or the model cannot tell.
+    """Raise UsageError if a decision violates what was added to a solved model, or the model cannot interpret it.
 
-    `decided` says the decision in the variables of a model, in as many as settle it.
+    `decided` expresses the decision in as many variables of a model as determine it.
     """
     refuse_unknown(model)
     built: Made | None = getattr(model, "_made", None)
@@ -186,7 +187,7 @@ def refuse_unkept(model: Any, decided: Callable[[Any], Iterable[tuple[Any, float
         return
     values = list(decided(model))
     if (values or not built.pruned) and all(_close(variable.value, value) for variable, value in values):
-        return  # the decision is what the solver found
+        return  # the decision is the solver's solution
     _refuse_unkept(model.clone(), built, decided)
 
 
@@ -204,7 +205,7 @@ def _added_rows(model: Any, built: Made) -> list[Any]:
 
 
 def _tightened(model: Any, built: Made) -> list[tuple[Any, float, float]]:
-    """The builder's variables that were fixed, or whose bounds are tighter than they were, with the bounds."""
+    """The builder's variables that were fixed, or whose bounds are tighter now, with the bounds."""
     return [
         (entry, below, above)
         for name, entries in _variables(model).items()
@@ -225,7 +226,7 @@ def _refuse_shared(model: Any, built: Made, rows: Sequence[Any], tightened: Sequ
     asked = [
         (f"a bound of {entry.name}", entry)
         for entry, below, above in tightened
-        if below > 0 or above < len(stands_for(entry))  # else it is no more than a limit on all of these together
+        if below > 0 or above < len(stands_for(entry))  # otherwise it only limits all of these together
     ]
     asked += [(row.name, entry) for row in rows for entry in identify_variables(row.body)]
     for what, entry in asked:
@@ -244,7 +245,7 @@ def _index(entry: Any) -> tuple[Any, ...]:
 
 
 def _holds(row: Any) -> bool:
-    """Whether a row holds for the values of its variables; one without a value has no say."""
+    """Whether a row holds for the values of its variables; a variable without a value is ignored."""
     if isinstance(row, pulp.LpConstraint):
         return row.value() is None or bool(row.valid(TOLERANCE))
     return any(entry.value is None for entry in identify_variables(row.body)) or not _broken_by_values(row)
@@ -255,7 +256,7 @@ def _close(one: float | None, other: float) -> bool:
 
 
 def _refuse_unkept(copy: Any, built: Made, decided: Callable[[Any], Iterable[tuple[Any, float]]]) -> None:
-    """Hold a copy of a model at a decision, and refuse that where the copy has no solution, or is worse off."""
+    """Check a copy of a model at a decision; refuse the decision if the copy has no solution, or a worse one."""
     if _objective(copy) is None:
         for each in copy.component_objects(pyo.Objective):
             each.deactivate()
@@ -303,37 +304,37 @@ def _broken_by_values(row: Any) -> bool:
 
 
 class ModelModule(Protocol):
-    """What a module of models has; `optsched.models` lets mypy hold every module against it.
+    """What a module of models has; mypy checks every module against it in `optsched.models`.
 
     A module whose objective is not in the unit of its component also has `OBJECTIVE_UNITS`: how many units of the first
-    program's objective, and of the second's, are one of the component's; or, where that is another pair for each
-    problem, `objective_units(problem)`. One whose literal model keeps a constraint by
-    its costs alone where tasks are left out, and not by rows, names it in `KEPT_BY_COSTS`.
+    program's objective, and of the second's, are one of the component's. If that pair differs between problems, it has
+    `objective_units(problem)` instead. If a literal model keeps a constraint only by costs when tasks are left out, and
+    not by rows, the module names it in `KEPT_BY_COSTS`.
     """
 
     def build_pyomo(self, problem: Any) -> Any:
-        """Build the compact model, linear, in Pyomo; its components are in the table at the head of its module.
+        """Build the compact model, linear, in Pyomo; the table at the head of its module lists its components.
 
         Shipped modules take `per_pair`: True gives each task a variable for each node that it may use, so that a
-        constraint of your own can name any task and node. It is `place[task, node]`, binary; `run[task, node]` of the
-        reduces of `transmission`; `extra[arc]`, whole, of `min-cost-flow`. Use it for constraints of your own: the
-        model without it counts equal tasks together, and leaves out what no optimum needs. TooLarge with more than
+        constraint of your own can name any task and node. It is `place[task, node]`, binary; `run[task, node]` for the
+        reduces of `transmission`; `extra[arc]`, whole, for `min-cost-flow`. Use it for your own constraints: the
+        default model counts equal tasks together, and leaves out what no optimum needs. TooLarge with more than
         `MAX_VARIABLES` pairs.
 
-        UsageError if another problem is given, or one where nothing is feasible for a plain reason.
+        UsageError if another problem is given, or one that is infeasible for a plain reason.
         """
 
     def build_pulp(self, problem: Any, *, max_variables: int = MAX_VARIABLES) -> Any:
         """Build the literal model, as the paper writes it, in PuLP; the head of its module names its parts.
 
-        TooLarge if it has more than `max_variables`. UsageError as of `build_pyomo`.
+        TooLarge if it has more than `max_variables`. UsageError as for `build_pyomo`.
         """
 
     def literal_size(self, problem: Any) -> ModelSize:
         """The size of `build_pulp`'s model, without building it."""
 
     def compact_size(self, problem: Any) -> ModelSize:
-        """The size of `build_pyomo`'s model at most, without building it."""
+        """An upper limit on the size of `build_pyomo`'s model, without building it."""
 
     def decode(self, model: Any, problem: Any, /) -> Placement | NetworkFlow | Schedule:
         """Decode a solved model of either kind (see `decoder`)."""
@@ -341,14 +342,14 @@ class ModelModule(Protocol):
     def start_values(self, model: Any, problem: Any, decision: Any, /) -> Mapping[Any, float]:
         """A decision as a start for `solve_pyomo` or `solve_pulp` (see `optsched.models.base.starter`).
 
-        The model is one of the problem, which may have more constraints. Where the decision lacks tasks that must be
-        placed, the start is partial: only of the variables that are not 0, and HiGHS completes it if it can. One that
-        is infeasible, or beyond the model's limit, is passed over.
+        The model is one of the problem, which may have further constraints. If the decision lacks tasks that must be
+        placed, the start is partial: it has only the nonzero variables, and HiGHS completes it if it can. HiGHS ignores
+        a start that is infeasible, or beyond the model's limit.
 
-        It is the values of the variables that the decision decides: a ComponentMap of those of a Pyomo model, but for
-        what is fixed there, or by the names of those of a PuLP model. The others follow from them. A linear program
-        takes them without gain. Empty if the model leaves the decision out, since there is a better one. UsageError
-        if model or decision are of another problem or instance.
+        It has the values of the variables that the decision determines: a ComponentMap of those of a Pyomo model,
+        except fixed ones, or the names of those of a PuLP model. The others follow. A linear program takes them without
+        gain. Empty if the model leaves the decision out, since there is a better one. UsageError if model or decision
+        belong to another problem or instance.
         """
 
 
@@ -367,9 +368,9 @@ Key = TypeVar("Key", bound=tuple[Any, ...])
 
 
 def of_problem(kind: type[AnyProblem], feasible: bool = False) -> Callable[[Function], Function]:
-    """A decorator of what takes one kind of problem: another argument is wrong usage.
+    """A decorator for functions of one kind of problem: another argument raises UsageError.
 
-    `feasible` says whether a problem with a plain reason why nothing is feasible is wrong usage too.
+    `feasible`: so does a problem with a plain reason why nothing is feasible.
     """
 
     def decorate(function: Function) -> Function:
@@ -390,11 +391,11 @@ def of_problem(kind: type[AnyProblem], feasible: bool = False) -> Callable[[Func
 def model_of(
     kind: type[AnyProblem], pruned: bool = False, shared: Shared = members_of
 ) -> Callable[[Function], Function]:
-    """A decorator of what builds models of one kind of problem (`of_problem`) that may be feasible.
+    """A decorator for builders of models of one kind of problem (`of_problem`) that may be feasible.
 
-    `remember` notes on each model which rows and bounds the builder gave it. `pruned` says that one which is not per
-    pair leaves out what no optimum needs; `shared` says which variables stand for several tasks or nodes.
-    `aggregate=False`, an older name of `per_pair=True`, is taken with a warning.
+    `remember` records on each model which rows and bounds the builder gave it. `pruned`: a model that is not per pair
+    leaves out what no optimum needs. `shared` says which variables stand for several tasks or nodes. `aggregate=False`,
+    an older name of `per_pair=True`, is accepted with a warning.
     """
 
     def decorate(function: Function) -> Function:
@@ -424,7 +425,7 @@ def model_of(
 
 
 def refuse_too_large(problem: AnyProblem, size: ModelSize, max_variables: int, instead: str) -> None:
-    """Raise TooLarge if a literal model would have more than `max_variables`; `instead` is the way to take."""
+    """Raise TooLarge if a literal model would have more than `max_variables`; `instead` is what to do."""
     if size.variables > max_variables:
         raise TooLarge(
             f"{problem.instance.name}: the literal {problem.name} model would have {size.variables:,} variables and "
@@ -434,7 +435,7 @@ def refuse_too_large(problem: AnyProblem, size: ModelSize, max_variables: int, i
 
 
 def whole_limit(limit: Any, unit: str) -> int:
-    """A limit that must be a whole number, 0 or more, of a unit (plural); UsageError if it is none."""
+    """A limit that must be a whole number, 0 or more, of a unit (plural); UsageError if it is not."""
     if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 0:
         raise UsageError(f"limit={limit!r}: give a whole number of {unit}, 0 or more")
     return int(limit)
@@ -483,7 +484,7 @@ def by_ids(rows: Sequence[str], columns: Sequence[str], table: Iterable[Iterable
 
 
 def priced(table: Iterable[Iterable[Any]], costs: Iterable[Iterable[float]]) -> list[tuple[Any, float]]:
-    """The variables of a table with their costs, as `linear` takes them.
+    """The variables of a table with their costs, in the form of `linear`.
 
     >>> priced([["x", "y"]], [[1.0, 2.0]])
     [('x', 1.0), ('y', 2.0)]
@@ -511,28 +512,28 @@ def decoder(
 ) -> Callable[[Any, Posed], Decided]:
     """Make the `decode` of a module from two functions that read its Pyomo and its PuLP model.
 
-    `started` says a decision in the Pyomo model, as `starter` takes it. With it, `decode` holds the decision against
+    `started` expresses a decision in the Pyomo model, as for `starter`. With it, `decode` checks the decision against
     what the user added to that model.
     """
 
     def decode(model: Any, problem: Posed) -> Decided:
-        """What a solved model stands for, of either kind; it is no worse than the model's objective.
+        """The decision of a solved model of either kind; it is no worse than the model's objective.
 
-        It keeps every constraint that was added to the model, or is refused.
+        It satisfies every constraint that was added to the model, or is refused.
 
         Parameters
         ----------
         model
-            As `build_pyomo` or `build_pulp` made it, or with more constraints, and solved.
+            As `build_pyomo` or `build_pulp` made it, or with further constraints, and solved.
         problem
-            The problem that it was made of.
+            The problem from which it was made.
 
         Raises
         ------
         UsageError
-            If the model is of another problem, holds no solution, or one that is not whole or not within the bounds of
-            the variables; if a constraint of the user's does not hold for the decision, or is on a variable that stands
-            for several tasks.
+            If the model is of another problem, has no solution, or one that is not whole or not within the bounds of
+            the variables; if a user's constraint does not hold for the decision, or is on a variable that stands for
+            several tasks.
         """
         expect_problem(problem, "decode", kind)
         with _read("decode", model, kind):
@@ -558,21 +559,21 @@ def _read(what: str, model: Any, kind: type[Posed]) -> Iterator[None]:
 
 
 def is_whole(value: float) -> bool:
-    """Whether a solver's value stands for a whole number."""
+    """Whether a solver's value counts as a whole number."""
     return abs(value - round(value)) <= TOLERANCE
 
 
 def value_of(variable: Any) -> float:
-    """The value that a Pyomo or PuLP variable holds; UsageError if it holds none: there is no solution."""
+    """The value of a Pyomo or PuLP variable; UsageError if it has none: there is no solution."""
     value: float | None = variable.varValue if hasattr(variable, "varValue") else variable.value
-    if value is None or value != value:  # PuLP 4 takes no None back: not a number
+    if value is None or value != value:  # PuLP 4 cannot be given None: NaN
         mend = "solve the model before decoding it; a model without a solution cannot be decoded"
         raise UsageError(f"{variable.name} has no value: {mend}")
     return float(value)
 
 
 def int_of(variable: Any) -> int:
-    """The whole number that a Pyomo or PuLP variable holds; UsageError if it has no value, or none that is whole."""
+    """The whole number of a Pyomo or PuLP variable; UsageError if it has no value, or one that is not whole."""
     value = value_of(variable)
     if not is_whole(value):
         raise UsageError(
@@ -590,7 +591,7 @@ def chosen(variables: Mapping[tuple[str, str], Any]) -> dict[str, str]:
 def placed_at(problem: Problem, host: Mapping[str, str]) -> Placement:
     """The placement of tasks on nodes, by their ids. Tasks that are not named stay unplaced.
 
-    UsageError if a task or node is not of the problem: its model was built of another instance.
+    UsageError if a task or node is not in the problem: the model was built from another instance.
     """
     index = problem.instance.node_index
     tasks = problem.instance.workload.task_ids.tolist()
@@ -609,18 +610,18 @@ def decode_binaries(model: Any, problem: Problem) -> Placement:
 
 
 # Starts ---------------------------------------------------------------------------------------------------------------
-# A decision as a start for a model: values of the variables that it decides, which HiGHS completes. That a start is
-# taken and completed is for `optsched.solvers.algebraic`.
+# A decision as a start for a model: values of the variables that it determines, which HiGHS completes.
+# `optsched.solvers.algebraic` passes it on.
 
 
-#: Variables of a model with the values that a decision gives them.
+#: Variables of a model with their values for a decision.
 Entries = Iterable[tuple[Any, float]]
 
 
 def starter(
     kind: type[Posed], compact: Callable[[Any, Posed, Any], Entries], literal: Callable[[Any, Posed, Any], Entries]
 ) -> Callable[[Any, Posed, Any], Mapping[Any, float]]:
-    """Make the `start_values` of a module from two functions that say a decision in its Pyomo and its PuLP model."""
+    """Make the `start_values` of a module from two functions that express a decision in its models."""
 
     def start_values(model: Any, problem: Posed, decision: Any) -> Mapping[Any, float]:
         """A decision as a start for `solve_pyomo` or `solve_pulp`; see `ModelModule.start_values`."""
@@ -669,7 +670,7 @@ def started_binaries(model: Any, problem: Problem, placement: Placement) -> Entr
 
 
 class Way(NamedTuple):
-    """How a model says a decision: `decode` reads it from a solved one, `started` gives its values of the variables."""
+    """How a model expresses a decision: `decode` reads it from a solved one, `started` gives its variables' values."""
 
     decode: Callable[[Any, Any], Any]
     started: Callable[[Any, Any, Any], Entries]

@@ -1,18 +1,18 @@
-"""Writing models as LP and MPS files whose names are the instance's own ids, different for different ids.
+"""Writes models as LP and MPS files whose names are the instance's own ids, different for different ids.
 
-Pyomo's own symbolic names can collide and PuLP's must be made before; here both read `place.t1.n1` for `place[t1,n1]`.
-An MPS file is written from the LP file as HiGHS reads it. What the objective of a file means is said by `about`.
+Pyomo's own symbolic names can collide and PuLP's must exist before; here both use `place.t1.n1` for `place[t1,n1]`. An
+MPS file is written from the LP file as HiGHS reads it. `about` gives the meaning of a file's objective.
 
-Both are in the subset that every reader takes alike: readers differ, and most do so without a word. Therefore:
+Both use the subset that every reader interprets alike: readers differ, mostly silently. Therefore:
 
-- an MPS file is always a minimum: CBC and PuLP pass over `OBJSENSE MAX` and would minimise what was to be maximised;
+- an MPS file always minimises: CBC and PuLP ignore `OBJSENSE MAX` and would minimise what should be maximised;
 - there are no `RANGES` and no constant of the objective among the right-hand sides (PuLP's reader knows neither): a row
   with two limits is two rows, a constant a column that is fixed at 1;
 - every integer has both its bounds written (readers disagree about the default upper one, 1 or none), with `LO` and
   `UP` (`LI` and `UI` stop PuLP's reader), and a column without lower bound has `MI` before `UP` (after it, PuLP's
   reader sets the upper bound to 0);
-- short names stand in the columns of the fixed form of MPS, where CBC looks for those of bounds without a number;
-- numbers are written so that they are read as the very same doubles; PuLP itself writes 12 digits.
+- short names are in the columns of the fixed form of MPS, where CBC looks for those of bounds without a number;
+- numbers are written so that they are read as exactly the same doubles; PuLP itself writes 12 digits.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _NAMED = (pyo.Var, pyo.Constraint, pyo.Objective)
 
 
 class _Labeler:
-    """Names Pyomo's components for a file, each index by an injective name; made once for each index."""
+    """Names Pyomo's components for a file, each index by an injective name, computed once."""
 
     def __init__(self, model: Any) -> None:
         indices = (data.index() for data in model.component_data_objects(_NAMED))
@@ -70,7 +70,7 @@ class Meaning:
     Attributes
     ----------
     component
-        The component of the problem that is its objective.
+        The component of the problem that the objective represents.
     units
         How many units of the model's objective are one of the component's.
     """
@@ -79,7 +79,7 @@ class Meaning:
     units: int
 
     def of(self, objective: float | int, negated: bool = False) -> Fraction:
-        """The component's value at an objective of the model, or of a file whose objective is negated.
+        """The component's value for an objective of the model, or of a file whose objective is negated.
 
         Examples
         --------
@@ -110,14 +110,14 @@ class Meaning:
 
 
 def about(problem: AnyProblem, limited: bool = False) -> Meaning:
-    """What the objective of a problem's models is, compact and literal alike.
+    """The meaning of the objective of a problem's models, compact and literal alike.
 
     Parameters
     ----------
     problem
-        What is modelled.
+        The problem that is modelled.
     limited
-        Whether the model was built at a limit. Where that is one on the first component (`ProgramLimit.component`), the
+        Whether the model was built at a limit. If that limits the first component (`ProgramLimit.component`), the
         second is the objective.
 
     Examples
@@ -144,7 +144,7 @@ def write_lp(model: Any, path: Path | str, notes: Sequence[str] = ()) -> None:
     Parameters
     ----------
     model
-        As `build_pyomo` or `build_pulp` made it, or with more constraints.
+        As `build_pyomo` or `build_pulp` made it, or with further constraints.
     path
         The file, which is overwritten.
     notes
@@ -153,7 +153,7 @@ def write_lp(model: Any, path: Path | str, notes: Sequence[str] = ()) -> None:
     Raises
     ------
     UsageError
-        If the model has SOS constraints, two variables of one name, or a name that readers take for something else.
+        If the model has SOS constraints, two variables of one name, or a name that readers would misinterpret.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def write_lp(model: Any, path: Path | str, notes: Sequence[str] = ()) -> None:
 
 
 def write_mps(model: Any, path: Path | str, notes: Sequence[str] = ()) -> None:
-    """Write a Pyomo or PuLP model as an MPS file that every reader minimises: the objective of a maximum is negated.
+    """Write a Pyomo or PuLP model as an MPS file that every reader minimises: a maximised objective is negated.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def write_mps(model: Any, path: Path | str, notes: Sequence[str] = ()) -> None:
     Raises
     ------
     UsageError
-        If the model has SOS constraints or more than linear terms, or two variables of one name.
+        If the model has SOS constraints or nonlinear terms, or two variables of one name.
 
     Examples
     --------
@@ -241,19 +241,19 @@ def _plain(note: str) -> str:
 # Text -----------------------------------------------------------------------------------------------------------------
 
 
-#: Name of the column that carries the constant of an objective, as Pyomo calls it.
+#: Name of the column that represents the constant of an objective, as in Pyomo.
 _CONSTANT = "ONE_VAR_CONSTANT"
 
-#: As long as PuLP makes the lines of an LP file.
+#: The length of the lines of PuLP's LP files.
 _LINE = pulp.constants.LpCplexLPLineSize
 
-#: Significant digits that PuLP writes; kept where they suffice.
+#: Significant digits that PuLP writes; kept if they suffice.
 _DIGITS = 12
 
-#: How HiGHS begins to read a number: `influence` as infinity.
+#: Beginnings that HiGHS reads as a number: `influence` as infinity.
 _NUMBER = re.compile(r"[\d.]|inf|nan", re.IGNORECASE)
 
-#: Words that begin a section of an LP file, or say what a variable may be.
+#: Words that begin a section of an LP file, or declare the kind of a variable.
 _WORD = re.compile(
     r"(max|min)(imi[sz]e|imum)?|subject|such|st|s\.t\.|bounds?|free|gen(erals?)?|int(egers?)?|bin(ary|aries)?"
     r"|semis?(-continuous)?|sos|end",
@@ -277,7 +277,7 @@ def number(value: float) -> str:
 
 
 def expect_names(names: Iterable[str]) -> None:
-    """Raise UsageError for a name that a reader of LP files takes for something else.
+    """Raise UsageError for a name that a reader of LP files would misinterpret.
 
     >>> expect_names(["place.t1.n1", "influence.t1"])
     Traceback (most recent call last):
@@ -291,7 +291,7 @@ that part of the model otherwise
 
 
 def free_name(wanted: str, taken: Iterable[str]) -> str:
-    """The wanted name, with as many underscores as make it a new one."""
+    """The wanted name, with enough underscores to make it a new one."""
     names = set(taken)
     while wanted in names:
         wanted += "_"
@@ -302,7 +302,7 @@ def free_name(wanted: str, taken: Iterable[str]) -> str:
 
 
 def pulp_lp_text(model: Any) -> str:
-    r"""A PuLP problem as PuLP writes it (`LpProblem.writeLP`), but with the very same numbers and the constant.
+    r"""A PuLP problem as PuLP writes it (`LpProblem.writeLP`), but with the exact numbers and the constant.
 
     Raises
     ------
@@ -335,7 +335,7 @@ def pulp_lp_text(model: Any) -> str:
         model.checkDuplicateVars()
     except pulp.PulpError as error:
         raise UsageError(f"{error}: make names by injective_names") from error
-    # PuLP 3 lists by name those that something is said of, PuLP 4 all as they were made: the file is the same.
+    # PuLP 3 lists by name those with a declaration, PuLP 4 all in the order of creation: the file is the same.
     rows = [*model.constraints(), *([] if model.objective is None else [model.objective])]
     used = {variable.name for row in rows for variable, _ in row.items()}
     variables = sorted((each for each in model.variables() if each.name in used), key=lambda each: str(each.name))
@@ -368,7 +368,7 @@ def pulp_lp_text(model: Any) -> str:
 
 
 def _named_rows(rows: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """Each constraint with its name; those that a user added without one are called `_C1`, `_C2`, ..., as PuLP does."""
+    """Each constraint with its name; those that a user added without one are called `_C1`, `_C2`, ..., as in PuLP."""
     taken = {row.name for row in rows if row.name is not None}
     unnamed = 0
     for row in rows:
@@ -377,7 +377,7 @@ def _named_rows(rows: Sequence[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _wrapped(name: str, terms: Sequence[tuple[str, float]], end: str) -> Iterator[str]:
-    """`name: terms end` in lines that are not too long, the terms by name."""
+    """`name: terms end` in lines that are not too long, the terms sorted by name."""
     line = f"{name}:"
     for position, (variable, value) in enumerate(sorted(terms)):
         sign = " -" if value < 0 else " +" if position else ""
@@ -393,7 +393,7 @@ def _wrapped(name: str, terms: Sequence[tuple[str, float]], end: str) -> Iterato
 
 
 def _bounds(variable: Any) -> str:
-    """A line of the bounds of a PuLP variable; empty if the format's default says the same."""
+    """The line for the bounds of a PuLP variable; empty if the format's default is the same."""
     lower: Any
     upper: Any
     lower, upper = (
@@ -414,7 +414,7 @@ def _bounds(variable: Any) -> str:
 
 
 def mps_text(program: Any, notes: Sequence[str] = ()) -> str:
-    """A program as MPS: a minimum, so the objective of a maximum is negated.
+    """A program as MPS: a minimisation, so a maximised objective is negated.
 
     Parameters
     ----------
@@ -511,7 +511,7 @@ def _columns(
             within = not within
             yield _marker(within)
         entries = range(starts[column], starts[column + 1])
-        if cost or not entries:  # a column that is in no row is named all the same
+        if cost or not entries:  # a column that is in no row must be named too
             yield _entry(name, objective, cost)
         for entry in entries:
             for _, row, _ in rows[indices[entry]]:

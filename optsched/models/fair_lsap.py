@@ -1,24 +1,23 @@
 """Models of `fair-lsap`: locality cost plus fairness cost between groups (Guo et al. 2012, section III.D).
 
-The compact model of `build_pyomo` is that of `lsap` (see the table in `optsched.models.lsap`) with the fairness cost
-of each pool of tasks: with `selection=fixed` a pool is the tasks of a group within its ration, or those beyond it,
-and has one cost; with `selection=free` a pool is a group, whose tasks fill its ration and then overflow it. Further
-components:
+The compact model of `build_pyomo` is that of `lsap` (see the table in `optsched.models.lsap`) plus the fairness cost of
+each pool of tasks. With `selection=fixed` a pool is the tasks of a group within its ration, or those beyond it, and has
+one cost. With `selection=free` a pool is a group, whose tasks fill its ration and then overflow it. Further components:
 
 =================== ========================================================================================
 component           what it is
 =================== ========================================================================================
 TIERS               (pool, number from 1) of the pools that have two costs, cheapest first
-tier[p,i]           tasks of the pool that pay the tier's cost, no more than fit in it
+tier[p,i]           tasks of the pool that pay the tier's cost, at most as many as fit in it
 pool_tiers[p]       the placed tasks of the pool are those of its tiers
 fairness_cost       expression: cost of the tiers, and of the pools with one cost
 objective           least fairness_cost plus locality_cost
 =================== ========================================================================================
 
-Its matrix is that of a network too: source, tiers, pools, classes, nodes.
+Its matrix is also that of a network: source, tiers, pools, classes, nodes.
 
 The literal model of `build_pulp` is Guo et al.'s square LSAP with C = FC + DLC. With `selection=free` the fairness cost
-no longer belongs to the pair. Then `within.g` and `beyond.g` count the tasks of each group that are placed within its
+does not belong to the pair. Then `within.g` and `beyond.g` count the tasks of each group that are placed within its
 ration and beyond, by the constraints `group.g`, `ration.g` and `overflow.g`.
 """
 
@@ -55,7 +54,7 @@ def build_pyomo(problem: FairLsap, *, per_pair: bool = False) -> Any:
 
     Examples
     --------
-    Group h runs nothing and may take one slot more; g overuses its share, and its task stays out:
+    Group h runs nothing and may take one more slot; g overuses its share, and its task stays out:
 
     >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.solvers.algebraic import solve_pyomo
@@ -83,7 +82,7 @@ def compact_size(problem: FairLsap) -> ModelSize:
 
 @of_problem(FairLsap)
 def literal_size(problem: FairLsap) -> ModelSize:
-    """The size of `build_pulp`'s model: max(tasks, idle slots) squared variables, and two a group that may choose."""
+    """The size of `build_pulp`'s model: max(tasks, idle slots) squared variables, and two per group that may choose."""
     size = square_size(problem)
     if problem.parameters["selection"] == "fixed" or not problem.count:
         return size
@@ -114,7 +113,7 @@ def build_pulp(problem: FairLsap, *, max_variables: int = MAX_VARIABLES) -> Any:
 
 
 def _with_free_selection(problem: FairLsap) -> Any:
-    """The square LSAP with costs DLC, and FC on the number of each group's tasks within and beyond its ration."""
+    """The square LSAP with costs DLC, plus FC on the number of each group's tasks within and beyond its ration."""
     model = square_model(problem, np.zeros(len(problem.tasks), dtype=np.int64))
     placed = by_group(model, problem, problem.task_group, len(problem.ration))
     waiting = np.bincount(problem.task_group, minlength=len(placed)).tolist()
@@ -135,7 +134,7 @@ def _with_free_selection(problem: FairLsap) -> Any:
 
 
 def _cost(problem: FairLsap, cost: Fraction | int) -> float:
-    """A fairness cost with its weight, rounded to the grid as the problem rounds it."""
+    """A fairness cost with its weight, rounded to the grid like in the problem."""
     return round(decimal(problem.parameters["fairness"]) * cost * problem.grid) / problem.grid
 
 

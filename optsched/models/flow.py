@@ -1,7 +1,7 @@
 """Models of `flow`: tasks to slots at least flow-rate penalty, loads frozen (Hsu and Freeh, sections 3.2 and 3.3).
 
-The compact model of `build_pyomo` is a transportation problem between classes of equal tasks (same rate, same
-replicas) and nodes with idle slots. All its variables are continuous and whole at every vertex.
+The compact model of `build_pyomo` is a transportation problem between classes of equal tasks (same rate, same replicas)
+and nodes with idle slots. All its variables are continuous and integral at every vertex.
 
 =================== ========================================================================================
 component           what it is
@@ -11,17 +11,17 @@ PAIRS               (class, node), all of them
 members             ids of the tasks of each class
 penalty[c,n]        cost of a task of the class on the node, MB/s
 place[c,n]          tasks of the class on the node
-class_supply[c]     no more tasks than the class has; just as many where all are placed
-cardinality         count tasks are placed (only where some are not)
+class_supply[c]     no more tasks than the class has; exactly as many if all are placed
+cardinality         count tasks are placed (only if some are not)
 node_slots[n]       no node takes more than its slots
 objective           least penalty
 =================== ========================================================================================
 
 The literal model of `build_pulp` is Hsu and Freeh's minimum-cost flow from a source over tasks and compute nodes to a
-sink, with the two arcs that the paper lacks where tasks outnumber slots: from each task to a node "unscheduled", and
-from there to the sink (Hsu and Freeh, note 2). Variables are the arcs: `start.t` (source to task), `place.t.n`,
-`skip.t` (task to unscheduled), `finish.n` (node to sink), `unscheduled` (to the sink); constraints conserve the flow:
-`source`, `task.t`, `node.n`, `unscheduled_node`, `sink`.
+sink. It has two further kinds of arcs, which the paper lacks for more tasks than slots: from each task to a node
+"unscheduled", and from there to the sink (Hsu and Freeh, note 2). Variables are the arcs: `start.t` (source to task),
+`place.t.n`, `skip.t` (task to unscheduled), `finish.n` (node to sink), `unscheduled` (to the sink); constraints
+conserve the flow: `source`, `task.t`, `node.n`, `unscheduled_node`, `sink`.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def build_pyomo(problem: Flow, *, per_pair: bool = False) -> Any:
 
 
 def tabled_size(problem: TabledProblem) -> ModelSize:
-    """What the compact model of a table would take, or less: a variable for each class and idle node."""
+    """A lower limit on the size of the compact model of a table: a variable for each class and idle node."""
     classes, nodes = len(problem.classes().first), int(np.count_nonzero(problem.capacity))
     return ModelSize(classes * nodes, classes + nodes + 1, 4 * classes * nodes)
 
@@ -102,8 +102,8 @@ def literal_size(problem: Flow) -> ModelSize:
 def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build Hsu and Freeh's own program: the minimum-cost flow with one arc for each task and idle node.
 
-    An arc to "unscheduled" costs 1 MB/s more than the dearest pair, so that it never takes a task for which there is
-    a slot; the variable `constant`, fixed at 1, takes these costs out of the objective again.
+    An arc to "unscheduled" costs 1 MB/s more than the most expensive pair, so that it never takes a task for which
+    there is a slot; the variable `constant`, fixed at 1, subtracts these costs from the objective.
 
     Its attribute `place` is a dict from (task id, node id) to the variable.
 
@@ -152,5 +152,5 @@ def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
 
 decode, start_values = said_by(Flow, PLACES, BINARIES)
 
-#: The constraint that a literal model keeps by its costs alone: an arc to "unscheduled" costs more than any pair.
+#: The constraint that a literal model keeps only by its costs: an arc to "unscheduled" costs more than any pair.
 KEPT_BY_COSTS = ("cardinality",)

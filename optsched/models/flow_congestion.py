@@ -1,21 +1,21 @@
 """Models of `flow-congestion`: tasks to slots at least flow-rate penalty, with the load that they add (Hsu and Freeh).
 
-The load of a node costs what depends on the whole set of its tasks, standard deviation and all. Both models therefore
+The load cost of a node depends on the whole set of its tasks, including the standard deviation. Both models therefore
 choose sets from a list with their costs: patterns, how many tasks of each type. Costs are whole numbers of the
-problem's units, 2^-20 MB/s, so that no tolerance of a solver is as large as a difference.
+problem's units, 2^-20 MB/s, so that every difference is larger than a solver's tolerance.
 
-The compact model of `build_pyomo` counts: classes of tasks that nothing tells apart, hosts of nodes that nothing tells
-apart, and how many nodes of a host take each pattern.
+The compact model of `build_pyomo` counts: classes of identical tasks, hosts of identical nodes, and how many nodes of a
+host take each pattern.
 
 =================== ========================================================================================
 component           what it is
 =================== ========================================================================================
 KINDS               map and reduce
 CLASSES, HOSTS      classes of equal tasks, hosts of equal nodes, each by the id of its first
-PATTERNS            (host, number): sets of tasks that a node of the host can take, but the empty one
+PATTERNS            (host, number): nonempty sets of tasks that a node of the host can take
 PAIRS               (class, host) with a slot for the class's kind
 members, nodes      ids of the tasks of each class; ids of the nodes of each host
-load_cost[h,p]      what a node of the host costs with the pattern, by its load
+load_cost[h,p]      load cost of a node of the host with the pattern
 read_cost[c,h]      what a task of the class pays there for reading
 choose[h,p]         whole: nodes of the host with the pattern
 place[c,h]          whole: tasks of the class on nodes of the host
@@ -26,11 +26,11 @@ cardinality[k]      the required number of tasks of the kind is placed
 objective           least cost
 =================== ========================================================================================
 
-With `per_pair` each task is a class and each node a host of its own: `place[t,n]` is 1 if the task runs on the node.
+With `per_pair` each task is its own class and each node its own host: `place[t,n]` is 1 if the task runs on the node.
 
 The literal model of `build_pulp` has Hsu and Freeh's arcs from tasks to compute nodes, binary `place.t.n`, and `skip.t`
-for a task that waits; in place of the arcs from nodes to the sink stands the linearisation that the literal effective
-load needs, a binary `pattern.n.number` for each set of tasks on each node. Constraints: `task.t`, `one_pattern.n`,
+for a task that waits. Instead of the arcs from nodes to the sink, it has the linearisation that the literal effective
+load needs: a binary `pattern.n.number` for each set of tasks on each node. Constraints: `task.t`, `one_pattern.n`,
 `filled.n.type`, `cardinality.kind`.
 """
 
@@ -62,7 +62,7 @@ from optsched.solvers.algebraic import injective_names
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
-#: Units of the first program's objective, and of the second's, that are one of the component's.
+#: How many units of each program's objective are one of the component's.
 OBJECTIVE_UNITS = (GRID, 1)
 
 
@@ -94,7 +94,7 @@ def build_pyomo(problem: FlowCongestion, *, per_pair: bool = False) -> Any:
 
 
 def _sets(problem: FlowCongestion, node: int) -> Iterator[Ints]:
-    """Every set of tasks but the empty one that the node can take: how many of each type."""
+    """Every nonempty set of tasks that the node can take: how many of each type."""
     choices = []
     for kind in problem.kinds:
         types = np.flatnonzero(problem.type_kind == kind).tolist()

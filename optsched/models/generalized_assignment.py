@@ -1,7 +1,7 @@
 """Models of `generalized-assignment`: every task on a node within the nodes' capacities (OR-Library).
 
-The compact model of `build_pyomo` counts tasks of classes that nothing tells apart; where all tasks differ it is the
-literal one. Its variables are whole: the program is no network's.
+The compact model of `build_pyomo` counts tasks of classes of identical tasks; if all tasks differ it is the literal
+one. Its variables are whole: the program is not that of a network.
 
 =================== ========================================================================================
 component           what it is
@@ -17,7 +17,7 @@ objective           least cost, or most
 =================== ========================================================================================
 
 The literal model of `build_pulp` is the usual program: binary `place.t.n` for every pair, constraints `task.t` and
-`capacity.r.n`; a pair that is not allowed has the upper bound 0.
+`capacity.r.n`; a forbidden pair has the upper bound 0.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def build_pyomo(problem: GeneralizedAssignment, *, per_pair: bool = False) -> An
 
 @of_problem(GeneralizedAssignment)
 def compact_size(problem: GeneralizedAssignment) -> ModelSize:
-    """The size of `build_pyomo`'s model, or less: a variable for each class of tasks and node that it may use."""
+    """A lower limit on the size of `build_pyomo`'s model: a variable for each class of tasks and usable node."""
     first = problem.classes().first
     pairs, limits = int(np.count_nonzero(problem.usable[first])), len(problem.resources)
     return ModelSize(pairs, len(first) + limits * problem.usable.shape[1], (2 + limits) * pairs)

@@ -1,4 +1,4 @@
-"""Models of `job-times`: every task on a slot over time, jobs soon over after they arrive.
+"""Models of `job-times`: every task on a slot over time, with jobs ending soon after they arrive.
 
 The compact model of `build_pyomo` has these components, and more: see the table in `optsched.models.schedules`.
 
@@ -8,7 +8,7 @@ component           what it is
 JOBS                jobs with something left to run
 weight, arrival     of each job; the arrival in ticks after the snapshot
 job_over[j,i]       1 if all tasks of the job have ended by an instant; binary
-every_task[j,i]     it is 0 as long as one has not
+every_task[j,i]     that is 0 until every task has ended
 completion[j]       expression: ticks after the snapshot at which the job ends
 objective           least sum of weight times completion less arrival
 =================== ========================================================================================

@@ -1,8 +1,8 @@
 """Models of `latency`: all tasks to loaded servers, least makespan, or work within a limit (Agosta et al., section 3).
 
-The compact model of `build_pyomo` is the program of the problem (`Latency.program`). It keeps pairs only of a task and
-a server with its replica. Remote tasks are anonymous: a server takes a number of them, whichever they are; should one
-land on a replica, its work only drops. All variables are whole.
+The compact model of `build_pyomo` is the program of the problem (`Latency.program`). It has only pairs of a task and a
+server with its replica. Remote tasks are anonymous: a server takes a number of them. If one of them lands on a server
+with its replica, its work only decreases. All variables are whole.
 
 =================== ========================================================================================
 component           what it is
@@ -15,10 +15,9 @@ limit               the limit on the makespan (only with a fixed limit)
 local[t,s]          1 if the task runs on this server, which has its replica
 remote[t]           1 if the task runs remotely
 remote_count[s]     remote tasks that the server takes
-local_count[s]      local tasks that it takes; there only where a limit does not leave room for a whole number of them
+local_count[s]      local tasks that it takes; only if a limit does not leave room for a whole number of them
 makespan            the latency L (only without a limit)
-used[s]             1 if the server gets work; for servers that are loaded above the lower bound l** (only without a
-                    limit)
+used[s]             1 if the server gets work; for servers loaded above the lower bound l** (only without a limit)
 every_task[t]       every task runs locally or remotely
 remote_balance      the servers take as many remote tasks as there are
 local_on[s]         expression: local tasks of the server
@@ -35,10 +34,10 @@ objective           with a limit: least work; without: least makespan
 With `per_pair` there are no `local`, `remote` and counts: `place[t,s]` is 1 if the task runs on the server. Without a
 limit the makespan may then be as high as with all tasks on one server.
 
-A server that is loaded beyond the limit must not raise the limit. So it is left out where the limit is fixed, and
-needs a binary where it is not. Prefer a sequence of fixed limits.
+A server that is loaded beyond the limit must not raise the limit. So with a fixed limit it is left out; otherwise it
+needs a binary. Prefer a sequence of fixed limits.
 
-The literal model of `build_pulp` has Agosta et al.'s dense binary `place.t.s` for all pairs, with the same caution:
+The literal model of `build_pulp` has Agosta et al.'s dense binary `place.t.s` for all pairs, and the same binaries:
 `used.s` for servers with an initial load. Constraints `task.t`, `server.s`, `used.s`.
 """
 
@@ -82,9 +81,8 @@ _UNIT = "units of work"
 def build_pyomo(problem: Latency, limit: int | None = None, *, per_pair: bool = False) -> Any:
     """Build the compact model, mixed-integer linear (parameters as in `ModelModule.build_pyomo`).
 
-    With a `limit`, it finds the least work among placements whose makespan is at most that, and is infeasible where
-    there is none; without, the least makespan with any work. A limit that is no whole number, 0 or more, is a
-    UsageError.
+    With a `limit`, it finds the least work among placements whose makespan is at most that; it is infeasible if there
+    are none. Without, it finds the least makespan with any work. UsageError if the limit is no whole number, 0 or more.
 
     Examples
     --------
@@ -109,7 +107,7 @@ def build_pyomo(problem: Latency, limit: int | None = None, *, per_pair: bool = 
 
 
 def _add_expressions(model: Any, problem: Latency, per_pair: bool) -> None:
-    """Add the load of each server, its local and its remote tasks, and the work of all."""
+    """Add the load of each server, its local and its remote tasks, and the total work."""
     tasks, nodes = ids(problem)
     on: dict[tuple[bool, str], list[Any]] = defaultdict(list)
     if per_pair:
@@ -134,7 +132,7 @@ def _add_expressions(model: Any, problem: Latency, per_pair: bool) -> None:
 
 @of_problem(Latency)
 def compact_size(problem: Latency, limit: int | None = None) -> ModelSize:
-    """The size of `build_pyomo`'s model, or less: variables for tasks, their replicas, and servers with room."""
+    """A lower limit on the size of `build_pyomo`'s model: variables for tasks, replicas, and servers with room."""
     most = limit if limit is not None else problem.least_limit(lambda limit: problem.fits(limit, len(problem.tasks)))
     room, tasks = problem.room(whole_limit(most, _UNIT)), len(problem.tasks)
     servers = int(np.count_nonzero(room >= problem.w_loc))

@@ -1,28 +1,28 @@
 """Models of `lsap`: tasks to idle slots at least locality cost (Guo et al. 2012, section III.C).
 
 The compact model of `build_pyomo` counts tasks of a class on nodes with their data, in racks with it, and anywhere.
-Tasks in racks and anywhere get slots that are left. All its variables are continuous and whole at every vertex.
+Tasks in racks and anywhere get the remaining slots. All its variables are continuous and integral at every vertex.
 
 =================== ========================================================================================
 component           what it is
 =================== ========================================================================================
 CLASSES             classes of tasks with the same replicas on idle nodes, each by the id of its first task
-NODES, RACKS        nodes with idle slots and replicas; racks, where a task in the rack of a replica costs less
+NODES, RACKS        nodes with idle slots and replicas; racks, if a task in the rack of a replica costs less
 PAIRS, RACK_PAIRS   (class, node with a replica), (class, rack with a replica)
 members             ids of the tasks of each class
 place[c,n]          tasks of the class on a node with their replica
-place_in_rack[c,k]  tasks of the class in a rack with a replica, on whichever node (only where there are `RACKS`)
-place_anywhere[c]   tasks of the class on whichever node
-class_supply[c]     no more tasks than the class has; just as many where all are placed
-cardinality         count tasks are placed (only where some are not)
+place_in_rack[c,k]  tasks of the class in a rack with a replica, on any node (only if there are `RACKS`)
+place_anywhere[c]   tasks of the class on any node
+class_supply[c]     no more tasks than the class has; exactly as many if all are placed
+cardinality         count tasks are placed (only if some are not)
 node_slots[n]       no node takes more of its own tasks than its slots
 rack_slots[k]       no rack takes more tasks of `place` and `place_in_rack` than its slots
 locality_cost       expression: levels times tasks
 objective           least locality_cost
 =================== ========================================================================================
 
-With `per_pair` each task is a class of its own, and `place[t,n]` is 1 if the task runs on the node, whichever that is;
-nothing is anonymous.
+With `per_pair` each task is its own class, and `place[t,n]` is 1 if the task runs on the node, for every node; nothing
+is anonymous.
 
 The literal model of `build_pulp` is Guo et al.'s square LSAP over tasks and idle slots: binary `place.t.n.s`,
 constraints `task.t` and `slot.n.s`.
@@ -114,7 +114,7 @@ def build_pulp(problem: Lsap, *, max_variables: int = MAX_VARIABLES) -> Any:
 
 
 def square_size(problem: AssignmentProblem) -> ModelSize:
-    """Size of Guo et al.'s square LSAP: one row a task, one column an idle slot, padded to a square with dummies."""
+    """Size of Guo et al.'s square LSAP: one row per task, one column per idle slot, padded to a square with dummies."""
     tasks, slots = len(problem.tasks), int(problem.capacity.sum())
     side = max(tasks, slots)
     return ModelSize(side * side + (tasks != slots), 2 * side, 3 * side * side + 1)
@@ -123,9 +123,9 @@ def square_size(problem: AssignmentProblem) -> ModelSize:
 def square_model(problem: AssignmentProblem, task_units: np.ndarray) -> Any:
     """Guo et al.'s LSAP (equations 5 to 7, Figure 3): min sum C_ij x_ij over the square matrix, each line once.
 
-    C_ij is the pair cost of `problem` plus `task_units[i]` (int64, shape (tasks,), units of the grid). Rows or
-    columns that make the matrix square cost the constant 1; the variable `constant`, fixed at 1, takes them out of
-    the objective again.
+    C_ij is the pair cost of `problem` plus `task_units[i]` (int64, shape (tasks,), units of the grid). Rows or columns
+    that pad the matrix to a square cost the constant 1; the variable `constant`, fixed at 1, subtracts it from the
+    objective.
 
     The attribute `place` of the result is a dict from (task id, node id, slot from 1) to the variable.
     """

@@ -1,13 +1,13 @@
 """Models of `lsap-fairness`: tasks off their data, and fairness within a limit on them (Guo et al. 2012, (14), (15)).
 
-The compact model of `build_pyomo` is that of `lsap` (see the table in `optsched.models.lsap`) with the steps by which
+The compact model of `build_pyomo` is that of `lsap` (see the table in `optsched.models.lsap`) plus the steps by which
 placed tasks change the distance of their group. Further components:
 
 =================== ========================================================================================
 component           what it is
 =================== ========================================================================================
 STEPS               (group, number from 1): towards the group's share, past it, beyond it; cheapest first
-step[g,i]           tasks of the group that are placed at the step, no more than those for which it holds
+step[g,i]           tasks of the group that are placed at the step, at most those for which it holds
 group_steps[g]      the placed tasks of the group are those of its steps
 fairness_distance   expression: mean distance of the groups' shares from their weights
 locality_limit      no more tasks off their data than the limit (only with one)
@@ -15,10 +15,10 @@ runs_before         1 (only with a limit): the distance of what runs before
 objective           with a limit: least fairness_distance; without: least locality_cost
 =================== ========================================================================================
 
-Its matrix is that of a network too, since the limit is the capacity of one arc, which all tasks off their data pass.
+Its matrix is also that of a network, since the limit is the capacity of one arc, which all tasks off their data pass.
 
-The literal model of `build_pulp` is Guo et al.'s square LSAP, with `over.g` and `under.g`, by how many tasks a group is
-above and below its share (constraint `share.g`), and the constraint `locality`. The distance is convex, so one of the
+The literal model of `build_pulp` is Guo et al.'s square LSAP, with `over.g` and `under.g` (by how many tasks a group is
+above and below its share, constraint `share.g`), and the constraint `locality`. The distance is convex, so one of the
 two is 0. But its corner lies between whole numbers of tasks, so the program's relaxation is not integral.
 """
 
@@ -56,11 +56,11 @@ def build_pyomo(problem: LsapFairness, limit: int | None = None, *, per_pair: bo
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
     With a `limit`, it finds the least fairness distance with at most `limit` tasks off their data; without, the fewest
-    of these. A limit that is no whole number, 0 or more, is a UsageError.
+    of these. UsageError if the limit is no whole number, 0 or more.
 
     Examples
     --------
-    Group h has nothing running; its task is off its data on the slot that is idle:
+    Group h has nothing running; its task is off its data on the idle slot:
 
     >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.solvers.algebraic import solve_pyomo
@@ -94,7 +94,7 @@ def compact_size(problem: LsapFairness, limit: int | None = None) -> ModelSize:
 
 @of_problem(LsapFairness)
 def literal_size(problem: LsapFairness, limit: int | None = None) -> ModelSize:
-    """The size of `build_pulp`'s model: max(tasks, idle slots) squared variables, and with a limit two a group."""
+    """The size of `build_pulp`'s model: max(tasks, idle slots) squared variables, and with a limit two per group."""
     size, groups = square_size(problem), len(problem.groups.ids)
     if limit is None:
         return size

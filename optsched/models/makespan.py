@@ -6,10 +6,10 @@ The compact model of `build_pyomo` has these components, and more: see the table
 component           what it is
 =================== ========================================================================================
 all_over[i]         1 if all tasks have ended by an instant; binary
-every_job[j,i]      it is 0 as long as a task of the job has not
+every_job[j,i]      that is 0 until every task of the job has ended
 makespan            expression: ticks after the snapshot at which all tasks have ended
-area[k,q]           what a pool of slots does and did takes no longer than that; follows from the others for whole
-                    numbers, and makes the relaxation stronger
+area[k,q]           what a pool of slots does and did takes no longer than that; it follows from the others for whole
+                    numbers, and strengthens the relaxation
 objective           least makespan
 =================== ========================================================================================
 

@@ -9,13 +9,13 @@ component           what it is
 NODES, ARCS         nodes; arcs whose capacity is above their lower limit
 cost[a]             of a unit
 extra[a]            flow beyond the lower limit
-fixed_cost          1: the lower limits, at what they cost together
-conservation[n]     what leaves a node less what enters it is what is left to send
+fixed_cost          1: the total cost of the lower limits
+conservation[n]     outflow minus inflow of a node is what is left to send
 objective           least cost
 =================== ========================================================================================
 
 The literal model of `build_pulp` is the textbook's: a variable `flow.a` for each arc between its limits, and a
-constraint `node.n` for each node. Both are linear, with whole vertices.
+constraint `node.n` for each node. Both are linear, with integral vertices.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 def build_pyomo(problem: MinCostFlow, *, per_pair: bool = False) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
-    It has a variable for each arc anyway. With `per_pair` they are whole, which a constraint of your own may ask for.
+    It has a variable for each arc anyway. With `per_pair` they are whole, which your own constraints may need.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def build_pyomo(problem: MinCostFlow, *, per_pair: bool = False) -> Any:
 
 @of_problem(MinCostFlow)
 def compact_size(problem: MinCostFlow) -> ModelSize:
-    """The size of `build_pyomo`'s model, or less: variables for each free arc, one for the cost of lower limits."""
+    """A lower limit on the size of `build_pyomo`'s model: variables for free arcs, one for the cost of lower limits."""
     arcs = len(problem.free)
     return ModelSize(arcs + 1, len(problem.instance.node_ids), 3 * arcs + 1)
 
@@ -108,7 +108,7 @@ def build_pulp(problem: MinCostFlow, *, max_variables: int = MAX_VARIABLES) -> A
     model.setObjective(linear(list(zip(flow, network.cost.tolist(), strict=True))))
     terms: list[list[tuple[Any, int]]] = [[] for _ in range(len(network))]
     for arc, tail, head in zip(flow, network.tail.tolist(), network.head.tolist(), strict=True):
-        if tail != head:  # what a loop sends returns to its node
+        if tail != head:  # a loop's flow returns to its node
             terms[tail].append((arc, 1))
             terms[head].append((arc, -1))
     names = injective_names(network.node_ids.tolist())
@@ -132,7 +132,7 @@ def _started_literal(model: Any, problem: MinCostFlow, flow: NetworkFlow) -> Ent
     return ((variable, units[arc]) for arc, variable in model.flow.items())
 
 
-#: Numbers near 2^53 are beyond the solver's tolerances: where its solution is no flow, that is a SolverDisagreement.
+#: Numbers near 2^53 are beyond the solver's tolerances: if its solution is no flow, that is a SolverDisagreement.
 decode, start_values = said_by(
     MinCostFlow, Way(_decode_compact, started_program), Way(_decode_literal, _started_literal)
 )

@@ -1,7 +1,7 @@
-"""Models of a problem with a program of its own (`optsched.problems.programs`): the same names, variables and rows.
+"""Models of a problem with its own program (`optsched.problems.programs`): the same names, variables and rows.
 
 `build_pyomo` and `build_pulp` have a variable for each variable of the program, and a constraint for each of its rows.
-The model of a second component takes a `limit`: the value that the first one has.
+The model of a second component takes a `limit`: the value of the first one.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from optsched.problems.programs import Family, Label, Program
 from optsched.problems.relaxations import UNBOUNDED
 from optsched.solvers.algebraic import injective_names
 
-#: The variable that is always 0, where a model needs one.
+#: The variable that is always 0, if a model needs one.
 _ZERO = "_zero"
 
 
 def _before(problem: Any, limit: Number | None) -> tuple[Number, ...]:
-    """What `Programmed.program` takes: nothing, or the first component at a limit."""
+    """The argument of `Programmed.program`: nothing, or the first component at a limit."""
     return () if limit is None else (math.floor(limit * problem.program().unit),)
 
 
@@ -56,7 +56,7 @@ def _program(problem: Any, limit: Number | None = None) -> Program:
 
 
 def objective_units(problem: Any) -> tuple[int, int]:
-    """How many units of each program's objective are one of its component's; below 0 if that is maximised."""
+    """How many units of each program's objective are one of its component's; negative if that is maximised."""
     first = _program(problem).unit
     return first, first if len(problem.components) == 1 else problem.program((0,)).unit
 
@@ -64,7 +64,7 @@ def objective_units(problem: Any) -> tuple[int, int]:
 def pyomo_of(program: Program, name: str, integral: bool = False) -> tuple[Any, list[Any]]:
     """The variables and rows of a program in a Pyomo model without an objective, and the list of the variables.
 
-    `integral` says that every vertex of it is whole, so that its variables may be continuous.
+    `integral` says that every vertex of it is integral, so that its variables may be continuous.
     """
     model = pyo.ConcreteModel(name)
     variables: list[Any] = []
@@ -107,8 +107,8 @@ def whole_pyomo(
 ) -> Any:
     """A program with its objective in Pyomo (`pyomo_of`); the model has `program` and `before` as attributes.
 
-    `before` is what the program was made with, `unit` how many units of its costs are one of the model's; below 0 if
-    the model maximises.
+    `before` is the argument with which the program was made, `unit` how many units of its costs are one of the model's;
+    negative if the model maximises.
     """
     model, variables = pyomo_of(program, name, integral)
     costs = (program.numbers.objective if unit == 1 else program.numbers.objective / unit).tolist()
@@ -123,7 +123,7 @@ def whole_pyomo(
 
 
 def shared(model: Any, word: str, index: tuple[Any, ...]) -> Sequence[str]:
-    """What a variable of a model counts together: the ids of tasks, or of nodes; `remember` takes it."""
+    """The ids of tasks, or of nodes, that a variable of a model counts together; for `remember`."""
     for group in model.program.groups:
         if word in group.position:
             members = group.members[index[group.position[word]]]
@@ -133,7 +133,7 @@ def shared(model: Any, word: str, index: tuple[Any, ...]) -> Sequence[str]:
 
 
 def build_pulp(problem: Any, limit: Number | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
-    """Build the program in PuLP; the model has its `program` and the list of its `variables_of` it as attributes."""
+    """Build the program in PuLP; the model's attribute `program` has it, and `variables_of` the list of variables."""
     refuse_too_large(problem, literal_size(problem, limit), max_variables, "build_pyomo")
     program = _program(problem, limit)
     model = pulp.LpProblem(problem.name, pulp.LpMinimize)
@@ -177,7 +177,7 @@ literal_size = compact_size
 
 
 def _labels(model: Any, family: Family) -> tuple[Any, ...]:
-    """The set of a family's labels, which families of the same labels share; a single variable or row has none."""
+    """The set of a family's labels, shared by families with the same labels; a single variable or row has none."""
     if list(family.labels) == [()]:
         return ()
     dimension = len(family.labels[0]) if family.labels else None
@@ -185,7 +185,7 @@ def _labels(model: Any, family: Family) -> tuple[Any, ...]:
 
 
 def _set(model: Any, name: str, members: list[Any], dimension: int | None) -> Any:
-    """The set of this name, which is made if there is none."""
+    """The set of this name, which is made if it does not exist."""
     if model.component(name) is None:
         model.add_component(name, pyo.Set(initialize=members, dimen=dimension))
     return model.component(name)
@@ -196,7 +196,7 @@ def _index(label: Label) -> Any:
 
 
 def _short(program: Program) -> Ints:
-    """The rows without entries that 0 does not keep: nothing is feasible."""
+    """The rows without entries that 0 violates: nothing is feasible."""
     numbers = program.numbers
     short = (numbers.row_lower > 0) | (numbers.row_upper < 0)
     short[numbers.row] = False
@@ -204,7 +204,7 @@ def _short(program: Program) -> Ints:
 
 
 def _needs_zero(program: Program) -> bool:
-    """Whether a model takes a variable that is always 0, for rows or for an objective that would have none."""
+    """Whether a model needs a variable that is always 0, for rows or for an objective that would have none."""
     return len(program.numbers.objective) == 0 or len(_short(program)) > 0
 
 
@@ -214,7 +214,7 @@ def _limit(value: int) -> int | None:
 
 
 def _costs(program: Program, costs: list[Any], variables: list[Any]) -> list[Any]:
-    """The terms of the objective, also of what is in no row, so that solvers give it a value; never none."""
+    """The terms of the objective, also of variables in no row, so that solvers give them values; never none."""
     idle = np.ones(len(costs), dtype=bool)
     idle[program.numbers.column] = False
     named = zip(costs, variables, idle.tolist(), strict=False)
@@ -234,7 +234,7 @@ def _rows(program: Program, variables: list[Any]) -> Iterator[tuple[int, tuple[l
 
 
 def variables_of(model: Any, program: Program) -> list[Any]:
-    """The variables of a Pyomo model, as a program numbers them; KeyError or AttributeError if one is not there."""
+    """The variables of a Pyomo model, as a program numbers them; KeyError or AttributeError if one is missing."""
     return [getattr(model, family.name)[_index(label)] for family in program.variables for label in family.labels]
 
 
@@ -249,7 +249,8 @@ def started_program(model: Any, problem: Any, decision: Any) -> Entries:
 
 
 def program_of(posed: Callable[[Any, Any], Any]) -> Way:
-    """How a Pyomo model says a decision if its program is of a related problem: `posed(model, problem)` gives that one.
+    """How a Pyomo model expresses a decision if its program is of a related problem, which `posed(model, problem)`
+    returns.
 
     Traffic, for example, is modelled within the limit that the model has as an attribute.
     """
@@ -264,7 +265,7 @@ PROGRAM = Way(decode_program, started_program)
 
 
 def posed_program(model: Any, problem: Any) -> Any:
-    """The problem as the program of a Pyomo model poses it; UsageError if the model is of another instance."""
+    """The problem posed by the program of a Pyomo model; UsageError if the model is of another instance."""
     posed, program = problem.apart() if is_per_pair(model) else problem, model.program
     own = posed.program(model.before)
     mend = "decode it with the problem that it was built from"
@@ -313,12 +314,12 @@ def _started_literal(model: Any, problem: Any, decision: Any) -> Entries:
 
 
 def _said(problem: Any) -> Translation[Any]:
-    """How the models of any problem with a program say its decisions."""
+    """How the models of any problem with a program express its decisions."""
     return said_by(type(problem), PROGRAM, Way(_decoded_literal, _started_literal))
 
 
 def decode(model: Any, problem: Any) -> Any:
-    """What a solved model stands for, of either kind (see `optsched.models.base.decoder`)."""
+    """The decision of a solved model of either kind (see `optsched.models.base.decoder`)."""
     return _said(problem).decode(model, problem)
 
 
@@ -328,19 +329,19 @@ def start_values(model: Any, problem: Any, decision: Any) -> Mapping[Any, float]
 
 
 # Programs of assignment problems --------------------------------------------------------------------------------------
-# Tasks that nothing tells apart are one class with a supply, and a node has a capacity. What does not depend on the
-# node is anonymous: a task in the rack of a replica, or anywhere, is only counted, and takes a slot that is left
-# (`optsched.problems.counted_places`). Matrices of networks are totally unimodular: every vertex is a placement.
-# Costs are in the papers' units, not in those of the grid; they are whole multiples of 1/`grid`, which doubles hold.
+# Identical tasks are one class with a supply, and a node has a capacity. Tasks whose cost does not depend on the node
+# are anonymous: a task in the rack of a replica, or anywhere, is only counted, and takes a remaining slot
+# (`optsched.problems.counted_places`). Matrices of networks are totally unimodular: every vertex is a placement. Costs
+# are in the papers' units, not in those of the grid; they are whole multiples of 1/`grid`, which doubles represent
+# exactly.
 
 
 def counted_model(problem: Any, per_pair: bool, before: tuple[Number, ...] = (), integral: bool = True) -> Any:
     """The model of a program of an assignment problem, in the paper's units.
 
-    It has the expressions `placed` and, of a problem with levels, `locality_cost`.
-
-    `problem`, `per_pair`: as of `ModelModule.build_pyomo`. `before`: what the program is made with. `integral`: whether
-    the variables may be continuous, without `per_pair`.
+    It has the expressions `placed` and, for a problem with levels, `locality_cost`. `problem`, `per_pair`: as for
+    `ModelModule.build_pyomo`. `before`: the argument of the program. `integral`: whether the variables may be
+    continuous, without `per_pair`.
 
     TooLarge if a table of costs has more than `MAX_VARIABLES` pairs.
     """
@@ -361,7 +362,7 @@ def counted_model(problem: Any, per_pair: bool, before: tuple[Number, ...] = (),
 
 
 def place_costs(model: Any, posed: AssignmentProblem) -> Iterator[tuple[str, Any]]:
-    """The class of each place that costs something, and what its tasks cost together."""
+    """The class of each place that has a cost, and the total cost of its tasks."""
     units = (posed.places.units / posed.grid).tolist()
     named = zip(model.program.names, units, variables_of(model, model.program), strict=False)
     return ((task, cost * variable) for (_, task, *_), cost, variable in named if cost)
@@ -377,7 +378,7 @@ def decode_places(model: Any, problem: CountedPlaces) -> Placement:
 
 
 def started_places(model: Any, problem: CountedPlaces, placement: Placement) -> Entries:
-    """A placement in a model of `counted_model`; all else follows from the places."""
+    """A placement in a model of `counted_model`; everything else follows from the places."""
     values = posed_program(model, problem).place_values(placement).tolist()
     return zip(variables_of(model, model.program), values, strict=False)
 

@@ -1,8 +1,8 @@
-"""What the models of `makespan` and `job-times` share, compact and literal.
+"""The common part of the models of `makespan` and `job-times`, compact and literal.
 
 The compact model of `build_pyomo` is the program of the problem in Pyomo.
 
-`optsched.problems.schedule_program` says which tasks, nodes and instants differ in the model, and why that suffices.
+`optsched.problems.schedule_program` says which tasks, nodes and instants the model distinguishes, and why so few.
 
 ==================== ======================================================================================
 component            what it is
@@ -10,10 +10,10 @@ component            what it is
 tick                 seconds of a tick; instants are whole ticks after the snapshot
 CLASSES              classes of tasks of a job with the same times and replicas, each by the id of its first
 members              ids of the tasks of each class
-COUNTED              (class, level, place): a class with one of its groups; a group is of tasks of a job that take the
-                     same time on a node with their data, in a rack with it, or anywhere; it goes by its first task
+COUNTED              (class, level, place): a class with one of its groups; a group is tasks of a job that take the same
+                     time on a node with their data, in a rack with it, or anywhere; named by its first task
 counted[c,l,p]       tasks of the class that are counted in its group of this level and place
-STARTS               (task, level, place, pool, instant): a group, where and when; a pool of nodes goes by its first
+STARTS               (task, level, place, pool, instant): a group, where and when; a pool is named by its first node
 start[t,l,p,q,i]     tasks of the group that start on the pool at the instant
 every_task_runs[c]   each task of the class is counted in a group
 as_many_start[t,l,p] as many tasks of the group start as are counted in it
@@ -21,35 +21,35 @@ slots[k,q,i]         tasks of a kind that run on a pool at an instant have room
 ended[j,k,i]         tasks of the job and kind that have ended by an instant
 ended_by[j,k,i]      as many as before, and those that end then
 maps_over[j,i]       1 if all maps of the job have ended by an instant
-every_map[j,i]       it is 0 as long as one has not
+every_map[j,i]       that is 0 until every map has ended
 begun[j,i]           1 if enough maps of the job have ended for its reduces to start
-enough_maps[j,i]     it is 0 before
+enough_maps[j,i]     that is 0 before
 slowstart[j,i]       reduces start only then
 ends_after_maps[j,i] reduces end only when all maps have ended
-horizon              1: what the objective is if nothing ends before the last instant
+horizon              1: the objective if nothing ends before the last instant
 ==================== ======================================================================================
 
-With `per_pair` each task is a class of its own with a group for each node, and `place[t,n]` is `counted[t,node,n]`: 1
-if the task runs on the node. The schedule may then end as late as if one task ran after another.
+With `per_pair` each task is its own class with a group for each node, and `place[t,n]` is `counted[t,node,n]`: 1 if the
+task runs on the node. The schedule may then end as late as if one task ran after another.
 
-The literal model of `build_pulp` has a binary for each task, node and instant. This is the time-indexed program of
-Sousa and Wolsey (1992), with nodes of several slots, and with reduces, which hold their slots until the last map of
-their job has ended. Instants are the sums at which tasks may start or end (`optsched.problems.schedule_program`), in
-ticks after the snapshot.
+The literal model of `build_pulp` has a binary for each task, node and instant. It is the time-indexed program of Sousa
+and Wolsey (1992), with several slots per node, and with reduces, which hold their slots until the last map of their job
+has ended. Instants are the sums at which tasks may start or end (`optsched.problems.schedule_program`), in ticks after
+the snapshot.
 
 =========================== ===============================================================================
 variable or row             what it is
 =========================== ===============================================================================
 `start.t.n.i`               1 if the task starts on the node at the instant
-`end.t.i`                   1 if the reduce ends then; of reduces that run, where maps of their job wait
+`end.t.i`                   1 if the reduce ends then; for running reduces, if maps of their job wait
 `holds.t.n.i`               at least 1 if the reduce has started on the node and not ended by the instant
 `completion.j`              when the job ends, in ticks after the snapshot
-`makespan`                  when all jobs end; of `makespan` alone
+`makespan`                  when all jobs end; only for `makespan`
 `task.t`                    each task starts once
 `ends.t`                    each reduce ends once
 `ends_after_start.t`        the reduce ends no sooner than its time after its start
 `ends_after_map.t.m`        the reduce ends no sooner than each map of its job
-`held.t.n.i`                what `holds` is at least
+`held.t.n.i`                the lower limit of `holds`
 `slots.k.n.i`               tasks of a kind on a node at an instant have room
 `slowstart.t.i`             the reduce starts then only if enough maps of its job have ended
 `completed.t`               the job ends no sooner than its task
@@ -83,7 +83,7 @@ from optsched.solvers.searches.schedules import best_placed
 
 
 def well_placed(problem: TimedProblem) -> TimedProblem:
-    """The same problem, whose program has no schedule that is worse than the best of some placed job by job."""
+    """The same problem, but its program has only schedules at least as good as the best of some placed job by job."""
     return problem.within(problem.evaluate(best_placed(problem))[0])
 
 
@@ -104,14 +104,14 @@ def compact(problem: TimedProblem, per_pair: bool) -> tuple[Any, dict[Any, Any]]
 
 
 def compact_size(problem: TimedProblem) -> ModelSize:
-    """The size of `build_pyomo`'s model; TooLarge as `ScheduleProgram` says."""
+    """The size of `build_pyomo`'s model; TooLarge as for `ScheduleProgram`."""
     if problem.plainly_infeasible is not None:
         return ModelSize(0, 0, 0)
     return size_of(well_placed(problem).program())
 
 
 def objective_units(problem: TimedProblem) -> tuple[int, int]:
-    """Ticks of a second, in which the objectives of both models are."""
+    """Ticks in a second; the objectives of both models are in ticks."""
     ticks = MICRO // tick_of(problem)
     return ticks, ticks
 
@@ -123,7 +123,7 @@ def decode_counts(model: Any, problem: TimedProblem) -> Schedule:
 
 
 def started_counts(model: Any, problem: TimedProblem, schedule: Schedule) -> Entries:
-    """A schedule, as early as it can be, in the compact model; nothing where it ends too late for it."""
+    """A schedule, as early as possible, in the compact model; nothing if it ends too late for it."""
     entries = list(started_program(model, problem.within(model.limit), schedule))
     begins = any(value for variable, value in entries if variable.parent_component().name == "start")
     return entries if begins else []
@@ -136,12 +136,13 @@ COUNTS = Way(decode_counts, started_counts)
 
 
 class Grid:
-    """The instants of a problem, what may start when, and what is known of running tasks; in ticks from the snapshot.
+    """The instants of a problem, what may start when, and what is known about running tasks; in ticks from the
+    snapshot.
 
-    `spans` has for each task and open node the instants at which it may start there, and how long it takes. By job
-    there are the positions of the `maps` to run, and when the `running_maps` end. By row in the instance there is when
-    each running task ends (`run_until`), and for each reduce that has variables for its end, also of those that run,
-    when it may end (`ends`).
+    `spans` has, for each task and open node, the instants at which it may start there, and its time. By job there are
+    the positions of the `maps` to run, and the ends of the `running_maps`. By row in the instance there is the end of
+    each running task (`run_until`). For each reduce with variables for its end, including running ones, there are its
+    possible ends (`ends`).
     """
 
     def __init__(self, problem: TimedProblem) -> None:
@@ -197,7 +198,7 @@ class Grid:
 
 
 def literal_size(problem: TimedProblem) -> ModelSize:
-    """The size of `build_pulp`'s model: a variable for each task, node and instant. TooLarge as `Timetable` says."""
+    """The size of `build_pulp`'s model: a variable for each task, node and instant. TooLarge as for `Timetable`."""
     if problem.plainly_infeasible is not None:
         return ModelSize(0, 0, 0)
     grid, jobs, whole = Grid(problem), len(problem.jobs), isinstance(problem, Makespan)
@@ -221,7 +222,7 @@ def literal_size(problem: TimedProblem) -> ModelSize:
 
 
 def _slot_terms(grid: Grid, rows: dict[tuple[int, int], Ints]) -> tuple[int, int]:
-    """How many variables say that a reduce holds a slot, and how many terms the rows of slots and these take."""
+    """How many variables say that a reduce holds a slot, and how many terms the rows of slots and these need."""
     problem, held, terms = grid.problem, 0, 0
     for position, spans in enumerate(grid.spans):
         kind = int(problem.kind[position])
@@ -289,12 +290,12 @@ class Intervals:
             self.model.addConstraint(pulp.lpSum(own.values()) == 1, f"task.{self._task[row]}")
 
     def _end(self, position: int) -> list[tuple[Any, int]]:
-        """Terms of the end of a task as its start and its time say, in ticks."""
+        """Terms of the end of a task, from its start and its time, in ticks."""
         spans = self.grid.spans[position]
         return [(start, instant + spans[node][1]) for (node, instant), start in self.starts[position].items()]
 
     def _add_ends(self) -> None:
-        """Each reduce ends once, no sooner than its time after its start, and than each map of its job."""
+        """Each reduce ends once, no sooner than its time after its start, and no sooner than each map of its job."""
         model, grid, job = self.model, self.grid, self.problem.jobs.of_task
         position_of = {row: position for position, row in enumerate(self.problem.tasks.tolist())}
         self.ends: dict[int, list[tuple[Any, int]]] = {}
@@ -330,7 +331,7 @@ class Intervals:
                     self.model.addConstraint(pulp.lpSum(terms[instant]) - pulp.lpSum(kept) <= free, name)
 
     def _hold(self, kind: int, position: int, node: int, terms: dict[int, list[Any]]) -> None:
-        """Say at which instants a task on a node holds a slot: of a reduce by variables."""
+        """Add the instants at which a task on a node holds a slot; for a reduce by variables."""
         instants, time = self.grid.spans[position][node]
         starts = [(instant, self.starts[position][node, instant]) for instant in instants.tolist()]
         if kind == MAP:
@@ -348,7 +349,7 @@ class Intervals:
                 held.append(holds)
 
     def _free(self, kind: int, node: int, instant: int) -> tuple[int, list[Any]]:
-        """Slots of a node that no running task holds at an instant, and the ends of some that may hold one."""
+        """Slots of a node that no running task holds at an instant, and the ends of tasks that may hold one."""
         problem = self.problem
         free, kept = int(problem.offered[KINDS[kind]][node]), []
         for row in problem.running.tolist():
@@ -371,7 +372,7 @@ class Intervals:
                 self.model.addConstraint(left * now - over <= 0, f"slowstart.{self._task[row]}.{instant}")
 
     def _add_completions(self) -> None:
-        """Rows: when jobs end, in ticks; and the objective of these."""
+        """Rows: when jobs end, in ticks; and their objective."""
         job, grid = self.problem.jobs.of_task, self.grid
         least = [0] * len(self.problem.jobs)
         for row, until in grid.run_until.items():
@@ -407,7 +408,7 @@ def decode_intervals(model: Any, problem: TimedProblem) -> Schedule:
 
 
 def started_intervals(model: Any, problem: TimedProblem, schedule: Schedule) -> Entries:
-    """A schedule, as early as it can be, in the starts of the literal model, which HiGHS completes."""
+    """A schedule, as early as possible, in the starts of the literal model, which HiGHS completes."""
     step, early = tick_of(problem), as_early(problem, schedule)
     ids = problem.task_ids.tolist()
     names = problem.instance.cluster.node_ids.tolist()

@@ -1,20 +1,20 @@
 """Models of `traffic`: tasks to datacenters, least traffic within a limit on the load (Sharmilarani et al., II.D).
 
-The traffic is bilinear: what a map sends crosses where its reduce is elsewhere. The compact model of `build_pyomo`
-counts maps of classes that nothing tells apart, and for each class and bundle of reduces how many maps are with the
-bundle. Given where the reduces are, the classes are independent of each other. So this is as strong as the product of
-every pair of variables. It is the problem's program (`optsched.problems.traffic.TrafficProgram`).
+The traffic is bilinear: what a map sends crosses if its reduce is elsewhere. The compact model of `build_pyomo` counts
+maps of classes of identical maps, and for each class and bundle of reduces how many maps are with the bundle. Given
+where the reduces are, the classes are independent. So this is as strong as the product of every pair of variables. It
+is the problem's program (`optsched.problems.traffic.TrafficProgram`).
 
 ==================================== ==================================================================================
 component                            what it is
 ==================================== ==================================================================================
 CENTERS                              datacenters
 CLASSES, BUNDLES                     classes of equal maps, each by its first id; reduces that go together, likewise
-PLACES, HOSTS, TOGETHER              (class, datacenter); (bundle, datacenter); (class, bundle, datacenter) where one
+PLACES, HOSTS, TOGETHER              (class, datacenter); (bundle, datacenter); (class, bundle, datacenter) if one
                                      sends to the other
 members, reduces                     ids of the maps of each class; ids of the reduces of each bundle
-alone[c,d]                           what crosses for a map of the class there, were all that it sends to cross (MB)
-settled[b,d]                         what crosses from maps that run or have ended, with the bundle there (MB)
+alone[c,d]                           what crosses for a map of the class there if all that it sends crosses (MB)
+settled[b,d]                         what crosses from running or ended maps, with the bundle there (MB)
 place[c,d]                           whole: maps of the class in the datacenter
 host[b,d]                            binary: the bundle is in the datacenter
 together[c,b,d]                      whole: maps of the class that are in the datacenter with the bundle
@@ -24,7 +24,7 @@ with_maps[c,b,d], with_bundle[c,b,d] no more are together than there are maps; n
 objective                            least traffic (MB)
 ==================================== ==================================================================================
 
-With `per_pair` each map is a class of its own, and `place[t,n]` is 1 if the map or reduce runs on the node:
+With `per_pair` each map is its own class, and `place[t,n]` is 1 if the map or reduce runs on the node:
 
 ==================================== ==================================================================================
 with_host[r,d]                       a reduce is in the datacenter of its bundle
@@ -33,8 +33,8 @@ node_slots[k,n]                      a node takes no more tasks of a kind than i
 
 The literal model of `build_pulp` has a binary `map.m.d` for each map and `reduces.b.d` for each bundle, and for each
 map that sends to a bundle the named product `both.m.b.d` of the two, with constraints `product-map.m.b.d` and
-`product-reduces.m.b.d`; further `placed.m`, `hosted.b`, `slots.d` and `reduce-slots.d`. A bundle is named by its
-first reduce. The least load is found by a sequence of limits.
+`product-reduces.m.b.d`; further `placed.m`, `hosted.b`, `slots.d` and `reduce-slots.d`. A bundle is named by its first
+reduce. A sequence of limits finds the least load.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 def build_pyomo(problem: Traffic, limit: int | None = None, *, per_pair: bool = False) -> Any:
     """Build the compact model, with whole variables (parameters as in `ModelModule.build_pyomo`).
 
-    With a `limit`, no datacenter takes more maps than that. It is a UsageError if the limit is no whole number, 0 or
-    more, or nothing is feasible for a plain reason.
+    With a `limit`, no datacenter takes more maps than that. UsageError if the limit is no whole number, 0 or more, or
+    the problem is infeasible for a plain reason.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def _whole(limit: int | None) -> int | None:
 
 @of_problem(Traffic)
 def compact_size(problem: Traffic, limit: int | None = None) -> ModelSize:
-    """The size of `build_pyomo`'s model, or less: variables for classes, bundles, pairs of them, and datacenters."""
+    """A lower limit on the size of `build_pyomo`'s model: variables for classes, bundles, pairs, and datacenters."""
     posing, bundles = problem.posing, len(problem.bundles)
     classes, pairs, centers = len(posing.classes.first), len(posing.send), posing.centers
     return ModelSize(

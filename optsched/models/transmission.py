@@ -1,10 +1,10 @@
 """Models of `transmission`: maps and reduces placed at once, a bilinear program (Shen et al. 2016) in two linear forms.
 
-Both have Shen et al.'s x_jp and y_fi; they differ in what stands for the products of them. The compact model of
-`build_pyomo` is the program of the problem (`Transmission.program`). It sends the output of each class of equal maps
-through a network, all reduces at once, where no product of a size and a distance needs rounding (`flow`); else, and
-where asked for, it is RLT-1 with a product a pair of map and reduce (`pairs`; Shen et al. 2016, note 3, 3). x_jp and
-y_fi are whole, all else is continuous.
+Both have Shen et al.'s x_jp and y_fi; they differ in how they linearise the products. The compact model of
+`build_pyomo` is the program of the problem (`Transmission.program`). If no product of a size and a distance needs
+rounding, it sends the output of each class of equal maps through a network, to all reduces at once (`flow`). Otherwise,
+or if asked for, it is RLT-1 with a product for each pair of map and reduce (`pairs`; Shen et al. 2016, note 3, 3). x_jp
+and y_fi are whole, everything else is continuous.
 
 ======================= ====================================================================================
 component               what it is
@@ -21,23 +21,23 @@ map_slots[p]            no node takes more maps than its idle map slots
 reduce_once[f]          runs[f] is at most 1
 reduce_cardinality      reduce_count reduces are placed
 reduce_slots[i]         no node takes more reduces than its idle reduce slots
-distinct[J,i]           one reduce of a job on a node at most
+distinct[J,i]           at most one reduce of a job on a node
 FLOWS                   `flow`: (class, node or None of the maps, node) along which output of the class may move
 moved[c,p,i]            `flow`: MB of the class from node to node; from None if its maps are not placed
 sent[c,p]               `flow`: no more leaves a node than its maps of the class have for all reduces
 received[c,i]           `flow`: each node receives what its reduces need of the class
 PRODUCTS                `pairs`: (class, reduce, node, node)
 both[c,f,p,i]           `pairs`: maps of the class on one node while the reduce is on the other (z_jpfi)
-both_of_map[c,f,p]      `pairs`: sum of both over i is place[c,p]; at most that, where not every task is placed
-both_of_reduce[c,f,i]   `pairs`: sum of both over p is size run[f,i]; at most that, where not every task is placed
-both_placed[...]        `pairs`: and no less, but for tasks that are not placed
+both_of_map[c,f,p]      `pairs`: sum of both over i is place[c,p]; at most that, if not every task is placed
+both_of_reduce[c,f,i]   `pairs`: sum of both over p is size run[f,i]; at most that, if not every task is placed
+both_placed[...]        `pairs`: and at least that, except for tasks that are not placed
 objective               least cost
 ======================= ====================================================================================
 
 The literal model of `build_pulp` is the linearisation of Glover and of Kaufman and Broeckx (Shen et al. 2016, note 3,
-2): binaries `x.j.p` and `y.f.i`, and `w.f.i`, which is at least the cost of fetching the reduce's input to the node
-if it runs there: `shuffle.f.i`: w_fi >= sum of U_jpfi x_jp - M_fi (1 - y_fi), with U the cost of an entry between two
-nodes and M_fi the sum over maps of the largest of them, which is valid.
+2). It has binaries `x.j.p` and `y.f.i`, and `w.f.i`, which is at least the cost of fetching the reduce's input to the
+node if it runs there: `shuffle.f.i`: w_fi >= sum of U_jpfi x_jp - M_fi (1 - y_fi), with U the cost of an entry between
+two nodes and M_fi the sum over maps of the largest of them, which is valid.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ from optsched.solvers.algebraic import injective_names
 
 __all__ = ["FORMS", "build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
-#: The ways to write the products of x and y in the compact model.
+#: The ways to linearise the products of x and y in the compact model.
 FORMS = ("flow", "pairs")
 
 
@@ -82,13 +82,13 @@ def build_pyomo(problem: Transmission, *, form: str | None = None, per_pair: boo
     Parameters
     ----------
     form
-        `flow` or `pairs`; by default `flow` where `problem.grid` is 1. Elsewhere `flow` would not round what each
-        entry costs, and differ from the problem in the last digits.
+        `flow` or `pairs`; by default `flow` if `problem.grid` is 1. Otherwise `flow` would not round the cost of each
+        entry, and differ from the problem in the last digits.
 
     Raises
     ------
     UsageError
-        For another form, or `flow` where costs are rounded.
+        For another form, or `flow` if costs are rounded.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def _names(problem: Transmission) -> tuple[list[str], list[str], list[str]]:
 
 @of_problem(Transmission)
 def compact_size(problem: Transmission) -> ModelSize:
-    """The size of `build_pyomo`'s model, or less: variables for places, flows or products between pairs of nodes."""
+    """A lower limit on the size of `build_pyomo`'s model: variables for places, and flows or products of pairs."""
     sends = problem.sent[:, problem.map_classes.first]
     maps, hosts, nodes = sends.shape[1], int(np.count_nonzero(problem.map_capacity)), len(problem.distance)
     reduces, runs = len(problem.reduces), int(np.count_nonzero(problem.usable))

@@ -1,11 +1,11 @@
 """Models of `transmission-maps`: maps to idle slots, least MB times distance from replicas (Shen et al. 2016, (1)).
 
-The compact model of `build_pyomo` is a transportation problem between classes of equal maps (same size, same
-replicas) and nodes with idle slots. All its variables are continuous and whole at every vertex. It is that of `flow`
-(see the table in `optsched.models.flow`), but for its costs: `cost[c,n]`, MB times distance, in the place of `penalty`.
+The compact model of `build_pyomo` is a transportation problem between classes of equal maps (same size, same replicas)
+and nodes with idle slots. All its variables are continuous and integral at every vertex. It is that of `flow` (see the
+table in `optsched.models.flow`), but with other costs: `cost[c,n]`, MB times distance, instead of `penalty`.
 
-The literal model of `build_pulp` has Shen et al.'s own x_jp, binary for each map and node, that is 1 where the map is
-assigned to the node. Shen et al. give costs and no program: its constraints are those of Shen et al. 2016, note 2, with
+The literal model of `build_pulp` has Shen et al.'s own x_jp, binary for each map and node, that is 1 if the map is
+assigned to the node. Shen et al. give costs but no program: its constraints are those of Shen et al. 2016, note 2, with
 names `map.j` (each map at most once), `cardinality` and `node.p`.
 """
 
@@ -95,11 +95,11 @@ def binary_model(
 ) -> tuple[Any, list[list[Any]]]:
     """Shen et al.'s binaries, each task at most once, and as many as there are to place (Shen et al. 2016, note 2).
 
-    `letter`, `noun`: of the variables (`x.j.p`) and of the constraints of the tasks (`map.j`). `units`: int64, shape
-    (tasks, len(idle)): cost of each pair in units of the grid. `idle`: nodes with idle slots.
+    `letter`, `noun`: names of the variables (`x.j.p`) and of the constraints of the tasks (`map.j`). `units`: int64,
+    shape (tasks, len(idle)): cost of each pair in units of the grid. `idle`: nodes with idle slots.
 
-    Returns the model, with constraints `cardinality` and `node.p` and the attribute `place`; and the variables, a row a
-    task.
+    Returns the model, with constraints `cardinality` and `node.p` and the attribute `place`; and the variables, a row
+    per task.
     """
     tasks, nodes = ids(problem, idle)
     task_names, node_names = injective_names(tasks), injective_names(nodes)

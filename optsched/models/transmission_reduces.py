@@ -1,28 +1,29 @@
 """Models of `transmission-reduces`: reduces to idle slots, least MB times distance from maps (Shen et al. 2016, (2)).
 
-The compact model of `build_pyomo` is a flow from classes of equal reduces (same job, same costs) by way of pairs of
-job and node, each for one reduce at most, to nodes with idle slots. All its variables are continuous and whole at
-every vertex.
+The compact model of `build_pyomo` is a flow from classes of equal reduces (same job, same costs) through pairs of job
+and node, each for at most one reduce, to nodes with idle slots. All its variables are continuous and integral at every
+vertex.
 
 =================== ========================================================================================
 component           what it is
 =================== ========================================================================================
 CLASSES, NODES      classes of equal reduces, each by the id of its first; nodes with idle reduce slots
-PAIRS               (class, node) where no reduce of the job runs
+PAIRS               (class, node) if no reduce of the job runs there
 SHARED              (job, node) of the jobs that have at most one reduce on a node, if `distinct`
 members             ids of the reduces of each class
 cost[c,n]           cost of a reduce of the class on the node, MB x distance
 place[c,n]          reduces of the class on the node
-class_supply[c]     no more reduces than the class has; just as many where all are placed
-cardinality         count reduces are placed, the most that fit (only where some are not)
+class_supply[c]     no more reduces than the class has; exactly as many if all are placed
+cardinality         count reduces are placed, the most that fit (only if some are not)
 node_slots[n]       no node takes more than its slots
 one_of_job[j,n]     no node takes more than one reduce of the job
 objective           least cost
 =================== ========================================================================================
 
-The literal model of `build_pulp` has a binary `y.f.i` for each reduce and node with an idle slot, 1 where the reduce is
-assigned to the node. Shen et al. give costs and no program: its constraints are those of Shen et al. 2016, note 2, with
-names `reduce.f` (each at most once), `cardinality`, `node.i` and `job.j.i`, whose right side is 1, less what runs.
+The literal model of `build_pulp` has a binary `y.f.i` for each reduce and node with an idle slot, 1 if the reduce is
+assigned to the node. Shen et al. give costs but no program: its constraints are those of Shen et al. 2016, note 2, with
+names `reduce.f` (each at most once), `cardinality`, `node.i` and `job.j.i`, whose right side is 1 less the running
+ones.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def build_pyomo(problem: TransmissionReduces, *, per_pair: bool = False) -> Any:
 
 @of_problem(TransmissionReduces)
 def compact_size(problem: TransmissionReduces) -> ModelSize:
-    """The size of `build_pyomo`'s model, or less: a variable for each class of reduces and node that it may use."""
+    """A lower limit on the size of `build_pyomo`'s model: a variable for each class of reduces and node it may use."""
     first, nodes = problem.classes().first, int(np.count_nonzero(problem.capacity))
     pairs = int(np.count_nonzero(problem.usable[first]))
     shared = min(pairs, len(np.unique(problem.job)) * problem.usable.shape[1])

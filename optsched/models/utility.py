@@ -1,19 +1,19 @@
 """Models of `utility`: tasks on trackers within their resources, the lowest utility highest (Sharmilarani et al., RAS).
 
 Each model has two forms. Without a limit it maximises the lowest utility with any utilisation. With a limit it
-maximises the utilisation among the counts that give every job at least that utility. Utilities are as they are; the
-utilisation is in units of 2^-20, so that no tolerance of a solver is as large as a difference.
+maximises the utilisation among the counts that give every job at least that utility. Utilities are in their own units;
+the utilisation is in units of 2^-20, so that every difference is larger than a solver's tolerance.
 
-The compact model of `build_pyomo` does not tell equal nodes apart: they are one host, which takes patterns (how many
-tasks of each job and kind one node holds), as far as these can be listed; a host of one node needs none.
+The compact model of `build_pyomo` does not distinguish equal nodes: they are one host, which takes patterns (how many
+tasks of each job and kind one node holds), if these can be listed; a host of one node needs none.
 
 =================== ========================================================================================
 component           what it is
 =================== ========================================================================================
-HOSTS               nodes that nothing tells apart, by the id of the first
+HOSTS               identical nodes, by the id of the first
 members[h]          ids of the nodes of the host
-FITTING             (job, kind, host) where a task fits
-ITEMS, JOBS         (job, "map" or "reduce") with pending tasks that are to be placed; jobs
+FITTING             (job, kind, host) if a task fits
+ITEMS, JOBS         (job, "map" or "reduce") with pending tasks to place; jobs
 PATTERNS            (host, number) of a host with several nodes: its maximal patterns
 place[j,k,h]        whole: tasks of the item on nodes of the host
 take[h,p]           whole: nodes of the host with the pattern
@@ -22,34 +22,34 @@ nodes[h]            no more patterns than nodes
 within[j,k,h]       no more tasks of the item than its patterns hold
 objective           most utilisation, or the highest lowest utility
 ------------------- ----------------------------------------------------------------------------------------
-NEEDS               with a limit: (job, number), the counts that are enough for the job, where neither can be less
+NEEDS               with a limit: (job, number), sufficient counts of the job; neither can be less
 choose[j,i]         with a limit, binary: the job gets at least these
 one_need[j]         with a limit: it gets one of them
-needed[j,k]         with a limit: tasks placed are no fewer
-supply[j,k]         with a limit: tasks placed are no more than are pending
-fixed_use           with a limit: 1, for the utilisation of reduces that are fixed
+needed[j,k]         with a limit: at least as many tasks are placed
+supply[j,k]         with a limit: at most the pending tasks are placed
+fixed_use           with a limit: 1, for the utilisation of fixed reduces
 ------------------- ----------------------------------------------------------------------------------------
-STEPS               without: (job, kind, n) for each n up to what is pending
+STEPS               without: (job, kind, n) for each n up to the number of pending tasks
 lowest              without: the lowest utility, in units of 2^-20
 step[j,k,n]         without, binary: at least n tasks of the item are placed
 served              without, binary: no job is at minus infinity
 ordered[j,k,n]      without: step by step
-allocated[j,k]      without: tasks placed are the steps
+allocated[j,k]      without: placed tasks are the steps
 least[j]            without: (6), (7), (8): the lowest utility is no more than the job's
-starved[j,k]        without: with no task of an item for which that is minus infinity, not all are served
+starved[j,k]        without: if an item has no task and that means minus infinity, not all jobs are served
 penalised           without: then the lowest utility is -penalty
 =================== ========================================================================================
 
 These are the variables and rows of the problem's program (`optsched.problems.utility_program`); ROOMS, SHARED, SEVERAL,
-LATER and STARVING are the labels of rows. With `per_pair` each node is a host of its own and `place[t,n]` is 1 if the
-task runs on the node (PAIRS); `once[t]` (TASKS) puts a task on one node at most, and `held[j,k,n]` (FIXED) keeps fixed
-reduces as many as they are to be.
+LATER and STARVING are the labels of rows. With `per_pair` each node is its own host and `place[t,n]` is 1 if the task
+runs on the node (PAIRS); `once[t]` (TASKS) puts a task on at most one node, and `held[j,k,n]` (FIXED) sets the number
+of fixed reduces.
 
-The literal model of `build_pulp` is the tabulated program of Sharmilarani et al.'s (6) to (10): whole `maps.j.t` and
-`reduces.j.t` for each job and tracker (P^M, P^R), a binary `worth_maps.j.n` and `worth_reduces.j.n` for each count (one
-of them, by `table_maps.j`, `table_reduces.j`, and that of the tasks placed, by `count_maps.j`, `count_reduces.j`),
-`lowest`, `served`; rows `utility.j`, `capacity.r.t`, `starved.kind.j`, `penalised`. Fixed reduces are fixed by their
-bounds.
+The literal model of `build_pulp` is the tabulated program of Sharmilarani et al.'s (6) to (10). It has whole `maps.j.t`
+and `reduces.j.t` for each job and tracker (P^M, P^R). It has binaries `worth_maps.j.n` and `worth_reduces.j.n` for each
+count: exactly one is chosen (`table_maps.j`, `table_reduces.j`), that of the placed tasks (`count_maps.j`,
+`count_reduces.j`). Further `lowest`, `served`; rows `utility.j`, `capacity.r.t`, `starved.kind.j`, `penalised`. Fixed
+reduces are fixed by their bounds.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ from optsched.solvers.algebraic import injective_names
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
-#: Units of the first program's objective, and of the second's, that are one of the component's.
+#: How many units of each program's objective are one of the component's.
 OBJECTIVE_UNITS = (1, GRID)
 
 
@@ -93,9 +93,9 @@ OBJECTIVE_UNITS = (1, GRID)
 def build_pyomo(problem: Utility, limit: Number | float | None = None, *, per_pair: bool = False) -> Any:
     """Build the compact model, with whole variables (parameters as in `ModelModule.build_pyomo`).
 
-    With a `limit`, it finds the most utilisation among placements whose lowest utility is at least that, and is
-    infeasible where there is none; without, the highest lowest utility with any utilisation. It is a UsageError if
-    the limit cannot be reached even with every task placed.
+    With a `limit`, it finds the most utilisation among placements whose lowest utility is at least that; it is
+    infeasible if there are none. Without, it finds the highest lowest utility with any utilisation. UsageError if the
+    limit cannot be reached even with every task placed.
 
     Examples
     --------
@@ -114,12 +114,12 @@ def build_pyomo(problem: Utility, limit: Number | float | None = None, *, per_pa
 
 
 def _before(problem: Utility, limit: Number | float | None) -> tuple[Number, ...]:
-    """What the program is made with for a limit."""
+    """The argument of the program for a limit."""
     return () if limit is None else (exact(-_units(problem, limit), GRID),)
 
 
 def _units(problem: Utility, limit: Number | float) -> int:
-    """The limit in units, rounded as the tables are; UsageError if not even all tasks together reach it."""
+    """The limit in units, rounded like the tables; UsageError if not even all tasks together reach it."""
     units = round(decimal(limit) * GRID)
     if units > problem.saturated_units:
         most = problem.saturated_units / GRID
@@ -137,7 +137,7 @@ def compact_size(problem: Utility, limit: Number | float | None = None) -> Model
 def literal_size(problem: Utility, limit: Number | float | None = None) -> ModelSize:
     """The size of `build_pulp`'s model: a variable for each job, kind and tracker, and for each entry of a table.
 
-    With a `limit` it is hardly less.
+    With a `limit` it is hardly smaller.
     """
     jobs, nodes, resources = len(problem.jobs), len(problem.node_type), len(problem.resources)
     entries = sum(len(table) for table in (*problem.map_utility, *problem.reduce_utility))
@@ -180,7 +180,7 @@ def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_var
     counts, worth = zip(*(_literal_counts(model, problem, kind, names) for kind in problem.kinds), strict=True)
     tables_of = (problem.map_utility, problem.reduce_utility)
     for row, job in enumerate(names[0]):
-        # Minus infinity is kept out by `starved`; here it counts as -1, below which nothing finite is.
+        # `starved` excludes minus infinity; here it counts as -1, and no finite value is lower.
         utility = pulp.lpSum(
             max(entry, -GRID) / GRID * chosen
             for entries, table in zip(worth, tables_of, strict=True)
@@ -194,7 +194,7 @@ def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_var
     if units is None:
         model.setObjective(lowest)
     else:
-        # Half a unit of 2^-20 less, so that rounding keeps nothing out that reaches it.
+        # Half a unit of 2^-20 less, so that rounding excludes nothing that reaches it.
         lowest.lowBound = (units - 0.5) / GRID
         shares = (share[:, problem.node_type].tolist() for share in (problem.map_share, problem.reduce_share))
         used = (one * count for pair in zip(counts, shares, strict=True) for count, one in priced(*pair))
@@ -206,7 +206,7 @@ def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_var
 def _literal_counts(
     model: Any, problem: Utility, kind: int, names: tuple[list[str], list[str]]
 ) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Add the tasks of a kind on trackers, and an entry of each job's table for each number of them: one is chosen."""
+    """Add the tasks of a kind on trackers, and an entry of each job's table for each number of them; one is chosen."""
     word, fixed = f"{KINDS[kind]}s", problem.fixed if kind == REDUCE else None
     pending, tables = (
         (problem.pending_maps, problem.map_utility)

@@ -1,7 +1,7 @@
 """Models of `worst-group`: the highest mean locality cost of a group, and the locality cost within a limit on it.
 
 The compact model of `build_pyomo` is that of `lsap` (see the table in `optsched.models.lsap`), with whole variables:
-what the groups pay crosses the network, so that its vertices need not be whole. Further components:
+the rows of the groups cross the network, so its vertices need not be integral. Further components:
 
 =================== ========================================================================================
 component           what it is
@@ -51,12 +51,12 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 def build_pyomo(problem: WorstGroup, limit: Number | None = None, *, per_pair: bool = False) -> Any:
     """Build the compact model, with whole variables (parameters as in `ModelModule.build_pyomo`).
 
-    With a `limit`, it finds the least locality cost where no group's mean is above it; without, the least highest mean.
-    A limit that is no whole number or fraction, 0 or more, is a UsageError.
+    With a `limit`, it finds the least locality cost with no group's mean above it; without, the least highest mean.
+    UsageError if the limit is no whole number or fraction, 0 or more.
 
     Examples
     --------
-    Two groups compete for the slot on a; group h has two tasks, so that one of them off its data is half:
+    Two groups compete for the slot on a; group h has two tasks, so one of them off its data is half:
 
     >>> from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
     >>> from optsched.solvers.algebraic import solve_pyomo
@@ -89,7 +89,7 @@ def build_pyomo(problem: WorstGroup, limit: Number | None = None, *, per_pair: b
 
 
 def _checked(limit: Any) -> Number:
-    """A limit on the means, if it is one."""
+    """A limit on the means; UsageError if it is none."""
     if isinstance(limit, np.generic):
         limit = limit.item()
     if isinstance(limit, bool) or not isinstance(limit, int | Fraction) or limit < 0:
@@ -105,7 +105,7 @@ def compact_size(problem: WorstGroup, limit: Number | None = None) -> ModelSize:
 
 @of_problem(WorstGroup)
 def literal_size(problem: WorstGroup, limit: Number | None = None) -> ModelSize:
-    """The size of `build_pulp`'s model: max(tasks, idle slots) squared variables, and a constraint a group."""
+    """The size of `build_pulp`'s model: max(tasks, idle slots) squared variables, and a constraint per group."""
     size = square_size(problem)
     variables = size.variables
     if limit is None:  # `worst` for the constant of the dummies

@@ -1,7 +1,7 @@
 """The problems: the only definition of each objective, of feasibility and of cheap bounds. Nothing here solves.
 
-One module a problem; `base` holds what all share, `assignment` what the assignment problems share.
-`optsched.core.registry` says which problems there are; a class is imported when it is asked for.
+One module per problem; `base` has what all share, `assignment` what the assignment problems share.
+`optsched.core.registry` lists the problems; a class is imported on first use.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ __all__ = [
 
 
 class _Classes(Mapping[str, type[AnyProblem]]):
-    """The class of each problem of the registry; a class is imported when it is asked for."""
+    """The class of each problem of the registry; a class is imported on first use."""
 
     def __getitem__(self, name: str) -> type[AnyProblem]:
         found: type[AnyProblem] = records()[name].problem_class
@@ -73,10 +73,10 @@ class _Classes(Mapping[str, type[AnyProblem]]):
         return len(records())
 
 
-#: The types that `optsched.load` takes.
+#: The types that `optsched.load` accepts.
 Loadable = str | os.PathLike[str] | Mapping[str, Any]
 
-#: What a problem is posed on.
+#: A problem is posed on one of these.
 Posable = Instance | FlowNetwork | Loadable
 
 #: Every problem by its name, in the order in which they are listed.
@@ -92,13 +92,13 @@ def __getattr__(name: str) -> object:
 
 
 def problem_class(name: str) -> type[AnyProblem]:
-    """The class of the problem called `name`; UsageError with the nearest name where there is none."""
+    """The class of the problem called `name`; UsageError with the nearest name if there is none."""
     found: type[AnyProblem] = record(name).problem_class
     return found
 
 
 def network_problem(network: FlowNetwork) -> AnyProblem:
-    """The problem that a flow network poses where none is named: the first that is posed on networks.
+    """The default problem of a flow network: the first that is posed on networks.
 
     >>> network_problem(FlowNetwork(["a", "b"], tail=[0], head=[1], capacity=[1], cost=[3], supply=[1, -1])).name
     'min-cost-flow'
@@ -106,7 +106,7 @@ def network_problem(network: FlowNetwork) -> AnyProblem:
     return next(kind for kind in PROBLEMS.values() if kind.posed_on is FlowNetwork)(network)
 
 
-# A name that is written out tells the class, so that type checkers take the problem for what needs a certain one.
+# A name given as a literal determines the class, so that type checkers see its own methods.
 @overload
 def problem(name: Literal["lsap"], instance: Posable, /, **parameters: Any) -> Lsap: ...
 @overload
@@ -155,7 +155,7 @@ def problem(name: str, instance: Posable, /, **parameters: Any) -> AnyProblem:
     name
         As `optsched list problems` shows it.
     instance
-        The snapshot, or the network; or what `optsched.load` takes: a file, a name of the library, or a dictionary.
+        The snapshot or network, or what `optsched.load` accepts: a file, a name of the library, or a dictionary.
     **parameters
         Override the instance's own parameters, which override the problem's defaults.
 
@@ -166,7 +166,7 @@ def problem(name: str, instance: Posable, /, **parameters: Any) -> AnyProblem:
     MissingField
         If the instance lacks a field that the problem needs.
     InputError
-        If the problem is posed on an instance and this is a network, or the other way round.
+        If the problem is posed on an instance and this is a network, or vice versa.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def problem(name: str, instance: Posable, /, **parameters: Any) -> AnyProblem:
     """
     kind = problem_class(name)
     if isinstance(instance, str | os.PathLike | Mapping):
-        from optsched.instances.files import load  # reading takes a while to import
+        from optsched.instances.files import load  # its import takes a while
 
         instance = load(instance)
     return kind(instance, **parameters)

@@ -1,12 +1,11 @@
 """Assignment of tasks to idle slots: what `lsap`, `fair-lsap`, `flow`, `transmission-maps` and others share.
 
-Exactly min(tasks, idle slots) tasks are placed. The cost of a placement is a sum of pair costs, one for each placed
-task and its node, and of pool costs: each task belongs to one pool, and the k-th task placed of a pool pays the k-th
-cheapest of the pool's tiers. A pool with a single tier is a constant cost a task. All costs are whole multiples of
-1/`grid`.
+Exactly min(tasks, idle slots) tasks are placed. The cost of a placement has two parts. Each placed task pays a pair
+cost for its node. And each task belongs to one pool: the k-th placed task of a pool pays the k-th cheapest of the
+pool's tiers. A pool with a single tier adds a constant cost per task. All costs are whole multiples of 1/`grid`.
 
-The linear program behind it is a network and hence integral. Its dual has three sorts of prices, which a certificate
-holds. Any prices prove a valid lower bound (`price_bound`).
+The linear program behind it is a network and hence integral. Its dual has three kinds of prices, which a certificate
+contains. Any prices prove a valid lower bound (`price_bound`).
 """
 
 from __future__ import annotations
@@ -39,16 +38,16 @@ from optsched.problems.counted_places import (
 from optsched.problems.distances import NearestAreas
 from optsched.problems.programs import Builder, Program
 
-#: Pairs of class and node computed at once, so that memory stays small.
+#: Pairs of class and node that are computed at once, so that memory use stays small.
 BLOCK = 2**22
 
-#: What a cost in a table of pairs was measured to take, with what it is made of.
+#: Measured bytes for a cost in a table of pairs, including temporary arrays.
 BYTES_A_PAIR = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Tasks that share their tiers: pairs (units of cost, number of tasks), cheapest first, for all tasks of the pool.
+    """Tasks that share their tiers: pairs (units of cost, number of tasks), cheapest first, enough for all their tasks.
 
     `name` is unique in the problem.
     """
@@ -57,7 +56,7 @@ class Pool:
     tiers: tuple[tuple[int, int], ...]
 
     def cost(self, placed: int) -> int:
-        """Units of cost of placing that many tasks of the pool."""
+        """Units of cost of placing this many tasks of the pool."""
         total = 0
         for units, size in self.tiers:
             total += units * min(size, placed)
@@ -77,9 +76,9 @@ def minimum_by_row(rows: Ragged, values: Ints, empty: int) -> Ints:
 class AssignmentProblem(CountedPlaces):
     """Exactly min(tasks, idle slots) of the tasks, each on a node with an idle slot, at least total cost.
 
-    `capacity` are the idle slots of each node, no more than there are tasks; `count` is how many tasks are placed.
-    Costs are whole multiples of 1/`grid`. `pool` is that of each task in `pools`. `cost_name` is what a model calls the
-    cost of a task in a place; empty: nothing.
+    `capacity` is the idle slots of each node, at most the number of tasks; `count` is how many tasks are placed. Costs
+    are whole multiples of 1/`grid`. `pool` is the index in `pools` of each task's pool. `cost_name` is a model's name
+    for the cost of a task in a place; empty: it has none.
     """
 
     left_open = ("grid", "prepare_costs")
@@ -95,7 +94,7 @@ class AssignmentProblem(CountedPlaces):
         self.pools, self.pool = (Pool("all", ((0, len(self.tasks)),)),), np.zeros(len(self.tasks), dtype=np.int64)
         self.prepare_costs()
         for pool, tasks in zip(self.pools, np.bincount(self.pool, minlength=len(self.pools)).tolist(), strict=True):
-            if sum(size for _, size in pool.tiers) < tasks:  # the others would cost nothing, and no price bound them
+            if sum(size for _, size in pool.tiers) < tasks:  # the others would be free, and no price would bound them
                 raise UsageError(f'{self.place}: the pool "{pool.name}" has {tasks} tasks, and too few in its tiers')
         dearest = max((abs(units) for pool in self.pools for units, _ in pool.tiers), default=0)
         largest = self.largest_pair_units() + dearest
@@ -105,7 +104,7 @@ class AssignmentProblem(CountedPlaces):
 
     @abstractmethod
     def prepare_costs(self) -> None:
-        """Compute pools and what `pair_units` needs."""
+        """Compute the pools and the inputs of `pair_units`."""
 
     @abstractmethod
     def largest_pair_units(self) -> int:
@@ -117,7 +116,7 @@ class AssignmentProblem(CountedPlaces):
 
     @abstractmethod
     def cheapest_units(self, prices: Ints) -> Ints:
-        """For each task the least of pair units plus node price over the nodes with idle slots; shape (tasks,).
+        """For each task the least pair units plus node price over the nodes with idle slots; shape (tasks,).
 
         Requires at least one idle slot.
         """
@@ -128,7 +127,7 @@ class AssignmentProblem(CountedPlaces):
         return self.places_at(Ragged.of_lengths(np.full(len(first), len(idle)), np.tile(idle, len(first))))
 
     def places_at(self, nodes: Ragged) -> Places:
-        """Places on these nodes of each class only."""
+        """The places of each class on only these nodes."""
         return self.places_on(nodes, self.pair_units(self.classes().first[nodes.row_of], nodes.values))
 
     @property
@@ -137,7 +136,7 @@ class AssignmentProblem(CountedPlaces):
         return self.places
 
     def program(self, before: tuple[Number, ...] = ()) -> Program:
-        """Least cost of the places and of the pools' tiers; a pool with one tier adds that to its tasks' places."""
+        """Least cost of places and tiers; a pool with a single tier adds it to its tasks' places."""
         builder, pool = Builder(), self.pool[self.classes().first]
         single = np.array([steps[0][0] if len(steps) == 1 else 0 for steps in self._filled_tiers], dtype=np.int64)
         columns, owner = enter_places(self, builder, single[pool], self.cost_name)
@@ -174,7 +173,7 @@ class AssignmentProblem(CountedPlaces):
 
     @property
     def own_costs(self) -> OwnCosts:
-        """Pair units and the one tier of the pool; of a pool with more tiers the tasks are counted."""
+        """Pair units plus the single tier of the pool; tasks of a pool with more tiers are counted by label."""
         tiers = [[units for units, size in pool.tiers if size] for pool in self.pools]
         constant = np.array([of[0] if len(of) == 1 else 0 for of in tiers], dtype=np.int64)[self.pool]
         several = np.array([1 + pool if len(of) > 1 else 0 for pool, of in enumerate(tiers)], dtype=np.int64)
@@ -193,7 +192,7 @@ class AssignmentProblem(CountedPlaces):
         return self.units_on(placed, nodes[placed]) + pools
 
     def units_on(self, positions: Ints, nodes: Ints) -> int:
-        """Sum of the pair units of different tasks (positions in `tasks`), each on its node."""
+        """Sum of the pair units of distinct tasks (positions in `tasks`), each on its node."""
         return int(self.pair_units(positions, nodes).sum())
 
     def objective(self, placement: Placement) -> Value:
@@ -216,7 +215,7 @@ class AssignmentProblem(CountedPlaces):
         node_prices
             int64, shape (nodes,): price of a slot on each node; negative ones count as 0.
         pool_prices
-            int64, shape (pools,): what a task of each pool is charged in place of its tier.
+            int64, shape (pools,): what each pool charges a task instead of its tier.
         """
         if not self.count:
             return 0
@@ -233,13 +232,13 @@ class AssignmentProblem(CountedPlaces):
     def gains(self, worth: Ints, prices: Ints) -> int:
         """The gain of all tasks that are worth more than their cheapest place at `prices` (`cheapest_units`).
 
-        `worth` is what a task of each pool is worth, in units: int64, shape (pools,).
+        `worth` is the worth of a task of each pool, in units: int64, shape (pools,).
         """
         gain = worth[self.pool] - self.cheapest_units(prices)
         return exact_sum(gain[gain > 0])
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """The sum of the `count` cheapest tasks, each on its own best node: no slot is ever contended."""
+        """The sum of the `count` cheapest tasks, each on its own best node: as if no slot were contended."""
         if not self.count:
             best = 0
         else:
@@ -251,19 +250,19 @@ class AssignmentProblem(CountedPlaces):
 
 
 class TabledProblem(AssignmentProblem):
-    """An assignment problem with a cost of its own for each pair of class and node: a table."""
+    """An assignment problem with its own cost for each pair of class and node: a table."""
 
     #: int64, shape (idle nodes,): indices of the nodes with idle slots.
     idle_nodes: Ints
 
     @property
     def near(self) -> NearestAreas | None:
-        """The levels of each class and node with idle slots; None if costs are not a matter of levels."""
+        """The levels of each class and node with idle slots; None if costs do not depend on levels."""
         return None
 
     @abstractmethod
     def made_classes(self) -> TaskClasses:
-        """Tasks that have the same row in the table."""
+        """Tasks with the same row in the table are one class."""
 
     @abstractmethod
     def table(self, positions: Ints) -> Ints:
@@ -283,14 +282,14 @@ class TabledProblem(AssignmentProblem):
 
     @property
     def pairs(self) -> int:
-        """How many pairs of a class and one of `idle_nodes` there are: the entries of the table."""
+        """The number of pairs of a class and one of `idle_nodes`: the entries of the table."""
         return len(self._classes.first) * len(self.idle_nodes)
 
     @cached_property
     def class_units(self) -> Ints:
         """Units of cost of each class on each of `idle_nodes`, int64, shape (classes, idle nodes).
 
-        It raises TooLarge if there is no memory for them.
+        TooLarge if there is no memory for them.
         """
         first = self._classes.first
         kinds = f"{len(first):,} kinds of tasks on {len(self.idle_nodes):,} nodes"
@@ -308,7 +307,7 @@ class TabledProblem(AssignmentProblem):
         return max(int(self.class_units.max(initial=0)), -int(self.class_units.min(initial=0)))
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state without the table, which another process makes sooner than it receives it."""
+        """The state without the table, which another process computes faster than it receives it."""
         return {name: value for name, value in vars(self).items() if name != "class_units"}
 
     def pair_units(self, positions: Ints, nodes: Ints) -> Ints:
@@ -326,8 +325,8 @@ class TabledProblem(AssignmentProblem):
 class LevelledProblem(AssignmentProblem):
     """An assignment problem whose pair costs are three levels: on a replica's node, in a replica's rack, off-rack.
 
-    `levels` are units, not decreasing. A task without replicas is off-rack everywhere. On a node without a rack every
-    task is off-rack, except those that have a replica on it.
+    `levels` are in units and not decreasing. A task without replicas is off-rack everywhere. On a node without a rack
+    every task is off-rack, unless the node has its replica.
     """
 
     by_replicas = True
@@ -345,15 +344,15 @@ class LevelledProblem(AssignmentProblem):
 
     @cached_property
     def _rack_keys(self) -> Ints:
-        """Each pair of a task and a rack with a replica of it as one number, increasing."""
+        """Each pair of a task and a rack with its replica as one number, increasing."""
         rack_of_replica = self.rack[self.replicas.values]
         known = rack_of_replica >= 0
         keys = np.sort(self.replicas.row_of[known] * self._racks + rack_of_replica[known])
-        return keys[np.diff(keys, prepend=-1) > 0]  # at a million tasks ten times as fast as np.unique
+        return keys[np.diff(keys, prepend=-1) > 0]  # for a million tasks ten times as fast as np.unique
 
     @cached_property
     def idle_replicas(self) -> Ragged:
-        """For each task the nodes with a replica of it and an idle slot."""
+        """For each task the nodes that have its replica and an idle slot."""
         return self.replicas.kept(self.capacity[self.replicas.values] > 0)
 
     @cached_property
@@ -365,7 +364,7 @@ class LevelledProblem(AssignmentProblem):
 
     @cached_property
     def idle_racks(self) -> Ragged:
-        """For each task the racks (indices) that hold a replica and have an idle slot."""
+        """For each task the racks (indices) that have a replica and an idle slot."""
         idle = np.zeros(self._racks, dtype=bool)
         idle[self.rack[(self.capacity > 0) & (self.rack >= 0)]] = True
         rows, racks = np.divmod(self._rack_keys, self._racks)
@@ -415,14 +414,14 @@ class LevelledProblem(AssignmentProblem):
         if in_rack < off_rack or len(self.pools) > 1:
             return super().gains(worth, prices)
         tasks, near = self.idle_homes
-        anywhere = off_rack + int(prices[self.capacity > 0].min())  # where all the other tasks gain alike
+        anywhere = off_rack + int(prices[self.capacity > 0].min())  # all other tasks gain the same there
         local = np.minimum(on_node + minimum_by_row(near, prices, 0), anywhere)
         gain = int(worth[0]) - local
         return exact_sum(gain[gain > 0]) + (len(self.tasks) - len(tasks)) * max(0, int(worth[0]) - anywhere)
 
     @cached_property
     def places(self) -> Places:
-        """On nodes with their data, in racks with it if that saves something, and anywhere."""
+        """On nodes with their data, in racks with it if that saves anything, and anywhere."""
         first, (_, rack, off_rack) = self.classes().first, self.levels
         on_node, in_rack = self.idle_replicas.take(first), self.idle_racks.take(first)
         in_rack = in_rack.kept(np.full(len(in_rack.values), rack < off_rack))

@@ -55,7 +55,7 @@ GRID = FINEST
 
 
 def exact(units: Number, grid: int = 1) -> Number:
-    """`units / grid` as an integer where it is one, else as a fraction.
+    """`units / grid` as an integer if possible, else as a fraction.
 
     >>> exact(6, 4), exact(8, 4)
     (Fraction(3, 2), 2)
@@ -65,7 +65,7 @@ def exact(units: Number, grid: int = 1) -> Number:
 
 
 def exact_sum(values: npt.ArrayLike) -> int:
-    """Sum of whole numbers, 0 or more, for which int64 may be too small: high and low halves are added separately.
+    """Sum of whole numbers, 0 or more, that may exceed int64: high and low halves are added separately.
 
     >>> exact_sum([2**53] * 1024) == 2**63
     True
@@ -82,14 +82,14 @@ def exact_product(prices: Ints | Sequence[int], amounts: Ints | Sequence[int]) -
     """
     if isinstance(prices, np.ndarray) and isinstance(amounts, np.ndarray) and prices.size:
         largest = [max(abs(int(column.min())), abs(int(column.max()))) for column in (prices, amounts)]
-        if largest[0] * largest[1] * prices.size <= LARGEST:  # no product, and no sum of them, is past int64
+        if largest[0] * largest[1] * prices.size <= LARGEST:  # neither products nor their sums exceed int64
             return int(np.vdot(prices, amounts))
     both = (column.ravel().tolist() if isinstance(column, np.ndarray) else column for column in (prices, amounts))
     return sum(price * amount for price, amount in zip(*both, strict=True))
 
 
 def overfull(cluster: Cluster, nodes: Ints, capacity: Ints, constraint: str, *kind: str) -> Iterator[Violation]:
-    """The nodes that more tasks run on than they have slots, in order.
+    """The nodes that run more tasks than they have slots, in order.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def overfull(cluster: Cluster, nodes: Ints, capacity: Ints, constraint: str, *ki
     capacity
         int64, shape (nodes,): the slots.
     constraint, kind
-        What the violation is called, and what is put before the node's id.
+        The name of the violation, and what precedes the node's id.
     """
     used = np.bincount(nodes[nodes != NONE], minlength=len(capacity))
     for node in np.flatnonzero(used > capacity).tolist():
@@ -110,7 +110,7 @@ def overfull(cluster: Cluster, nodes: Ints, capacity: Ints, constraint: str, *ki
 def on_grid(costs: npt.ArrayLike) -> Ints:
     """Real costs, rounded once to whole multiples of 1/`GRID` (half to even); int64 of the same shape.
 
-    A cost past 2^53 multiples, infinite or not a number becomes 2^60, which no problem accepts; int64 would wrap round.
+    A cost past 2^53 multiples, infinite or NaN becomes 2^60, which every problem refuses; int64 would wrap round.
 
     >>> on_grid([0.25, np.inf]).tolist() == [GRID // 4, 2**60]
     True
@@ -132,7 +132,7 @@ class Parameter:
     name, default
         As the command line shows them.
     parse
-        From a string or JSON value to the value; raises ValueError with the mend.
+        Converts a string or JSON value to the value; raises ValueError with the mend.
     doc
         One line: what it is, with unit and source.
     """
@@ -225,7 +225,7 @@ def _sequence(value: Any, length: int, entry: Callable[[Any], Any]) -> tuple[Any
 
 
 def either(words: Mapping[str, Any] | Sequence[str], parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A parser of one of some words, which may stand for other values, or of what `parse` takes.
+    """A parser of one of some words, which may stand for other values, or of what `parse` accepts.
 
     >>> parse = either({"none": None}, number(lowest=0))
     >>> parse("none"), parse(None), parse("3")
@@ -271,9 +271,9 @@ Decided = TypeVar("Decided", bound=Decision)
 
 
 class BaseProblem(ABC, Generic[Noun, Decided]):
-    """An objective and its constraints on a noun, decided by placing or scheduling tasks, or sending a flow.
+    """An objective and its constraints on an instance or network; decided by a placement, a schedule, or a flow.
 
-    Subclasses set the class attributes, compute in `prepare` what they need, and define value, feasibility and cheap
+    Subclasses set the class attributes, compute what they need in `prepare`, and define value, feasibility and cheap
     bounds.
 
     Parameters
@@ -288,8 +288,8 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
     MissingField
         If the instance lacks a field that the problem needs; names the record and its field.
     InputError
-        If a field has a value that the problem cannot take (`latency` with a fractional load), or the problem is posed
-        on the other noun.
+        If a field has a value that the problem cannot handle (`latency` with a fractional load), or the problem is
+        posed on the other noun.
     UsageError
         For an unknown parameter or a value out of its range.
     """
@@ -298,7 +298,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
     title: ClassVar[str]
     paper: ClassVar[str]
     components: tuple[Component, ...]
-    """Of the class: with the parameters' defaults. Of a problem: its own, where a parameter decides on the sense."""
+    """On the class: for the default parameters. On a problem: its own, if a parameter decides the sense."""
     parameter_table: ClassVar[tuple[Parameter, ...]]
     requires: ClassVar[tuple[str, ...]]
     proof: ClassVar[Proof]
@@ -308,11 +308,11 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
     always_feasible: ClassVar[bool] = True
     """Whether every instance has a feasible decision."""
     always_plain: ClassVar[bool] = False
-    """Whether nothing is feasible only where `plainly_infeasible` says why."""
+    """Whether `plainly_infeasible` explains every infeasible instance."""
     places_all: ClassVar[bool] = False
-    """Whether no feasible placement leaves a task out."""
+    """Whether every feasible placement places every task."""
     left_open: ClassVar[tuple[str, ...]] = ()
-    """What subclasses may override apart from abstract attributes, so that all else still holds for them."""
+    """What subclasses may override besides abstract attributes, while everything else stays true of them."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -327,7 +327,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
             due = nouns[self.posed_on is Instance]
             raise InputError([Fault("format", f"{self.name} is posed on {due}")], instance.name)
         self.instance = instance
-        #: The place for faults: the instance's name, where it has one, and the problem's.
+        #: The prefix of faults: the instance's name, if it has one, and the problem's.
         self.place = f"{instance.name}: {self.name}" if instance.name else self.name
         given = instance.parameters if isinstance(instance, Instance) else {}
         strangers = [name for name in given if name != self.name and name not in records()]
@@ -353,7 +353,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
 
     @classmethod
     def applies(cls, instance: Instance | FlowNetwork) -> list[Fault]:
-        """The reasons why the problem cannot be posed on `instance`: empty if it can be."""
+        """The reasons why the problem cannot be posed on `instance`; empty if it can be."""
         try:
             cls(instance)  # type: ignore[arg-type]
         except InputError as error:
@@ -363,7 +363,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
     @classmethod
     @abstractmethod
     def missing(cls, instance: Noun, parameters: Mapping[str, Any]) -> Iterator[Fault]:
-        """The fields that the problem needs and the instance lacks, one fault a record."""
+        """The fields that the problem needs and the instance lacks, one fault per record."""
 
     @abstractmethod
     def prepare(self) -> None:
@@ -371,21 +371,21 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
 
     @property
     def remark(self) -> str | None:
-        """A warning if the user may not mean the problem as it is posed; None: nothing."""
+        """A warning if the user may have meant another problem; None: no warning."""
         return None
 
     @property
     def first_step(self) -> Number | None:
-        """The step of the first component: all values are multiples of it; None if nothing is known of that.
+        """The step of the first component: all values are multiples of it; None if no step is known.
 
-        Whether anything is missing between two points of a frontier, `optsched.certify` asks a step before the later
-        one.
+        To check that no point of a frontier is missing, `optsched.certify` looks one step before the later of two
+        points.
         """
         return None
 
     @property
     def plainly_infeasible(self) -> str | None:
-        """Why no decision is feasible, where one task or node alone shows it; None if nothing does."""
+        """Why no decision is feasible, if one task or node alone shows it; None if none does."""
         return None
 
     @abstractmethod
@@ -401,12 +401,12 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
         """Bounds that cost about one pass over the instance, each with what it bounds."""
 
     def evaluate(self, decision: Decided, /) -> Value:
-        """Exact value of a decision, one entry a component: the only definition of the objective.
+        """Exact value of a decision, one entry per component: the only definition of the objective.
 
         Raises
         ------
         ValueError
-            If the decision is infeasible: it has no value, but violations.
+            If the decision is infeasible: it has violations, but no value.
         """
         wrong = self.violations(decision)
         if wrong:
@@ -414,16 +414,16 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
         return self.objective(decision)
 
     def minimised(self, value: Value) -> Value:
-        """A value as it compares: less is better, component after component."""
+        """A value for comparisons: less is better, component after component."""
         return tuple(
             entry if component.sense is Sense.MIN else -entry
             for component, entry in zip(self.components, value, strict=True)
         )
 
     def beaten(self, value: Value, bound: Sequence[Number | None]) -> int | None:
-        """The first component in which a feasible `value` is better than a claimed bound; None if in none.
+        """The first component in which a feasible `value` is better than a claimed bound; None if there is none.
 
-        A bound on a later component holds only where the earlier components equal their bounds. None is no bound.
+        A bound on a later component counts only if the earlier components equal their bounds. None is no bound.
         """
         for position, (component, entry, claim) in enumerate(zip(self.components, value, bound, strict=True)):
             if claim is None:
@@ -433,7 +433,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
         return None
 
     def differing(self, parameters: Mapping[str, Any]) -> list[str]:
-        """Names of those `parameters` that this problem does not have, or has with another value."""
+        """Names of those `parameters` that this problem lacks, or has with another value."""
 
         def same(name: str, value: Any) -> bool:
             try:
@@ -447,28 +447,28 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
         return brief(f"{self.name} on {self.instance}")
 
 
-#: A problem of either noun and decision.
+#: A problem of any noun and decision.
 AnyProblem = BaseProblem[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class OwnCosts:
-    """The own costs of each task on a node: the part of one component of the objective that no other task changes.
+    """Each task's own cost on a node: the part of one component of the objective that no other task changes.
 
     Attributes
     ----------
     component
-        Position of that component. It is the sum of the placed tasks' own costs and of what `counted` tells of.
+        Position of that component: the sum of the placed tasks' own costs, and of a part that `counted` describes.
     grid
         Costs are whole multiples of 1/`grid`.
     units
         `(positions in problem.tasks, nodes) -> int64 units`, both of shape (n,).
     counted
-        int64, shape (len(problem.tasks),): a label of each task. Between placements that place as many tasks of each
-        label, nothing but own costs changes the objective. None: other things do, or it is not known.
+        int64, shape (len(problem.tasks),): a label of each task. Among placements with the same number of tasks of each
+        label, only own costs change the objective. None: other things do, or it is not known.
     slots
-        int64, shape (nodes,): where a placement is feasible exactly if no node gets more tasks than this, and as many
-        tasks are placed as must be. None: there are other constraints.
+        int64, shape (nodes,): a placement is feasible exactly if no node gets more tasks than this and as many tasks
+        are placed as required. None: there are other constraints.
     """
 
     component: int
@@ -479,11 +479,12 @@ class OwnCosts:
 
 
 def stated(problem: AnyProblem, name: str, otherwise: Any) -> Any:
-    """What a problem states of itself by an attribute (its cheap bounds, why nothing is feasible, that all is placed).
+    """What a problem states about itself by an attribute (its cheap bounds, why nothing is feasible, that all is
+    placed).
 
-    A class that no record gives routes is believed what it states itself, not what it inherited: a statement of its
-    base is about the objective and the constraints of the base. Nor is a class of another package that alters what it
-    inherits the statement from (`optsched.core.registry.altered`). `otherwise` stands for what was inherited.
+    If no record gives the class routes, only statements that the class itself defines count: an inherited one is about
+    the objective and constraints of its base. For a class of another package, an inherited statement counts only if the
+    class alters nothing of that base (`optsched.core.registry.altered`). Otherwise the result is `otherwise`.
 
     >>> from optsched.core.instance import Cluster, Workload
     >>> from optsched.problems.latency import Latency
@@ -500,24 +501,24 @@ def stated(problem: AnyProblem, name: str, otherwise: Any) -> Any:
 
 
 def _inherits(kind: type[AnyProblem], name: str) -> bool:
-    """Whether a statement of a base class holds for a class: it is shipped, or it alters nothing of that base."""
+    """Whether a base class's statement also holds for a class: it is shipped, or alters nothing of that base."""
     if kind.__module__.startswith("optsched."):
         return True
     base: Any = next(each for each in kind.__mro__ if name in vars(each))
-    if base.__module__ == __name__:  # what holds for any class that does not say otherwise
+    if base.__module__ == __name__:  # such statements hold for any class that does not redefine them
         return True
     if base.__module__.startswith("optsched."):
         base = next(each for each in kind.__mro__ if each.__module__.startswith("optsched."))
     return altered(kind, base, base.left_open) is None
 
 
-#: The advice where something else stands for an instance, or for a placement.
+#: The advice if something else is given as an instance or a placement.
 HOW_TO_LOAD = 'read one first: optsched.load("papers/guo-fig2"), or the path of a file'
 HOW_TO_PLACE = "make one first: problem.placement(nodes), with a node index or -1 for each of problem.tasks"
 
 
 def expect_problem(problem: Any, taker: str, kind: type[Any] = BaseProblem) -> None:
-    """Raise UsageError unless a posed problem of a kind was given; says how to pose one.
+    """Raise UsageError unless the argument is a posed problem of a kind; says how to pose one.
 
     Examples
     --------
@@ -545,7 +546,7 @@ optsched.problem("lsap", "papers/guo-fig2")
 
 
 def expect_recorded(problem: AnyProblem, part: str, who: str) -> None:
-    """Raise UsageError for a class whose record has no such part: what knows its base does not know what it changed.
+    """Raise UsageError if a class's record lacks a part: a part of its base does not know what the class changed.
 
     Examples
     --------
@@ -567,7 +568,7 @@ only; name its own models in a record (optsched.core.registry)
 
 
 def pending_of(instance: Instance, *kinds: int) -> Ints:
-    """Indices of the tasks of these kinds that wait, increasing."""
+    """Indices of the waiting tasks of these kinds, increasing."""
     kind = instance.workload.kind
     waits = (instance.state.status == PENDING) & (kind == kinds[0] if len(kinds) == 1 else np.isin(kind, kinds))
     return np.flatnonzero(waits).astype(np.int64)
@@ -579,9 +580,9 @@ class TaskProblem(BaseProblem[Instance, Decided]):
     Attributes
     ----------
     kinds
-        Set by the class: which kinds of tasks it decides on, maps unless it says otherwise.
+        Set by the class: which kinds of tasks it decides on; by default maps.
     tasks
-        int64: indices of the tasks to decide on, that is the pending ones of these kinds.
+        int64: indices of the tasks to decide on: the pending ones of these kinds.
     by_replicas
         Set by the class: whether it matters where a map's block is.
     replicas
@@ -610,18 +611,18 @@ class TaskProblem(BaseProblem[Instance, Decided]):
 
     @property
     def offered(self) -> Mapping[str, Ints]:
-        """Idle slots of each node that a policy is offered, by kind of task, shape (nodes,); empty: it has no slots."""
+        """Idle slots of each node that a policy is offered, by kind of task, shape (nodes,); empty: no slots."""
         return MappingProxyType({})
 
     told = Renamed("details")
 
     def details(self, decision: Decided, /) -> list[tuple[str, str]]:
-        """Details of a feasible decision that reports show after its value: names and texts."""
+        """Details of a feasible decision that reports show after its value, as names and texts."""
         return []
 
     @property
     def due(self) -> int:
-        """How many tasks the slots are to be filled with, where there are any."""
+        """How many tasks must fill slots, if there are slots."""
         return 0
 
 
@@ -644,7 +645,7 @@ class Problem(TaskProblem[Placement]):
             unknown = np.flatnonzero((nodes < NONE) | (nodes >= len(node_ids))).tolist()
             return [Violation("known-node", (str(task_ids[task]),), 1) for task in unknown]
         found = []
-        if not self._all_of_them:  # tasks that are placed and not to be placed
+        if not self._all_of_them:  # some tasks may be placed that are not to be placed
             strangers = nodes != NONE
             strangers[self.tasks] = False
             constraint = "pending-map" if self.kinds == (MAP,) else "pending-task"
@@ -654,7 +655,7 @@ class Problem(TaskProblem[Placement]):
 
     @property
     def own_costs(self) -> OwnCosts | None:
-        """The tasks' own costs; None if costs are of tasks together alone."""
+        """The tasks' own costs; None if costs depend only on tasks together."""
         return None
 
     def placement(self, nodes: npt.ArrayLike) -> Placement:

@@ -1,7 +1,7 @@
-"""Problems whose tasks are counted in places: tasks of a class on nodes, in racks and anywhere, within the slots.
+"""Problems whose programs count tasks in places: those of a class on nodes, in racks and anywhere, within the slots.
 
-Each task is in a class, and each node in wider and wider areas. So where nothing else limits the places, each column of
-the program is in nested rows of two sorts: the matrix is that of a network, and every vertex is whole.
+Each task is in a class, and each node in wider and wider areas. Unless something else limits the places, each column of
+the program is in two families of nested rows. So the matrix is that of a network, and every vertex is integral.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from optsched.problems.relaxations import UNBOUNDED
 
 @dataclass(frozen=True, eq=False)
 class TaskClasses:
-    """Tasks that no constraint and no cost tells apart: the class of each of `problem.tasks`.
+    """Tasks that no constraint and no cost distinguishes: the class of each of `problem.tasks`.
 
-    `first` is a member of each class (its position in `problem.tasks`), `size` how many it has.
+    `first` is one member of each class (its position in `problem.tasks`), `size` the number of members.
     """
 
     of_task: Ints
@@ -40,7 +40,7 @@ class TaskClasses:
         return Ragged.of_lengths(self.size, np.argsort(self.of_task, kind="stable"))
 
     def dealt(self, owner: Ints, node: Ints) -> Ints:
-        """Node of each task, or -1: members of a class, which are interchangeable, take its nodes in turn.
+        """Node of each task, or -1: the members of a class are interchangeable and take its nodes in turn.
 
         `owner` and `node` are the class and the node of each placed task, in any order.
         """
@@ -60,8 +60,8 @@ class TaskClasses:
     def from_rows(cls, label: Ints, *rows: Ragged) -> TaskClasses:
         """One class for each distinct label with rows (of numbers, at least 0), in the order of first appearance.
 
-        It gives what `from_keys` gives for tuples, without making a tuple for each task. A label is a number, or where
-        `label` has two dimensions a row of numbers.
+        The result is that of `from_keys` for tuples, without a tuple for each task. A label is a number or, if `label`
+        has two dimensions, a row of numbers.
 
         >>> TaskClasses.from_rows(np.array([[7, 1], [7, 2], [7, 1]])).of_task.tolist()
         [0, 1, 0]
@@ -94,8 +94,8 @@ class TaskClasses:
 class Level(NamedTuple):
     """Places of one width (nodes, racks, or wider areas): for each class the areas in which its tasks are counted.
 
-    `of_node` is the area of each node, or -1. All nodes of an area are in one area of the next level. `ids` are what
-    the areas are called.
+    `of_node` is the area of each node, or -1. All nodes of an area are in one area of the next level. `ids` are the
+    names of the areas.
     """
 
     areas: Ragged
@@ -107,8 +107,8 @@ class Level(NamedTuple):
 class Places:
     """The places in which a program counts the tasks of each class: nodes, and then wider areas.
 
-    In the latter, and `anywhere` if such tasks are counted, tasks get any free slot afterwards. `units` are what a task
-    pays at each of these; those of the levels in order, then those anywhere.
+    In wider areas and `anywhere` (if such tasks are counted), tasks get any free slot afterwards. `units` is what a
+    task pays in each place: those of the levels in order, then anywhere.
     """
 
     levels: tuple[Level, ...]
@@ -128,7 +128,7 @@ class Places:
 
 
 class CountedPlaces(Problem):
-    """A problem whose program counts the tasks of each class in places, from columns to decisions and back."""
+    """A problem whose program counts the tasks of each class in places; converts columns to decisions and back."""
 
     #: Slots of each node; and how many tasks are placed.
     capacity: Ints
@@ -136,7 +136,7 @@ class CountedPlaces(Problem):
 
     @abstractmethod
     def classes(self) -> TaskClasses:
-        """Tasks that the problem does not tell apart, which are held as `_classes`."""
+        """Tasks that the problem does not distinguish, kept in `_classes`."""
 
     @cached_property
     def places(self) -> Places:
@@ -148,22 +148,22 @@ class CountedPlaces(Problem):
         """Each class on each node that its tasks may use."""
 
     def places_on(self, nodes: Ragged, units: Ints) -> Places:
-        """Places on these nodes of each class only, at these units each."""
+        """The places of each class on only these nodes, with these units."""
         level = Level(nodes, np.arange(len(self.instance.cluster)), self.instance.cluster.node_ids)
         return Places((level,), False, units)
 
     def places_of_table(self, usable: Bools, units: Ints) -> Places:
-        """Places on the nodes that a class (row) may use, at these units each."""
+        """The places of each class (row) on the nodes that it may use, with these units."""
         return self.places_on(Ragged.of_lengths(usable.sum(axis=1), np.nonzero(usable)[1]), units[usable])
 
     def with_places(self, places: Places) -> Self:
-        """The same problem whose program has other places."""
+        """The same problem with other places in its program."""
         view = copy.copy(self)
         vars(view)["places"] = places
         return view
 
     def apart(self) -> Self:
-        """The same problem with each task as a class of its own, which is counted on each node that it may use."""
+        """The same problem with each task as its own class, counted on each node that it may use."""
         view = copy.copy(self)
         for name in [name for name in vars(view) if isinstance(getattr(type(view), name, None), cached_property)]:
             del vars(view)[name]  # it may depend on the classes
@@ -187,7 +187,7 @@ class CountedPlaces(Problem):
         return np.concatenate(counts).astype(np.int64)
 
     def decision_of(self, values: Ints, program: Program) -> Placement:
-        """Tasks on their nodes first; then those in racks, and those anywhere, take the slots that are left there."""
+        """Tasks on their nodes first; then those in racks, and those anywhere, take the remaining slots there."""
         places = self.places
         counts = np.split(values[: len(places.units)], np.cumsum([len(level.areas.values) for level in places.levels]))
         owner = np.repeat(places.row_of, np.concatenate(counts))
@@ -202,7 +202,7 @@ class CountedPlaces(Problem):
 
 
 def _free_slots(left: Ints, of_node: Ints, areas: Ints) -> Ints:
-    """The node of a free slot in each of some areas, which all differ; `left` of each node."""
+    """The node of a free slot in each of some distinct areas; `left` is each node's free slots."""
     inside = np.flatnonzero(of_node >= 0)
     inside = inside[np.argsort(of_node[inside], kind="stable")]
     last = np.cumsum(left[inside])
@@ -215,7 +215,7 @@ def _free_slots(left: Ints, of_node: Ints, areas: Ints) -> Ints:
 
 
 def _entries(rows: Ragged, row: Ints, value: Ints) -> Ints:
-    """The position of each value (at least -1) among those of its row, or -1 where it is not there.
+    """The position of each value (at least -1) within its row, or -1 if it is not there.
 
     >>> _entries(Ragged.from_rows([[3], [1, 3]]), np.array([1, 0, 0]), np.array([3, 1, -1])).tolist()
     [2, -1, -1]
@@ -228,7 +228,7 @@ def _entries(rows: Ragged, row: Ints, value: Ints) -> Ints:
     return known
 
 
-#: What the variables of a level are called, their set, and what they are; rows of its slots, their set, what it is.
+#: Names of the variables of a level, of their set, and a description; the same for the rows of its slots.
 _LEVELS = (
     ("place", "PAIRS", "tasks of the class on the node", "node_slots", "NODES", "node"),
     ("place_in_rack", "RACK_PAIRS", "tasks on slots of the rack", "rack_slots", "RACKS", "rack"),
@@ -243,10 +243,10 @@ def _words(level: int) -> tuple[str, str, str, str, str, str]:
 
 
 def enter_columns(problem: CountedPlaces, builder: Builder, extra: Ints | None, cost_name: str = "") -> list[Ints]:
-    """Add the variables of the places to an empty builder; their columns for each level, and for anywhere.
+    """Add the variables of the places to an empty builder; returns their columns for each level, and for anywhere.
 
-    `extra` is what a task of each class pays wherever it is; None: nothing costs anything. `cost_name` is what a model
-    calls the cost of a task on a node; empty: nothing.
+    `extra` is what a task of each class pays in any place; None: nothing costs anything. `cost_name` is a model's name
+    for the cost of a task on a node; empty: it has none.
     """
     classes, places = problem.classes(), problem.places
     tasks = problem.task_ids
@@ -281,7 +281,7 @@ def enter_columns(problem: CountedPlaces, builder: Builder, extra: Ints | None, 
 def enter_places(
     problem: CountedPlaces, builder: Builder, extra: Ints | None, cost_name: str = ""
 ) -> tuple[Ints, Ints]:
-    """Like `enter_columns`, with the rows of classes and slots; returns the column of each place, and its class."""
+    """Like `enter_columns`, with the rows of classes and slots; returns the column and the class of each place."""
     columns, owner = enter_columns(problem, builder, extra, cost_name), problem.places.row_of
     classes, every = problem.classes(), np.concatenate(columns)
     names = problem.task_ids[classes.first]
@@ -305,7 +305,7 @@ def enter_places(
 
 
 def _enter_slots(problem: CountedPlaces, builder: Builder, columns: list[Ints], number: int) -> None:
-    """Add the slots of the areas of a level for the tasks that are counted there; all others find one."""
+    """Add the slots of a level's areas for the tasks counted there; all other tasks find a slot."""
     levels = problem.places.levels
     areas, of_node, ids = levels[number]
     used = np.unique(areas.values)
@@ -314,7 +314,7 @@ def _enter_slots(problem: CountedPlaces, builder: Builder, columns: list[Ints], 
     known = of_node >= 0
     slots = np.bincount(of_node[known], problem.capacity[known], len(ids)).astype(np.int64)
     *_, name, over, noun = _words(number)
-    row_of = np.full(len(ids) + 1, -1, dtype=np.int64)  # the last is that of nodes without an area
+    row_of = np.full(len(ids) + 1, -1, dtype=np.int64)  # the last entry is for nodes without an area
     row_of[used] = builder.rows(
         name,
         Zipped(ids[used]),
@@ -336,10 +336,10 @@ def enter_steps(
     columns: Ints,
     pool_of: Iterable[str],
 ) -> None:
-    """Add what the placed tasks of a pool cost by their number, the cheapest step first.
+    """Add a pool's cost by its number of placed tasks, the cheapest step first.
 
-    `name` is `pool_tier`, say, for the variables `tier` and the rows `pool_tiers`. `steps` has cost and number of tasks
-    of each step, by the pool; `pool_of` the pool of each of the places' columns.
+    `name` is, say, `pool_tier`; then the variables are `tier` and the rows `pool_tiers`. `steps` has cost and number of
+    tasks of each step, by pool; `pool_of` is the pool of each of the places' columns.
     """
     if not steps:
         return
@@ -357,7 +357,7 @@ def enter_steps(
 
 
 def filled(sizes: list[int], count: int) -> Ints:
-    """How many tasks go on each of the steps of these sizes, `count` in all, the first steps first.
+    """How many of `count` tasks go on each step, given the sizes of the steps; the first steps are filled first.
 
     >>> filled([2, 1, 3], 4).tolist()
     [2, 1, 1]

@@ -1,7 +1,7 @@
-"""What tasks take of nodes: resources in whole units, input rates, and limits in numbers of tasks.
+"""What tasks demand of nodes: resources in whole units, input rates, and limits on numbers of tasks.
 
-The unit of a resource is 1 over the common denominator of the demands as decimals: three demands of 0.1 fill a capacity
-of 0.3, and what fits is compared exactly.
+The unit of a resource is 1 over the common denominator of the demands as decimals. So three demands of 0.1 fill a
+capacity of 0.3, and comparisons are exact.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TOO_FINE = "must have a common denominator of at most 2^20, as decimals of up to
 
 
 def demand_fault(problem: str, demand: Floats, many: int) -> tuple[int, str | None]:
-    """The unit of demands, and why they cannot be taken; None if they can.
+    """The unit of demands, and why they are refused; None if they are not.
 
     Demands are finite, 0 or more; at most `many` of them are on one node. `problem` is its name, for messages.
 
@@ -38,7 +38,7 @@ def demand_fault(problem: str, demand: Floats, many: int) -> tuple[int, str | No
 
 
 def capacity_units(capacity: Floats, grid: int) -> Ints:
-    """Capacities in whole units of 1/`grid`, rounded down, and no more than 2^53 of them; same shape.
+    """Capacities in whole units of 1/`grid`, rounded down, and at most 2^53; same shape.
 
     >>> import numpy as np
     >>> capacity_units(np.array([0.3, 0.35, 2.0]), 10).tolist()
@@ -48,9 +48,9 @@ def capacity_units(capacity: Floats, grid: int) -> Ints:
 
 
 def demands_of(instance: Instance, tasks: Ints, phase: str) -> dict[str, Any]:
-    """The demand of each of `tasks` for each resource, shape (tasks,); what is not given is 0.
+    """The demand of each of `tasks` for each resource, shape (tasks,); missing demands are 0.
 
-    In the shuffle phase a reduce takes its `demand_shuffle`, where it has one.
+    In the shuffle phase a reduce takes its `demand_shuffle`, if it has one.
     """
     workload = instance.workload
     shuffling = np.zeros(len(tasks), dtype=bool)
@@ -85,12 +85,12 @@ def task_rates(instance: Instance, tasks: np.ndarray) -> Floats:
 
 
 def count_limits(size: int, near: int, far: int, most: int) -> list[tuple[int, int, int]]:
-    """Limits on how many of `size` tasks pay `near`, and how many `far`, so that they pay no more than `most` together.
+    """Limits on how many of `size` tasks pay `near`, and how many `far`, so that together they pay at most `most`.
 
-    Each is (a, b, c) for a x near + b x far <= c, in numbers of tasks. Pairs of whole numbers keep them all just where
-    they keep the limit on what is paid: they are the sides of the convex hull of these pairs. However large `near` and
-    `far` are, a and b are no more than `size`: a solver keeps whole numbers to a millionth, and refuses coefficients of
-    10^15, so that it would take what is beyond a large limit for something within it.
+    Each limit is (a, b, c): a x near + b x far <= c, in numbers of tasks. Pairs of whole numbers satisfy them exactly
+    if they satisfy the limit on the payment: the limits are the sides of the convex hull of these pairs. However large
+    `near` and `far` are, a and b are at most `size`. With the original coefficients a solver could accept a violation
+    of a large limit: its tolerance for whole numbers is a millionth, and it refuses coefficients of 10^15.
 
     >>> count_limits(4, 2, 3, 7)
     [(1, 0, 3), (1, 1, 3), (1, 2, 4), (0, 1, 2)]

@@ -1,11 +1,11 @@
-"""Distances between nodes, from any form that an instance gives them in (Shen et al. 2016, II-B.3).
+"""Distances between nodes, from every form of an instance's topology (Shen et al. 2016, II-B.3).
 
-This is the only reader of `topology`. Racks, and links that make a tree of switches, are nested areas: how far two
-nodes are apart tells the smallest area that holds both (`NestedAreas`), and no pair of nodes is written down;
-`NearestAreas` finds the nearest replica of a block so. Of any other links, nodes at the ends of equally quick links to
-one switch are at one place, and only pairs of places are written down (`Places`). `distances` is the same as one matrix
-of nodes, for a few thousand of them. A distance matrix that is given is taken as it is: Shen et al.'s own example
-breaks the triangle inequality, and shortest paths must not mend it (Shen et al. 2016, note 6).
+Only this module reads `topology`. Racks, and links that form a tree of switches, are nested areas: the smallest area
+that contains two nodes gives their distance (`NestedAreas`), and no pair of nodes is stored. `NearestAreas` finds the
+nearest replica of a block that way. For any other links, nodes with equally fast links to one switch share a place, and
+only pairs of places are stored (`Places`). `distances` gives the same as one matrix of nodes, for a few thousand nodes.
+A given distance matrix is used as it is: Shen et al.'s own example violates the triangle inequality, and shortest paths
+must not repair it (Shen et al. 2016, note 6).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from optsched.core.errors import Fault, InputError, MissingField
 from optsched.core.instance import LARGEST, Bools, Cluster, Floats, Instance, Ints, Ragged, Topology
 from optsched.core.parts import HOPS
 
-#: More nodes, or places of nodes, have no dense matrix of distances here: it would take more than 512 MB.
+#: More nodes, or places of nodes, get no dense matrix of distances: it would take more than 512 MB.
 MOST_NODES = 2**13
 
-#: The most levels in which areas are nested; links with more distances than that are no tree of switches.
+#: The most levels of nested areas; links with more distinct distances are no tree of switches.
 _MOST_LEVELS = 16
 
-#: Distances computed at once where sums need rows of a matrix, so that memory stays small.
+#: Distances that are computed at once for sums over rows of a matrix, so that memory use stays small.
 _BLOCK = 2**22
 
 
@@ -43,7 +43,7 @@ Found = TypeVar("Found")
 
 
 def _once(function: Callable[[Cluster, str], Found]) -> Callable[..., Found]:
-    """What a function finds of a cluster, found once and kept as long as the cluster: snapshots of a run share it."""
+    """A function of a cluster, computed once and kept as long as the cluster: snapshots of a run share it."""
     kept: weakref.WeakKeyDictionary[Cluster, Found] = weakref.WeakKeyDictionary()
 
     @functools.wraps(function)
@@ -57,18 +57,18 @@ def _once(function: Callable[[Cluster, str], Found]) -> Callable[..., Found]:
 
 @dataclass(frozen=True, eq=False)
 class NestedAreas:
-    """Distances that are a matter of areas within areas: racks, and switches below switches.
+    """Distances that depend on nested areas: racks, and switches below switches.
 
-    `areas` has the area of each node (column) at each level (row), the smallest first. They are numbered from 0, each
-    lies within one of the next level, and the last level has one. `lengths` do not decrease: the distance of a node to
-    itself, and those of two nodes by the first level at which one area holds both.
+    `areas` has the area of each node (column) at each level (row), the smallest first. Areas are numbered from 0. Each
+    lies within one area of the next level, and the last level has only one. `lengths` do not decrease: first the
+    distance of a node to itself, then that of two nodes by the first level at which one area contains both.
     """
 
     areas: Ints
     lengths: Floats
 
     def level(self, one: Ints, other: Ints) -> Ints:
-        """For pairs of nodes 0 if they are the same, else the first level, from 1, at which one area holds both."""
+        """0 for pairs of equal nodes, else the first level, from 1, at which one area contains both."""
         found = np.full(np.broadcast_shapes(one.shape, other.shape), len(self.areas), dtype=np.int64)
         for level in range(len(self.areas) - 1, 0, -1):
             found[self.areas[level - 1, one] == self.areas[level - 1, other]] = level
@@ -78,13 +78,14 @@ class NestedAreas:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Distances of nodes by the places where they are: nodes at one place are equally far from, and to, all others.
+    """Distances between the places of nodes: all nodes at one place have equal distances to and from all others.
 
-    Memory is for nodes, and for pairs of places. Nodes in a rack are at one place, those without a rack at another;
-    nodes with one link, to the same switch and equally quick, are at one place. Any other node is at one of its own.
+    Memory is needed for nodes and for pairs of places. Nodes in a rack share a place, and so do those without a rack.
+    Nodes with one link each, equally fast and to the same switch, share a place. Any other node has its own place.
 
-    `place` is that of each node, numbered from 0. `between[from][to]` is from a node at one place to a node at another;
-    in the diagonal between two nodes at the place, or from its only node to itself. `own` is from each node to itself.
+    `place` is the place of each node, numbered from 0. `between[from][to]` is the distance of nodes at two places; on
+    the diagonal, of two nodes at the place, or of its only node to itself. `own` is the distance of each node to
+    itself.
 
     >>> places = Places(np.array([0, 0, 1]), np.array([[2.0, 5.0], [5.0, 0.0]]), np.zeros(3))
     >>> places.rows(np.array([1])).tolist(), places.pairs(np.array([0, 2]), 1).tolist()
@@ -97,7 +98,7 @@ class Places:
 
     @classmethod
     def of_matrix(cls, matrix: Floats) -> Places:
-        """Each node at a place of its own: `matrix` itself, shape (nodes, nodes)."""
+        """Each node at its own place: `matrix` itself, shape (nodes, nodes)."""
         return cls(np.arange(len(matrix)), matrix, np.diagonal(matrix))
 
     @cached_property
@@ -111,11 +112,11 @@ class Places:
         return max(float(self.between.max(initial=0.0)), float(self.own.max(initial=0.0)))
 
     def backwards(self) -> Places:
-        """The same with the direction turned round."""
+        """The same in the opposite direction."""
         return Places(self.place, self.between.T, self.own)
 
     def pairs(self, one: Ints, other: Ints | int) -> Floats:
-        """The distances from each node of `one` to that of `other`, in their common shape."""
+        """The distances from each node of `one` to the one in `other`, in their common shape."""
         found = self.between[self.place[one], self.place[other]]
         return np.where(one == other, self.own[one], found)
 
@@ -130,7 +131,7 @@ class Places:
         return found
 
     def nearest(self, rows: Ragged, columns: Ints) -> Floats:
-        """Distances from each row's nearest node to some nodes, shape (rows, columns); an empty row: the longest."""
+        """Distances from each row's nearest node to some nodes, shape (rows, columns); for an empty row the longest."""
         among = self.between[:, columns] if self.apart else self.between
         found: Floats = np.empty((len(rows), len(columns)))
         at = np.full(len(self.place), len(columns))
@@ -146,7 +147,7 @@ class Places:
         return found
 
     def sums(self, weights: Floats) -> Floats:
-        """`weights @ matrix`; shape (rows, nodes), exactly where all are whole, not negative and sums below 2^53."""
+        """`weights @ matrix`, shape (rows, nodes); exact if all are whole, not negative and sums below 2^53."""
         if self.apart:
             return weights @ self.between
         order = np.argsort(self.place, kind="stable")
@@ -154,7 +155,7 @@ class Places:
         with np.errstate(over="ignore", invalid="ignore"):
             by_place = np.add.reduceat(weights[:, order], starts, axis=1) @ self.between
             if (by_place < LARGEST).all():
-                # Each node was counted as if it were another one at its place.
+                # So far each node counts as if it were another node at its place.
                 return by_place[:, self.place] - weights * (np.diagonal(self.between)[self.place] - self.own)
         found: Floats = np.empty(weights.shape)
         sources, step = np.flatnonzero(weights.any(axis=0)), max(1, _BLOCK // len(self.place))
@@ -178,15 +179,15 @@ def distances(instance: Instance) -> Floats:
     `topology`   distance from one node to another
     ============ ===================================================================================================
     `distance`   as the matrix says
-    `hops`       `node` on a node itself, `rack` within a rack, `off_rack` else, and from or to a node without rack
+    `hops`       `node` on a node itself, `rack` within a rack, else `off_rack`, as from or to a node without a rack
     `rate`       1/rate in s/MB, and 0 from a node to itself (Shen et al. 2016, section II-B.3)
-    `links`      the least sum of 1/rate over the links of a path, in s/MB, the same both ways
+    `links`      the least sum of 1/rate over the links of a path, in s/MB, equal in both directions
     ============ ===================================================================================================
 
-    The matrix `[from][to]` is read-only, computed once a cluster, and shared by all its snapshots.
+    The matrix `[from][to]` is read-only, computed once per cluster, and shared by all its snapshots.
 
-    MissingField if the instance has no topology. InputError if a rate is 0 or too small, no path of links joins two
-    nodes, or there are more than `MOST_NODES` nodes; with the place of each.
+    MissingField if the instance has no topology. InputError, with the place, if a rate is 0 or too small, no path of
+    links joins two nodes, or there are more than `MOST_NODES` nodes.
 
     >>> from optsched.core.instance import Workload
     >>> cluster = Cluster(["a", "b"], topology=Topology("links", links=[("a", "sw", 10), ("b", "sw", 5)]))
@@ -206,9 +207,9 @@ def dense(places: Places, instance: Instance) -> Floats:
 
 @_once
 def cluster_places(cluster: Cluster, place: str = "") -> Places:
-    """The distances of `distances` by places of nodes, without a matrix of nodes; computed once a cluster.
+    """The distances of `distances` by places of nodes, without a matrix of nodes; computed once per cluster.
 
-    Errors are those of `distances`; nodes may be more than `MOST_NODES`, the places that they are at may not.
+    Errors are as for `distances`, but only the places are limited to `MOST_NODES`, not the nodes.
 
     >>> links = [("a", "sw", 10), ("b", "sw", 10), ("c", "sw", 5), ("d", "c", 1)]
     >>> places = cluster_places(Cluster(["a", "b", "c", "d"], topology=Topology("links", links=links)))
@@ -227,11 +228,11 @@ def cluster_places(cluster: Cluster, place: str = "") -> Places:
 
 
 def whole_places(instance: Instance) -> tuple[Places, int] | None:
-    """As `cluster_places`, exactly: whole numbers, and the denominator of the unit that they count.
+    """As `cluster_places`, exactly: whole numbers, and the denominator of their unit.
 
-    Numbers of the topology count as the decimals that they are written as, and 1/rate is that fraction. The
-    denominator is the least that makes every distance whole (of links, every link); None if it is above 2^20, or a
-    distance past 2^53 units.
+    Numbers of the topology count as the decimals that they are written as, and 1/rate is that fraction. The denominator
+    is the least that makes every distance whole (for links, every link); None if it is above 2^20, or a distance is
+    past 2^53 units.
 
     >>> from optsched.core.instance import Workload
     >>> cluster = Cluster(["a", "b"], topology=Topology("links", links=[("a", "sw", 10), ("b", "sw", 5)]))
@@ -245,20 +246,20 @@ def whole_places(instance: Instance) -> tuple[Places, int] | None:
 @_once
 def _whole_places(cluster: Cluster, place: str) -> tuple[Places, int] | None:
     places, topology = cluster_places(cluster, place), cluster.topology
-    assert topology is not None  # else `cluster_places` says so
+    assert topology is not None  # otherwise `cluster_places` has raised
     found = _WHOLE[topology.form](cluster, topology, places.between, places.own)
     answer = None if found is None else (Places(places.place, *found[0]), found[1])
     return None if answer is None or answer[0].longest > LARGEST else answer
 
 
 def nested_areas(instance: Instance) -> NestedAreas | None:
-    """The same distances as areas within areas; None if a matrix gives them, or they are not of this kind.
+    """The same distances as nested areas; None if a matrix gives them, or they have no such form.
 
-    They take memory for nodes and links, and none for pairs of nodes. Racks (`hops`) are two levels where a node is no
-    farther from itself than from its rack, and that no farther than what is beyond. Links are as many levels as there
-    are distances, if these are a tree's and all nodes below a switch are equally far from it.
+    Memory is needed for nodes and links, not for pairs of nodes. Racks (`hops`) are two levels if `node` <= `rack` <=
+    `off_rack`. Links have one level for each distance, if they form a tree and all nodes below a switch are equally far
+    from it.
 
-    Errors are those of `distances`; of a cluster that has areas, any number of nodes will do.
+    Errors are as for `distances`; a cluster with areas may have any number of nodes.
 
     >>> from optsched.core.instance import Workload
     >>> hops = Topology("hops", hops={"node": 0, "rack": 2, "off_rack": 4})
@@ -272,7 +273,7 @@ def nested_areas(instance: Instance) -> NestedAreas | None:
 
 @_once
 def cluster_areas(cluster: Cluster, place: str = "") -> NestedAreas | None:
-    """As `nested_areas`, of a cluster alone, as a policy sees it; faults are put after `place`."""
+    """As `nested_areas`, from only a cluster, as a policy sees it; faults follow `place`."""
     if cluster.topology is None:
         raise MissingField([missing_topology("the distance of nodes")], place)
     if len(cluster) and cluster.topology.hops is not None:
@@ -285,19 +286,19 @@ def cluster_areas(cluster: Cluster, place: str = "") -> NestedAreas | None:
 
 
 def whole_areas(instance: Instance) -> tuple[NestedAreas, int] | None:
-    """As `nested_areas`, exactly, with lengths and denominator as those of `whole_places`; None if either is."""
+    """As `nested_areas`, exactly, with lengths and denominator as in `whole_places`; None if either is."""
     nested, topology = nested_areas(instance), instance.cluster.topology
     if nested is None:
         return None
-    assert topology is not None  # else `nested_areas` says so
+    assert topology is not None  # otherwise `nested_areas` has raised
     found = _WHOLE[topology.form](instance.cluster, topology, nested.lengths)
     return None if found is None or found[0][0].max() > LARGEST else (replace(nested, lengths=found[0][0]), found[1])
 
 
 def hops_alone(cluster: Cluster) -> Cluster:
-    """The cluster as a scheduler knows it that counts hops and knows no rates.
+    """The cluster as a scheduler sees it that counts hops and knows no rates.
 
-    Every link is a hop. Where the topology has no links, there are 0, 2 and 4 hops on a node, in a rack and beyond.
+    Every link is a hop. Without links, there are 0, 2 and 4 hops on a node, in a rack and beyond.
 
     >>> slow = Cluster(["a", "b"], topology=Topology("links", links=[("a", "sw", 10), ("b", "sw", 5)]))
     >>> cluster_places(hops_alone(slow)).matrix.tolist()
@@ -329,25 +330,25 @@ def _by_matrix(cluster: Cluster, topology: Topology, place: str) -> Places:
 
 
 def _by_hops(cluster: Cluster, topology: Topology, place: str) -> Places:
-    assert topology.hops is not None  # else the instance is refused
+    assert topology.hops is not None  # otherwise the instance is refused
     node, near, far = (float(topology.hops[name]) for name in HOPS)
     racks, at = np.unique(cluster.rack, return_inverse=True)
     _refuse_more(len(racks), place)
     between = np.full((len(racks), len(racks)), far)
-    within = np.where(racks >= 0, near, far)  # nodes without a rack are beyond each other's
+    within = np.where(racks >= 0, near, far)  # nodes without a rack are off-rack to one another
     np.fill_diagonal(between, np.where(np.bincount(at, minlength=len(racks)) > 1, within, node))
     return Places(at.astype(np.int64), between, np.full(len(cluster), node))
 
 
 def _refuse_more(places: int, place: str) -> None:
-    """Refuse more places than a matrix is made for."""
+    """Refuse more places than a matrix may have."""
     if places > MOST_NODES:
         message = f"nodes at {places} places have no dense matrix of distances here: {MOST_NODES} places at most"
         raise InputError([Fault("topology", message)], place)
 
 
 def _nested(lengths: list[float], areas: list[Ints]) -> NestedAreas | None:
-    """Areas of levels from single nodes on, without the levels that bring no nodes together; None if lengths fall."""
+    """Areas of levels above single nodes, skipping levels that join no nodes; None if lengths fall."""
     kept: list[tuple[float, Ints]] = []
     for length, area in zip(lengths, areas, strict=True):
         numbered = np.unique(area, return_inverse=True)[1].astype(np.int64)
@@ -362,7 +363,7 @@ def _nested(lengths: list[float], areas: list[Ints]) -> NestedAreas | None:
 
 
 def _areas_by_links(places: Places) -> NestedAreas | None:
-    """The areas of nodes within each distance of one another, if these are areas."""
+    """The sets of nodes within each distance of one another, if these are nested areas."""
     several = np.bincount(places.place) > 1
     within = np.diagonal(places.between)
     pairs = ~np.eye(len(several), dtype=bool)
@@ -382,7 +383,7 @@ def _areas_by_links(places: Places) -> NestedAreas | None:
 
 
 def _by_links(cluster: Cluster, topology: Topology, place: str) -> Places:
-    """Groups of nodes that paths of links connect."""
+    """Groups of nodes that are connected by paths of links."""
     found = _join(cluster, topology, place)
     reached = found.between[found.place[:1]][:, found.place] <= LARGEST
     names = cluster.node_ids
@@ -419,18 +420,18 @@ def _join(cluster: Cluster, topology: Topology, place: str) -> Places:
     size = int(kept.sum())
     graph = csr_array((seconds[arcs], (number[tail[arcs]], number[head[arcs]])), shape=(size, size))
     between: Floats = dijkstra(graph, directed=False, indices=number[first])[:, number[first]]
-    # Sums of doubles along a path may differ in the last digit by the end from which it is walked.
+    # Sums of doubles along a path may differ in the last digit, depending on the end where the sum starts.
     between = np.minimum(between, between.T)
     several = np.bincount(group) > 1
     up = np.zeros(vertices)
-    up[tail[tail != head]] = seconds[tail != head]  # of a node in a group of several this is its one link
+    up[tail[tail != head]] = seconds[tail != head]  # a node in a group of several has only this link
     up[head[tail != head]] = np.where(head < nodes, seconds, 0.0)[tail != head]
     np.fill_diagonal(between, np.where(several, up[first] + up[first], 0.0))
     return Places(group, between / (unit or 1), np.zeros(nodes))
 
 
 def _groups(tail: Ints, head: Ints, seconds: Floats, nodes: int, vertices: int) -> tuple[Ints, Ints]:
-    """The group of each node, and a node of each group: nodes with one link go by its other end and what it takes."""
+    """The group of each node, and one node of each group: nodes with one link are grouped by its other end and time."""
     loose = tail != head
     ends = np.concatenate([tail[loose], head[loose]])
     others = np.concatenate([head[loose], tail[loose]])
@@ -446,7 +447,7 @@ def _groups(tail: Ints, head: Ints, seconds: Floats, nodes: int, vertices: int) 
 
 
 def _quickest(cluster: Cluster, topology: Topology) -> dict[tuple[int, int], float]:
-    """The rate of the quickest link between two ends. The first end is a node of the cluster."""
+    """The rate of the fastest link between two ends. The first end is a node of the cluster."""
     number = {name: position for position, name in enumerate(cluster.node_ids.tolist())}
     quickest: dict[tuple[int, int], float] = {}
     for one, other, rate in topology.links:
@@ -457,7 +458,7 @@ def _quickest(cluster: Cluster, topology: Topology) -> dict[tuple[int, int], flo
 
 
 def _common_inverse(rates: Floats) -> int | None:
-    """The least denominator of all 1/rate, with rates as decimals; None if above 2^20, or if a rate is nearly 0."""
+    """The least common denominator of all 1/rate, with rates as decimals; None if above 2^20, or a rate is nearly 0."""
     common = 1
     for rate in np.unique(rates).tolist():
         if rate * LARGEST < 1:
@@ -469,7 +470,7 @@ def _common_inverse(rates: Floats) -> int | None:
 
 
 def _inverses(rates: Floats, unit: int) -> Floats:
-    """1/rate of each, in units of 1/`unit`; all are whole multiples of it."""
+    """1/rate for each rate, in units of 1/`unit`; all must be whole multiples."""
     distinct, inverse = np.unique(rates, return_inverse=True)
     found = np.array([float(unit / decimal(rate)) for rate in distinct.tolist()])
     return found[inverse].reshape(rates.shape)
@@ -510,11 +511,11 @@ _FORMS = {"distance": _by_matrix, "hops": _by_hops, "rate": _by_matrix, "links":
 class NearestAreas:
     """Distances from nodes to the nearest replica of a block by nested areas, without an entry for each pair.
 
-    A block's replicas lie in areas, at each level at most as many as there are replicas. All other nodes are as far as
-    nodes can be. So the least cost of anything over the nodes is a minimum over these areas.
+    At each level, a block's replicas lie in at most as many areas as there are replicas. All other nodes are at the
+    greatest distance. So the least cost over all nodes is a minimum over these areas.
 
-    `rows` has for each block the nodes that hold it, at least one; `idle` says which nodes count where areas are looked
-    for. `levels` is the area of each node (column), at level 0 the node itself.
+    `rows` has for each block the nodes that hold it, at least one; `idle` marks the nodes that count in searches for
+    areas. `levels` is the area of each node (column), at level 0 the node itself.
 
     >>> nested = NestedAreas(np.array([[0, 0, 1], [0, 0, 0]]), np.array([0.0, 2.0, 4.0]))
     >>> near = NearestAreas(nested, Ragged.from_rows([[0], [2]]), np.array([True, True, True]))
@@ -528,14 +529,14 @@ class NearestAreas:
         self._idle, self._rows = np.flatnonzero(idle), len(rows)
         self.levels: Ints = np.vstack([np.arange(len(idle), dtype=np.int64), nested.areas])
         self._width = self.levels.max(axis=1, initial=0) + 1
-        #: At each level each row and area that holds a replica of it, as row * areas + area, increasing.
+        #: At each level, each pair of a row and an area with its replica, as row * areas + area, increasing.
         self._keys = [
             np.unique(rows.row_of * width + area[rows.values])
             for area, width in zip(self.levels, self._width.tolist(), strict=True)
         ]
 
     def level(self, row: Ints, node: Ints) -> Ints:
-        """The level of the smallest area that holds the node and a replica of the row's block; 0: the node itself."""
+        """The level of the smallest area with the node and a replica of the row's block; 0: the node itself."""
         found = np.full(len(row), len(self.levels) - 1, dtype=np.int64)
         for level in range(len(self.levels) - 2, -1, -1):
             keys = row * self._width[level] + self.levels[level, node]
@@ -544,7 +545,7 @@ class NearestAreas:
 
     @cached_property
     def idle_areas(self) -> list[Ragged]:
-        """At each level the areas of each row's replicas that have an idle node."""
+        """At each level, the areas of each row's replicas that contain an idle node."""
         found = []
         for keys, width, area in zip(self._keys, self._width.tolist(), self.levels, strict=True):
             row, inside = np.divmod(keys, width)
@@ -555,7 +556,7 @@ class NearestAreas:
 
     @cached_property
     def farthest(self) -> Ints:
-        """The level of the idle node that is farthest from each row's replicas, shape (rows,); there is an idle one."""
+        """The level of the idle node farthest from each row's replicas, shape (rows,); some node must be idle."""
         farthest = np.zeros(self._rows, dtype=np.int64)
         before = np.zeros(self._rows, dtype=np.int64)
         for level, (areas, width) in enumerate(zip(self.idle_areas, self._width.tolist(), strict=True)):
@@ -566,9 +567,9 @@ class NearestAreas:
         return farthest
 
     def cheapest(self, units: Ints, prices: Ints) -> Ints:
-        """For each row the least of its units and a price over the idle nodes; there is at least one.
+        """For each row the least sum of its units and a price over the idle nodes; there must be one.
 
-        `units`, of shape (rows, levels + 1), do not decrease along a row: what it costs on a node of each level.
+        `units`, shape (rows, levels + 1), is the cost on a node of each level; it does not decrease along a row.
         """
         least: Ints = np.full(self._rows, np.iinfo(np.int64).max, dtype=np.int64)
         for level, (areas, width) in enumerate(zip(self.idle_areas, self._width.tolist(), strict=True)):

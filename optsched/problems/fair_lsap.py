@@ -1,8 +1,8 @@
 """`fair-lsap`: locality cost plus fairness cost between groups (Guo et al. 2012, section III.D, equations 8 to 15).
 
-The paper's formulas are lost in its text. The readings of them and the reasons are in docs/papers.md, under Guo et al.
-2012. The fairness distances (14), (15) are measures of a placement here, not part of the objective; they are part of
-the objective of `lsap-fairness`. `Groups` has the weights of groups and their shares of the occupied slots.
+The paper's formulas are missing from its text. docs/papers.md, under Guo et al. 2012, has our readings and the reasons.
+Here the fairness distances (14), (15) only measure a placement; in `lsap-fairness` they are part of the objective.
+`Groups` has the weights of groups and their shares of the occupied slots.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from optsched.problems.programs import Programmed
 
 
 def missing_groups(instance: Instance, problem: str, positive: str | None = None) -> Iterator[Fault]:
-    """The faults of an instance that lacks what weighs its groups: one fault a record.
+    """The faults of an instance that lacks weights of its groups: one fault per record.
 
-    `problem` is the name of who asks. `positive` says who wants every weight to be positive, and why; None if nobody.
+    `problem` names the caller. `positive` says who needs every weight to be positive, and why; None: nobody.
     """
     workload = instance.workload
     if not len(workload.group_ids):
@@ -46,7 +46,7 @@ def missing_groups(instance: Instance, problem: str, positive: str | None = None
 
 
 def missing_group_of_tasks(instance: Instance, problem: str, running: bool = True) -> Iterator[Fault]:
-    """Pending maps without a group, and running ones too where `running` says that these count."""
+    """Pending maps without a group; also running ones, if they count (`running`)."""
     workload, status = instance.workload, instance.state.status
     active = (workload.kind == MAP) & ((status == PENDING) | (running & (status == RUNNING)))
     for task in np.flatnonzero(active & (workload.group < 0)).tolist():
@@ -57,17 +57,17 @@ def missing_group_of_tasks(instance: Instance, problem: str, running: bool = Tru
 
 @dataclass(frozen=True)
 class Groups:
-    """The groups of an instance, all of them weighed.
+    """The groups of an instance with their weights.
 
     Attributes
     ----------
     ids
         Ids of the groups.
     weights
-        Share that is due to each, w: fractions that sum to 1 (Guo et al. 2012, equation 8). Weights are the decimals
+        Share due to each group, w: fractions that sum to 1 (Guo et al. 2012, equation 8). Weights count as the decimals
         that they are written as, so that 0.2, 0.3, 0.5 are the shares of 2, 3, 5.
     running
-        Running maps of each, rt.
+        Running maps of each group, rt.
     """
 
     ids: list[str]
@@ -76,7 +76,7 @@ class Groups:
 
     @classmethod
     def of(cls, instance: Instance) -> Groups:
-        """The groups of an instance that lacks nothing. Running maps are those it counts, and those listed."""
+        """The groups of an instance without faults. Running maps are those that a group counts, and those listed."""
         workload, state = instance.workload, instance.state
         given = [decimal(weight) for weight in workload.group_weight.tolist()]
         total = sum(given)
@@ -86,14 +86,14 @@ class Groups:
         return cls(workload.group_ids.tolist(), [weight / total for weight in given], counts.tolist())
 
     def shares(self, placed: Sequence[int] | Ints | None = None) -> list[Fraction]:
-        """Share of each group in all running maps, once `placed` more of each run; 0 where no map runs (eq. 9)."""
+        """Share of each group in all running maps, after `placed` more of each start; 0 if no map runs (eq. 9)."""
         more = [0] * len(self.running) if placed is None else [int(number) for number in placed]
         counts = [busy + extra for busy, extra in zip(self.running, more, strict=True)]
         total = sum(counts)
         return [Fraction(count, total) if total else Fraction(0) for count in counts]
 
     def distance(self, placed: Sequence[int] | Ints | None = None, relative: bool = False) -> Fraction:
-        """Mean over the groups of |s - w|, once `placed` more of each run (Guo et al. 2012, equations 14 and 15).
+        """Mean over the groups of |s - w|, after `placed` more of each start (Guo et al. 2012, equations 14 and 15).
 
         `relative` divides each group's distance by its weight, the other reading of equation 14.
 
@@ -113,10 +113,10 @@ class RationRuleWarning(UserWarning):
 
 
 def rations(due: Sequence[Fraction], remainders: bool = False) -> list[int]:
-    """Whole slots for each group from the slots due to it, fractions rounded down (Guo et al. 2012, equation 12).
+    """Whole slots for each group from the slots due to it, rounded down (Guo et al. 2012, equation 12).
 
-    With `remainders` the fractions together make whole slots too. These go, one each, to the groups with the largest
-    fractions; of equal ones the first in the file comes first (Guo et al. 2012, note 5).
+    With `remainders`, the sum of the fractions is distributed too: one slot each for the groups with the largest
+    fractions; equal ones in the order of the file (Guo et al. 2012, note 5).
 
     >>> due = [Fraction(5, 2), Fraction(5, 3), Fraction(5, 6)]
     >>> rations(due), rations(due, remainders=True)
@@ -134,11 +134,11 @@ class FairLsap(LevelledProblem, Programmed):
     """Exactly min(tasks, idle slots) tasks on idle slots, at least fairness cost FC plus locality cost DLC.
 
     Each group may take `ration` more slots (Guo et al.'s sto, equation 12, rounded down; Guo et al. 2012, note 5, has
-    another reading). This number of its tasks cost the group's fairness cost (GFC, equation 10), and its others cost
-    the overflow cost (equation 13). A task off its replicas' nodes costs `alpha` more (DLC, equation 11).
+    another reading). That many of its tasks cost the group's fairness cost (GFC, equation 10); its other tasks cost the
+    overflow cost (equation 13). A task off its replicas' nodes costs `alpha` more (DLC, equation 11).
 
-    With `selection=fixed` the rationed tasks are chosen beforehand, as in the paper's lines 18 to 27: tasks with a
-    replica on an idle node first, those with fewest such nodes leading, then in the order of the file. With
+    With `selection=fixed` the rationed tasks are chosen in advance, as in the paper's lines 18 to 27: first tasks with
+    a replica on an idle node, those with the fewest such nodes leading, then in the order of the file. With
     `selection=free` the placement itself chooses them (Guo et al. 2012, note 8).
 
     Attributes
@@ -237,7 +237,7 @@ class FairLsap(LevelledProblem, Programmed):
             self._fixed_pools(within, beyond)
 
     def _beta(self) -> Fraction:
-        """The user's beta, or the smallest that keeps rationed tasks cheaper than all others, with 1 % to spare."""
+        """The user's beta, or the smallest that keeps rationed tasks cheaper than all others, with a margin of 1 %."""
         highest, lowest = max(self.group_cost), min(self.weights)
         enough = highest / min(weight for weight in self.weights if weight)
         if self.parameters["beta"] is None:
@@ -255,7 +255,7 @@ class FairLsap(LevelledProblem, Programmed):
         return beta
 
     def _free_pools(self, within: list[int], beyond: list[int], waiting: list[int]) -> None:
-        """A pool for each group; whichever of its tasks are placed, the first ones pay the cheaper tier."""
+        """A pool for each group; the first of its placed tasks, whichever they are, pay the cheaper tier."""
         ids = self.instance.workload.group_ids.tolist()
         self.pool = self.task_group
         self.pools = tuple(
@@ -264,7 +264,7 @@ class FairLsap(LevelledProblem, Programmed):
         )
 
     def _fixed_pools(self, within: list[int], beyond: list[int]) -> None:
-        """Two pools for each group: the tasks chosen beforehand (Guo et al. 2012, lines 19 to 27) and the others."""
+        """Two pools for each group: the tasks chosen in advance (Guo et al. 2012, lines 19 to 27) and the others."""
         ids = self.instance.workload.group_ids.tolist()
         chosen = np.zeros(len(self.tasks), dtype=bool)
         chosen[self.selected()] = True
@@ -277,9 +277,9 @@ class FairLsap(LevelledProblem, Programmed):
         )
 
     def selected(self) -> Ints:
-        """Positions of the tasks within their groups' rations: the paper's DLT first, with the fewest choices first."""
+        """Positions of the tasks within their groups' rations: the paper's DLT first, by fewest choices."""
         choices = self.idle_replicas.lengths
-        order = np.lexsort((choices, choices == 0))  # of equal ones the first in the file comes first
+        order = np.lexsort((choices, choices == 0))  # ties in the order of the file
         groups = self.task_group[order]
         picked = [order[groups == group][:rationed] for group, rationed in enumerate(self.ration)]
         return np.concatenate(picked) if picked else np.zeros(0, dtype=np.int64)
@@ -287,8 +287,8 @@ class FairLsap(LevelledProblem, Programmed):
     def fairness_distance(self, placement: Placement | None = None, relative: bool = False) -> Fraction:
         """Mean over the groups of |s - w|, before (None) or after a placement (Guo et al. 2012, equations 14 and 15).
 
-        `relative` divides each group's distance by its weight, the other reading of equation 14; ValueError if a
-        weight is 0.
+        `relative` divides each group's distance by its weight, the other reading of equation 14; ValueError if a weight
+        is 0.
         """
         if relative and not all(self.weights):
             raise ValueError("a group of weight 0 has no relative distance; leave relative out")

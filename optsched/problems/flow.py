@@ -1,8 +1,7 @@
-"""`flow`: tasks to slots at least flow-rate penalty, with loads frozen as they are (Hsu and Freeh, section 3.2).
+"""`flow`: tasks to slots at least flow-rate penalty, with loads frozen (Hsu and Freeh, section 3.2).
 
-`flow-congestion` is the problem in which the batch itself adds to the effective load. It takes what Hsu and Freeh
-measure from here: rates by type of node, what runs where, what reading from a node costs, and the fields that these
-need.
+In `flow-congestion` the batch itself adds to the effective load. It uses the quantities that are defined here: rates by
+type of node, what runs where, the cost of reading from a node, and the fields that these need.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ def effective_load(rates: np.ndarray) -> float:
     """e_m of Hsu and Freeh: sum of the input rates on a node less their population standard deviation, MB/s.
 
     The deviation of at most one task is 0 (Hsu and Freeh, note 4). Rates are added as decimals, so that their order
-    does not matter, and equal rates have a deviation of exactly 0.
+    does not matter and equal rates have a deviation of exactly 0.
 
     >>> effective_load(np.array([3.0, 5.0]))
     7.0
     """
-    values, counts = np.unique(rates, return_counts=True)  # of jobs that run many tasks each there are few
+    values, counts = np.unique(rates, return_counts=True)  # jobs with many tasks each have few distinct rates
     held = [_ratio(rate) for rate in values.tolist()]
     unit = math.lcm(*(below for _, below in held))
     units = [(above * (unit // below), count) for (above, below), count in zip(held, counts.tolist(), strict=True)]
@@ -42,17 +41,17 @@ def effective_load(rates: np.ndarray) -> float:
     if len(rates) < 2:
         return total / unit
     squares: int = sum(rate * rate * count for rate, count in units)
-    # Python divides integers of any size with one rounding.
+    # Python divides integers of any size with a single rounding.
     return total / unit - math.sqrt((squares * len(rates) - total * total) / (len(rates) * unit) ** 2)
 
 
 @lru_cache(2**12)
 def _ratio(rate: float) -> tuple[int, int]:
-    """Numerator and denominator of a rate as a decimal; few different rates run on many nodes."""
+    """Numerator and denominator of a rate as a decimal; few distinct rates run on many nodes."""
     return decimal(rate).as_integer_ratio()
 
 
-#: How far a read goes, and what divides the effective load.
+#: Distance classes of a read; divisors of the effective load.
 F_C = Parameter(
     "f_c", (0, 0.1, 1), sequence(3, number(lowest=0)), "distance term: same node, same rack, across (values assumed)"
 )
@@ -68,10 +67,11 @@ class Flow(TabledProblem, Programmed):
     """Exactly min(tasks, idle slots) tasks on idle slots, at least flow-rate penalty.
 
     A map with input rate R on node m, reading from its best replica s, costs
-    R (1 + r_out(s)/R_out(s) + f_c(s, m)) + R (1 + e_m/scale): Hsu and Freeh, section 3.2, with the source chosen inside
-    the cost. e_m is the effective load of what runs on m now. The paper adds e_m (MB/s) to 1; `scale` makes it a
-    fraction of the node's `rate_in` (Hsu and Freeh, note 3), and scale=1 is the literal sum. A task without replicas
-    reads from outside all racks, from a source without load. The values of f_c are assumed (Hsu and Freeh, note 1).
+    R (1 + r_out(s)/R_out(s) + f_c(s, m)) + R (1 + e_m/scale): Hsu and Freeh, section 3.2, where the cost includes the
+    choice of the source. e_m is the effective load of what runs on m now. The paper adds e_m (MB/s) to 1; `scale` makes
+    it a fraction of the node's `rate_in` (Hsu and Freeh, note 3), and scale=1 is the literal sum. A task without
+    replicas reads from outside all racks, from a source without load. The values of f_c are assumed (Hsu and Freeh,
+    note 1).
 
     Each pair's cost is rounded once to a multiple of 2^-20.
 
@@ -127,9 +127,9 @@ class Flow(TabledProblem, Programmed):
         return self.rates[:, self.instance.cluster.type[self.idle_nodes]]
 
     def effective_loads(self, added: float | None = None) -> Floats:
-        """e_m of each of `idle_nodes`, in MB/s, with one more task of rate `added` where given."""
+        """e_m of each of `idle_nodes`, in MB/s; with one more task of rate `added` if given."""
         more = np.array([] if added is None else [added], dtype=np.float64)
-        known: dict[bytes, float] = {}  # many nodes run the same, or nothing
+        known: dict[bytes, float] = {}  # many nodes run the same rates, or nothing
         loads = []
         for rates in self.running_rates:
             held = rates.tobytes()
@@ -151,7 +151,7 @@ class Flow(TabledProblem, Programmed):
         return on_grid(paid)
 
     def _load_terms(self, rate: Floats) -> Floats:
-        """e_m/scale for each task (row) and idle node (column); one row where it is the same for all tasks."""
+        """e_m/scale for each task (row) and idle node (column); one row if it is the same for all tasks."""
         if not self.parameters["include_task"]:
             return self._frozen_loads
         distinct, inverse = np.unique(rate, return_inverse=True)
@@ -177,7 +177,7 @@ class Flow(TabledProblem, Programmed):
 
 
 def running_rates(instance: Instance, nodes: Ints, kinds: tuple[int, ...]) -> list[Floats]:
-    """The input rates of what runs on each of `nodes`, MB/s: what its record holds, then tasks of `kinds`."""
+    """The input rates of what runs on each of `nodes`, MB/s: those of its record, then those of tasks of `kinds`."""
     cluster, workload, state = instance.cluster, instance.workload, instance.state
     running = np.flatnonzero((state.status == RUNNING) & np.isin(workload.kind, kinds))
     on = Ragged(np.arange(len(running) + 1), state.node[running]).transposed(len(cluster)).take(nodes)
@@ -202,9 +202,9 @@ def source_terms(instance: Instance, sources: Ints, nodes: Ints, f_c: tuple[floa
 def rate_faults(
     name: str, instance: Instance, offers: Mapping[int, tuple[Ints, np.ndarray]], scale: Any
 ) -> Iterator[Fault]:
-    """The rates that problem `name` lacks of tasks, of what runs, and of nodes with idle slots.
+    """Missing rates that problem `name` needs: of tasks, of running load, and of nodes with idle slots.
 
-    `offers` has for each kind of tasks those that are to be placed, and a mask of the nodes with a slot for them.
+    `offers` has, for each kind, the tasks to place and a mask of the nodes with a slot for them.
     """
     cluster, workload, state = instance.cluster, instance.workload, instance.state
     for tasks, idle in offers.values():
@@ -230,6 +230,6 @@ def rate_faults(
 
 
 def source_faults(name: str, instance: Instance, sources: Ints) -> Iterator[Fault]:
-    """The output rates that problem `name` lacks of the nodes that tasks read from."""
+    """The output rates of sources that problem `name` needs and the instance lacks."""
     for node in sources[~(instance.cluster.rate_out[sources] > 0)].tolist():
         yield Fault(f"nodes[{node}].rate_out", f"{name} needs a positive rate: tasks read their blocks from this node")

@@ -1,9 +1,9 @@
 """`flow-congestion`: tasks to slots at least flow-rate penalty, with the load that the batch adds (Hsu and Freeh).
 
-`flow` freezes the effective load as it is before the decision. Here the load of a node counts what runs there and what
-is placed there. What Hsu and Freeh measure (rates, sources, distances) is defined in `flow`. Both problems freeze
-r_out, the load of the nodes that are read from, as it was before the decision: Hsu and Freeh's first condition of
-overload is frozen.
+`flow` freezes the effective load as it is before the decision. Here the load of a node includes what runs there and
+what is placed there. `flow` defines Hsu and Freeh's quantities (rates, sources, distances). Both problems freeze r_out,
+the load of the nodes that are read from, as it was before the decision: Hsu and Freeh's first condition of overload is
+frozen.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from optsched.problems.demands import task_rates
 from optsched.problems.flow import F_C, SCALE, rate_faults, running_rates, source_faults, source_terms
 from optsched.problems.programs import Builder, Members, Program, Programmed
 
-#: The most patterns of all different nodes that are listed, and the most numbers in all lists.
+#: The most patterns that are listed for all distinct nodes, and the most numbers in all lists.
 MOST_PATTERNS, MOST_ENTRIES = 2_000_000, 2**25
 
 
@@ -53,31 +53,31 @@ class FlowCongestion(Problem, Programmed):
 
     A map reads from its best replica s: read = r_out(s)/R_out(s) + f_c(s, m). A map without replicas reads from outside
     all racks, from a source without load. A reduce reads from each node k on which maps ran or run whose output it
-    needs (`shuffle`, of more than 0 MB): R (1 + read) is replaced by the sum of R (1 + r_out(k)/R_out(k) + f_c(k, m))
-    over k. That e_m costs a reduce what it costs a map is assumed (Hsu and Freeh, note 8).
+    needs (`shuffle`, more than 0 MB): R (1 + read) is replaced by the sum of R (1 + r_out(k)/R_out(k) + f_c(k, m)) over
+    k. It is an assumption that e_m costs a reduce the same as a map (Hsu and Freeh, note 8).
 
-    r_out is frozen as it is for both kinds: tasks that are placed together and read from one source do not see each
-    other, though Hsu and Freeh's first condition of overload counts them. A placement does not say who reads where, and
-    to find the best sources for a given placement is as hard as PARTITION. Readers only add to r_out, so the optimum
-    here is a lower bound of the penalty that counts them.
+    r_out is frozen for both kinds: tasks that are placed together and read from one source ignore each other, though
+    Hsu and Freeh's first condition of overload counts them. A placement does not say who reads where, and finding the
+    best sources for a given placement is as hard as PARTITION. Readers only add to r_out, so the optimum here is a
+    lower bound of the penalty that counts them.
 
     Maps take idle slots, reduces idle reduce slots. Exactly min(tasks, slots) of either kind are placed. Running and
-    placed tasks of both kinds load a node. The cost that a node's set of tasks has by its load is rounded once to a
-    multiple of 2^-20, and so is what each task pays for reading.
+    placed tasks of both kinds load a node. The load cost of a node's set of tasks is rounded once to a multiple of
+    2^-20, and so is each task's cost of reading.
 
     Attributes
     ----------
     slots
-        int64, shape (2, nodes): idle slots for maps and for reduces, no more than there are tasks of the kind.
+        int64, shape (2, nodes): idle slots for maps and for reduces, at most the number of tasks of the kind.
     counts
         int64, shape (2,): how many maps and how many reduces are placed.
     idle_nodes
-        int64, shape (idle nodes,): indices of the nodes with a slot for a task that is to be placed.
+        int64, shape (idle nodes,): indices of the nodes with a slot for a task to place.
     types
         Tasks of the same kind and rates, which load nodes alike.
     type_kind, type_rates
         Kind of each type, int64, shape (types,); its input rate on each idle node, MB/s, shape (types, idle nodes), 0
-        where no slot is for its kind.
+        if there is no slot for its kind.
     classes
         Tasks of the same type that also read alike.
     class_type
@@ -85,7 +85,7 @@ class FlowCongestion(Problem, Programmed):
     read_units
         int64, shape (classes, idle nodes): what a task pays for reading, in units of 1/`grid`.
     hosts
-        Idle nodes that nothing tells apart (positions in `idle_nodes`): same slots, loads, rates and read costs.
+        Idle nodes that nothing distinguishes (positions in `idle_nodes`): same slots, loads, rates and read costs.
     running_rates
         For each of `idle_nodes` the input rates of what runs there, MB/s, increasing.
 
@@ -163,7 +163,7 @@ class FlowCongestion(Problem, Programmed):
         node_types = self.instance.cluster.type[self.idle_nodes]
         used, column = np.unique(node_types, return_inverse=True)
         rates = task_rates(self.instance, self.tasks)[:, used]
-        for which in self.kinds:  # where a kind has no slot, its rates need not be known
+        for which in self.kinds:  # if a kind has no slot, its rates may be unknown
             offered = np.unique(column[self.slots[which, self.idle_nodes] > 0])
             rates[np.ix_(self.kind == which, ~np.isin(np.arange(len(used)), offered))] = 0.0
         keys, of_task = np.unique(np.column_stack((self.kind, rates)), axis=0, return_inverse=True)
@@ -173,7 +173,7 @@ class FlowCongestion(Problem, Programmed):
         self.type_rates: Floats = keys[:, 1:][:, column].astype(np.float64)
 
     def _prepare_reading(self) -> None:
-        """Prepare the costs of reading of each task, and the classes of tasks that are then exactly alike."""
+        """Prepare each task's cost of reading, and the classes of tasks that are then exactly alike."""
         sources, types = self._sources(), self.types.of_task
         alike = TaskClasses.from_keys(list(zip(types.tolist(), sources, strict=True)))
         kinds = types[alike.first]
@@ -186,7 +186,7 @@ class FlowCongestion(Problem, Programmed):
         self.read_units: Ints = units[alike.of_task[self.classes.first]]
 
     def _sources(self) -> list[tuple[tuple[int, float], ...]]:
-        """The nodes that each task reads from, or may read from if it is a map, with their weights."""
+        """The nodes that each task reads from (or, for a map, may read from), with their weights."""
         emitted = _emitted(self.instance, self.tasks[self.kind == REDUCE])
         shared = self.parameters["weights"] == "shuffle"
         sources: list[tuple[tuple[int, float], ...]] = []
@@ -267,7 +267,7 @@ class FlowCongestion(Problem, Programmed):
         return loads
 
     def load_units(self, column: int, added: Ints) -> Ints:
-        """The cost of tasks by the load of the idle node at `column`, in units: sum of R (1 + e_m/scale).
+        """The load cost of tasks on the idle node at `column`, in units: sum of R (1 + e_m/scale).
 
         Parameters
         ----------
@@ -285,9 +285,10 @@ class FlowCongestion(Problem, Programmed):
 
     @cached_property
     def frozen_units(self) -> Ints:
-        """The cost of a task of each class on each idle node for Hsu and Freeh's scheduler, in units: loads are frozen.
+        """The cost of a task of each class on each idle node for Hsu and Freeh's scheduler, in units, with frozen
+        loads.
 
-        int64, shape (classes, idle nodes). With maps only, and no reduce that runs, these are the costs of `flow`.
+        int64, shape (classes, idle nodes). With only maps and no running reduce, these are the costs of `flow`.
         """
         nothing = np.zeros((1, len(self.type_kind)), dtype=np.int64)
         loads = [self.effective_loads(column, nothing)[0] for column in range(len(self.idle_nodes))]
@@ -336,13 +337,13 @@ class FlowCongestion(Problem, Programmed):
     def patterns(self, host: int) -> Ints:
         """Every set of tasks that a node of `host` can take, the empty one first: how many of each type.
 
-        int64, shape (patterns, types). Of tau types of one kind c slots can take C(c + tau, c) sets (Hsu and
-        Freeh, note 5).
+        int64, shape (patterns, types). For tau types of one kind, c slots can take C(c + tau, c) sets (Hsu and Freeh,
+        note 5).
 
         Raises
         ------
         TooLarge
-            If those of all hosts are too many to list.
+            If there are too many to list for all hosts.
         """
         return self._tables[host][0]
 
@@ -394,7 +395,7 @@ class FlowCongestion(Problem, Programmed):
     # The program --------------------------------------------------------------------------------------------------
 
     def program(self, before: tuple[Number, ...] = ()) -> Program:
-        """Nodes of each host take patterns, which hold the tasks that go there."""
+        """Nodes of each host take patterns, which contain the tasks that go there."""
         workload, cluster = self.instance.workload, self.instance.cluster
         host_ids = cluster.node_ids[self.idle_nodes[self.hosts.first]]
         class_ids = workload.task_ids[self.tasks[self.classes.first]]
@@ -483,7 +484,7 @@ class FlowCongestion(Problem, Programmed):
 
     @cached_property
     def _loads(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """Of each pattern but the empty one of each host: the host, its number, its tasks by type, its cost."""
+        """For each pattern of each host except the empty one: the host, its number, its tasks by type, its cost."""
         none: Ints = np.zeros((0, len(self.type_kind)), dtype=np.int64)
         hosts = range(len(self.hosts.first))
         added = [self.patterns(host)[1:] for host in hosts]
@@ -500,7 +501,7 @@ class FlowCongestion(Problem, Programmed):
         values = np.zeros(len(program.names), dtype=np.int64)
         for column in np.unique(columns).tolist():
             load = load_of.get((int(self.hosts.of_task[column]), held[column].tobytes()))
-            if load is not None:  # else more than the slots of the node take
+            if load is not None:  # otherwise it takes more than the node's slots
                 values[load] += 1
         amounts = np.zeros((len(self.classes.first), len(self.hosts.first)), dtype=np.int64)
         np.add.at(amounts, (self.classes.of_task[placed], self.hosts.of_task[columns]), 1)
@@ -517,15 +518,15 @@ class FlowCongestion(Problem, Programmed):
         )
 
     def distributed(self, sets: list[Ints], amounts: Ints) -> Placement:
-        """The placement in which nodes of each host get given sets of tasks.
+        """The placement in which the nodes of each host get given sets of tasks.
 
         Parameters
         ----------
         sets
-            For each host the tasks of each type that its first nodes get, shape (nodes of the host or fewer, types).
+            For each host the tasks of each type that its first nodes get, shape (at most nodes of the host, types).
         amounts
             int64, shape (classes, hosts): how many tasks of each class the host's nodes get together. Over the classes
-            of a type they sum to what the sets of the host hold of that type.
+            of a type they sum to the tasks of that type in the host's sets.
         """
         nodes = np.full(len(self.tasks), NONE, dtype=np.int64)
         waiting = [members.tolist() for members in self.classes.members]
@@ -545,7 +546,7 @@ class FlowCongestion(Problem, Programmed):
     def least_units(self) -> Ints:
         """The least cost of a task of each class, in units: on its best node without load, since no load is negative.
 
-        int64, shape (classes,); 0 where no node has a slot for its kind.
+        int64, shape (classes,); 0 if no node has a slot for its kind.
         """
         alone = self.read_units + np.floor(self.type_rates[self.class_type] * self.grid).astype(np.int64)
         offered = self.slots[self.type_kind[self.class_type]][:, self.idle_nodes] > 0
@@ -553,7 +554,7 @@ class FlowCongestion(Problem, Programmed):
         return np.where(offered.any(axis=1), least, 0)
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """The sum of each task's own best node, where nothing runs."""
+        """The sum over tasks of the cost on their own best nodes, as if nothing ran."""
         least = np.repeat(self.least_units(), self.classes.size)
         kind = np.repeat(self.type_kind[self.class_type], self.classes.size)
         best = sum(int(np.sort(least[kind == which])[: self.counts[which]].sum()) for which in self.kinds)

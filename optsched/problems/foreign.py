@@ -1,7 +1,7 @@
-"""Checks problems of other packages: if a method raises or answers wrongly, the error names the package.
+"""Checks problems of other packages: if a method raises or returns something wrong, the error names the package.
 
-A class outside this package is held when it is made (`BaseProblem` does so): each of its own methods below then answers
-what it must, or raises `ProblemFailed`. Faults of the input, wrong usage and limits pass as they are.
+A class outside this package is wrapped when it is made (`BaseProblem` does so). Each of its methods below then returns
+something valid, or raises `ProblemFailed`. Faults of the input, wrong usage and limits pass unchanged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from optsched.core.outside import raised
 from optsched.core.registry import package_of
 from optsched.core.results import Bound, Violation
 
-#: From the problem, or its class, and what a method answered to the answer as callers want it; else it raises `_Wrong`.
+#: Converts a method's answer for callers, given the problem or its class; raises `_Wrong` for a wrong answer.
 _Read = Callable[[Any, Any], Any]
 
 
@@ -71,14 +71,14 @@ _METHODS: dict[str, _Read] = {
 
 
 class _Wrong(Exception):
-    """An answer, and what to give instead."""
+    """A wrong answer, and what to return instead."""
 
     def __init__(self, answer: Any, wanted: str) -> None:
         super().__init__(f"answered {answer!r}; give {wanted}")
 
 
 def hold(kind: type[Any]) -> None:
-    """Hold each method that a class of another package defines itself."""
+    """Wrap each method that a class of another package defines itself."""
     for name, read in _METHODS.items():
         own = vars(kind).get(name)
         if isinstance(own, property):

@@ -1,12 +1,12 @@
 """`generalized-assignment`: every task on a node, within the nodes' capacities, at least or most total cost.
 
-Costs and demands are those of `pairs`. None of the five papers poses it. It is the outside check, since its published
-optima are known (OR-Library).
+Costs and demands come from `pairs`. None of the five papers poses it. It is an outside check: its published optima
+(OR-Library) are known.
 
-`CapacityKnapsacks` bounds it within a box: each node is a knapsack, and each task pays a price for its place. Relaxed
-is that every task is on one node (Lagrangian relaxation: Ross and Soland 1975, Fisher, Jaikumar and Van Wassenhove
-1986). What each knapsack is worth with a task and without it says what the task costs at least where it is. What costs
-too much is left out of the box (Posta, Ferland and Michelon 2012).
+`CapacityKnapsacks` bounds it within a box: each node is a knapsack, and each task pays a price for its place. The
+constraint that each task is on one node is relaxed (Lagrangian relaxation: Ross and Soland 1975, Fisher, Jaikumar and
+Van Wassenhove 1986). The values of a knapsack with and without a task bound the cost of having the task there. Pairs
+that cost too much leave the box (Posta, Ferland and Michelon 2012).
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ from optsched.problems.relaxations import Box
 
 
 class GeneralizedAssignment(CountedPlaces, Programmed):
-    """Every pending map on a node that it may use, no resource of a node overdrawn, at least or most total cost.
+    """Every pending map on a node that it may use, within every resource of every node, at least or most total cost.
 
-    Costs are exact where they have a common denominator of at most 2^20, as decimals of up to six places do; else each
-    is rounded once to a multiple of 2^-20. Demands are compared exactly: those of a resource must have such a
-    denominator. With one resource, demands of 1 and capacities of 1 it is the plain assignment problem.
+    Costs are exact if they have a common denominator of at most 2^20, as decimals of up to six places do; else each is
+    rounded once to a multiple of 2^-20. Demands are compared exactly: those of a resource must have such a denominator.
+    With one resource, demands of 1 and capacities of 1 it is the plain assignment problem.
 
     Attributes
     ----------
     units
         int64, shape (tasks, nodes): cost of each pair in units of 1/`grid`.
     grid
-        The common denominator of all costs, 1 where they are whole; 2^20 where it is above that.
+        The common denominator of all costs, 1 if they are whole; 2^20 if it would be larger.
     sign
         1 for `sense=min`, -1 for `sense=max`: `sign * units` is minimised.
     resources
-        Names of the resources that are demanded.
+        Names of the demanded resources.
     demand
         int64, shape (resources, tasks, nodes), in units of 1/`demand_grid[resource]`.
     capacity
-        int64, shape (resources, nodes), in the same units, rounded down to a whole one.
+        int64, shape (resources, nodes), in the same units, rounded down.
     demand_grid
-        int64, shape (resources,): the common denominator of the demands, 1 where they are whole.
+        int64, shape (resources,): the common denominator of the demands, 1 if they are whole.
     usable
         bool, shape (tasks, nodes): pairs that are allowed and fit on an empty node.
 
@@ -94,7 +94,7 @@ class GeneralizedAssignment(CountedPlaces, Programmed):
     def prepare(self) -> None:
         pairs = self.instance.workload.pairs
         assert pairs is not None
-        assert pairs.cost is not None  # else `missing` says so
+        assert pairs.cost is not None  # otherwise `missing` has raised
         sense = Sense(self.parameters["sense"])
         self.sign = 1 if sense is Sense.MIN else -1
         self.components = (Component("cost", sense, "unit of cost"),)
@@ -136,7 +136,7 @@ class GeneralizedAssignment(CountedPlaces, Programmed):
 
     @property
     def stranded(self) -> Ints:
-        """Positions in `tasks` of those that fit on no node that they may use: with any there is no placement."""
+        """Positions in `tasks` of tasks that fit on no node that they may use; any one makes placement impossible."""
         return np.flatnonzero(~self.usable.any(axis=1)).astype(np.int64)
 
     @property
@@ -152,7 +152,7 @@ class GeneralizedAssignment(CountedPlaces, Programmed):
         return OwnCosts(0, self.grid, lambda positions, nodes: self.units[positions, nodes], np.zeros_like(self.tasks))
 
     def classes(self) -> TaskClasses:
-        """Tasks that are the same to the problem: same costs, demands and nodes that they may use."""
+        """Tasks that the problem does not distinguish: same costs, demands and usable nodes."""
         return self._classes
 
     @cached_property
@@ -167,8 +167,8 @@ class GeneralizedAssignment(CountedPlaces, Programmed):
     def program(self, before: tuple[Number, ...] = ()) -> Program:
         """All tasks of each class on nodes within the capacities.
 
-        A capacity is counted in the largest unit that divides all demands, so that no solver's tolerance is
-        as large as a demand.
+        A capacity is counted in the largest unit that divides all demands, so that every demand is larger than a
+        solver's tolerance.
         """
         builder, classes = Builder(), self._classes
         columns, owner = enter_columns(self, builder, np.zeros_like(classes.first), "cost")[0], self.places.row_of
@@ -223,8 +223,8 @@ class GeneralizedAssignment(CountedPlaces, Programmed):
     def price_bound(self, prices: Ints, scale: int) -> int:
         """The bound, in units, that prices of capacities prove (Lagrangian duality). It is valid for any prices.
 
-        Each task takes the node that is cheapest when it also pays for its demand. What the capacities earn is taken
-        off. Every placement costs a whole number of units, so the result is rounded to one.
+        Each task takes the node that is cheapest when it also pays for its demand. The earnings of the capacities are
+        subtracted. Every placement costs a whole number of units, so the result is rounded up.
 
         Parameters
         ----------
@@ -250,25 +250,25 @@ class GeneralizedAssignment(CountedPlaces, Programmed):
         return self.sign * bound
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """The sum of each task's own best node: no capacity is ever contended."""
+        """The sum over tasks of the cost on their own best nodes: as if no capacity were contended."""
         best = self.price_bound(np.zeros_like(self.capacity), 1)
         return (Bound("best-node", "cost", exact(best, self.grid), "cost, with every capacity free for every task"),)
 
 
-#: Units that a knapsack holds, at least and for each task, beyond which its capacity is divided.
+#: A knapsack holds at least this many units, and this many per task; a larger capacity is divided.
 _LEAST_WIDTH, _WIDTH = 2**10, 2**7
 
-#: The most entries of a knapsack's table, beyond the least width: who checks must have the memory.
+#: The most entries of a knapsack's table, beyond the least width: the checker must have the memory.
 _MOST_ENTRIES = 2**26
 
-#: Sums below this, in size, are exact in int64, some times as large ones too.
+#: Sums below this, in absolute value, are exact in int64, and so are a few times larger ones.
 _EXACT = 2**60
 
 
 class Filled(NamedTuple):
-    """The least costs of knapsacks: of each, shape (nodes,); of each without a task and with it, shape (tasks, nodes).
+    """The least costs of knapsacks: each one's, shape (nodes,); without each task and with it, shape (tasks, nodes).
 
-    The latter two mean something only for pairs that may be chosen.
+    The latter two are meaningful only for pairs that may be chosen.
     """
 
     least: Any
@@ -277,11 +277,11 @@ class Filled(NamedTuple):
 
 
 def fill(cost: Any, weight: Ints, free: Bools, room: Ints) -> Filled:
-    """Fill a knapsack a node at least cost, by dynamic programming forwards and backwards over its tasks.
+    """Fill each node's knapsack at least cost, by dynamic programming forwards and backwards over its tasks.
 
     `cost`: whole numbers of either sign, shape (tasks, nodes): of a task in the knapsack. `weight`, `room`: int64,
-    shapes (tasks, nodes) and (nodes,), 0 or more. `free`: bool, shape (tasks, nodes): what may be chosen; it fits into
-    an empty knapsack.
+    shapes (tasks, nodes) and (nodes,), 0 or more. `free`: bool, shape (tasks, nodes): the pairs that may be chosen;
+    each fits into an empty knapsack.
 
     >>> cost, weight = np.array([[-5], [-4], [-3]]), np.array([[2], [2], [1]])
     >>> filled = fill(cost, weight, np.ones((3, 1), dtype=bool), np.array([3]))
@@ -309,7 +309,7 @@ def fill(cost: Any, weight: Ints, free: Bools, room: Ints) -> Filled:
 
 
 class NodePrices(NamedTuple):
-    """Multipliers taken apart: the scale, the price of a place of each task, and of each capacity, 0 or more.
+    """Multipliers by part: the scale, the price of a place of each task, and that of each capacity, 0 or more.
 
     int64, shapes (tasks,) and (resources, nodes), in units of cost over `scale`; with the scale 0 they are a ray.
     """
@@ -320,22 +320,22 @@ class NodePrices(NamedTuple):
 
     @property
     def multipliers(self) -> Ints:
-        """One array: what `CapacityKnapsacks` settles by."""
+        """One array: the multipliers of `CapacityKnapsacks.settle`."""
         return np.concatenate(([self.scale], self.tasks, self.capacities.ravel()))
 
 
 class CapacityKnapsacks:
-    """The relaxation: a variable for each pair of task and node, row by row, 1 where the task is there.
+    """The relaxation: a variable for each pair of task and node, row by row, 1 if the task is there.
 
-    A node's knapsack counts one resource, the one that all its tasks together exceed most; the others count by their
-    prices alone. Where its capacity makes too large a table, capacity and demands are divided and rounded down. Both
-    let more in, so the bounds stay bounds; and all capacities hold once their tasks are settled.
+    A node's knapsack counts one resource, the one that all its tasks together exceed most; the others count only by
+    their prices. If its capacity makes the table too large, capacity and demands are divided and rounded down. Both
+    admit more, so the bounds stay bounds. Once a node's tasks are settled, all capacities are checked exactly.
 
-    `fill` fills the knapsacks; a search may take a quicker one that does the same.
+    `fill` fills the knapsacks; a search may use a quicker equivalent.
 
     Examples
     --------
-    Three tasks want node n0, which holds one of them: at the price 3 of a place, of 1, the relaxation says 6.
+    Three tasks want node n0, which holds one of them. At the price 3 of a place for each, the relaxation proves 6.
 
     >>> from optsched.core.instance import Cluster, Instance, Pairs, Workload
     >>> pairs = Pairs([[0.0, 3.0]] * 3, {"weight": [[2.0, 0.0]] * 3})
@@ -354,7 +354,7 @@ class CapacityKnapsacks:
         tasks, nodes = self.cost.shape
         self.weight, self.room = np.zeros((tasks, nodes), dtype=np.int64), np.zeros(nodes, dtype=np.int64)
         for node in range(nodes if len(problem.resources) else 0):
-            # The resource that the node's knapsack counts, and the unit that it counts it in.
+            # The resource that the node's knapsack counts, and its unit there.
             usable, capacity = problem.usable[:, node], problem.capacity[:, node]
             demand = problem.demand[:, usable, node]
             total, count = demand.sum(axis=1), demand.shape[1]
@@ -367,7 +367,7 @@ class CapacityKnapsacks:
 
     @property
     def beyond(self) -> int:
-        """More than any placement costs, in units to be least."""
+        """More than the cost of any placement, in units to minimise."""
         if not self.cost.size:
             return 1
         dearest = np.where(self.problem.usable, self.cost, self.cost.min(axis=1, keepdims=True)).max(axis=1)
@@ -375,12 +375,12 @@ class CapacityKnapsacks:
 
     @property
     def box(self) -> Box:
-        """Each task on no node, or one that it may use."""
+        """Each task on no node, or on one that it may use."""
         upper = self.problem.usable.astype(np.int64).ravel()
         return Box(np.zeros_like(upper), upper)
 
     def read(self, multipliers: Ints) -> NodePrices:
-        """Multipliers taken apart; what is negative and may not be counts as 0."""
+        """Multipliers by part; negative ones count as 0 if they must not be negative."""
         tasks = len(self.problem.tasks)
         capacities = np.maximum(multipliers[tasks + 1 :], 0).reshape(self.problem.capacity.shape)
         return NodePrices(max(int(multipliers[0]), 0), multipliers[1 : tasks + 1], capacities)
@@ -389,7 +389,7 @@ class CapacityKnapsacks:
         """The bound that the prices prove of a box, which they narrow; see `problems.relaxations.Relaxation.settle`."""
         if box.empty or not self.implied(box):
             return limit
-        if (box.lower == box.upper).all():  # one placement is left, which costs what it costs
+        if (box.lower == box.upper).all():  # only one placement is left, and its cost is known
             value = int(self.cost.ravel()[box.upper > 0].sum())
             if value < limit:
                 return value
@@ -406,10 +406,10 @@ class CapacityKnapsacks:
         return -(-priced.bound // prices.scale) if prices.scale else None
 
     def implied(self, box: Box) -> bool:
-        """Narrow the box by what each task and each capacity implies by itself; False if nothing is left in it.
+        """Narrow the box by what each task and each capacity implies by itself; False if the box becomes empty.
 
-        A task with one node left is there, and nowhere else; what does not fit there with the tasks that are there for
-        sure is not there.
+        A task with one node left is there, and nowhere else. A task that does not fit with the tasks that are surely on
+        a node is not there.
         """
         lower, upper = (ends.reshape(self.cost.shape) for ends in box)
         demand, capacity = self.problem.demand, self.problem.capacity
@@ -430,7 +430,7 @@ class CapacityKnapsacks:
         box.lower[:1], box.upper[:1] = 1, 0
 
     def priced(self, box: Box, prices: NodePrices) -> Priced:
-        """The relaxation of a box that is not empty, at these prices."""
+        """The relaxation of a nonempty box at these prices."""
         lower, upper = (ends.reshape(self.cost.shape) > 0 for ends in box)
         free = upper & ~lower
         kind = self._kind(prices)
@@ -441,17 +441,17 @@ class CapacityKnapsacks:
         filled = self.fill(cost, self.weight, free, room)
         constant = sum(prices.tasks.tolist()) - exact_product(prices.capacities, self.problem.capacity)
         least = constant + sum(cost[lower].tolist()) + sum(filled.least.tolist())
-        # A task is on one node, so the others are without it.
+        # A task is on one node, so the other nodes are without it.
         spared = np.where(free, filled.without - filled.least, 0)
         more = np.where(free, filled.including - filled.least - spared, 0) + spared.sum(axis=1)[:, None]
-        placed = least + (more if abs(least) < _EXACT else more.astype(object))  # all knapsacks together may be past it
+        placed = least + (more if abs(least) < _EXACT else more.astype(object))  # the sum may exceed int64
         open_ = free.any(axis=1)
         beyond = int(np.abs(placed).max(initial=0)) + 1
         best = np.where(free, placed, beyond)[open_].min(axis=1) if open_.any() else np.zeros(0, dtype=kind)
         return Priced(max([least, *best.tolist()]), least, free, placed, filled)
 
     def _kind(self, prices: NodePrices) -> Any:
-        """int64 where it holds every sum; else Python's own integers."""
+        """int64 if it holds every sum; else Python's own integers."""
         dearest = int(np.abs(self.cost).max(initial=0)) * prices.scale + int(np.abs(prices.tasks).max(initial=0))
         for price, demand in zip(prices.capacities, self.problem.demand, strict=True):
             dearest += int(price.max(initial=0)) * int(demand.max(initial=0))
@@ -465,13 +465,13 @@ class Priced(NamedTuple):
     Attributes
     ----------
     bound
-        What all that is in the box costs at least.
+        The least cost of anything in the box.
     least
-        The same by the knapsacks alone, without looking where each task is.
+        The same by the knapsacks alone, without requiring a node for each task.
     free
         bool, shape (tasks, nodes): pairs that are open.
     placed
-        Whole numbers, shape (tasks, nodes): what it costs at least with the task on the node, where that is open.
+        Whole numbers, shape (tasks, nodes): the least cost with the task on the node, for open pairs.
     filled
         The knapsacks.
     """

@@ -22,11 +22,11 @@ from optsched.problems.service_times import NEVER
 
 
 class JobTimes(TimedProblem):
-    """Every task on a slot, and the least sum over jobs of the time from arrival to end, in seconds.
+    """Every task on a slot; minimises the sum over jobs of the time from arrival to end, in seconds.
 
-    The jobs that count are those with a task that waits or runs at the snapshot. A task without a job is a job of its
-    own. A job without an arrival counts from the snapshot on. See `ScheduleProblem` for what is feasible. `weights` has
-    the exact weight of each job.
+    The jobs with a task that waits or runs at the snapshot count. A task without a job is its own job. A job without an
+    arrival counts from the snapshot on. `ScheduleProblem` defines what is feasible. `weights` has the exact weight of
+    each job.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class JobTimes(TimedProblem):
 
     @property
     def value_in_words(self) -> str:
-        """The sum, and of how many jobs' times; weighted ones are said to be."""
+        """The sum, and the number of jobs; says if it is weighted."""
         weighted = "weighted " * (self.parameters["weights"] != "equal")
         return f"{weighted}sum of {counted(len(self.jobs), 'job time')}"
 
@@ -95,7 +95,7 @@ class JobTimes(TimedProblem):
         return exact(Fraction(sum(weight * time for weight, time in zip(self.weights, times, strict=True))), MICRO)
 
     def latest_completions(self, value: Number) -> Ints:
-        """As in `ScheduleProblem`: one job may lose what all together may lose. `NEVER` without weight."""
+        """As in `ScheduleProblem`: one job may use all the slack of the sum. `NEVER` without weight."""
         alone = self.earliest_completions
         lost = (value - self.total(alone)) * MICRO
         weights = map(Fraction, self.weights)
@@ -111,9 +111,9 @@ class JobTimes(TimedProblem):
         return [Goal((name,), weight, since, [job]) for job, (name, weight, since) in enumerate(columns)]
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """Each job alone on all slots, and all jobs on one machine as quick as all slots of a kind.
+        """Each job alone on all slots, and all jobs on one machine as fast as all slots of a kind.
 
-        None if nothing is feasible.
+        Empty if nothing is feasible.
         """
         if self.plainly_infeasible is not None:
             return ()
@@ -127,9 +127,10 @@ class JobTimes(TimedProblem):
         return tuple(found)
 
     def _fluid(self, alone: Ints) -> Iterator[tuple[int, list[int]]]:
-        """For each kind its slots, and when jobs end on one machine as quick as all: microseconds from now times slots.
+        """For each kind its slots, and the ends of jobs on one machine as fast as all: microseconds from now times
+        slots.
 
-        A job that needs no slots of the kind ends as it does alone.
+        A job that needs no slot of the kind ends as it does alone.
         """
         for kind, name in enumerate(KINDS):
             slots = max(1, int(self.room[name].sum()))
@@ -137,12 +138,12 @@ class JobTimes(TimedProblem):
             yield slots, fluid_ends(work, np.where(work > 0, release, alone) - self.now, slots)
 
     def counted_total(self, alone: Ints | None = None) -> Number:
-        """The bound of the sum of job times, in seconds, that counting proves.
+        """The lower bound of the sum of job times, in seconds, that counting proves.
 
-        A job counts its weight from its arrival to its end, so that the sum is the integral over time of the weight
-        that has not ended. That is least if all end as early as they do alone, and with equal weights as on one fluid
-        machine a kind: the shortest remaining job first has as many ended at any instant as can be (Schrage 1968).
-        `alone` is when each job ends at the earliest, as is proved (microseconds, shape (jobs,)); by default
+        A job counts its weight from its arrival to its end. So the sum is the integral over time of the weight that has
+        not ended. That is least if all jobs end as early as they do alone. With equal weights one fluid machine per
+        kind is another bound: shortest remaining job first has the most ended jobs at any instant (Schrage 1968).
+        `alone` is a proved earliest end of each job (microseconds, shape (jobs,)); by default `earliest_completions`.
         `earliest_completions`.
         """
         alone = self.earliest_completions if alone is None else alone
@@ -161,7 +162,7 @@ class JobTimes(TimedProblem):
 
 
 def _stepwise(ends: Iterable[tuple[int, Number]]) -> Iterator[tuple[int, Number]]:
-    """Instants, and the weight that has ended before each at most, where weights end at these at the earliest."""
+    """Instants, and the most weight that has ended before each, given the earliest end of each weight."""
     before: Number = 0
     for end, weight in sorted(ends):
         yield end, before
@@ -169,7 +170,7 @@ def _stepwise(ends: Iterable[tuple[int, Number]]) -> Iterator[tuple[int, Number]
 
 
 def common_unit(weights: Sequence[Number]) -> Number:
-    """The largest number that divides all weights; 0 of none, or where all are 0.
+    """The largest number that divides all weights; 0 for no weights or only zeros.
 
     >>> common_unit([Fraction(1, 2), Fraction(3, 4), 3])
     Fraction(1, 4)

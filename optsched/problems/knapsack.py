@@ -1,9 +1,8 @@
-"""Upper bounds of a knapsack in integers: the value of the best pattern of tasks on a node, never too low.
+"""Upper bounds of an integer knapsack: the value of the best pattern of tasks on a node, never too low.
 
-It is dynamic programming over what is left of each resource. Where that takes too many states, as in fine units, the
-patterns themselves are gone through, without those that cannot be the best. Where these are too many as well,
-capacities and demands are both divided and rounded down. This can only let more in, so the answer is then an upper
-bound, and still valid.
+Dynamic programming runs over the remaining resources. If that takes too many states, as with fine units, the patterns
+themselves are searched, without those that cannot be the best. If there are too many patterns as well, capacities and
+demands are both divided and rounded down. This can only admit more, so the answer is then still a valid upper bound.
 """
 
 from __future__ import annotations
@@ -20,19 +19,19 @@ from optsched.core.deadline import check
 from optsched.core.instance import Floats, Ints
 from optsched.problems.base import exact_product
 
-#: States of one dynamic program beyond which capacities are divided.
+#: With more states of one dynamic program, capacities are divided.
 MOST_STATES = 2**18
 
-#: States of the dynamic program of a `Packer` beyond which amounts are divided, which lets more patterns in.
+#: With more states of a `Packer`'s dynamic program, amounts are divided, which admits more patterns.
 _PACKER_STATES = 2**16
 
-#: States of the dynamic programs of all rooms together where each has its own, and the fewest that one of them gets.
+#: States of the dynamic programs of all rooms together if each has its own; and the fewest that each of them gets.
 _ALL_STATES, _FEWEST_STATES = 2**23, 2**8
 
-#: The most patterns that are gone through at a time, and the most rooms of them; the first try looks at few.
+#: The most patterns searched at a time, and the most rooms for that; the first try searches few.
 _MOST_LISTED, _MOST_ROOMS, _FIRST_LISTED, _MOST_TRIED = 2**14, 64, 2**8, 2**17
 
-#: Bounds in float64 are raised by so much, relative to them: by far more than they may be off.
+#: Bounds in float64 are raised by this relative amount, far more than their error.
 _NEARLY = 1e-9
 
 
@@ -40,8 +39,8 @@ def knapsack_bounds(rooms: Ints, demand: Ints, limit: Ints, worth: Ints, most_st
     """For each room an upper bound on the worth of what fits into it; the exact maximum unless rooms are divided.
 
     `rooms` and `demand`: int64, shapes (rooms, resources) and (items, resources), 0 or more. `limit` and `worth`:
-    int64, shape (items,): how many of an item there are, and what one is worth; one that is worth nothing, or less, is
-    left out. `most_states`: of the dynamic program, beyond which rooms are divided. Time is items x states x
+    int64, shape (items,): how many of an item there are, and what one is worth; items worth 0 or less are left out.
+    With more than `most_states` states, rooms are divided. Time is items x states x log(limit).
     log(limit).
 
     >>> rooms, demand = np.array([[5, 3], [5, 7]]), np.array([[2, 2], [1, 3]])
@@ -74,9 +73,9 @@ def knapsack_bounds(rooms: Ints, demand: Ints, limit: Ints, worth: Ints, most_st
 
 
 def knapsacks(rooms: Ints, demand: Ints, limit: Ints, worth: Ints) -> list[int]:
-    """As `knapsack_bounds`, where an item may be worth something else in each room.
+    """As `knapsack_bounds`, but an item's worth may differ between rooms.
 
-    `worth`: int64, shape (items, rooms), or (items, 1) where it is the same in all.
+    `worth`: int64, shape (items, rooms), or (items, 1) if it is the same in all.
 
     >>> knapsacks(np.array([[5], [5]]), np.array([[2]]), np.array([3]), np.array([[1, 4]]))
     [2, 8]
@@ -90,13 +89,13 @@ def knapsacks(rooms: Ints, demand: Ints, limit: Ints, worth: Ints) -> list[int]:
 
 
 def best_listed(room: Ints, demand: Ints, limit: Ints, worth: Any) -> tuple[Any, Ints] | None:
-    """The most that a room holds, and a pattern that is worth it, by going through patterns; None if they are many.
+    """The most that a room holds, and a pattern that attains it, by searching patterns; None if there are too many.
 
-    What a pattern may still get is bounded by each resource alone, and by some of them together in parts of the room,
+    What a pattern may still gain is bounded by each resource alone, and by some of them together in parts of the room,
     as if fractions of the best item filled it.
 
     `room`, `demand`, `limit`: int64, shapes (resources,), (items, resources) and (items,). `worth`: above 0, shape
-    (items,): whole numbers, which are counted exactly, or float64.
+    (items,): whole numbers, which are exact, or float64.
 
     >>> value, pattern = best_listed(np.array([7]), np.array([[4], [3]]), np.array([2, 2]), np.array([5, 3]))
     >>> int(value), pattern.tolist()
@@ -108,7 +107,7 @@ def best_listed(room: Ints, demand: Ints, limit: Ints, worth: Any) -> tuple[Any,
     mixed = np.zeros((len(room), len(together)))
     for position, some in enumerate(together):
         mixed[list(some), position] = 1 / np.maximum(room[list(some)], 1)
-    # Items that are large for what they are worth come last: few of them are left then.
+    # Items that are large for their worth come last: few of them remain then.
     filling = (demand / np.maximum(room, 1)).sum(axis=1) / worth.astype(np.float64)
     order = np.argsort(filling, kind="stable")
     goods = _Goods(demand[order], demand[order] @ mixed, limit[order], worth[order])
@@ -122,7 +121,7 @@ def best_listed(room: Ints, demand: Ints, limit: Ints, worth: Any) -> tuple[Any,
 
 
 class _Goods(NamedTuple):
-    """Items as they are gone through: amounts, amounts of mixed resources, how many there are, and worths."""
+    """Items in the order of the search: amounts, amounts of mixed resources, how many there are, and worths."""
 
     demand: Ints
     mixed: Floats
@@ -130,7 +129,7 @@ class _Goods(NamedTuple):
     worth: Any
 
     def after(self, item: int) -> _Goods:
-        """Those that come after an item."""
+        """The items after an item."""
         return _Goods(self.demand[item + 1 :], self.mixed[item + 1 :], self.limit[item + 1 :], self.worth[item + 1 :])
 
 
@@ -146,8 +145,7 @@ def _going_through(
 ) -> tuple[Any, Ints] | None:
     """The best pattern that is worth at least `least`, with its counts.
 
-    With `part` only the `most` patterns that promise most are gone on with at each item; else None if there are
-    more.
+    With `part`, only the `most` most promising patterns are kept at each item; otherwise None if there are more.
     """
     kind = goods.worth.dtype
     left, counts, value = room[None], np.zeros((1, 0), dtype=np.int64), np.zeros(1, dtype=kind)
@@ -170,7 +168,7 @@ def _going_through(
 
 
 def _still(left: Floats, goods: _Goods) -> Floats:
-    """The most that items are worth in what is left of mixed resources, shape (rooms, mixed): shape (rooms,)."""
+    """The most that items are worth in the rest of mixed resources, shape (rooms, mixed); shape (rooms,)."""
     worth = goods.worth.astype(np.float64)
     every = worth * goods.limit
     most = np.full(len(left), every.sum())
@@ -182,7 +180,7 @@ def _still(left: Floats, goods: _Goods) -> Floats:
 
 
 def copies_in_powers(most: int) -> Iterator[int]:
-    """Parts of `most` copies, such that every number up to `most` is a sum of some of them.
+    """Parts of `most` copies, such that every number up to `most` is a sum of some parts.
 
     >>> list(copies_in_powers(9))
     [1, 2, 4, 2]
@@ -195,7 +193,7 @@ def copies_in_powers(most: int) -> Iterator[int]:
 
 
 def _fill(table: Any, step: list[int], gain: Any, most: int) -> None:
-    """Let rooms hold up to `most` copies of an item: `table` has the worth of each room, in place."""
+    """Let rooms hold up to `most` copies of an item; updates `table`, the worth of each room, in place."""
     for part in copies_in_powers(most):
         shift = [part * size for size in step]
         ends = tuple(slice(size, None) for size in shift)
@@ -217,11 +215,11 @@ class Packer:
         self._divisor: Ints = np.maximum(np.gcd.reduce(chosen, axis=0, initial=0), 1)
         while math.prod((self.room // self._divisor + 1).tolist()) > _PACKER_STATES:
             self._divisor[np.argmax(self.room // self._divisor)] *= 2
-        # The tables of all types together may be large: each is made again where its patterns are listed.
+        # The tables of all types together may be large: each is computed again when its patterns are listed.
         self.best = int(self._tabulated()[0][tuple(self.room // self._divisor)])
 
     def _tabulated(self) -> list[Any]:
-        """For each item what it and those after it are worth at most, by the room left."""
+        """For each item the most that it and later ones are worth, by the room left."""
         table = np.zeros((self.room // self._divisor + 1).tolist(), dtype=self._kind)
         tables = [table]
         for item in range(len(self.limit) - 1, -1, -1):
@@ -238,7 +236,7 @@ class Packer:
         return int(held)
 
     def within(self, short: int, most: int, maximal: bool) -> Ints | None:
-        """Every pattern that is worth at most `short` less than the best, or every maximal one of these.
+        """Every pattern worth at most `short` less than the best, or every maximal one of these.
 
         int64, shape (patterns, items), in lexicographic order; None if there are more than `most`.
         """

@@ -24,9 +24,9 @@ _LARGE_WEIGHT = 10_000
 class Latency(LatencyDefinition, Programmed):
     """Every task on a server; least makespan over the servers that get work, then least work.
 
-    A task takes `w_loc` (w_loc) on a server that holds a replica of its block, else `w_rem` (w_rem); the server starts
-    it after its initial load (phi_s). Agosta et al. state the latency in words as that of the job, and as a formula
-    over all servers. They differ where loaded servers get no work. This is the job's (Agosta et al., note 2);
+    A task takes `w_loc` (w_loc) on a server with a replica of its block, else `w_rem` (w_rem); the server starts it
+    after its initial load (phi_s). Agosta et al. define the latency twice: in words as that of the job, and by a
+    formula over all servers. The two differ if loaded servers get no work. This is the job's (Agosta et al., note 2);
     `cluster_makespan` is the other. Everything is an integer.
 
     Attributes
@@ -262,7 +262,7 @@ class LatencyProgram:
 
 
 class _OnServers(NamedTuple):
-    """Columns of a program that are tasks of servers, and the server of each; a server may have several."""
+    """Columns of a program that are tasks on servers, and the server of each; a server may have several."""
 
     server: Ints
     column: Ints

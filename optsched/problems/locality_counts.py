@@ -11,19 +11,18 @@ from optsched.core.instance import KINDS, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.problems.base import TaskProblem
 
-#: A task is on a node with data for it, else in a rack with such a node, else anywhere (Shen et al. 2016, section
-#: III-C).
+#: A task is on a node with its data, else in a rack with such a node, else anywhere (Shen et al. 2016, section III-C).
 CLASSES = ("node", "rack", "off_rack")
 
-#: What tables and pictures call them.
+#: Their names in tables and pictures.
 NAMES = ("node", "rack", "off-rack")
 
 
 def locality_counts(problem: TaskProblem[Any], placement: Placement) -> Mapping[str, Mapping[str, int]]:
     """How many placed tasks of each kind are local to their data, in a rack with it, and off-rack.
 
-    Data of a map is on the nodes of its replicas. Shen et al. (2016, section III-C, Table III) count reduces too, and
-    say only that the node is one "with data for that task". Here a reduce has data on each node where a map that sends
+    A map's data is on the nodes of its replicas. Shen et al. (2016, section III-C, Table III) count reduces too, but
+    only say that the node is one "with data for that task". Here a reduce has data on each node where a map that sends
     it more than 0 MB has run, runs or is placed. A task without data anywhere is off-rack. The placement need not be
     feasible.
 
@@ -42,7 +41,7 @@ def locality_counts(problem: TaskProblem[Any], placement: Placement) -> Mapping[
 
 
 def locality(instance: Instance, placement: Placement) -> Ints:
-    """The class of each task of an instance where a placement has it, as `locality_counts` counts them.
+    """The class of each task of an instance in a placement, as `locality_counts` counts them.
 
     They are positions in `CLASSES`, or `NONE` for a task that runs nowhere.
 
@@ -52,7 +51,7 @@ def locality(instance: Instance, placement: Placement) -> Ints:
     [0, -1]
     """
     nodes, rack, shuffle = placement.nodes, instance.cluster.rack, instance.workload.shuffle
-    task, holder = instance.replicas.row_of, instance.replicas.values  # pairs of a task and a node with data for it
+    task, holder = instance.replicas.row_of, instance.replicas.values  # pairs of a task and a node with its data
     if shuffle is not None:
         where = np.where(nodes != NONE, nodes, instance.state.node)[shuffle.map]
         held = (shuffle.size > 0) & (where != NONE)

@@ -33,8 +33,8 @@ LEVELS = Parameter(
 class Lsap(LevelledProblem, Programmed):
     """Exactly min(tasks, idle slots) tasks on idle slots, at least locality cost.
 
-    With the default levels 0, 1, 1 the cost is the number of tasks that run without their data on the node (Guo et al.
-    2012, equation 5). Levels must not decrease: else it would pay to count a task as farther away than it is.
+    With the default levels 0, 1, 1 the cost is the number of tasks whose data is not on their node (Guo et al. 2012,
+    equation 5). Levels must not decrease: otherwise it would pay to count a task as farther away than it is.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Lsap(LevelledProblem, Programmed):
 
     @property
     def remark(self) -> str | None:
-        """The remark that racks are given and do not count, unless chosen by the user."""
+        """The remark that racks are given but do not count, unless the user chose that."""
         if "levels" in self.given or self.levels[1] < self.levels[2] or len(self.instance.cluster.rack_ids) < 2:
             return None
         levels = ",".join(map(str, self.levels))

@@ -1,7 +1,7 @@
 """`lsap-fairness`: locality of tasks against fairness between groups, as Guo et al. measure them (equations 5, 14, 15).
 
-`fair-lsap` mixes the two by costs of its own. Here they are two components, and the frontier shows what one costs the
-other.
+`fair-lsap` mixes the two by its own costs. Here they are two components, and the frontier shows the price of each in
+the other.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from optsched.problems.counted_places import enter_places, enter_steps, filled
 from optsched.problems.fair_lsap import Groups, missing_groups
 from optsched.problems.programs import Builder, Program, Programmed
 
-#: The most units of all costs of a program together; and of a distance of 1, where a common denominator is too large.
+#: The most units of all costs of a program; and of a distance of 1, if a common denominator is too large.
 _LARGEST, _FINE = 2**52, 2**40
 
 
 class LsapFairness(LevelledProblem, Programmed):
     """Exactly min(tasks, idle slots) tasks on idle slots: fewest off their data, then least fairness distance.
 
-    The locality cost counts placed tasks off their replicas' nodes. Guo et al. know locality of nodes alone, so racks
+    The locality cost counts placed tasks off their replicas' nodes. Guo et al. only know locality of nodes, so racks
     mean nothing here. The fairness distance is the mean over the groups of |s - w|, where s is the group's share of all
     maps that run after the placement, including those that ran before. The number of placed tasks is fixed, so the
     distance is separable and convex in the numbers placed of each group. So every point of the frontier is a network
@@ -45,9 +45,9 @@ class LsapFairness(LevelledProblem, Programmed):
     total
         Maps that run after the placement.
     steps
-        For each group, by how much one more placed task changes `total` times its distance (with `distance=relative`
-        over its weight): pairs (Fraction, number of tasks), increasing. At most three: towards the share, past it,
-        beyond it.
+        For each group, how one more placed task changes `total` times its distance (with `distance=relative` divided by
+        its weight): pairs (Fraction, number of tasks), increasing. At most three: towards the share, past it, beyond
+        it.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class LsapFairness(LevelledProblem, Programmed):
         self.steps = tuple(self._steps(group) for group in range(len(self.groups.ids)))
 
     def _refuse_long_fractions(self) -> None:
-        """Raise InputError if distances and prices may have more digits than a file holds: 100 are left for sums."""
+        """Raise InputError if distances and prices may have more digits than a file holds; 100 are kept for sums."""
         scales = [self._scale(group) for group in range(len(self.groups.ids))]
         common = math.lcm(*(scale.denominator for scale in scales)) * len(scales) * max(1, self.total)
         if common * math.ceil(max(scales)) > 10 ** (MOST_DIGITS - 100):
@@ -135,13 +135,13 @@ class LsapFairness(LevelledProblem, Programmed):
         return builder.program(1, unit)
 
     def ranked(self, limit: int) -> tuple[Program, list[Fraction]]:
-        """The program with at most `limit` tasks off their data where steps cost their ranks; and the ranked steps."""
+        """The program with at most `limit` tasks off their data and ranks as costs of steps; and the ranked steps."""
         values = sorted({step for steps in self.steps for step, _ in steps})
         rank = {step: position for position, step in enumerate(values)}
         return self._program(rank.__getitem__, limit).program(), values
 
     def _program(self, cost_of: Callable[[Fraction], int], limit: int | None) -> Builder:
-        """What the programs share: places and steps; without a limit the places cost something."""
+        """The common part of the programs: places and steps; without a limit, the places have costs."""
         builder, first = Builder(), self.classes().first
         columns, owner = enter_places(self, builder, np.zeros_like(first) if limit is None else None)
         named = zip(self.groups.ids, self.steps, strict=True)
@@ -155,12 +155,12 @@ class LsapFairness(LevelledProblem, Programmed):
         return builder
 
     def _per_task(self, step: Fraction) -> Fraction:
-        """The part of the distance that a task at a step adds."""
+        """The part of the distance that one task at a step adds."""
         return step / (len(self.groups.ids) * max(self.total, 1))
 
     @property
     def _distance_unit(self) -> int:
-        """The units of the program that are a distance of 1: their common denominator, if numbers stay small.
+        """The program's units of a distance of 1: their common denominator, if numbers stay small.
 
         Raises
         ------
@@ -196,7 +196,7 @@ class LsapFairness(LevelledProblem, Programmed):
         return (*super().objective(placement), exact(distance))
 
     def distance_after(self, steps: Number) -> Number:
-        """The fairness distance of placements whose steps add up to `steps`."""
+        """The fairness distance of placements whose steps sum to `steps`."""
         if not self.total:
             distance = self.groups.distance(relative=self.relative)
         else:
@@ -223,20 +223,20 @@ class LsapFairness(LevelledProblem, Programmed):
     ) -> Number:
         """The least fairness distance that prices prove for placements with at most `off_data` tasks off their data.
 
-        It is valid for any prices (weak duality). They are in the unit of `steps`.
+        It is valid for any prices (weak duality), which are in the unit of `steps`.
 
         Parameters
         ----------
         locality_cost
             The most tasks that may be off their data.
         locality_price
-            What a task pays for being off its data. Negative prices count as 0, also those of slots.
+            What a task off its data pays. Negative prices count as 0, also those of slots.
         task_price
             Price of placing one more task.
         node_prices
-            Price of a slot on a node (index), 0 where none is given.
+            Price of a slot on a node (index), 0 if not given.
         group_prices
-            What a task of each group is charged in place of its step, shape (groups,).
+            What each group charges a task instead of its step, shape (groups,).
         """
         if not self.count:
             return self.distance_after(0)
@@ -273,9 +273,9 @@ class LsapFairness(LevelledProblem, Programmed):
         return 1
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """Each component by itself: no slot contended; and the least distance, wherever tasks run.
+        """Each component by itself: as if no slot were contended; and the least distance, wherever tasks run.
 
-        The start of the frontier may be above the latter.
+        The first point of the frontier may be above the latter.
         """
         meaning = "fairness distance, without a limit on locality"
         fairest = Bound(

@@ -15,9 +15,9 @@ from optsched.problems.service_times import NEVER
 
 
 class Makespan(TimedProblem):
-    """Every task on a slot, and the last end of all as early as possible: seconds after the snapshot.
+    """Every task on a slot, and the last end as early as possible: seconds after the snapshot.
 
-    What runs at the snapshot counts, too. See `ScheduleProblem` for what is feasible.
+    Tasks that run at the snapshot count, too. `ScheduleProblem` defines what is feasible.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Makespan(TimedProblem):
         return [Goal((), 1, self.now, range(len(self.jobs)))]
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """The longest job were all slots its own, and the area of all slots; none where nothing is feasible."""
+        """The longest job as if all slots were its own, and the area of all slots; none if nothing is feasible."""
         if self.plainly_infeasible is not None:
             return ()
         alone = int(self.earliest_completions.max(initial=self.now))

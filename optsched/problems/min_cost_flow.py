@@ -1,7 +1,7 @@
 """`min-cost-flow`: a flow through a network that takes every supply to a demand, at least total cost.
 
-None of the five papers poses it by itself. The exact forms of several of them are such flows, and files of it (DIMACS)
-are the outside check.
+None of the five papers poses it by itself. The exact forms of several of their problems are such flows, and its files
+(DIMACS) are an outside check.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from optsched.problems.programs import Builder, Program, Programmed
 
 
 class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
-    """A whole flow within the bounds of the arcs that leaves each node with its supply, at least total cost.
+    """A whole flow within the bounds of the arcs that conserves flow at each node, given its supply; least total cost.
 
-    Parallel arcs and loops are kept, and costs may be negative. There may be no such flow. Where a cycle of negative
-    cost has no limit there is no least cost.
+    Parallel arcs and loops are kept, and costs may be negative. There may be no such flow. If a cycle of negative cost
+    has no limit, there is no least cost.
 
     Attributes
     ----------
     left_to_send
-        For each node: its supply once every arc flows at its lower limit.
+        For each node: the supply that remains once every arc flows at its lower limit.
     free
-        Indices of the arcs on which there is something to decide.
+        Indices of the arcs with something to decide.
     cut_off
-        Indices of the nodes that have something left to send, and only arcs whose flow cannot change. If there is one,
-        no flow is feasible.
+        Indices of nodes that still have something to send but only arcs whose flow cannot change. If there is one, no
+        flow is feasible.
 
     Examples
     --------
@@ -64,13 +64,13 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
         return iter(())
 
     def prepare(self) -> None:
-        """Prepare what is left to send once every arc flows at its lower limit, and the nodes that it cannot leave."""
+        """Compute what remains to send once every arc flows at its lower limit, and the nodes that it cannot leave."""
         network = self.instance
         leaves = _leaving(network, network.lower)
         left = [supply - sent for supply, sent in zip(network.supply.tolist(), leaves, strict=True)]
         self.left_to_send: tuple[int, ...] = tuple(left)
         self.free: Ints = np.flatnonzero(network.capacity > network.lower).astype(np.int64)
-        moving = self.free[network.tail[self.free] != network.head[self.free]]  # what a loop sends returns to its node
+        moving = self.free[network.tail[self.free] != network.head[self.free]]  # a loop's flow returns to its node
         fixed = np.ones(len(network), dtype=bool)
         fixed[network.tail[moving]] = fixed[network.head[moving]] = False
         self.cut_off = tuple(node for node in np.flatnonzero(fixed).tolist() if left[node])
@@ -85,7 +85,7 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
     def unlimited_cycle(self) -> tuple[int, ...]:
         """Arcs, in order, of a cycle of negative cost without limits; empty if there is no such cycle.
 
-        If there is one and a flow is feasible, the cost has no least value: it falls for ever round the cycle.
+        If there is one and a flow is feasible, the cost has no minimum: the cycle lowers it for ever.
         """
         network = self.instance
         free = np.flatnonzero(network.capacity == UNBOUNDED)
@@ -93,11 +93,11 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
         return tuple(int(free[arc]) for arc in cycle)
 
     def program(self, before: tuple[Number, ...] = ()) -> Program:
-        """Least cost of what flows beyond the lower limits; these have their cost by a variable that is always 1.
+        """Least cost of the flow beyond the lower limits; a variable that is always 1 has the cost of the lower limits.
 
-        The matrix is that of a network, so that every vertex is whole.
+        The matrix is that of a network, so that every vertex is integral.
 
-        It raises TooLarge if the lower limits cost 2^63 or more.
+        TooLarge if the lower limits cost 2^63 or more.
         """
         network, builder = self.instance, Builder()
         fixed = exact_product(network.cost, network.lower)
@@ -173,8 +173,8 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
     def potential_bound(self, potentials: Sequence[int] | Ints) -> int | None:
         """The lower bound that potentials of the nodes prove (weak duality). It is valid for any potentials.
 
-        Each arc flows at its upper limit where its reduced cost, `cost + potential[tail] - potential[head]`, is
-        negative, and at its lower one elsewhere. None if an arc of negative reduced cost has no limit.
+        Each arc flows at its upper limit if its reduced cost, `cost + potential[tail] - potential[head]`, is negative,
+        else at its lower one. None if an arc of negative reduced cost has no limit.
         """
         network = self.instance
         potential = np.array(potentials, dtype=object)
@@ -188,7 +188,7 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
         return exact_product(reduced, limit) - exact_product(potential, network.supply)
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """The cost of each arc at its own best limit, for any flow into the nodes; no bound where there is no limit."""
+        """The cost of each arc at its own best limit, for any flow into the nodes; no bound if one has no limit."""
         best = self.potential_bound([0] * len(self.instance))
         if best is None:
             return ()
@@ -196,7 +196,7 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
 
 
 def _leaving(network: FlowNetwork, units: Ints) -> list[int]:
-    """How many units more leave each node than enter it, however many."""
+    """How many more units leave each node than enter it, however many."""
     most = max(abs(int(units.min(initial=0))), abs(int(units.max(initial=0))))
     kind = np.int64 if most * 2 * network.arcs <= LARGEST else object
     leaves = np.zeros(len(network), dtype=kind)

@@ -1,9 +1,9 @@
 """Integer programs of problems as data: named integer variables and rows with bounds.
 
-A problem that is `Programmed` has it in addition to its definition. From the program follow, by code that all problems
-share: arrays for HiGHS, models with the same names, sizes, starts, the linear bound, and a tree of cases that proves
-the optimum (the modules `programs` of `optsched.routes`, `optsched.models` and `optsched.certificates`).
-The program is no second definition: `fault_of` holds it against `objective` and `violations`.
+A `Programmed` problem has a program in addition to its definition. Code that all problems share derives from it: arrays
+for HiGHS, models with the same names, sizes, starts, the linear bound, and a tree of cases that proves the optimum (the
+modules `programs` of `optsched.routes`, `optsched.models` and `optsched.certificates`). The program is no second
+definition: `fault_of` checks it against `objective` and `violations`.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ __all__ = [
     "summed",
 ]
 
-#: The label of a variable or row in its family: texts, whole numbers, or None for nowhere.
+#: The label of a variable or row in its family: texts, whole numbers, or None for "nowhere".
 Label = tuple[Any, ...]
 
-#: Placements of a problem that are all tried; where there are more, placements that are drawn.
+#: Up to this many placements of a problem are all tried; otherwise this many are drawn.
 _ALL, _DRAWN = 4_000, 1_000
 
 
 class Zipped(Sequence[Label]):
-    """Labels whose parts are columns of ids; large programs that are no models never list them.
+    """Labels whose parts are columns of ids; large programs that are not models never list them.
 
     >>> Zipped(np.array(["t", "u"]), np.array(["a", "b"]))[1]
     ('u', 'b')
@@ -78,7 +78,7 @@ class Zipped(Sequence[Label]):
 
 
 class Members(Mapping[str, Sequence[str]]):
-    """The ids of the members of each class, by its name; made when they are asked for."""
+    """The ids of the members of each class, by its name; computed on demand."""
 
     def __init__(self, names: Strings, members: Ragged, ids: Strings) -> None:
         self._parts = names, members, ids
@@ -100,24 +100,24 @@ class Members(Mapping[str, Sequence[str]]):
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Variables, or rows, of one name.
+    """Variables, or rows, with one name.
 
     Attributes
     ----------
     name
-        As models and messages call it.
+        Its name in models and messages.
     labels
-        Of each: texts and whole numbers, as many for all.
+        The label of each: texts and whole numbers, equally many for all.
     over
-        What the set of the labels is called.
+        The name of the set of the labels.
     first
         The number of the first.
     doc
         What they are, in a phrase.
     cost
-        What a model calls the costs of the variables; empty: nothing.
+        A model's name for the costs of the variables; empty: none.
     implied
-        Whether the other variables decide these at least cost: a model has them continuous, and decoding needs none.
+        Whether the other variables determine these at least cost: they are continuous in a model and not decoded.
     """
 
     name: str
@@ -131,16 +131,16 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of a program's rows or variables: classes of equal tasks, say.
+    """A group of a program's rows or variables, such as classes of equal tasks.
 
     Attributes
     ----------
     name, over
-        What a model calls the members of each class, and the set of the classes.
+        A model's name for the members of each class, and for the set of the classes.
     members
         The ids of the members of each class, by the label of the class.
     position
-        Where the labels of a family name the class, by the family's name.
+        The position of the class in the labels of a family, by the family's name.
     """
 
     name: str
@@ -160,11 +160,11 @@ class Program:
     variables, rows
         The families, in the order of the numbers.
     component
-        Position of the component that the objective is.
+        Position of the component that is optimised.
     unit
-        Units of the objective that are one of the component's; below 0 if the component is maximised.
+        Units of the objective per unit of the component; negative if the component is maximised.
     groups
-        What its variables count together.
+        The classes whose members its variables count together.
     """
 
     numbers: IntegerProgram
@@ -200,7 +200,7 @@ class Program:
         return _slice_of(self.rows, name)
 
     def broken(self, values: Ints) -> str | None:
-        """The first bound or row that values do not keep, by its name; None: none.
+        """The first bound or row that the values violate, by its name; None: none.
 
         >>> builder = Builder()
         >>> x = builder.variables("x", [("a",), ("b",)], upper=1)
@@ -286,17 +286,17 @@ class Builder:
         return self._add(self._rows, {"row_lower": lower, "row_upper": upper}, name, labels, over, doc)
 
     def columns(self, name: str, labels: Sequence[Label], **options: Any) -> dict[Label, int]:
-        """As `variables`, the columns by their labels."""
+        """As `variables`; returns the columns by their labels."""
         return dict(zip(labels, self.variables(name, labels, **options).tolist(), strict=True))
 
     def constrain(self, name: str, terms: Mapping[Label, Mapping[int, int]], **options: Any) -> None:
-        """Add a family of rows, as `rows` takes it, with their entries: of each label its columns and their values."""
+        """Add a family of rows, as in `rows`, with their entries: for each label its columns and their values."""
         numbers = self.rows(name, list(terms), **options)
         for row, some in zip(numbers.tolist(), terms.values(), strict=True):
             self.enter(row, list(some), list(some.values()))
 
     def group(self, name: str, over: str, members: Mapping[str, Sequence[str]], **position: int) -> None:
-        """Say what stands together; see `Group` for the parameters."""
+        """Declare a group; see `Group` for the parameters."""
         self._groups.append(Group(name, over, members, position))
 
     def enter(self, rows: npt.ArrayLike, columns: npt.ArrayLike, values: npt.ArrayLike = 1) -> None:
@@ -306,7 +306,7 @@ class Builder:
             self._numbers[key].append(part.ravel())
 
     def program(self, component: int = 0, unit: int = 1) -> Program:
-        """The program of what was collected; see `Program` for the parameters."""
+        """The collected program; see `Program` for the parameters."""
         none = np.zeros(0, dtype=np.int64)
         numbers = IntegerProgram(**{key: np.concatenate([none, *parts]) for key, parts in self._numbers.items()})
         return Program(numbers, tuple(self._variables), tuple(self._rows), component, unit, tuple(self._groups))
@@ -320,7 +320,7 @@ class Builder:
         over: str,
         *said: Any,
     ) -> Ints:
-        """Add a family after the others; its set is called after it if it has no name."""
+        """Add a family after the others; its set gets its name if it has none."""
         first = families[-1].first + len(families[-1].labels) if families else 0
         families.append(Family(name, labels, over or f"{name}_index", first, *said))
         for key, given in numbers.items():
@@ -329,7 +329,7 @@ class Builder:
 
 
 def summed(columns: Mapping[Label, int], *by: int) -> dict[Label, dict[int, int]]:
-    """Terms, as `Builder.constrain` takes them, that sum columns whose labels have the same entries at some positions.
+    """Terms for `Builder.constrain` that sum columns whose labels have the same entries at some positions.
 
     >>> summed({("t", "a"): 0, ("t", "b"): 1, ("u", "a"): 2}, 1)
     {('a',): {0: 1, 2: 1}, ('b',): {1: 1}}
@@ -341,14 +341,14 @@ def summed(columns: Mapping[Label, int], *by: int) -> dict[Label, dict[int, int]
 
 
 def labelled(program: Program, value_of: Mapping[str, Callable[..., int]]) -> Ints:
-    """The values of the variables of a program, by a function of the label for each family."""
+    """The values of a program's variables, from a function of the label for each family."""
     return np.array(
         [value_of[family.name](*label) for family in program.variables for label in family.labels], dtype=np.int64
     )
 
 
 class Programmed(ABC):
-    """A problem with an exact program: what `objective` and `violations` say, as rows."""
+    """A problem with an exact program: `objective` and `violations` as rows."""
 
     @abstractmethod
     def program(self, before: tuple[Number, ...] = ()) -> Program:
@@ -357,13 +357,13 @@ class Programmed(ABC):
         Parameters
         ----------
         before
-            What the components before it must be at best, in units of their programs.
+            The optima of the earlier components, in units of their programs.
         """
 
     def apart(self) -> Any:
-        """The same problem with a program that counts nothing together, for models with constraints of a user's own.
+        """The same problem with a program that counts nothing together, for models with a user's own constraints.
 
-        Here it is the same one, if its program has no groups.
+        By default it is the problem itself, if its program has no groups.
 
         Raises
         ------
@@ -376,37 +376,37 @@ class Programmed(ABC):
 
     @abstractmethod
     def values_of(self, decision: Any, program: Program) -> Ints:
-        """The values of the variables that a feasible decision gives, int64, shape (variables,)."""
+        """The values of the variables for a feasible decision, int64, shape (variables,)."""
 
     @abstractmethod
     def decision_of(self, values: Ints, program: Program) -> Any:
-        """A decision that costs no more than these values, which keep all rows."""
+        """A decision that costs no more than these values, which satisfy all rows."""
 
 
 class Limited(Programmed):
-    """A problem of two components whose first one is settled by limits, as the highest of several means is.
+    """A problem of two components whose first one is settled by limits, such as the highest of several means.
 
     `program((limit,))` is that of the second component with the first one at a limit, a whole number or a fraction. If
-    nothing is in `program((value_below(claim),))`, the first component is `claim` at least. `program()` is where the
-    search for the least limit begins, with the prices of its linear relaxation (`value_left`); its objective is no more
-    than the first component, rounded up. Limits and values are as `minimised` has them: negated if more is better.
+    `program((value_below(claim),))` is empty, the first component is at least `claim`. The search for the least limit
+    starts from `program()`, with the prices of its linear relaxation (`value_left`). Its objective is at most the first
+    component, rounded up. Limits and values are as in `minimised`: negated if more is better.
     """
 
     @abstractmethod
     def value_below(self, value: Number) -> Number:
-        """A limit for programs: no decision's first component lies above it and below `value`."""
+        """A limit for programs: no decision's first component lies between it and `value`, which is excluded."""
 
     @abstractmethod
     def value_from(self, value: Number) -> Number:
-        """The least value from this one on that the first component can have, as far as is known."""
+        """The least possible value of the first component that is at least this one, as far as is known."""
 
     @abstractmethod
     def value_left(self, multipliers: Ints, least: Number) -> Number:
-        """The least value, from `least` on, that multipliers of the rows of `program()` leave, the scale first."""
+        """The least value, at least `least`, that multipliers of the rows of `program()` leave; the scale is first."""
 
     @abstractmethod
     def value_above(self, value: Number) -> Number:
-        """The least value above this one that the first component can have, as far as is known."""
+        """The least possible value of the first component above this one, as far as is known."""
 
 
 def limit_unit(problem: Any) -> int:
@@ -415,18 +415,18 @@ def limit_unit(problem: Any) -> int:
 
 
 def fault_of(problem: Any, before: tuple[Number, ...], decisions: Iterator[Any]) -> str | None:
-    """The fault of a problem's program, if it lacks a feasible decision, or costs more than it; None if it has none.
+    """The fault of a problem's program: it lacks a feasible decision, or costs more than it; None if there is none.
 
-    A proof over a program says nothing of a decision that the program lacks, so that an "optimum" might be beaten.
+    A proof over a program says nothing about a decision that the program lacks, so an "optimum" might be beaten.
 
     Parameters
     ----------
     problem
         `Programmed`.
     before
-        As `Programmed.program` takes it; decisions that are worse in a component before are passed over.
+        As in `Programmed.program`; decisions that are worse in an earlier component are skipped.
     decisions
-        What to try; infeasible ones are passed over.
+        What to try; infeasible ones are skipped.
     """
     program = problem.program(before)
     limited = limit_unit(problem) if isinstance(problem, Limited) else None
@@ -451,7 +451,7 @@ def fault_of(problem: Any, before: tuple[Number, ...], decisions: Iterator[Any])
 
 
 def samples(problem: Problem, around: Any = None) -> Iterator[Any]:
-    """Placements to hold a program against: all of a small problem, else those on a walk through a large one.
+    """Placements for checking a program: all of a small problem, else those on a walk through a large one.
 
     Each step of the walk moves a task or swaps two. It is taken if the placement violates no more and costs no more, by
     the problem's own definition. So a walk from an "optimum" finds what is better nearby, which a wrong program lacks.

@@ -1,8 +1,8 @@
 """Relaxations for trees of cases: bounds within a box of integers, in exact arithmetic.
 
-A *box* gives each variable a least and a greatest value. A *relaxation* settles a box by multipliers: it says what all
-that is in the box costs at least, and narrows the box. It is right for any multipliers, so it does not
-matter who found them.
+A *box* gives each variable a least and a greatest value. A *relaxation* settles a box by multipliers: it bounds the
+cost of everything in the box from below, and narrows the box. It is right for any multipliers, so it does not matter
+who found them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from optsched.core.instance import Floats, Ints
 
 __all__ = ["UNBOUNDED", "Box", "IntegerProgram", "Relaxation"]
 
-#: A row's limit from here on, of either sign, is none, and so is a variable's upper one.
+#: From here on, of either sign, a row's limit is no limit, and neither is a variable's upper one.
 UNBOUNDED = 2**62
 
-#: Sums below this, in size, are exact in int64, twice as large ones too.
+#: Sums below this, in absolute value, are exact in int64, and so are twice as large ones.
 _EXACT = 2**61
 
 
@@ -32,11 +32,11 @@ class Box(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is in it."""
+        """Whether the box is empty."""
         return bool((self.lower > self.upper).any())
 
     def split(self, variable: int, at: int) -> tuple[Box, Box]:
-        """The part where the variable is `at` or less, and the part where it is more; neither shares its arrays."""
+        """The part in which the variable is at most `at`, and the part above; neither shares its arrays."""
         less, more = (Box(self.lower.copy(), self.upper.copy()) for _ in range(2))
         less.upper[variable] = min(less.upper[variable], at)
         more.lower[variable] = max(more.lower[variable], at + 1)
@@ -51,13 +51,13 @@ class Relaxation(Protocol):
 
     @property
     def box(self) -> Box:
-        """The box that all solutions are in; arrays of the caller's own."""
+        """The box that contains all solutions; the caller owns the arrays."""
         ...
 
     def settle(self, box: Box, multipliers: Any, limit: int) -> int | None:
-        """A lower bound of each solution in the box, in units; `limit` where none costs less; None: nothing is said.
+        """A lower bound of each solution in the box, in units; `limit` if none costs less; None: no bound.
 
-        It may narrow the box in place, by what no solution has that costs less than `limit`.
+        It may narrow the box in place, by removing only solutions that cost `limit` or more.
         """
         ...
 
@@ -66,25 +66,25 @@ class Relaxation(Protocol):
 class IntegerProgram:
     """Least `objective` over whole numbers in a box, within rows: settled by multipliers of the rows.
 
-    Weak duality of the linear relaxation, in integers: for any multipliers. The first multiplier is the scale: the
-    others are prices of the rows in units of cost over it. With the scale 0 they are a ray (Farkas) that shows that
-    nothing is in the box. A price that needs a limit which its row does not have counts as 0.
+    This is weak duality of the linear relaxation, in integers, for any multipliers. The first multiplier is the scale:
+    the others are prices of the rows in units of cost over it. With the scale 0 they are a ray (Farkas), which proves
+    that the box is empty. A price that needs a limit that its row lacks counts as 0.
 
     Attributes
     ----------
     objective
-        int64, shape (variables,): cost of one, in units.
+        int64, shape (variables,): cost of each, in units.
     row, column, value
-        int64, shape (entries,) each: the entries of the rows that are not 0.
+        int64, shape (entries,) each: the nonzero entries of the rows.
     row_lower, row_upper
-        int64, shape (rows,): limits of each row; `-UNBOUNDED` and `UNBOUNDED` where there is none.
+        int64, shape (rows,): limits of each row; `-UNBOUNDED` and `UNBOUNDED` if there is none.
     lower, upper
-        int64, shape (variables,): the box; `UNBOUNDED` where a variable has no upper limit.
+        int64, shape (variables,): the box; `UNBOUNDED` if a variable has no upper limit.
 
     Examples
     --------
-    Three times x at least, where 2 x is 3 or more: the price 3/2 proves 4.5, which is 5 in whole units. Once more, with
-    the row x <= 1, the prices 1 and -2 are a ray: 2 x >= 3 and -2 x >= -2 cannot both be.
+    Minimise 3 x with 2 x >= 3: the price 3/2 proves 4.5, which is 5 in whole units. With the further row x <= 1, the
+    prices 1 and -2 are a ray: 2 x >= 3 and -2 x >= -2 exclude each other.
 
     >>> one = np.array([1])
     >>> program = IntegerProgram(3 * one, 0 * one, 0 * one, 2 * one, 3 * one, UNBOUNDED * one, 0 * one, 9 * one)
@@ -107,12 +107,12 @@ class IntegerProgram:
 
     @property
     def box(self) -> Box:
-        """The box of the program; arrays of the caller's own."""
+        """The box of the program; the caller owns the arrays."""
         return Box(self.lower.copy(), self.upper.copy())
 
     @cached_property
     def _sizes(self) -> tuple[float, Floats]:
-        """The most that all costs come to, in size, and likewise the entries and the limits of each row."""
+        """Upper limits on the absolute values of all costs together, and of the entries and limits of each row."""
         ends = np.maximum(np.maximum(np.abs(self.lower), np.abs(self.upper)), 1).astype(np.float64)
         terms = np.abs(self.value.astype(np.float64)) * ends[self.column]
         limits = np.stack([self.row_lower, self.row_upper]).astype(np.float64)
@@ -140,16 +140,16 @@ class IntegerProgram:
         return -(-least // scale) if scale else None
 
     def _kind(self, scale: int, prices: Ints) -> Any:
-        """int64 where it holds every sum; else Python's own integers."""
+        """int64 if it holds every sum; else Python's own integers."""
         costs, rows = self._sizes
         return np.int64 if scale * costs + float(np.abs(prices.astype(np.float64)) @ rows) < _EXACT else object
 
     @staticmethod
     def _narrow(box: Box, reduced: Any, slack: int) -> None:
-        """Keep of each variable only what its reduced cost leaves within the slack."""
+        """Keep only those values of each variable whose reduced cost is within the slack."""
         priced = np.flatnonzero(reduced)
         cost, spread = reduced[priced], np.subtract(box.upper, box.lower)[priced]
-        slack = slack if cost.dtype == object else min(slack, 2 * _EXACT)  # more than any variable here can take
+        slack = slack if cost.dtype == object else min(slack, 2 * _EXACT)  # more than any variable can use
         room = np.minimum(slack // np.abs(cost), spread)
         dear, rich = priced[cost > 0], priced[cost < 0]
         box.upper[dear], box.lower[rich] = box.lower[dear] + room[cost > 0], box.upper[rich] - room[cost < 0]

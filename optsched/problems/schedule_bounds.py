@@ -1,18 +1,16 @@
-"""Lower bounds of schedules, in integers: by counting, by each job alone, and by prices of slots by time.
+"""Lower bounds of schedules, in integers: by counting, by each job alone, and by prices of slots over time.
 
-Counting looks at the area of all slots (`area_makespan`), at one machine as quick as all of them (`fluid_ends`), and at
-windows of time (`Window`). Tasks that are released at the beginning of a window or later, and end within it, fit into
-it side by side. What they take of the slots is measured by a price for each node, and by a function of their lengths
-that no slot can beat.
+Counting uses the area of all slots (`area_makespan`), one machine as fast as all of them (`fluid_ends`), and windows of
+time (`Window`). Tasks that are released at the start of a window or later, and end within it, fit into it together.
+Their use of the slots is measured by a price for each node, and by a function of their lengths that no slot can exceed.
 
-`JobsAlone` poses the maps of each job near their data and far from it as a `latency` problem on slots. What is proved
-of that problem holds for the job in every schedule. What rules a limit out is said by `Latency`.
+`JobsAlone` poses the maps of each job, near their data or far from it, as a `latency` problem on slots. What is proved
+about that problem holds for the job in every schedule. `Latency` proves that a limit is too low.
 
-Prices of slots by time (`PricedTime`) are what each job pays for its time and slots at least. Time goes in steps of
-equal length there. Lengths, releases and ends of running tasks are rounded down to steps, which no schedule is the
-worse for: were each slot's tasks to follow one another as before, all would end no later. `JobEnds` is what a tree of
-cases needs of `job-times` (`problems.relaxations.Relaxation`): cases are parted by when a job ends, and each is settled
-by prices of slots of its own.
+Prices of slots over time (`PricedTime`) bound what each job pays for its time and slots. There, time has steps of equal
+length. Lengths, releases and ends of running tasks are rounded down to steps. No schedule gets worse by that: if the
+tasks of each slot follow one another as before, all end no later. `JobEnds` is the relaxation of `job-times` for a tree
+of cases (`problems.relaxations.Relaxation`): the end of a job separates cases, and each has its own prices of slots.
 """
 
 from __future__ import annotations
@@ -40,9 +38,9 @@ from optsched.problems.service_times import NEVER
 
 
 def area_makespan(problem: ScheduleProblem, kind: int) -> int:
-    """When all tasks of a kind have ended at the earliest, by the room of all slots together; microseconds.
+    """The earliest time at which all tasks of a kind can have ended, by the room of all slots together; microseconds.
 
-    From each release on, the slots have to do what is released then or later, and what still runs then.
+    From each release on, the slots must do what is released then or later, and what still runs then.
     """
     slots = int(problem.room[KINDS[kind]].sum())
     own = problem.kind == kind
@@ -60,9 +58,9 @@ def area_makespan(problem: ScheduleProblem, kind: int) -> int:
 
 
 def work_by_job(problem: ScheduleProblem, kind: int) -> tuple[Ints, Ints]:
-    """The least work of the slots of a kind for each job, and from when on it may be done; int64, shape (jobs,) each.
+    """The least work for the slots of a kind of each job, and when it may start; int64, shape (jobs,) each.
 
-    Microseconds of one slot, 0 where the job has nothing of the kind; and the earliest microsecond at which some may
+    Microseconds of one slot, 0 if the job has nothing of the kind; and the earliest microsecond at which some of it may
     run.
     """
     own = np.flatnonzero(problem.kind == kind)
@@ -76,10 +74,10 @@ def work_by_job(problem: ScheduleProblem, kind: int) -> tuple[Ints, Ints]:
 
 
 def fluid_ends(work: Ints, release: Ints, slots: int) -> list[int]:
-    """When jobs end on one machine as quick as all slots, the shortest remaining first: microseconds times `slots`.
+    """The ends of jobs on one machine as fast as all slots, the shortest remaining first: microseconds times `slots`.
 
-    At every instant as many have ended as under any other rule (Schrage 1968). `work` is in microseconds of one slot;
-    it may run from `release` on, 0 or more.
+    At every instant as many jobs have ended as under any other rule (Schrage 1968). `work` is in microseconds of one
+    slot; it may run from `release` on, 0 or more.
 
     >>> fluid_ends(np.array([8, 2]), np.array([0, 1]), 2)
     [4, 10]
@@ -88,7 +86,7 @@ def fluid_ends(work: Ints, release: Ints, slots: int) -> list[int]:
     left: list[tuple[int, int]] = []
     ends: list[int] = []
     sizes, releases = work.tolist(), release.tolist()
-    clock, position = 0, 0  # the clock counts microseconds over the number of slots
+    clock, position = 0, 0  # the clock counts microseconds divided by the number of slots
     while left or position < len(order):
         if not left:
             clock = max(clock, releases[order[position]] * slots)
@@ -107,11 +105,11 @@ def fluid_ends(work: Ints, release: Ints, slots: int) -> list[int]:
 
 
 class Window(NamedTuple):
-    """A time in which tasks of a kind run, and how what they take is measured.
+    """A window of time in which tasks of a kind run, and how their use of slots is measured.
 
-    Tasks count that may not start before `begin`, and must end by `end`, which is later; microseconds. With `function`
-    0 tasks count as long as they are, with k of 1 or more by `lengths`. `prices` are what a node's time costs: int64,
-    shape (nodes,), 0 or more; None: 1 everywhere.
+    Tasks count that may not start before `begin` and must end by the later `end`; microseconds. With `function` 0 tasks
+    count their length; with k of 1 or more, see `lengths`. `prices` is the cost of time on each node: int64, shape
+    (nodes,), 0 or more; None: 1 everywhere.
     """
 
     kind: int
@@ -122,12 +120,12 @@ class Window(NamedTuple):
 
 
 def lengths(times: Ints, window: int | Ints, function: int) -> Ints:
-    """The lengths of tasks on a slot that has `window` microseconds: `lengths(window)` or less together.
+    """The lengths of tasks on a slot that has `window` microseconds; together they are at most `lengths(window)`.
 
     With function 0 it is their time. With k it is u^(k) of Fekete and Schepers (2001), a dual feasible function, times
-    k times the window: the time itself where (k + 1) of it fill windows without a rest, else what is rounded down to
-    such times. So of tasks that fit just twice one counts as half a slot, for any time that they leave. What is longer
-    than the window counts as 2^60.
+    k times the window: the time itself if (k + 1) times it is a multiple of the window, else it is rounded down to such
+    a time. So if a task fits exactly twice, it counts as half a slot, however much time is left. Tasks longer than the
+    window count as 2^60.
 
     >>> lengths(np.array([4, 5, 6, 10, 11]), 10, 1).tolist()
     [0, 5, 10, 10, 1152921504606846976]
@@ -143,7 +141,7 @@ def lengths(times: Ints, window: int | Ints, function: int) -> Ints:
 
 
 def too_short(window: Window) -> str | None:
-    """Why a window cannot be measured in 64 bits, or None: the count of a task that fits must be below 2^60."""
+    """Why a window cannot be measured in 64 bits, or None: a task that fits must count less than 2^60."""
     price = 1 if window.prices is None else max(1, int(window.prices.max(initial=0)))
     if (window.function + 1) * (window.end - window.begin) * price < NEVER:
         return None
@@ -151,7 +149,7 @@ def too_short(window: Window) -> str | None:
 
 
 def tails(problem: ScheduleProblem) -> Ints:
-    """Microseconds that the reduces of each job take at least, after the maps that they wait for; shape (jobs,)."""
+    """The least microseconds that each job's reduces take after the maps that they wait for; shape (jobs,)."""
     found = np.zeros(len(problem.jobs), dtype=np.int64)
     reduces = problem.kind == REDUCE
     np.maximum.at(found, problem.jobs.of_task[problem.tasks[reduces]], problem.least_times[reduces])
@@ -160,7 +158,7 @@ def tails(problem: ScheduleProblem) -> Ints:
 
 
 def tails_after_all(problem: ScheduleProblem) -> Ints:
-    """The same after the last of the job's maps; 0 if some reduce does not wait for all that are left, or none is."""
+    """The same after the last of the job's maps; 0 if no reduce waits for all remaining maps."""
     left = np.concatenate([problem.tasks, problem.running])
     maps = left[problem.instance.workload.kind[left] == MAP]
     count = np.bincount(problem.jobs.of_task[maps], minlength=len(problem.jobs))
@@ -168,17 +166,17 @@ def tails_after_all(problem: ScheduleProblem) -> Ints:
 
 
 def counted(problem: ScheduleProblem, window: Window) -> Bools:
-    """Which of `tasks` a window is about; shape (tasks,)."""
+    """Which of `tasks` count in a window; shape (tasks,)."""
     found: Bools = (problem.kind == window.kind) & (problem.earliest_starts >= window.begin)
     return found
 
 
 def demand(problem: ScheduleProblem, window: Window) -> tuple[int | None, int]:
-    """The demand of tasks in a window, None if one does not fit, and its supply; it is not `too_short` for its prices.
+    """The demand of tasks in a window (None if one does not fit) and its supply; it must not be `too_short`.
 
-    The tasks of jobs that all end by `end` need no more than there is. Proof: the tasks that count run side by side
-    within the window, so that those on a slot of node n, with a running task before them, have `lengths` of no more
-    than a slot's. Each costs its node's price for that at least.
+    If all jobs end by `end`, their demand is at most the supply. Proof: the counted tasks run side by side within the
+    window. So those on a slot of node n, after its running task, have a total of `lengths` of at most the slot's. Each
+    costs at least its node's price for that.
     """
     long, room = window.end - window.begin, problem.room[KINDS[window.kind]]
     prices = np.ones(len(room), dtype=np.int64) if window.prices is None else window.prices
@@ -192,17 +190,17 @@ def demand(problem: ScheduleProblem, window: Window) -> tuple[int | None, int]:
 
 
 def ruled_out(problem: ScheduleProblem, window: Window) -> bool:
-    """Whether no schedule ends by the end of a window: the tasks need more than there is."""
+    """Whether no schedule ends by the end of a window: demand exceeds supply."""
     need, room = demand(problem, window)
     return need is None or need > room
 
 
 class JobAlone(NamedTuple):
-    """The maps of a job (its number) that wait, as tasks of a `latency` problem whose servers are slots.
+    """The waiting maps of a job (its number), as tasks of a `latency` problem whose servers are slots.
 
-    In `posed` loads and work count in units, and tasks have their ids; `node` is that of each server. Microseconds are
-    `release`, from which on the maps may run, those of a `unit`, and `tail`, what the job's reduces take at least after
-    the last map.
+    In `posed`, loads and work count in units, and tasks have their ids; `node` is the node of each server. In
+    microseconds: `release`, when the maps may start, the length of a `unit`, and `tail`, the least time of the job's
+    reduces after the last map.
     """
 
     job: int
@@ -213,14 +211,14 @@ class JobAlone(NamedTuple):
     tail: int
 
     def servers(self, nodes: Bools) -> Bools:
-        """The slots of some nodes (bool, shape (nodes,)) that hold data; shape (servers,)."""
+        """The slots with data of some nodes (bool, shape (nodes,)); shape (servers,)."""
         return np.asarray(nodes[self.node] & (self.posed.server_tasks.lengths > 0))
 
     def nodes(self, servers: Bools, limit: int, nodes: int) -> Bools:
         """The nodes whose slots with data and room within `limit` are all among `servers`; bool, shape (nodes,).
 
-        A cover of servers (bool, shape (servers,)) is no stronger than these nodes: where a slot with room is left out
-        of it, all tasks with data on the node count already, and other slots of the node add to that.
+        A cover of servers (bool, shape (servers,)) is no stronger than these nodes. If it lacks a slot with room, all
+        tasks with data on the node count already, and other slots of the node only add to that.
         """
         holds = (self.posed.server_tasks.lengths > 0) & (self.posed.local_capacity(limit) > 0)
         inside, outside = (np.bincount(self.node[holds & which], minlength=nodes) for which in (servers, ~servers))
@@ -228,12 +226,12 @@ class JobAlone(NamedTuple):
 
 
 class JobsAlone:
-    """The jobs of a problem, each alone with what runs at the snapshot. Maps that wait need a slot for maps.
+    """The jobs of a problem, each alone with what runs at the snapshot. Waiting maps need a slot for maps.
 
     Examples
     --------
-    Three maps of 4 s have their data on `a`, and take 8 s elsewhere. Each alone takes 4 s, and all together 12 s of two
-    slots. But by 7 s there is room for one of them on `a`, and for none on `b`.
+    Three maps of 4 s have their data on `a`, and take 8 s elsewhere. One alone takes 4 s; all three take 12 s of two
+    slots. But by 7 s there is room for only one of them on `a`, and for none on `b`.
 
     >>> from optsched.problems import Makespan
     >>> workload = Workload(
@@ -249,14 +247,14 @@ class JobsAlone:
 
     @cached_property
     def _slots(self) -> tuple[Ints, Ints]:
-        """The node of each slot for maps, and until when it is held; those that are free soonest first."""
+        """The node of each slot for maps, and when it becomes free; in that order."""
         node, busy, _ = self.problem.slots(MAP)
         order = np.argsort(busy, kind="stable")
         return node[order], busy[order]
 
     @cached_property
     def _slots_of(self) -> Ragged:
-        """For each node its slots, those that are free soonest first."""
+        """The slots of each node, those that become free first in front."""
         node = self._slots[0]
         return Ragged.of_lengths(
             np.bincount(node, minlength=len(self.problem.instance.cluster)), np.argsort(node, kind="stable")
@@ -269,7 +267,7 @@ class JobsAlone:
 
     @cached_property
     def _tasks(self) -> Ragged:
-        """For each job the positions of its maps that wait and take some time wherever they run."""
+        """For each job the positions of its waiting maps that take some time on every node."""
         problem = self.problem
         tasks = np.flatnonzero((problem.kind == MAP) & (np.minimum(*self._times) > 0))
         job = problem.jobs.of_task[problem.tasks[tasks]]
@@ -282,10 +280,10 @@ class JobsAlone:
 
     @cached_property
     def latest(self) -> Ints:
-        """When the maps of each job and its tail can have ended, were it alone; `now` without maps; shape (jobs,).
+        """A time by which each job's maps and its tail can have ended alone; `now` without maps; shape (jobs,).
 
-        They are spread over all slots, or over those that are idle, as if all were far from their data. Nothing that is
-        proved of a job alone is beyond that.
+        The maps are spread over all slots, or over the idle ones, as if all were far from their data. No proved bound
+        of a job alone is beyond that.
         """
         problem, (_, busy), (near, far) = self.problem, self._slots, self._times
         tasks, start = self._tasks, np.maximum(problem.jobs.arrival, problem.now)
@@ -299,19 +297,19 @@ class JobsAlone:
         return np.where(tasks.lengths > 0, found + self._tails, problem.now)
 
     def size(self, job: int) -> int:
-        """Tasks of a job that count, and pairs of a task and a slot with its data: how long it takes to look at it."""
+        """A job's counted tasks plus its pairs of a task and a slot with its data: the effort of examining it."""
         tasks = self._tasks[job]
         room = self.problem.room[KINDS[MAP]]
         return len(tasks) + int(room[self.problem.replicas.take(tasks).values].sum())
 
     def posed(self, job: int) -> JobAlone | None:
-        """A job alone; None without maps that wait and take some time, or slots for them.
+        """A job alone; None if it has no waiting maps that take some time, or no slots for them.
 
-        A map takes the least of any of them near its data, or of any far from it. A node has no more slots that are
-        free at the same time than tasks with data there, but for those that stand for slots anywhere; of these there
-        are no more than tasks. In a schedule of the job alone slots that are free at the same time can be exchanged on
-        a node, and those for maps far from their data between nodes, for others that are free no later. So no end is
-        later for that.
+        A map takes the least time of any map near its data, or of any far from it. Among slots of a node that are free
+        at the same time, no more are kept than there are tasks with data there. Further slots stand for slots anywhere,
+        no more than there are tasks. In a schedule of the job alone, slots that are free at the same time can be
+        exchanged on a node; slots for maps far from their data can also be exchanged between nodes for others that are
+        free no later. So no end gets later.
         """
         problem, tasks = self.problem, self._tasks[job]
         node, busy = self._slots
@@ -337,7 +335,7 @@ class JobsAlone:
         return JobAlone(job, posed, node[servers], release, unit, int(self._tails[job]))
 
     def _with_data(self, data: Ints, wanted: Ints, release: int) -> Ints:
-        """Slots of nodes with data, by node: of those that are free at the same time as many as there are tasks."""
+        """Slots of nodes with data, by node: among those free at the same time, as many as there are tasks."""
         slots = self._slots_of.take(data)
         free = np.maximum(self._slots[1][slots.values], release)
         row = slots.row_of
@@ -348,7 +346,7 @@ class JobsAlone:
 
     @staticmethod
     def _on(replicas: Ragged, data: Ints, node: Ints) -> Ragged:
-        """Replicas on nodes as replicas on the first servers, which are sorted by node and of these nodes alone."""
+        """Replicas on nodes as replicas on the first servers, which are sorted by node and lie only on these nodes."""
         at = np.searchsorted(data, replicas.values)
         begin = np.searchsorted(node, data)
         number = np.searchsorted(node, data, side="right") - begin
@@ -363,20 +361,20 @@ class JobsAlone:
 #: More than any cost.
 _NEVER = 2**61
 
-#: No sum of prices or weights may be more.
+#: The largest allowed sum of prices or weights.
 _MOST = 2**57
 
-#: Steps that time may have, with what follows the last price.
+#: The most steps of time, including those after the last price.
 _STEPS = 10**6
 
-#: Costs that are compared: tasks one after another, of each class, times steps.
+#: The most costs that are compared: tasks one after another, of each class, times steps.
 _COUNTS = 10**8
 
 
 class TimePrices(NamedTuple):
-    """The prices of a slot for maps and for reduces in each step of time: int64, 0 or more; later slots cost nothing.
+    """The prices of a slot for maps and for reduces in each step of time: int64, 0 or more; later slots are free.
 
-    A step is so many microseconds, 1 or more. `scale` units of price are one job's waiting for one step.
+    A step has this many microseconds, at least 1. `scale` units of price are one job's waiting for one step.
     """
 
     step: int
@@ -396,10 +394,10 @@ class SlotClass:
 
 
 class PricedTime:
-    """The tasks of a problem in steps (microseconds) of time, to be priced.
+    """The tasks of a problem in steps (microseconds) of time, for pricing.
 
-    Every slot of a kind is like every other one here, and every task takes its least time. Each kind with tasks must
-    have a slot. `ends` is when each job ends at the earliest, as is proved (microseconds, shape (jobs,)); by default
+    Here all slots of a kind are alike, and every task takes its least time. Each kind with tasks must have a slot.
+    `ends` is a proved earliest end of each job (microseconds, shape (jobs,)); by default
     `ScheduleProblem.earliest_completions`.
     """
 
@@ -428,7 +426,7 @@ class PricedTime:
         return found
 
     def steps(self, prices: Sequence[Ints]) -> int:
-        """How many steps are looked at: after the last price each job may run its tasks for nothing."""
+        """How many steps are examined: after the last price each job may run its tasks for free."""
         classes = [each for job in self.classes for each in job]
         last = max([len(column) for column in prices] + [each.release for each in classes], default=0)
         longest = [(each.count // self.slots[each.kind] + 1) * each.length + each.tail for each in classes]
@@ -450,16 +448,16 @@ class PricedTime:
         return None
 
     def rules_out(self, prices: TimePrices, by: int) -> bool:
-        """Whether prices show that not all jobs end within `by` steps, even if waiting costs nothing.
+        """Whether prices prove that not all jobs end within `by` steps, even if waiting is free.
 
-        The jobs would then pay more for slots than all slots cost. That is never so within all `steps`, since all can
-        then run when slots cost nothing.
+        The jobs would then pay more for slots than all slots cost. That never holds for all `steps`, since all jobs can
+        run while slots are free.
         """
         box = Box(*np.full((2, len(self.classes)), by))
         return self.least(prices._replace(scale=0), box, by)[0] > 0
 
     def value(self, units: int) -> Number:
-        """The sum of job times in seconds that a sum of payments proves; of `job-times`."""
+        """The sum of job times in seconds that a sum of payments proves; only for `job-times`."""
         late = Fraction(units * self.step, self._below)
         whole = ceil(late / self._unit) * self._unit if self._unit else late
         return exact(Fraction(whole + self._waited()), MICRO)
@@ -467,7 +465,7 @@ class PricedTime:
     def limit_of(self, value: Number) -> int:
         """The least sum of payments, at a scale of 1, that proves that no schedule is better than `value` seconds.
 
-        It is where `value` returns this value. Jobs must have some weight.
+        For it, `value` returns this value. Jobs must have some weight.
         """
         late = (Fraction(value) * MICRO - self._waited() - self._unit) * self._below / self.step
         return floor(late) + 1
@@ -477,16 +475,15 @@ class PricedTime:
         return self.limit_of(value + Fraction(self._unit) / MICRO)
 
     def _waited(self) -> Number:
-        """The waiting of all jobs by the snapshot, times their weights; microseconds."""
+        """The waiting of all jobs before the snapshot, times their weights; microseconds."""
         waited = (self.problem.now - self.problem.jobs.arrival).tolist()
         return sum((weight * time for weight, time in zip(self.problem.job_weights, waited, strict=True)), Fraction(0))
 
     def least(self, prices: TimePrices, box: Box, steps: int) -> tuple[int, list[Ints]]:
-        """The least payments of all jobs that end within a box, less what all slots cost; and those of each, by end.
+        """The least payments of all jobs that end within a box, less the cost of all slots; and each job's, by end.
 
-        In every schedule jobs pay no more for slots than all slots cost, so that no schedule costs less. Prices are
-        not `too_large`; jobs end within `steps`, and slots cost nothing after that. What a job cannot have costs 2^61
-        or more.
+        In every schedule jobs pay no more for slots than all slots cost, so no schedule costs less. Prices must not be
+        `too_large`; jobs end within `steps`, and slots are free after that. Impossible ends cost 2^61 or more.
         """
         total, sums, parts = 0, [], []
         for kind, priced in enumerate(prices.prices):
@@ -505,22 +502,22 @@ class PricedTime:
 
     @cached_property
     def waves(self) -> int:
-        """How often prices are compared in each step: once for each task of a class on its fullest slot."""
+        """The number of comparisons of prices in each step: one for each task of a class on its fullest slot."""
         return sum(-(-each.count // self._slots(each)) for job in self.classes for each in job)
 
     def _slots(self, each: SlotClass) -> int:
-        """The slots that the tasks of a class may have; those of no length need none, and have one each."""
+        """The number of slots for the tasks of a class; tasks of length 0 need none, and have one each."""
         return self.slots[each.kind] if each.length else each.count
 
     def _priced(self, each: SlotClass, sums: Ints) -> Ints:
-        """The least cost of the tasks of a class, by the step at which all have ended, and their tail.
+        """The least cost of the tasks of a class, by the step at which all of them and their tail have ended.
 
-        On one slot k tasks cost f(k), which is convex: the starts and the steps in which they run make an interval
-        matrix. So no way to spread them over all slots of the kind costs less than to do it evenly.
+        On one slot k tasks cost f(k), which is convex: starts and running steps form an interval matrix. So spreading
+        the tasks evenly over all slots of the kind is cheapest.
         """
         slots, begins = self._slots(each), len(sums) - each.length
         waves = -(-each.count // slots)
-        fullest = each.count - (waves - 1) * slots  # so many slots have a task more than the others
+        fullest = each.count - (waves - 1) * slots  # this many slots have one more task than the others
         less = more = np.zeros(len(sums), dtype=np.int64)  # f(k - 1) and f(k)
         for _ in range(waves):
             check()
@@ -536,26 +533,26 @@ class PricedTime:
         return np.concatenate([np.full(tail, _NEVER), cost[: len(cost) - tail]])
 
 
-#: Costs that are compared to settle a box once; they are held together.
+#: Costs that are compared to settle a box once; all are in memory together.
 _BOX_COUNTS = 10**7
 
-#: Costs that are compared to settle all boxes of a tree, so that nobody waits for hours to check one; see `work`.
+#: The most comparisons of costs to settle all boxes of a tree, so that no check takes hours; see `work`.
 MOST_WORK = 10**9
 
-#: Comparing costs for the first time takes as long as comparing this many.
+#: The first comparison of costs takes as long as this many.
 _BEGUN = 500
 
 
 class JobEnds(PricedTime):
     """All schedules whose jobs' ends cost less than a limit, by the steps in which jobs end; a `Relaxation`.
 
-    A variable of a box is the step in which a job ends: what a schedule is rounded down to. Costs are steps until then,
-    times weights, of all jobs together. Schedules that cost `limit` or more do not count.
+    A variable of a box is the step in which a job ends, rounded down. The cost is the number of steps until then, times
+    weights, over all jobs. Schedules that cost `limit` or more do not count.
 
     Examples
     --------
-    Two jobs of 2 s on one slot: the first to end has the slot for its own, and the other one waits for it. That is 6 s,
-    as prices of 1 show in every one of the first 2 steps: the jobs pay 4 each for time and slots, less 2 for all slots.
+    Two jobs of 2 s on one slot: the first to end has the slot for itself, and the other one waits. That is 6 s, as
+    prices of 1 in each of the first 2 steps show: the jobs pay 4 each for time and slots, less 2 for all slots.
 
     >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems.job_times import JobTimes
@@ -572,9 +569,9 @@ class JobEnds(PricedTime):
 
     @property
     def box(self) -> Box:
-        """Each job ends at the earliest as if all slots were its own, and at the latest as late as the limit allows.
+        """Each job ends between its earliest end, as if all slots were its own, and the latest that the limit allows.
 
-        When a job without weight ends does not matter, and its values are not looked at.
+        The end of a job without weight does not matter, and its values are ignored.
         """
         spare = max(-1, self.limit - 1 - sum(w * end for w, end in zip(self.weights, self.alone, strict=True)))
         later = [spare // weight if weight else min(spare, 0) for weight in self.weights]
@@ -589,18 +586,19 @@ class JobEnds(PricedTime):
         return wrong
 
     def work(self, prices: TimePrices) -> int:
-        """How long it takes to settle a box by prices, as a number of costs that are compared."""
+        """The effort of settling a box by prices, as a number of comparisons of costs."""
         return self._compared(prices) + _BEGUN * (self.waves + len(self.alone))
 
     def _compared(self, prices: TimePrices) -> int:
-        """How many costs are compared, and held, to settle a box; at most."""
+        """How many costs are compared, and in memory, to settle a box; at most."""
         return (self.waves + len(self.alone)) * max(self._latest, self.steps(prices.prices))
 
     def settle(self, box: Box, multipliers: TimePrices, limit: int) -> int | None:
         """A lower bound of the cost of a schedule's jobs that ends in the box; see `Relaxation.settle`.
 
-        The box is narrowed by what no schedule has that costs less than `limit`, which is no more than that of all. The
-        multipliers are prices of slots that are not `too_large`. With the scale 0 the prices
+        Narrowing removes only schedules that cost `limit` or more; `limit` is at most the limit of the relaxation. The
+        multipliers are prices of slots that are not `too_large`. With the scale 0 they are a ray: if jobs pay more than
+        all slots cost, the box is empty.
         are a ray: where jobs pay more than all slots cost, nothing is in the box.
         """
         if box.empty:

@@ -1,14 +1,13 @@
 """The exact program of `makespan` and `job-times`: starts of tasks, counted by group, pool and instant.
 
-Some best schedule starts every task at an instant that is a sum: of a release, or the end of what runs, and of times of
-other tasks (`solvers.searches.enumeration` says why). A reduce is best begun so late that it ends with its job's last
-map or later, since that leaves its end as it is and its slot free for longer; so it takes its time and no more, and it
-may also start its time before such a sum. A schedule that is worth no more than a limit has no task that ends after
-`latest`.
+Some optimal schedule starts every task at a sum of a release or the end of a running task, and of times of other tasks
+(`solvers.searches.enumeration` says why). Each reduce is delayed until it ends no earlier than its job's last map. Its
+end stays the same and its slot is free longer. So a reduce never waits in its slot; it may also start its time before
+such a sum. If a schedule is worth no more than a limit, none of its tasks ends after `latest`.
 
-Which task of a job it is that starts does not matter, as long as each has a place. So tasks are counted by group: those
-of a job that take the same time on a node with their data, in an area around it (a rack), or anywhere. One that lands
-nearer to its data than it is counted only ends sooner. Nodes that the same groups may use are a pool.
+It does not matter which task of a job starts, as long as each has a place. So tasks are counted by group: those of a
+job that take the same time on a node with their data, in an area around it (a rack), or anywhere. A task that lands
+nearer to its data than it is counted only ends sooner. Nodes that the same groups may use form a pool.
 
 `optsched.models.schedules` lists the names of variables and rows of the program.
 """
@@ -39,18 +38,18 @@ from optsched.problems.programs import Builder, Label, Program, Programmed
 from optsched.problems.schedules import ScheduleProblem, as_early, slots_by_node
 from optsched.problems.service_times import NEVER
 
-#: More ways to start a task are refused.
+#: The most ways to start a task.
 MOST_STARTS = 2_000_000
 
-#: More instants are refused.
+#: The most instants.
 MOST_INSTANTS = 100_000
 
 
 class Group(NamedTuple):
     """Tasks of a job (row of `problem.jobs`) and kind that take the same time, in ticks, on the open nodes of a place.
 
-    `level` is what areas of the level are called, `place` the index of the area, which at "node" is the node's; -1 for
-    all nodes. `first` is the position of the first task that may be counted in it.
+    `level` is the name of the level's areas, `place` the index of the area (at level "node": of the node); -1 for all
+    nodes. `first` is the position of the first task that may be counted in the group.
     """
 
     job: int
@@ -63,7 +62,7 @@ class Group(NamedTuple):
 
 
 class TaskClass(NamedTuple):
-    """Tasks of a job that nothing tells apart, by their positions, and the groups in which each may be counted."""
+    """Tasks of a job that nothing distinguishes, by their positions, and the groups in which each may be counted."""
 
     members: tuple[int, ...]
     job: int
@@ -74,8 +73,8 @@ class TaskClass(NamedTuple):
 class Pool(NamedTuple):
     """Nodes whose slots of a kind the same groups may use.
 
-    `idle` slots are free from the snapshot on. `busy` has of each other slot the tick at which its task ends, and the
-    job whose last map it waits for, or -1.
+    `idle` slots are free from the snapshot on. `busy` has, for each other slot, the tick at which its task ends, and
+    the job whose last map that task waits for, or -1.
     """
 
     kind: int
@@ -97,8 +96,8 @@ class Pool(NamedTuple):
 class Maps(NamedTuple):
     """The maps of a job that have not ended.
 
-    They are how many wait, how many must end before its reduces start, and the ticks at which those that run end, the
-    first first.
+    How many wait, how many must end before the job's reduces start, and the ticks at which the running ones end, in
+    order.
     """
 
     pending: int
@@ -107,16 +106,16 @@ class Maps(NamedTuple):
 
     @property
     def last(self) -> int:
-        """When the last of those that run ends; 0 where there is none."""
+        """When the last running one ends; 0 if there is none."""
         return self.ends[-1] if self.ends else 0
 
     @property
     def begin(self) -> int:
-        """When enough of those that run have ended for the reduces to start; where these are not enough, the last."""
+        """When enough running ones have ended for the reduces to start; if there are too few, the last end."""
         return self.ends[min(self.needed, len(self.ends)) - 1] if self.needed and self.ends else 0
 
     def still_needed(self, tick: int) -> int:
-        """How many of those that wait must have ended by a tick before reduces may start then."""
+        """How many waiting ones must have ended by a tick before reduces may start then."""
         return max(0, self.needed - sum(end <= tick for end in self.ends))
 
 
@@ -135,12 +134,12 @@ def tick_of(problem: ScheduleProblem) -> int:
 class Timetable:
     """Groups, pools and instants of a problem that is not plainly infeasible. Ticks are counted from the snapshot.
 
-    Schedules that are worth more than `limit` may be left out; None: jobs may end as late as if tasks ran one after
-    another. With `per_pair` each task is a class of its own, with a group for each open node. `by` is when each job
-    ends at the latest, in microseconds; tasks have only places then on which they are quickest.
+    Schedules worth more than `limit` may be left out; None: jobs may end as late as if tasks ran one after another.
+    With `per_pair` each task is its own class, with a group for each open node. `by` is the latest end of each job, in
+    microseconds; tasks then have only their fastest places.
 
-    A tick has `step` microseconds (`tick_of`). Each job ends between its ticks in `earliest` and `latest`. It raises
-    TooLarge beyond `MOST_INSTANTS` instants, or `MOST_STARTS` ways to start a task.
+    A tick has `step` microseconds (`tick_of`). Each job ends between its ticks in `earliest` and `latest`. TooLarge
+    beyond `MOST_INSTANTS` instants, or `MOST_STARTS` ways to start a task.
 
     >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems.makespan import Makespan
@@ -183,7 +182,7 @@ class Timetable:
         return found
 
     def _latest(self, limit: Number | None) -> Ints:
-        """When each job ends at the latest, in microseconds; never before it can."""
+        """The latest end of each job, in microseconds; never before its earliest one."""
         problem = self.problem
         begin = int(np.concatenate([problem.release, problem.busy_until, [problem.now]]).max())
         latest = np.full(len(problem.jobs), begin + int(problem.times.longest.sum()))  # all tasks one after another
@@ -197,7 +196,7 @@ class Timetable:
     # Classes of equals -------------------------------------------------------------------------------------------
 
     def _places(self, job: int, kind: int, position: int) -> list[Group]:
-        """The groups of a task: as few as say for every open node how long it takes there, or at most takes."""
+        """The groups of a task: as few as give, for every open node, its time there or an upper limit on it."""
         nodes, near = self.open[kind], self.problem.times.near
         held = [dict(level.of(position)) for level in near]
         areas = [level.area[nodes].tolist() for level in near]
@@ -211,7 +210,7 @@ class Timetable:
         if there != sorted(there):
             every = apart
         else:
-            least = [NEVER] * len(nodes)  # by the places that each node is in
+            least = [NEVER] * len(nodes)  # over the places that each node is in
             for number in range(len(near) - 1, -1, -1):
                 inside: dict[int, list[int]] = {}
                 for at, area in enumerate(areas[number]):
@@ -229,7 +228,7 @@ class Timetable:
         return [place for place in every if not place.time][:1] or every
 
     def _count(self) -> None:
-        """Make the groups, and the classes of tasks that nothing tells apart: not job, kind or how long they take."""
+        """Make the groups, and the classes of tasks with the same job, kind and times."""
         members: dict[tuple[int, ...], list[int]] = {}
         times, kinds = self.problem.times, self.problem.kind.tolist()
         for position, job in enumerate(self.job):
@@ -300,7 +299,7 @@ class Timetable:
         return found
 
     def _by_node(self, kind: int, bases: Ints) -> Ints:
-        """The same of all nodes, each with the times of tasks there alone: a slot comes free where a task ends."""
+        """The same from all nodes, each with the times of only its own tasks: a slot becomes free when a task ends."""
         counts: dict[int, dict[int, int]] = {node: {} for node in self.open[kind]}
         for group in self.groups:
             if group.kind == kind:
@@ -311,7 +310,7 @@ class Timetable:
         return np.unique(np.concatenate([bases[bases <= max(self.latest, default=0)], *every]))
 
     def _sums(self, bases: Ints, counts: dict[int, int]) -> Ints:
-        """All sums of a base and of times, each no more often than it is counted, up to the last end."""
+        """All sums of a base and of times, each used at most as often as it is counted, up to the last end."""
         until = max(self.latest, default=0)
         found = np.unique(bases[bases <= until])
         for time, count in sorted(counts.items(), reverse=True):
@@ -339,7 +338,7 @@ class Timetable:
         release = self.ticks(self.problem.release[[group.first]])[0]
         ticks = self._on_node[group.kind, group.nodes[0]] if self.per_pair else self.instants[group.kind]
         if group.kind == MAP:
-            if not time:  # it takes no slot, and so nothing is gained by waiting
+            if not time:  # it takes no slot, so waiting gains nothing
                 return np.array([release])
             earliest = release
         else:
@@ -350,17 +349,17 @@ class Timetable:
 
 # The program ----------------------------------------------------------------------------------------------------------
 
-#: A program with more coefficients in its rows of slots is refused.
+#: The most coefficients in a program's rows of slots.
 MOST_COEFFICIENTS = 20_000_000
 
-#: An objective of more units is refused.
+#: The most units of an objective.
 _MOST_UNITS = 2**60
 
 
 class Goal(NamedTuple):
     """A term of the objective: `weight` times the seconds from `since` (microseconds) until some jobs have ended.
 
-    The label is the job's, or empty if it is about all; `jobs` are rows of `problem.jobs`.
+    The label is the job's, or empty if the term is about all; `jobs` are rows of `problem.jobs`.
     """
 
     label: Label
@@ -370,9 +369,9 @@ class Goal(NamedTuple):
 
 
 class Span(NamedTuple):
-    """The end of the jobs of a goal: the tick `latest`, less the gaps of the columns that are 1.
+    """The end of a goal's jobs: the tick `latest`, less the gaps of the columns that are 1.
 
-    A column is 1 only if they have ended by an instant; its gap goes from there to the next one.
+    A column is 1 only if they have ended by an instant; its gap lasts from there to the next instant.
     """
 
     goal: Goal
@@ -384,9 +383,9 @@ class Span(NamedTuple):
 class TimedProblem(ScheduleProblem, Programmed):
     """A problem over time with an exact program.
 
-    The program may lack schedules that are worth more than `limit` (`within`); None: it lacks none that is as early as
-    can be. It may have a group for each task and node (`per_pair`, `apart`), or let each job end `by` a time
-    (`ending`). `over` names the variables that say that jobs of a goal have ended, and the rows that let them.
+    The program may lack schedules worth more than `limit` (`within`); None: it lacks none that is as early as possible.
+    It may have a group for each task and node (`per_pair`, `apart`), or require each job to end `by` a time (`ending`).
+    `over` names the variables that say that a goal's jobs have ended, and the rows that allow it.
     """
 
     limit: Number | None = None
@@ -412,7 +411,7 @@ class TimedProblem(ScheduleProblem, Programmed):
         return self._posed_anew(limit=value)
 
     def ending(self, by: Ints) -> Self:
-        """As it is; the program lets jobs end by given times (microseconds), and tasks run where they are quickest."""
+        """The same; its program requires jobs to end by given times (microseconds), tasks at their fastest places."""
         return self._posed_anew(by=by)
 
     def apart(self) -> Self:
@@ -427,12 +426,12 @@ class TimedProblem(ScheduleProblem, Programmed):
 
     @cached_property
     def timetable(self) -> Timetable:
-        """The groups, pools and instants of the program; TooLarge as `Timetable` says."""
+        """The groups, pools and instants of the program; TooLarge as for `Timetable`."""
         return Timetable(self, self.limit, self.per_pair, self.by)
 
     @cached_property
     def posed(self) -> ScheduleProgram:
-        """The program, and what its variables are about; TooLarge as `ScheduleProgram` says."""
+        """The program and the meaning of its variables; TooLarge as for `ScheduleProgram`."""
         return ScheduleProgram(self)
 
     def program(self, before: tuple[Number, ...] = ()) -> Program:
@@ -440,7 +439,7 @@ class TimedProblem(ScheduleProblem, Programmed):
         return self.posed.program
 
     def values_of(self, decision: Schedule, program: Program) -> Ints:
-        """As of a schedule as early as can be (`as_early`); nothing starts where the program ends before it."""
+        """The values for the schedule, as early as possible (`as_early`); nothing starts if it ends too late."""
         del program
         return self.posed.values_of(decision)
 
@@ -452,7 +451,7 @@ class TimedProblem(ScheduleProblem, Programmed):
 class ScheduleProgram:
     """The program of a problem that is not plainly infeasible, in ticks after the snapshot, and its solutions.
 
-    It raises TooLarge as `Timetable` says, with more than `MOST_COEFFICIENTS`, or with an objective of too many digits.
+    TooLarge as for `Timetable`, with more than `MOST_COEFFICIENTS`, or if an objective has too many digits.
     """
 
     def __init__(self, problem: TimedProblem) -> None:
@@ -478,7 +477,7 @@ class ScheduleProgram:
     # Variables and rows -------------------------------------------------------------------------------------------
 
     def _add_counts(self) -> None:
-        """Each task is counted in a group, and as many start: where and when."""
+        """Each task is counted in a group, and the same number starts, somewhere at some time."""
         table, builder = self.table, self._builder
         counted = [(number, group) for number, each in enumerate(table.classes) for group in each.groups]
         starts = [
@@ -524,7 +523,7 @@ class ScheduleProgram:
         builder.enter(as_many[self._into], self._counted, -1)
 
     def _add_ended(self) -> None:
-        """How many tasks of each job and kind have ended by each tick at which one may."""
+        """How many tasks of each job and kind have ended by each tick at which one may end."""
         table, builder = self.table, self._builder
         owner = np.array([(group.job, group.kind) for group in table.groups], dtype=np.int64).reshape(-1, 2)
         self._job, self._kind = owner[self._group].T
@@ -550,7 +549,7 @@ class ScheduleProgram:
             self._ticks[job, kind] = ends[2, own], self._ended[own]
 
     def _by(self, job: int, kind: int, tick: int) -> int:
-        """The variable of how many tasks have ended by a tick; -1 where none can have."""
+        """The variable for how many tasks have ended by a tick; -1 if none can have."""
         ticks, columns = self._ticks[job, kind]
         place = int(np.searchsorted(ticks, tick, side="right")) - 1
         return -1 if place < 0 else int(columns[place])
@@ -564,10 +563,9 @@ class ScheduleProgram:
         upper: npt.ArrayLike = 1,
         cost: npt.ArrayLike = 0,
     ) -> Ints:
-        """Variables that are 1 only once enough tasks have ended, and the rows that say so.
+        """Variables that are 1 only if enough tasks have ended, and the rows that enforce it.
 
-        A label ends with the tick from which on; a variable needs that a number of the tasks of a job and kind have
-        ended.
+        A label ends with the first such tick; a variable requires that a number of tasks of a job and kind have ended.
         """
         columns = self._builder.variables(name, list(switches), upper=upper, cost=cost, doc=doc)
         needs = [
@@ -587,12 +585,12 @@ class ScheduleProgram:
     def _add_map_switches(
         self, name: str, row: str, needed: Mapping[tuple[int, int], int], doc: str, upper: npt.ArrayLike = 1
     ) -> dict[tuple[int, int], int]:
-        """Variables that are 1 only once a number of the maps of a job have ended, by job and tick."""
+        """Variables that are 1 only if a number of a job's maps have ended, by job and tick."""
         switches = {(self.jobs[job], tick): [(job, MAP, due)] for (job, tick), due in needed.items()}
         return dict(zip(needed, self._add_switches(name, row, switches, doc, upper).tolist(), strict=True))
 
     def _add_slots(self) -> None:
-        """Rows: no more tasks run on a pool than it has room for, wherever one may start.
+        """Rows: at each instant at which a task may start, a pool runs no more tasks than it has room for.
 
         A running reduce holds its slot until all maps of its job have ended.
         """
@@ -631,7 +629,7 @@ class ScheduleProgram:
             self._builder.enter(rows[row], self._maps_over[job, tick], -1)
 
     def _add_maps_over(self, asked: set[tuple[int, int]]) -> None:
-        """Whether all maps of a job have ended: when its reduces may end, and when it is asked."""
+        """Whether all maps of a job have ended, for the ticks at which its reduces may end, and those in `asked`."""
         maps = self.table.maps
         for (job, kind), (ticks, _) in self._ticks.items():
             if kind == REDUCE and maps[job].pending:
@@ -642,7 +640,7 @@ class ScheduleProgram:
         self._maps_over = self._add_map_switches("maps_over", "every_map", pending, doc, upper)
 
     def _add_order(self) -> None:
-        """Reduces start when enough maps of their job have ended, and end when all have."""
+        """Reduces start after enough maps of their job have ended, and end after all have."""
         maps, builder = self.table.maps, self._builder
         pending = np.array([each.pending > 0 for each in maps], dtype=bool)
         waits = np.flatnonzero((self._kind == REDUCE) & pending[self._job])
@@ -666,13 +664,13 @@ class ScheduleProgram:
                 builder.enter(row, switch[job, tick], -self._due[job, REDUCE])
 
     def _add_goals(self) -> int:
-        """Add when the jobs of each goal have ended: a variable that is 1 from a tick on, for each at which they may.
+        """Add the ends of each goal's jobs: a variable that is 1 from a tick on, for each tick at which they may end.
 
-        It returns how many units of the objective are a second.
+        Returns the number of the objective's units in a second.
         """
         problem, table, spans = self.problem, self.table, list[tuple[Goal, Ints]]()
         switches: dict[Label, list[tuple[int, int, int]]] = {}
-        last = {job: (job, kind) for job, kind in sorted(self._ticks)}  # reduces, where a job has any
+        last = {job: (job, kind) for job, kind in sorted(self._ticks)}  # reduces, if a job has any
         until = {key: int(ticks[-1]) if len(ticks) else NEVER for key, (ticks, _) in self._ticks.items()}
         for goal in problem.goals():
             keys = [last[job] for job in goal.jobs if job in last]
@@ -708,7 +706,7 @@ class ScheduleProgram:
         return unit
 
     def _add_area(self, span: Span) -> None:
-        """Rows: the tasks of a pool take together no more than its room until the last end.
+        """Rows: until the last end, the tasks of a pool take together no more than its room.
 
         This follows from the other rows for whole numbers, and makes the relaxation stronger.
         """
@@ -726,7 +724,7 @@ class ScheduleProgram:
     def decision_of(self, values: Ints) -> Schedule:
         """The schedule of a solution: the tasks of a group take turns, and so do the slots of a pool.
 
-        What lands nearer to its data than it is counted ends sooner. Tasks that are not counted do not run.
+        A task that lands nearer to its data than it is counted ends sooner. Tasks that are not counted do not run.
         """
         problem, table = self.problem, self.table
         nodes = np.full(len(problem.tasks), NONE, dtype=np.int64)
@@ -759,7 +757,7 @@ class ScheduleProgram:
         return problem.schedule(nodes, starts)
 
     def values_of(self, schedule: Schedule) -> Ints:
-        """A schedule, as early as it can be, as a solution; nothing starts where the program ends before it."""
+        """The values for a schedule, as early as possible; nothing starts if it ends too late."""
         found = np.zeros(len(self.program.numbers.lower), dtype=np.int64)
         counted, starts = self._counted_starts(schedule)
         for columns, keys, numbers in (
@@ -803,7 +801,7 @@ class ScheduleProgram:
 
 
 def job_labels(problem: ScheduleProblem) -> list[str]:
-    """Ids of the jobs; that of a task which is a job of its own has a mark where a job is called so, too."""
+    """Ids of the jobs; if a job has the same id as a task that is its own job, the latter gets a mark."""
     labels: dict[str, None] = {}
     for name in problem.jobs.ids:
         while name in labels:

@@ -1,8 +1,8 @@
 """Base of the problems over time: which schedules are feasible, when tasks and jobs end, and bounds on that.
 
-A task runs without a break on one slot of its kind, from its start on. Everything is in whole microseconds; values are
-exact seconds. Problems get what they sum or compare from `ends` and `completions` of this module. `as_early` shifts a
-schedule to the left; `solvers.searches.enumeration` says why no task starts later there.
+A task runs without a break on one slot of its kind. Everything is in whole microseconds; values are exact seconds.
+Problems derive their values from `ends` and `completions` of this module. `as_early` shifts a schedule to the left;
+`solvers.searches.enumeration` says why no task starts later there.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from optsched.problems.service_times import NEVER, ServiceTimes, level_times, mi
 
 @dataclass(frozen=True, eq=False)
 class Jobs:
-    """The jobs that have something left to run, and the tasks that count for them. A task without a job is one itself.
+    """The jobs with something left to run, and their tasks. A task without a job is its own job.
 
     Attributes
     ----------
     ids, rows
-        What they are called: the job's id, or the task's; the row of each in the instance's jobs, or -1.
+        Their names: the job's id, or the task's; the row of each in the instance's jobs, or -1.
     of_task
         int64, shape (tasks of the instance,): the job of each task here, or -1 for a task of a job that has ended.
     arrival
-        Microseconds of each; the instance's time where none is given, and at the latest where a task has begun by then.
+        Microseconds of each; by default the instance's time, or the start of a task that began before.
     """
 
     ids: tuple[str, ...]
@@ -72,13 +72,13 @@ class ScheduleProblem(TaskProblem[Schedule]):
     """A problem that decides on which node each pending task runs, and when.
 
     A map or reduce holds a slot of its kind on its node from its start to its end. Tasks that run at the snapshot hold
-    theirs until they end. Slots that are neither idle at the snapshot nor of a task that is listed as running never
-    become free. A task starts when its job has arrived or later. A reduce starts when the share `slowstart` of its
-    job's maps has ended, and ends no sooner than the last of them.
+    theirs until they end. A slot that is neither idle at the snapshot nor held by a listed running task never becomes
+    free. A task starts when its job has arrived or later. A reduce starts when the share `slowstart` of its job's maps
+    has ended, and ends no sooner than the last of them.
 
-    With `service=transfer` a map takes what it computes and what it fetches (`transfer_times`), and a reduce what it
-    computes. What a reduce copies depends on where the maps of its job ran, and is left out: a run in which reduces
-    copy ends each of them no sooner than the problem says, so that bounds hold for it.
+    With `service=transfer` a map takes its computing and fetching time (`transfer_times`), and a reduce its computing
+    time. What a reduce copies depends on where the maps of its job ran, and is left out. In a run in which reduces
+    copy, each ends no sooner than the problem says, so that bounds hold for it.
 
     Attributes
     ----------
@@ -89,13 +89,13 @@ class ScheduleProblem(TaskProblem[Schedule]):
     times
         How long each of `tasks` takes on each node.
     release
-        int64, shape (tasks,): microseconds from which on each may run.
+        int64, shape (tasks,): the microsecond from which each may run.
     jobs
         The jobs with something left to run.
     room
-        int64, shape (nodes,) for each kind ("map", "reduce"): slots that are idle, or become so when what runs ends.
+        int64, shape (nodes,) for each kind ("map", "reduce"): slots that are idle, or become so when running tasks end.
     busy_until
-        For each of `running`, int64: when it ends, or for a reduce when it would if its job's maps had ended.
+        For each of `running`, int64: its end; for a reduce, its end as if its job's maps had ended.
     """
 
     decided = Schedule
@@ -164,13 +164,13 @@ class ScheduleProblem(TaskProblem[Schedule]):
         self.prepare_value()
 
     def _times_of(self, tasks: Ints) -> ServiceTimes:
-        """How long some tasks take."""
+        """The times of some tasks."""
         if self.parameters["service"] == "transfer":
             return transfer_times(self.instance, tasks, self.parameters["scale"])
         return level_times(self.instance, tasks, self.parameters["factors"])
 
     def prepare_value(self) -> None:
-        """Compute what the objective needs apart from ends."""
+        """Compute what the objective needs besides ends."""
 
     def running_of(self, kind: int) -> tuple[Ints, Ints, Ints]:
         """The running tasks of a kind: node, end (`busy_until`) and job of each; int64, shape (tasks,)."""
@@ -206,10 +206,10 @@ class ScheduleProblem(TaskProblem[Schedule]):
         return MappingProxyType(dict(zip(KINDS, (state.idle_slots, state.idle_reduce_slots), strict=True)))
 
     def slots(self, kind: int) -> tuple[Ints, Ints, Ints]:
-        """Every slot of a kind that is or becomes free: the idle ones by node, and then those of running tasks.
+        """Every slot of a kind that is or becomes free: the idle ones by node, then those of running tasks.
 
-        int64, shape (slots,) each: its node; the microsecond at which its task ends, or `now`, a reduce as if its job's
-        maps had ended; and the job of that task, or -1.
+        int64, shape (slots,) each: its node; the microsecond at which its task ends, or `now` (a reduce as if its job's
+        maps had ended); and the job of that task, or -1.
         """
         idle = self.offered[KINDS[kind]]
         free = np.repeat(np.arange(len(idle)), idle)
@@ -219,7 +219,7 @@ class ScheduleProblem(TaskProblem[Schedule]):
 
     @property
     def due(self) -> int:
-        """How many tasks are to run."""
+        """How many tasks must run."""
         return len(self.tasks)
 
     def schedule(self, nodes: Any, starts: Any) -> Schedule:
@@ -248,9 +248,9 @@ class ScheduleProblem(TaskProblem[Schedule]):
         return np.asarray(np.maximum(np.array(needed, dtype=np.int64) - ended, 0))
 
     def ends(self, schedule: Schedule) -> Ints:
-        """When each task of the instance ends, in microseconds: `NEVER` what does not run, `now` what has ended.
+        """When each task of the instance ends, in microseconds: `NEVER` if it does not run, `now` if it has ended.
 
-        It is for tasks on nodes that exist.
+        All nodes must exist.
         """
         found = np.full(len(self.instance.workload), NEVER, dtype=np.int64)
         found[self.instance.state.status == FINISHED] = self.now
@@ -262,13 +262,13 @@ class ScheduleProblem(TaskProblem[Schedule]):
         return found
 
     def _wait_for_maps(self, ends: Ints) -> None:
-        """Let the reduces that run end no sooner than the last map of their job that runs."""
+        """Make running reduces end no sooner than the last running map of their job."""
         kind, job = self.instance.workload.kind, self.jobs.of_task
         reduces = np.flatnonzero((job >= 0) & (ends < NEVER) & (kind == REDUCE))
         ends[reduces] = np.maximum(ends[reduces], self.last_maps(ends)[job[reduces]])
 
     def last_maps(self, ends: Ints) -> Ints:
-        """When the last map of each job ends of those that run, by `ends`; shape (jobs,), `-NEVER` where none does."""
+        """The end of each job's last running map, by `ends`; shape (jobs,), `-NEVER` if none runs."""
         job = self.jobs.of_task
         maps = np.flatnonzero((job >= 0) & (ends < NEVER) & (self.instance.workload.kind == MAP))
         last = np.full(len(self.jobs), -NEVER, dtype=np.int64)
@@ -276,7 +276,7 @@ class ScheduleProblem(TaskProblem[Schedule]):
         return last
 
     def reduces_from(self, ends: Ints) -> Ints:
-        """From when on the reduces of each job may run, by `ends`; `NEVER` where too few of its maps run."""
+        """When the reduces of each job may start, by `ends`; `NEVER` if too few of its maps run."""
         from_when = np.full(len(self.jobs), -NEVER, dtype=np.int64)
         kind, job = self.instance.workload.kind, self.jobs.of_task
         maps = np.flatnonzero((kind == MAP) & (job >= 0) & (self.instance.state.status != FINISHED))
@@ -291,7 +291,7 @@ class ScheduleProblem(TaskProblem[Schedule]):
         return self._completed(self.ends(schedule))
 
     def _completed(self, ends: Ints) -> Ints:
-        """When each of `jobs` ends if its tasks do so at `ends`, `now` at the earliest."""
+        """When each of `jobs` ends if its tasks end at `ends`; `now` at the earliest."""
         found = np.full(len(self.jobs), self.now, dtype=np.int64)
         counted = np.flatnonzero(self.jobs.of_task >= 0)
         np.maximum.at(found, self.jobs.of_task[counted], ends[counted])
@@ -299,13 +299,13 @@ class ScheduleProblem(TaskProblem[Schedule]):
 
     @abstractmethod
     def latest_completions(self, value: Number) -> Ints:
-        """When each of `jobs` ends at the latest in a schedule that is worth `value` or less; microseconds."""
+        """The latest end of each of `jobs` in a schedule that is worth `value` or less; microseconds."""
 
     # What is feasible ---------------------------------------------------------------------------------------------
 
     @property
     def value_in_words(self) -> str:
-        """The value in words: where it is a sum, of what."""
+        """The value in words; a sum says of what."""
         return self.components[0].name
 
     def violations(self, schedule: Schedule, /) -> list[Violation]:
@@ -353,7 +353,7 @@ class ScheduleProblem(TaskProblem[Schedule]):
             nodes = np.concatenate([schedule.nodes[own], self.instance.state.node[held]])
             begin = np.concatenate([schedule.starts[own], np.full(len(held), -NEVER)])
             peak = _most_at_once(nodes, begin, np.concatenate([ends[own], ends[held]]), len(node_ids))
-            np.maximum.at(peak, nodes, 1)  # what takes no time takes a node with a slot
+            np.maximum.at(peak, nodes, 1)  # a task that takes no time still needs a node with a slot
             for node in np.flatnonzero(peak > self.room[name]).tolist():
                 yield Violation("slots", (name, str(node_ids[node])), int(peak[node] - self.room[name][node]))
 
@@ -361,7 +361,7 @@ class ScheduleProblem(TaskProblem[Schedule]):
 
     @cached_property
     def least_times(self) -> Ints:
-        """The microseconds that each of `tasks` takes at least, on any node with room; shape (tasks,)."""
+        """The least microseconds of each of `tasks`, on any node with room; shape (tasks,)."""
         nodes = len(self.instance.cluster)
         found = np.zeros(len(self.tasks), dtype=np.int64)
         for kind, name in enumerate(KINDS):
@@ -372,7 +372,7 @@ class ScheduleProblem(TaskProblem[Schedule]):
 
     @cached_property
     def earliest_starts(self) -> Ints:
-        """When each of `tasks` may start at the earliest, were all slots its job's; microseconds, shape (tasks,)."""
+        """The earliest start of each of `tasks`, as if all slots were its job's; microseconds, shape (tasks,)."""
         ends = self.ends(Schedule.empty(len(self.instance.workload)))
         ends[self.tasks] = self.release + self.least_times
         found = self.release.copy()
@@ -383,9 +383,9 @@ class ScheduleProblem(TaskProblem[Schedule]):
 
     @cached_property
     def earliest_completions(self) -> Ints:
-        """When each of `jobs` ends at the earliest, were all slots its own; microseconds, shape (jobs,).
+        """The earliest end of each of `jobs`, as if all slots were its own; microseconds, shape (jobs,).
 
-        Each task starts as soon as it may, on the node where it is quickest.
+        Each task starts as soon as it may, on the node where it is fastest.
         """
         ends = self.ends(Schedule.empty(len(self.instance.workload)))
         ends[self.tasks] = self.earliest_starts + self.least_times
@@ -396,8 +396,8 @@ class ScheduleProblem(TaskProblem[Schedule]):
     def lattice(self) -> int:
         """The unit, in microseconds, that divides all times of ends after the snapshot in some optimum.
 
-        Where no task could start earlier, each starts when its job arrives, when one that runs has ended, or when
-        another one ends. 1 where nothing takes any time.
+        If no task could start earlier, each starts when its job arrives, when a running task has ended, or when another
+        one ends. 1 if nothing takes any time.
         """
         times = (self.times.distinct, self.release - self.now, self.busy_until - self.now)
         return max(1, int(np.gcd.reduce(np.concatenate(times), initial=0)))
@@ -408,24 +408,24 @@ class ScheduleProblem(TaskProblem[Schedule]):
 
 
 def _most_at_once(nodes: Ints, begin: Ints, end: Ints, count: int) -> Ints:
-    """How many intervals [begin, end) each of `count` nodes has at once at most; shape (count,)."""
+    """The most intervals [begin, end) that each of `count` nodes has at the same time; shape (count,)."""
     if not len(nodes):
         return np.zeros(count, dtype=np.int64)
     node, time = np.concatenate([nodes, nodes]), np.concatenate([begin, end])
     change = np.concatenate([np.ones(len(nodes), dtype=np.int64), np.full(len(nodes), -1)])
     order = np.lexsort((time, node))
     node, time, running = node[order], time[order], np.cumsum(change[order])
-    last = np.append((node[1:] != node[:-1]) | (time[1:] != time[:-1]), True)  # of all that happens at an instant
+    last = np.append((node[1:] != node[:-1]) | (time[1:] != time[:-1]), True)  # the last event of an instant
     peak = np.zeros(count, dtype=np.int64)
     np.maximum.at(peak, node[last], running[last])  # each node's intervals all end, so that every sum starts from 0
     return peak
 
 
 def as_early(problem: ScheduleProblem, schedule: Schedule) -> Schedule:
-    """The same tasks on the same nodes in the order of their starts, each as early as it can be, maps first.
+    """The same tasks on the same nodes in the order of their starts, each as early as possible, maps first.
 
-    A reduce that would end before its job's last map starts later, so that it ends with that. The schedule is feasible,
-    but may leave tasks out.
+    A reduce that would end before its job's last map starts later, so that it ends with that map. The schedule is
+    feasible, but may leave tasks out.
 
     >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems.makespan import Makespan
@@ -457,9 +457,9 @@ def as_early(problem: ScheduleProblem, schedule: Schedule) -> Schedule:
 
 
 def slots_by_node(problem: ScheduleProblem, kind: int, last: Ints) -> list[list[int]]:
-    """When the slots of each node become free, the first first; of running reduces not before their job's last map.
+    """When the slots of each node become free, in order; those of running reduces not before their job's last map.
 
-    `last` is when the last map of each job ends (microseconds, shape (jobs,)); of no matter for maps.
+    `last` is when the last map of each job ends (microseconds, shape (jobs,)); maps do not need it.
     """
     nodes, until, job = problem.slots(kind)
     if kind == REDUCE:

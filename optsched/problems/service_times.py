@@ -1,11 +1,11 @@
 """How long tasks take on nodes: whole microseconds, for the problems that decide schedules.
 
-Times are those of levels (`level_times`): a task takes one time on the nodes with its data, another in areas around
-these (racks, or what lies below a switch), and one beyond. Or tasks compute, and fetch data over the distances of the
-cluster (`transfer_times`; Shen et al. 2016, II-B): a map takes its computing, and for each MB the distance to the
-nearest replica of its block. Where nodes are unevenly far apart, it has a time of its own on each node that is nearer
-than the farthest. Who uses times need not know which it is. What a reduce copies depends on where the maps of its job
-ran: `optsched.heuristics.simulating.services` computes that.
+There are two kinds of times. Times by level (`level_times`): a task takes one time on the nodes with its data, another
+in areas around these (racks, or below a switch), and one beyond. Or tasks compute, and fetch data over the distances of
+the cluster (`transfer_times`; Shen et al. 2016, II-B): a map takes its computing and, per MB, the distance to the
+nearest replica of its block. If nodes are unevenly far apart, it has its own time on each node that is nearer than the
+farthest. Users of times need not know the kind. What a reduce copies depends on where the maps of its job ran:
+`optsched.heuristics.simulating.services` computes that.
 """
 
 from __future__ import annotations
@@ -28,19 +28,18 @@ from optsched.problems.distances import NestedAreas, Places, cluster_places, nes
 #: How near a task's data is: on the node, in its rack, beyond it.
 LEVELS = ("node", "rack", "off_rack")
 
-#: No time at all: more than any.
+#: Later than any time.
 NEVER = 2**60
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """Areas of nodes, and how long tasks take in those that are near their data.
+    """Areas of nodes, and the times of tasks in areas near their data.
 
     Attributes
     ----------
     name, area
-        What an area is: "node", "rack", or a name that only tells it from other levels; the area of each node, -1 for
-        none.
+        What an area is: "node", "rack", or a name that only distinguishes levels; the area of each node, -1 for none.
     areas, times
         The areas of each task, and microseconds in each of them (int64, shape (areas of all tasks,)).
     """
@@ -51,7 +50,7 @@ class Level:
     times: Ints
 
     def of_tasks(self, positions: Ints) -> tuple[Ragged, Ints]:
-        """`areas` and `times` of some tasks alone."""
+        """`areas` and `times` of only some tasks."""
         return self.areas.take(positions), Ragged(self.areas.starts, self.times).take(positions).values
 
     def of(self, position: int) -> list[tuple[int, int]]:
@@ -60,10 +59,9 @@ class Level:
         return list(zip(self.areas.values[row].tolist(), self.times[row].tolist(), strict=True))
 
     def cheapest(self, offers: Ints, counted: Callable[[Ints], Ints] | None = None) -> Ints:
-        """The least of time times offer over the areas of each task; shape (tasks,), 2^60 where there is none.
+        """The least product of time and offer over the areas of each task; shape (tasks,), 2^60 if there is none.
 
-        The price of each node is its offer, 2^60 where it is not to be used; `counted` is as of
-        `ServiceTimes.cheapest`.
+        A node's offer is its price, or 2^60 if it must not be used; `counted` is as for `ServiceTimes.cheapest`.
         """
         least = np.full(int(self.area.max(initial=-1)) + 2, NEVER, dtype=np.int64)  # the last entry: no area
         np.minimum.at(least, self.area, offers)
@@ -79,18 +77,18 @@ class Level:
 
 
 class ServiceTimes:
-    """The microseconds that each of some tasks takes on each node.
+    """The microseconds of each of some tasks on each node.
 
     Parameters
     ----------
     replicas
         For each task the nodes from which it reads.
     areas, names
-        For each level the area of each node (int64, shape (nodes,), -1 for none), and what its areas are called. At the
-        first level each node is its own; all nodes are area 0 of the last one.
+        For each level the area of each node (int64, shape (nodes,), -1 for none), and the names of its areas. At the
+        first level each node is its own area; at the last one all nodes are area 0.
     by_level
-        int64, shape (tasks, levels): microseconds at each level, the nearest first; where nodes of the first level
-        differ, the least there.
+        int64, shape (tasks, levels): microseconds at each level, the nearest first; if nodes of the first level differ,
+        the least there.
     """
 
     def __init__(self, replicas: Ragged, areas: Sequence[Ints], names: Sequence[str], by_level: Ints) -> None:
@@ -118,19 +116,19 @@ class ServiceTimes:
         return self.on(np.full(len(nodes), position), nodes)
 
     def alike(self, position: int) -> tuple[int, ...]:
-        """Numbers that say all of how long a task takes: those with the same ones take the same time on each node."""
+        """Numbers that determine a task's times: tasks with the same ones take the same time on each node."""
         return (*self.by_level[position].tolist(), *self.replicas[position].tolist())
 
     def homes(self, position: int) -> list[int]:
-        """The nodes that are nearest to the data of a task, on which it takes the time of the first level."""
+        """The nodes nearest to a task's data, on which it takes the time of the first level."""
         nodes: list[int] = self.replicas[position].tolist()
         return nodes
 
     @cached_property
     def near(self) -> tuple[Level, ...]:
-        """Where tasks take which time, the nearest first: on a node it is that of the first level with an area of both.
+        """The levels, the nearest first: on a node a task takes the time of the first level with a common area.
 
-        At the last level every task has area 0, which all nodes are in.
+        At the last level every task has area 0, which contains all nodes.
         """
         tasks = np.ones(len(self), dtype=np.int64)
         everywhere = Ragged.of_lengths(tasks, np.zeros_like(tasks))
@@ -150,20 +148,21 @@ class ServiceTimes:
 
     @property
     def longest(self) -> Ints:
-        """The most that each task may take; shape (tasks,)."""
+        """The longest time of each task; shape (tasks,)."""
         found: Ints = self.by_level.max(axis=1, initial=0)
         return found
 
     @property
     def distinct(self) -> Ints:
-        """The times of all tasks at all levels, each once, increasing."""
+        """The distinct times of all tasks at all levels, increasing."""
         return np.unique(self.by_level)
 
     def cheapest(self, prices: Ints, usable: Bools, counted: Callable[[Ints], Ints] | None = None) -> Ints:
-        """The least of time times price over the usable nodes, for each task; shape (tasks,), 2^60 where there is none.
+        """The least product of time and price over the usable nodes, for each task; shape (tasks,), 2^60 if there is
+        none.
 
-        It is too low, and so still a bound, where a task takes longer near its data than far from it. Prices are 0 or
-        more; no product may be past 2^60. `counted` turns times into what counts in their place; 2^60 where a task must
+        It is too low, and so still a bound, if a task takes longer near its data than far from it. Prices are 0 or
+        more; no product may exceed 2^60. `counted` converts times to what counts instead of them; 2^60 if a task must
         not run.
         """
         offers = np.where(usable, prices, NEVER)
@@ -175,8 +174,8 @@ class ServiceTimes:
     def near_and_far(self, usable: Bools) -> tuple[Ints, Ints]:
         """The least time of each task on usable nodes with its data, and on others; shape (tasks,), 2^60 for none.
 
-        The second may be too low, and so still a bound: an area counts as usable where one of its nodes is. So does
-        the only node of a cluster, where all tasks run.
+        The second may be too low, and so still a bound: an area counts as usable if one of its nodes is. The single
+        node of a cluster also counts there, as all tasks run on it.
         """
         offers, nodes = np.where(usable, 1, NEVER), len(usable)
         own, at = self.replicas.row_of, self.replicas.values
@@ -190,11 +189,11 @@ class ServiceTimes:
 
 
 def level_times(instance: Instance, tasks: Ints, factors: Sequence[float]) -> ServiceTimes:
-    """Times by locality; each task has `times` or a `duration`.
+    """Times by locality; each task must have `times` or a `duration`.
 
-    A task's `times` are given by level. Of a task that has a `duration` instead it is that times the factor of the
-    level: on a node with the data, in its rack, and beyond it. A task without replicas takes `times` off the rack, or
-    its duration as it is: it reads nothing remotely.
+    A task's `times` are given by level. A `duration` instead is multiplied by the factor of the level: on a node with
+    the data, in its rack, and beyond it. A task without replicas takes its off-rack time of `times`, or its unchanged
+    duration: it reads nothing remotely.
 
     >>> from optsched.core.instance import Cluster, Workload
     >>> workload = Workload(["t"], duration=[10], replicas=Ragged.from_rows([[0]]))
@@ -223,7 +222,7 @@ def _rounded(values: Floats, unit: Fraction) -> Ints:
 
 
 def untimed(instance: Instance, tasks: Ints) -> Iterator[Fault]:
-    """The tasks whose time nobody knows, one fault each."""
+    """The tasks whose time is unknown, one fault each."""
     workload = instance.workload
     unknown = np.isnan(workload.duration[tasks]) & np.isnan(workload.times[tasks]).any(axis=1)
     for task in tasks[unknown].tolist():
@@ -233,17 +232,17 @@ def untimed(instance: Instance, tasks: Ints) -> Iterator[Fault]:
         )
 
 
-#: Tasks times nodes that are looked at at once.
+#: Tasks times nodes that are examined at once.
 _BLOCK = 2**22
 
-#: Bytes for each pair of a task and a node of uneven distances, while they are put together.
+#: Bytes for each pair of a task and a node with uneven distances, during construction.
 _PAIR = 70
 
 
 def moved(size: Floats, away: Floats, scale: float) -> Ints:
-    """Whole microseconds that sizes in MB take over a distance, each rounded once; past 2^54 it is 2^54.
+    """Whole microseconds to move sizes in MB over a distance, each rounded once; values past 2^54 become 2^54.
 
-    `scale` is the seconds that a MB takes over a distance of 1.
+    `scale` is the seconds per MB over a distance of 1.
 
     >>> moved(np.array([128.0, 1.0]), np.array([2.0, 0.5]), 0.004).tolist()
     [1024000, 2000]
@@ -253,16 +252,16 @@ def moved(size: Floats, away: Floats, scale: float) -> Ints:
 
 
 def computing(instance: Instance) -> Floats:
-    """How long each task computes, in seconds; NaN where nobody knows.
+    """The computing time of each task, in seconds; NaN if unknown.
 
-    It is its `duration`, or else its `times` on a node with its data, which is assumed to be computing alone.
+    It is its `duration`, or else its `times` on a node with its data, which is assumed to be only computing.
     """
     workload = instance.workload
     return np.where(np.isnan(workload.duration), workload.times[:, 0], workload.duration)
 
 
 def missing_times(instance: Instance, tasks: Ints) -> Iterator[Fault]:
-    """The faults of tasks that lack what `transfer_times` needs, one each; the topology is not looked at."""
+    """The faults of tasks that lack what `transfer_times` needs, one each; the topology is not checked."""
     workload = instance.workload
     for task in tasks[np.isnan(computing(instance)[tasks])].tolist():
         yield Fault(f"tasks[{task}].duration", "say for how many seconds it computes")
@@ -272,9 +271,9 @@ def missing_times(instance: Instance, tasks: Ints) -> Iterator[Fault]:
 
 
 class Apart:
-    """How far nodes of an instance are apart, as `nested` areas where they are such, else by their `places`.
+    """The distances between nodes of an instance, as `nested` areas if possible, else by their `places`.
 
-    It raises what `optsched.problems.distances.distances` does.
+    Errors are as for `optsched.problems.distances.distances`.
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -295,9 +294,9 @@ class Apart:
 def transfer_times(instance: Instance, tasks: Ints, scale: float) -> ServiceTimes:
     """Times of tasks that compute, and of maps that fetch their block from its nearest replica.
 
-    A map without replicas fetches nothing, and neither does a reduce. What the instance does not tell counts as 0:
-    see `missing_times`. The instance has a topology; where that gives areas within areas, no pair of task and node is
-    written down. `scale` is as of `moved`; errors are as of `Apart`.
+    A map without replicas fetches nothing, and neither does a reduce. Missing data counts as 0: see `missing_times`.
+    The instance has a topology; if that has nested areas, no pair of task and node is stored. `scale` is as for
+    `moved`; errors are as for `Apart`.
 
     >>> from optsched.core.instance import Cluster, Topology, Workload
     >>> cluster = Cluster(["a", "b", "c"], topology=Topology("distance", [[0, 2, 5], [2, 0, 1], [5, 1, 0]]))
@@ -321,12 +320,12 @@ def transfer_times(instance: Instance, tasks: Ints, scale: float) -> ServiceTime
 
 
 def _names(levels: int) -> list[str]:
-    """The names of the levels' areas; those of the last one are all one."""
+    """The names of the levels' areas; those of the last level are all the same."""
     return ["node", *(f"area{number}" for number in range(1, levels - 1)), "anywhere"][-levels:]
 
 
 class _Uneven(ServiceTimes):
-    """Times where nodes are at any distance: each task has a time on each node that is less far than the farthest."""
+    """Times with arbitrary distances: each task has a time on each node that is nearer than the farthest."""
 
     def __init__(self, name: str, replicas: Ragged, apart: Apart, size: Floats, computes: Ints, scale: float) -> None:
         assert apart.places is not None
@@ -354,7 +353,7 @@ class _Uneven(ServiceTimes):
         return [node for node, time in nodes if time == least]
 
     def _blocks(self) -> Iterator[tuple[Ints, Ints]]:
-        """The tasks that read, some at once, and their times on all nodes; shape (some, nodes)."""
+        """The tasks that read, a few at a time, and their times on all nodes; shape (some, nodes)."""
         nodes, reads = self.areas[0], np.flatnonzero(self.replicas.lengths)
         step = max(1, _BLOCK // max(1, len(nodes)))
         for begin in range(0, len(reads), step):

@@ -1,7 +1,7 @@
 """`traffic`: tasks to datacenters, least traffic between these, then least load (Sharmilarani et al., JoSS).
 
-Within a datacenter traffic is free, so its nodes differ only in their slots. This module reduces how much traffic the
-datacenters cause to three arrays a job (`Job`, `Bundle`), from which the program follows (`TrafficProgram`).
+Within a datacenter traffic is free, so its nodes differ only in their slots. This module reduces the traffic between
+datacenters to three arrays per job (`Job`, `Bundle`), from which the program follows (`TrafficProgram`).
 """
 
 from __future__ import annotations
@@ -40,32 +40,32 @@ _FAR = 2**60
 class Traffic(Problem, Programmed):
     """Every pending map and reduce on a node; least MB between datacenters, then fewest maps in the fullest one.
 
-    A map's block (|B_i|) crosses where no replica is in the map's datacenter. A block that no node holds costs its size
-    everywhere. What the map sends to a reduce crosses where the two are in different datacenters. It is the size in
+    A map's block (|B_i|) crosses if no replica is in the map's datacenter. A block that no node holds costs its size
+    everywhere. What the map sends to a reduce crosses if the two are in different datacenters. It is the size in
     `shuffle` for a job that is listed there, else |B_i| FP_J (`filter_ratio`) in equal shares to all reduces of the
-    job. All of these sizes are exact where they have a common denominator of at most 2^20, as thirds of decimals may;
-    else each is rounded once to 2^-20 MB.
+    job. All of these sizes are exact if they have a common denominator of at most 2^20, as thirds of decimals may; else
+    each is rounded once to 2^-20 MB.
 
-    Tasks that run or have ended stay where they are, and what they exchange with pending ones counts. The load counts
-    maps, since it is their rounds that policy C spreads over datacenters.
+    Tasks that run or have ended stay where they are, and their exchange with pending ones counts. The load counts maps,
+    since policy C spreads their rounds over datacenters.
 
     With `capacity=none` slots mean nothing. With `slots` a node takes as many maps and as many reduces as it has idle
-    slots of each. Where these do not hold all tasks nothing is feasible: a partial placement would look cheap, since
-    reduces that wait receive nothing.
+    slots of each. If these do not hold all tasks, nothing is feasible: a partial placement would look cheap, since
+    waiting reduces receive nothing.
 
     Attributes
     ----------
     datacenters, datacenter
-        Ids of those that have nodes, and the place in them of each node (int64, shape (nodes,)).
+        Ids of those that have nodes, and the index of each node's datacenter (int64, shape (nodes,)).
     maps, reduces
         int64: positions in `tasks` of the two kinds.
     map_units
         int64, shape (maps, datacenters): units of 1/`grid` MB that cross with the map there: its block, and what it
-        sends to reduces that run.
+        sends to running reduces.
     jobs
         What the jobs' maps send to their reduces.
     grid
-        The common denominator of all sizes and shares, 1 where they are whole; 2^20 where it is above that.
+        The common denominator of all sizes and shares, 1 if they are whole; 2^20 if it would be larger.
     map_slots, reduce_slots
         int64, shape (nodes,): how many maps and reduces a node takes.
 
@@ -107,7 +107,7 @@ class Traffic(Problem, Programmed):
     )
     proof = Proof.DUAL
     always_feasible = False
-    #: A limit on the load that the program has.
+    #: The program's limit on the load.
     _limit: int | None = None
 
     @classmethod
@@ -163,7 +163,7 @@ class Traffic(Problem, Programmed):
         return rounded_in_words(self._exchanged, self.grid, "sizes in MB (of blocks, and from maps to reduces)")
 
     def _made_jobs(self, sent: Sequence[Sent]) -> Iterator[Job]:
-        """Collect what each job's maps send to its bundles. Data for reduces that run is added to `map_units`."""
+        """Collect what each job's maps send to its bundles. Data for running reduces is added to `map_units`."""
         workload, count = self.instance.workload, len(self.datacenters)
         position = np.full(len(workload), -1, dtype=np.int64)  # of each task in `maps` or `reduces`
         position[self.tasks[self.maps]] = np.arange(len(self.maps))
@@ -229,7 +229,7 @@ class Traffic(Problem, Programmed):
 
     @property
     def offered(self) -> Mapping[str, Ints]:
-        """Slots of each node; where slots mean nothing, as many as there are tasks."""
+        """Slots of each node; if slots mean nothing, as many as there are tasks."""
         return MappingProxyType({"map": self.map_slots, "reduce": self.reduce_slots})
 
     @property
@@ -265,7 +265,7 @@ class Traffic(Problem, Programmed):
         return bisect_left(range(len(self.maps)), True, key=self.holds)
 
     def placed_in(self, datacenter_of_map: Ints, datacenter_of_reduce: Ints) -> Placement:
-        """A placement with each map and reduce in a given datacenter, where there is room, over its slots in turn.
+        """A placement with each map and reduce in a given datacenter, if there is room, over its slots in turn.
 
         `datacenter_of_map` and `datacenter_of_reduce`: int64, shapes (maps,) and (reduces,).
         """
@@ -278,7 +278,7 @@ class Traffic(Problem, Programmed):
                 inside = tasks[at == center]
                 local = np.flatnonzero(self.datacenter == center)
                 most = slots[local]
-                # As many turns as it takes, since slots may be without limit.
+                # As many turns as necessary, since slots may be unlimited.
                 turns = bisect_left(range(len(inside)), len(inside), key=lambda up: int(np.minimum(most, up).sum()))
                 slots_of = np.minimum(most, turns)
                 node = np.repeat(local, slots_of)
@@ -300,13 +300,13 @@ class Traffic(Problem, Programmed):
 
     @cached_property
     def step(self) -> int:
-        """The step of the traffic: the greatest common divisor of what can cross, in units."""
+        """The step of the traffic: the greatest common divisor of the amounts that can cross, in units."""
         parts = [self.map_units.ravel()]
         parts += [part for bundle in self.bundles for part in (bundle.send, bundle.settled)]
         return max(1, int(np.gcd.reduce(np.concatenate(parts))) if sum(map(len, parts)) else 1)
 
     def map_classes(self) -> TaskClasses:
-        """Maps that are exactly alike to the problem: same job, same crossings, same amounts sent."""
+        """Maps that the problem does not distinguish: same job, same crossings, same amounts sent."""
         key: list[object] = [None] * len(self.maps)
         for number, job in enumerate(self.jobs):
             sends = np.stack([bundle.send for bundle in job.bundles], axis=1) if job.bundles else self.maps[:0]
@@ -323,11 +323,11 @@ class Traffic(Problem, Programmed):
         return TrafficProgram(self)
 
     def within(self, limit: int | None) -> Traffic:
-        """The same problem, whose program has at most `limit` maps in each datacenter; None: no limit."""
+        """The same problem with at most `limit` maps per datacenter in its program; None: no limit."""
         return self._seen(limit, self.posing)
 
     def apart(self) -> Traffic:
-        """Each task has a variable for each node that takes its kind."""
+        """The same problem with a variable for each task and each node that takes its kind."""
         return self._seen(self._limit, TrafficProgram(self, apart=True))
 
     def _seen(self, limit: int | None, posing: TrafficProgram) -> Traffic:
@@ -357,10 +357,10 @@ class Traffic(Problem, Programmed):
         return self.posing.decision_of(values, program)
 
     def price_bound(self, map_prices: Ints, reduce_prices: Ints, scale: int, limit: int | None = None) -> int:
-        """Units of traffic that prices of slots prove every placement to cause, for any prices.
+        """Units of traffic that every placement causes at least, as prices of slots prove; valid for any prices.
 
         It is weak duality, with the best multipliers of all other rows (`TrafficProgram.multipliers`), rounded up to a
-        multiple of `step`. Without prices this is the optimum without capacities, wherever a job's bundles are alike.
+        multiple of `step`. Without prices it is the optimum without capacities if each job's bundles are alike.
 
         Parameters
         ----------
@@ -370,20 +370,20 @@ class Traffic(Problem, Programmed):
         scale
             Denominator of the prices, above 0.
         limit
-            A limit on the load; the bound is then for placements within it only.
+            A limit on the load; the bound then holds only for placements within it.
         """
         posed = self.within(limit)
         return posed.settle(posed.program().numbers.box, (map_prices, reduce_prices, scale), None)
 
     def settle(self, box: Box, prices: tuple[Ints, Ints, int], target: int | None) -> int:
-        """Units of traffic that prices prove of a box of the program, which they narrow: at most `target`.
+        """Units of traffic that prices prove for a box of the program, which they narrow: at most `target`.
 
-        What they leave out of the box causes `target` units or more; None: they leave nothing out.
+        Narrowing removes only placements that cause `target` units or more; None: it removes none.
         """
         if not self.datacenters:  # nothing is placed, and nothing crosses
             return 0
         target = _FAR if target is None else target
-        least = -(-target // self.step) * self.step - self.step + 1  # of what causes as much as the target
+        least = -(-target // self.step) * self.step - self.step + 1  # less than this is below the target
         found = self.program().numbers.settle(box, self.posing.multipliers(*prices, box), least)
         return min(-(-(found or 0) // self.step) * self.step, target)
 
@@ -411,13 +411,13 @@ class Traffic(Problem, Programmed):
 class TrafficProgram:
     """The exact program: maps of classes in datacenters, bundles of reduces, and how many maps are with each.
 
-    The traffic is bilinear: what a map sends crosses where its reduce is elsewhere. Given where the bundles are, the
-    classes are independent of each other, so the program is as strong as the product of every pair of variables. Given
-    prices of the slots, all other multipliers of its rows are a closed form (`multipliers`).
+    The traffic is bilinear: what a map sends crosses if its reduce is elsewhere. Given where the bundles are, the
+    classes are independent, so the program is as strong as the product of every pair of variables. Given prices of the
+    slots, all other multipliers of its rows have a closed form (`multipliers`).
 
-    If tasks are `apart`, each map is a class of its own, and each task has a variable for each node that takes its
-    kind. The pairs are the classes (`pair_class`) and bundles (`pair_bundle`, places in `Traffic.bundles`) where one
-    sends to the other: `send` units a map.
+    If tasks are `apart`, each map is its own class, and each task has a variable for each node that takes its kind. The
+    pairs are those classes (`pair_class`) and bundles (`pair_bundle`, positions in `Traffic.bundles`) where one sends
+    to the other: `send` units per map.
     """
 
     def __init__(self, problem: Traffic, apart: bool = False) -> None:
@@ -451,7 +451,7 @@ class TrafficProgram:
 
     @property
     def _nodes(self) -> tuple[Ints, Ints]:
-        """The nodes that take maps, and those that take reduces, where tasks are apart."""
+        """The nodes that take maps, and those that take reduces, if tasks are apart."""
         return np.flatnonzero(self.problem.map_slots), np.flatnonzero(self.problem.reduce_slots)
 
     # Rows ----------------------------------------------------------------------------------------------------------
@@ -481,10 +481,11 @@ class TrafficProgram:
         return [(center,) for center in self.problem.datacenters]
 
     def _enter(self, builder: Builder, costly: bool) -> tuple[Ints, Ints, Ints, Ints]:
-        """Add all but the load: columns of maps in places, shape (classes, places), the datacenter of each place.
+        """Add everything except the load; returns columns of maps in places, shape (classes, places), and each place's
+        datacenter.
 
-        And all columns that have a part in the traffic, and what one of each adds to it, in units; it is their cost in
-        the program too, if `costly`.
+        Also returns all columns that take part in the traffic, and the units that one of each adds to it; with `costly`
+        these are their costs in the program too.
         """
         problem, count, size = self.problem, self.centers, self.classes.size
         tasks, nodes = problem.task_ids, problem.instance.cluster.node_ids
@@ -563,7 +564,7 @@ class TrafficProgram:
         return place, center, np.concatenate([host, place.ravel(), together]), np.concatenate(cost)
 
     def _enter_nodes(self, builder: Builder, maps: Ints, reduces: Ints, host: Ints) -> None:
-        """Add that reduces are where their bundle is, and the slots of the nodes."""
+        """Require reduces to be where their bundle is, and add the slots of the nodes."""
         problem = self.problem
         tasks, nodes = problem.task_ids, problem.instance.cluster.node_ids
         on_map, on_reduce = self._nodes
@@ -582,7 +583,7 @@ class TrafficProgram:
     # Decisions -----------------------------------------------------------------------------------------------------
 
     def values_of(self, placement: Placement, program: Program) -> Ints:
-        """The values of the variables that a placement gives; 0 for what is not placed."""
+        """The values of the variables for a placement; 0 for tasks that are not placed."""
         problem, nodes = self.problem, self.problem.nodes_of(placement)
         at = np.append(problem.datacenter, NONE)[nodes]
         every = np.arange(self.centers)
@@ -634,12 +635,12 @@ class TrafficProgram:
         return box.upper[: len(self.weight) * self.centers].reshape(len(self.weight), self.centers) > 0
 
     def multipliers(self, map_prices: Ints, reduce_prices: Ints, scale: int, box: Box) -> Ints:
-        """The best multipliers of all rows of the least traffic in a box, where those of the slots are given.
+        """The best multipliers of all rows of the least traffic in a box, given those of the slots.
 
         Jobs that pay for slots are independent of each other. Within a job each bundle chooses a datacenter, and given
-        that each map does: a closed form. A map that sends to several bundles is divided among them in equal parts;
-        each part may then want it elsewhere, so this is still a bound. If all of them are in given datacenters, the map
-        is in one place.
+        that each map does: a closed form. A map that sends to several bundles is divided among them in equal parts.
+        Each part may then prefer another place, so this is still a bound. If all of them are in given datacenters, the
+        map is in one place.
 
         Parameters
         ----------
@@ -682,7 +683,7 @@ class TrafficProgram:
 
 
 def _room(slots: Ints, datacenter: Ints, count: int, tasks: int) -> Ints:
-    """Slots of each datacenter, no more than there are tasks."""
+    """Slots of each datacenter, at most the number of tasks."""
     room: Ints = np.zeros(count, dtype=np.int64)
     np.add.at(room, datacenter, np.minimum(slots, tasks))
     return np.minimum(room, tasks)

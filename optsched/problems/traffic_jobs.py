@@ -1,4 +1,4 @@
-"""What the maps of each job send to its reduces, for `traffic`: in MB as the instance has it, and in whole units."""
+"""What the maps of each job send to its reduces, for `traffic`: in MB as in the instance, and in whole units."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from optsched.core.instance import FINISHED, MAP, PENDING, RUNNING, Bools, Float
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Bundle:
-    """Reduces of a job that go to one datacenter together: all of them, or each alone with `reduces=free`.
+    """Reduces of a job that go to one datacenter together: all of them, or each by itself with `reduces=free`.
 
-    `reduces`: their places in `Traffic.reduces`. `send`: units that each of the job's maps sends to them all together,
-    shape (maps of the job,). `settled`: units that the maps which run or have ended send across, with the bundle in
+    `reduces`: their positions in `Traffic.reduces`. `send`: units that each of the job's maps sends to all of them
+    together, shape (maps of the job,). `settled`: units that running and ended maps send across, with the bundle in
     each datacenter, shape (datacenters,).
     """
 
@@ -30,9 +30,9 @@ class Bundle:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Job:
-    """The tasks of a job that are to be placed. All tasks without a job make one, called "", without traffic.
+    """The tasks to place of a job. All tasks without a job form one, called "", without traffic.
 
-    `maps`: their places in `Traffic.maps`.
+    `maps`: their positions in `Traffic.maps`.
     """
 
     name: str
@@ -43,8 +43,8 @@ class Job:
 class Exchanging:
     """Which tasks and jobs exchange data with a pending task: masks that `missing` and `sent_by_job` share.
 
-    Of tasks: `pending`; maps that a reduce which matters receives from (`sending`); maps whose size matters (`sized`).
-    Of jobs: those with a map that sends (`exchanging`), and those whose maps send by `filter_ratio` (`by_ratio`).
+    For tasks: `pending`; maps that send to a relevant reduce (`sending`); maps whose size matters (`sized`). For jobs:
+    those with a map that sends (`exchanging`), and those whose maps send by `filter_ratio` (`by_ratio`).
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -74,8 +74,8 @@ class Exchanging:
 class Sent:
     """What the maps of a job send to its reduces: an entry is `size` MB times `part`, from map `row` to `column`.
 
-    Without `column` each entry goes to every reduce. Rows are the job's pending maps and then those that run or have
-    ended (`settled`); columns are its pending reduces and then those that run. All keep the order of the instance.
+    Without `column` each entry goes to every reduce. Rows are the job's pending maps, then its running and ended ones
+    (`settled`); columns are its pending reduces, then its running ones. All keep the order of the instance.
     """
 
     job: int
@@ -98,7 +98,7 @@ class Sent:
         return self.size * float(self.part)
 
     def denominator(self) -> int | None:
-        """The common denominator of all that is sent; None if it is above `FINEST`."""
+        """The common denominator of all amounts that are sent; None if it is above `FINEST`."""
         if self.part == 1:
             return common_denominator(self.size)
         common = 1
@@ -121,7 +121,7 @@ class Sent:
 
 
 def common_grid(sizes: Floats, sent: Iterable[Sent]) -> int:
-    """The common denominator of sizes and of what is sent, `FINEST` where it is above that."""
+    """The common denominator of sizes and of amounts sent; `FINEST` if it would be larger."""
     common = 1
     for found in (common_denominator(sizes), *(part.denominator() for part in sent)):
         common = lcm(common, found or FINEST + 1)
@@ -131,7 +131,7 @@ def common_grid(sizes: Floats, sent: Iterable[Sent]) -> int:
 
 
 def sent_by_job(instance: Instance) -> Iterator[Sent]:
-    """The data that the maps of each job with a pending task send to its reduces, where a pending one has a part in it.
+    """What the maps of each job with a pending task send to its reduces, if a pending task takes part in it.
 
     All tasks without a job are one job, -1, which sends nothing.
     """
@@ -161,7 +161,7 @@ def sent_by_job(instance: Instance) -> Iterator[Sent]:
 
 
 def across(units: Ints, where: Ints, count: int) -> Ints:
-    """The traffic of each row of `units` and each of `count` datacenters, if column i is settled at `where[i]`."""
+    """The traffic of each row of `units` for each of `count` datacenters, if column i is settled at `where[i]`."""
     inside = np.zeros((len(units), count), dtype=np.int64)
     for column, center in enumerate(where.tolist()):
         inside[:, center] += units[:, column]

@@ -1,6 +1,6 @@
 """`transmission`: maps and reduces at once, least cost of moving blocks and the shuffle (Shen et al. 2016).
 
-Each stage alone is `transmission-maps` and `transmission-reduces`. Together they are bilinear, and strongly NP-hard
+`transmission-maps` and `transmission-reduces` are the two stages. Together they are bilinear, and strongly NP-hard
 (Shen et al. 2016, note 2).
 """
 
@@ -36,7 +36,7 @@ from optsched.problems.transmission_reduces import DISTINCT, ReduceSlots, least_
 
 
 class Entries(NamedTuple):
-    """Shuffle entries whose both ends are pending: positions among `maps` and among `reduces`, and MB above 0."""
+    """Shuffle entries with both ends pending: positions among `maps` and among `reduces`, and MB above 0."""
 
     map: Ints
     reduce: Ints
@@ -47,13 +47,13 @@ class Transmission(Problem, Programmed):
     """Pending maps and reduces on idle slots, at least cost of all data that moves.
 
     Exactly min(maps, idle map slots) maps and the most reduces that fit are placed, as in the problems of one stage.
-    The cost is (1) of the placed maps, and of each shuffle entry whose both ends have a node after the placement, one
-    of them by it, its MB times the distance from map to reduce (Shen et al. 2016, equation (2), with x not given but
-    decided). An entry to a reduce that finished before its map is placed counts too: this happens in waves only, where
-    the cost would else be lost.
+    The cost is (1) for the placed maps. Each shuffle entry whose ends both have a node, at least one through this
+    placement, adds its MB times the distance from map to reduce (Shen et al. 2016, equation (2), with x decided instead
+    of given). An entry to a reduce that finished before its map is placed counts too: that happens only in waves, where
+    the cost would be lost otherwise.
 
-    Costs are exact where sizes and distances have denominators whose product, `grid`, is at most 2^20; else each
-    product of the two is rounded once to a multiple of 2^-20.
+    Costs are exact if sizes and distances have denominators whose product, `grid`, is at most 2^20; else each product
+    of the two is rounded once to a multiple of 2^-20.
 
     Attributes
     ----------
@@ -64,22 +64,22 @@ class Transmission(Problem, Programmed):
     reduce_units
         int64, shape (reduces, nodes): cost of fetching from maps that have a node.
     entries
-        Shuffle entries whose both ends are pending: `map`, `reduce` (positions among `maps`, `reduces`) and `size`.
+        Shuffle entries with both ends pending: `map`, `reduce` (positions among `maps`, `reduces`) and `size`.
     amounts
-        float64, shape (entries,): the sizes of `entries` as `scale` multiplies them.
+        float64, shape (entries,): the sizes of `entries`, converted by `scale` for multiplication.
     form
-        What stands in the program for the products of where a map and where a reduce is: `flow`, where nothing is
-        rounded, or `pairs`.
+        How the program linearises the product of a map's and a reduce's place: `flow` if nothing is rounded, else
+        `pairs`.
     distance
         float64, shape (nodes, nodes): `[from][to]`.
     scale
-        In what units sizes and distances are multiplied.
+        The units in which sizes and distances are multiplied.
     map_capacity, reduce_capacity
-        int64, shape (nodes,): idle slots, no more than there are tasks of the kind.
+        int64, shape (nodes,): idle slots, at most the number of tasks of the kind.
     map_count, reduce_count
         How many maps, and how many reduces are placed.
     job, barred, usable, limited
-        Of the reduces, as in `TransmissionReduces`.
+        For the reduces, as in `TransmissionReduces`.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class Transmission(Problem, Programmed):
     def prepare(self) -> None:
         workload, state = self.instance.workload, self.instance.state
         shuffle = workload.shuffle
-        assert shuffle is not None  # else `missing` says so
+        assert shuffle is not None  # otherwise `missing` has raised
         kind = workload.kind[self.tasks]
         self.maps: Ints = np.flatnonzero(kind == MAP).astype(np.int64)
         self.reduces: Ints = np.flatnonzero(kind == REDUCE).astype(np.int64)
@@ -155,16 +155,16 @@ class Transmission(Problem, Programmed):
 
     @property
     def most_between(self) -> float:
-        """Units that no placement lets pending maps send pending reduces more than, roughly."""
+        """A rough upper limit on the units that pending maps send to pending reduces in any placement."""
         farthest = float(self.distance.max(initial=0.0))
         return float(self.entries.size.sum()) * farthest * self.grid
 
     def products(self, amounts: Floats, lengths: Floats) -> Ints:
-        """Costs of amounts of data over lengths, both as `scale` has them, in units; int64 of their common shape."""
+        """Costs of amounts of data over lengths, both converted by `scale`, in units; int64 of their common shape."""
         return self.scale.units(amounts * lengths)
 
     def units_between(self) -> dict[tuple[int, int], Ints]:
-        """Cost of each map and reduce between which something moves, in units, for each node of either."""
+        """Cost of each pair of map and reduce that exchange data, in units, for each node of either."""
         units: dict[tuple[int, int], Ints] = {}
         for entry, pair in enumerate(zip(self.entries.map.tolist(), self.entries.reduce.tolist(), strict=True)):
             units[pair] = units.get(pair, 0) + self.products(self.amounts[entry], self.scale.lengths)
@@ -204,7 +204,7 @@ class Transmission(Problem, Programmed):
         yield from self.slots.violations(nodes[self.reduces], "reduce")
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """The cheapest maps and reduces, each on its own best node, as if what both decide moved over no distance."""
+        """The cheapest maps and reduces, each on its own best node, as if data between pending tasks moved for free."""
         name = self.components[0].name
         anywhere = np.broadcast_to(self.map_capacity > 0, self.map_units.shape)
         best = least_sum(self.map_units, anywhere, self.map_count)
@@ -215,10 +215,10 @@ class Transmission(Problem, Programmed):
     # The program ---------------------------------------------------------------------------------------------------
 
     def program(self, before: tuple[Number, ...] = ()) -> Program:
-        """Where maps and reduces are, and a linear form of what moves between them (Shen et al. 2016, note 3).
+        """Places of maps and reduces, and a linear form of what moves between them (Shen et al. 2016, note 3).
 
         `flow` sends the output of each class of equal maps from its nodes to those of the reduces, all at once, and
-        cannot round what an entry costs. `pairs` is RLT-1, with a product for each pair of class and reduce.
+        cannot round the cost of an entry. `pairs` is RLT-1, with a product for each pair of class and reduce.
         """
         builder, members, (reduces, nodes) = Builder(), self.map_members, self._names
         hosts, usable = np.flatnonzero(self.map_capacity > 0), np.argwhere(self.usable).tolist()
@@ -246,7 +246,7 @@ class Transmission(Problem, Programmed):
         return self._view(form, self._alone)
 
     def apart(self) -> Self:
-        """The same problem with a program in which each map is a class of its own."""
+        """The same problem with each map as its own class in the program."""
         return self._view(self.form, True)
 
     def _view(self, form: str, alone: bool) -> Self:
@@ -267,8 +267,8 @@ class Transmission(Problem, Programmed):
     def map_classes(self) -> TaskClasses:
         """Maps that cost the same on every node and send the same to every reduce.
 
-        In `flow` those that send to several reduces stay alone: a flow could serve each reduce from the one of them
-        that is near, where each reduce needs the output of all of them.
+        In `flow`, maps that send to several reduces stay alone: a flow could serve each reduce from a near one of them,
+        although each reduce needs the output of all.
         """
         sizes: dict[int, list[tuple[int, float]]] = defaultdict(list)
         for one, other, size in zip(*(part.tolist() for part in self.entries), strict=True):
@@ -290,7 +290,7 @@ class Transmission(Problem, Programmed):
 
     @cached_property
     def _outputs(self) -> dict[str, dict[str, float]]:
-        """MB that a map of each class sends to each reduce, where it sends any, by their ids."""
+        """MB that a map of each class sends to each reduce, if any, by their ids."""
         reduces, sent = self._names[0], self.sent[:, self.map_classes.first].T
         return {
             name: {reduces[row]: float(some[row]) for row in np.flatnonzero(some).tolist()}
@@ -309,7 +309,7 @@ class Transmission(Problem, Programmed):
         return self.map_count == len(self.maps) and self.reduce_count == len(self.reduces)
 
     def _enter_slots(self, builder: Builder, place: dict[Label, int], run: dict[Label, int]) -> None:
-        """Add how many tasks there are, and how many may be where."""
+        """Add how many tasks are placed, and the slots of nodes."""
         jobs = self.instance.workload.job_ids.tolist()
         reduce = np.nonzero(self.usable)[0]
         if place:
@@ -393,7 +393,7 @@ class Transmission(Problem, Programmed):
         builder.constrain("both_of_reduce", of_node, lower=due, upper=0, doc="the class, if the reduce is there")
         if self._all_placed:
             return
-        # No less, but for tasks that are not placed.
+        # At least this much, except for tasks that are not placed.
         terms = [of_map[c, f, p] | dict.fromkeys(of_reduce[f,], -size[c]) for c, f, p in of_map]
         terms += [of_node[c, f, i] | dict.fromkeys(on_class[c,], -1) for c, f, i in of_node]
         least = [-size[c] for c, *_ in [*of_map, *of_node]]

@@ -1,7 +1,7 @@
 """Lower bounds of `transmission` for partly placed reduces, in integers: the proof of its branch and bound.
 
-`solvers.searches.transmission` describes the algorithm as a whole, and the relaxations that bound what is still open.
-Nothing here finds placements.
+`solvers.searches.transmission` describes the whole algorithm, and the relaxations that bound the open part. Nothing
+here finds placements.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from optsched.problems.transmission import Transmission
 #: Stands for a reduce that is neither placed nor left out yet.
 OPEN = -1
 
-#: Up to this many products of what is sent and a distance are held in memory: 128 MB at most. With more of them each
-#: bound computes them anew, which takes 10 to 20 times as long a product.
+#: Up to this many products of an amount and a distance are kept in memory: 128 MB at most. With more, each bound
+#: computes them anew, which takes 10 to 20 times as long per product.
 _HELD = 2**24
 
-#: Products that are computed at once where they are not held: 32 MB.
+#: Products that are computed at once if they are not kept: 32 MB.
 _BLOCK = 2**22
 
 #: Parts into which a unit of cost is divided where costs are whole and small enough. Shares of a map's cost and prices
@@ -34,10 +34,10 @@ _BLOCK = 2**22
 #: (`solvers.searches.transmission`).
 _PARTS = 64
 
-#: The bound of what no placement can be.
+#: The bound of an impossible placement.
 IMPOSSIBLE = 2**60
 
-# `solvers.searches.transmission` explains the tuned constants, and what "states", "the gap" and "large" are.
+# `solvers.searches.transmission` explains the tuned constants, and the words "states", "the gap" and "large".
 
 #: Up to this many products times nodes, reduces are bounded in pairs also while more than two are open: sharper bounds
 #: against bounds that take as many times longer as there are nodes. Finding the pairs may take as many steps. In pairs
@@ -45,13 +45,13 @@ IMPOSSIBLE = 2**60
 #: 9,985 without pairs.
 _PAIRED = 2**24
 
-#: Problems of more products are not searched. The products are computed anew for each bound then, at 12 to 19 ns of
-#: processor time each (2^25 and 2^27 products): at this size one bound takes 8 s, and the root's 40 rounds minutes.
+#: Problems with more products are not searched. Each bound then computes the products anew, at 12 to 19 ns of processor
+#: time each (2^25 and 2^27 products): at this size one bound takes 8 s, and the root's 40 rounds minutes.
 MOST_PRODUCTS = 2**29
 
 
 class Branching(NamedTuple):
-    """A tree over the choices of the reduces, one after the other: what a bound of the optimum is computed from.
+    """A tree over the choices of the reduces, one after the other, from which a bound of the optimum is computed.
 
     Attributes
     ----------
@@ -68,31 +68,31 @@ class Branching(NamedTuple):
 
 
 class ReduceBounds:
-    """Lower bounds of a `transmission` problem where some of the reduces are fixed, and the costs that they look up.
+    """Lower bounds of a `transmission` problem in which some reduces are fixed, and the costs that they look up.
 
-    A state of the search is given as `fixed`. It has an entry for each reduce: its node, or the number of nodes where
-    it is left out ("nowhere"), or `OPEN`. Rows are where a map can be: on each node with idle slots, and last, where
-    the slots do not hold all maps, nowhere.
+    A state of the search is given as `fixed`. It has an entry for each reduce: its node, or the number of nodes if it
+    is left out ("nowhere"), or `OPEN`. Rows are where a map can be: on each node with idle slots and, if the slots do
+    not hold all maps, last "nowhere".
 
     Attributes
     ----------
     hosts
         int64: nodes with idle map slots.
     room
-        int64, shape (rows,): slots of each of `hosts`, and last, where not every map is placed, how many are not.
+        int64, shape (rows,): slots of each of `hosts` and, if not every map is placed, last how many are not.
     nowhere
         The choice of a reduce that is left out: the number of nodes.
     products
-        How many products of what is sent and a distance there are: pairs of a reduce and a map that sends to it, times
-        rows, times choices of the reduce.
+        The number of products of an amount and a distance: pairs of a reduce and a map that sends to it, times rows,
+        times choices of the reduce.
     scale
-        Costs are in units of 1/`scale` of the problem's, so that shares of a cost lose less where they are made whole.
+        Costs are in units of 1/`scale` of the problem's, so that shares of a cost lose less when they are rounded.
     sent
         float64, shape (reduces, maps): MB that each map sends to each reduce.
     maps_of
         For each reduce the maps that send something to it, increasing.
     twin
-        int64, shape (reduces,): for each reduce the last one before it that is exactly alike, or -1.
+        int64, shape (reduces,): for each reduce the last earlier one that is exactly alike, or -1.
     paired
         Whether reduces are bounded in pairs also while more than two are open.
     free
@@ -123,7 +123,7 @@ class ReduceBounds:
         self.rows = len(self.hosts)
         if left or not self.rows:
             self.room = np.append(self.room, left)
-        #: Slots of each choice of a reduce, the last of them for those that are left out.
+        #: Slots of each choice of a reduce, the last for those that are left out.
         self.reduce_room: Ints = np.append(problem.reduce_capacity, reduces - problem.reduce_count)
         self._usable: Bools = np.column_stack([problem.usable, np.ones(reduces, dtype=bool)])
         self._limited = problem.limited
@@ -142,7 +142,7 @@ class ReduceBounds:
             self.maps_of.append(senders)
             self._amounts.append(amounts)
         self.products = sum(map(len, self.maps_of)) * len(self.room) * (nodes + 1)
-        # Where the numbers stay exact.
+        # If the numbers stay exact.
         largest = int(problem.map_units.max(initial=0)) * maps + int(problem.reduce_units.max(initial=0)) * reduces
         largest += int(problem.most_between)
         self.scale = _PARTS if problem.grid == 1 and largest * _PARTS <= LARGEST else 1
@@ -179,7 +179,7 @@ class ReduceBounds:
         return found.astype(np.int32) if small else found
 
     def _blocks(self, reduce: int) -> Iterator[tuple[slice, npt.NDArray[np.integer[Any]]]]:
-        """The products of a reduce; where they are not held, a few maps at a time, looking at the deadline."""
+        """The products of a reduce; if they are not kept, a few maps at a time, with checks of the deadline."""
         if self._stored is not None:
             yield slice(None), self._stored[reduce]
             return
@@ -190,7 +190,7 @@ class ReduceBounds:
             yield part, self._products(reduce, part)
 
     def map_costs(self, fixed: Ints) -> Ints:
-        """Scaled cost of each map (column) on each row, given the reduces that are placed; shape (rows, maps)."""
+        """Scaled cost of each map (column) on each row, given the placed reduces; shape (rows, maps)."""
         costs = self._maps.copy()
         for reduce in np.flatnonzero((fixed != OPEN) & (fixed != self.nowhere)).tolist():
             if self._stored is not None:
@@ -201,7 +201,7 @@ class ReduceBounds:
         return costs
 
     def given_maps(self, rows: Ints) -> Ints:
-        """Cost of each reduce on each choice where the maps are in these rows, in units of 1/`scale`.
+        """Cost of each reduce for each choice with the maps in these rows, in units of 1/`scale`.
 
         Shape (reduces, nodes + 1).
         """
@@ -217,9 +217,9 @@ class ReduceBounds:
         return table
 
     def allowed(self, fixed: Ints, reduce: int) -> Bools:
-        """Which choices a reduce has next to those that are fixed, shape (nodes + 1,).
+        """Which choices a reduce has besides the fixed ones, shape (nodes + 1,).
 
-        Of two reduces that are exactly alike, the later one may not have an earlier choice than the other.
+        Of two exactly alike reduces, the later one may not have an earlier choice than the other.
         """
         taken = np.bincount(fixed[fixed != OPEN], minlength=self.nowhere + 1)
         allowed: Bools = self._usable[reduce] & (taken < self.reduce_room)
@@ -241,10 +241,10 @@ class ReduceBounds:
         known: Ints | None = None,
         enough: int = IMPOSSIBLE,
     ) -> Ints:
-        """A lower bound, in units, for each choice of an open reduce; `IMPOSSIBLE` where it may not choose this.
+        """A lower bound, in units, for each choice of an open reduce; `IMPOSSIBLE` if it may not choose this.
 
-        The bounds are valid for any prices. Bounds less than `enough` are the least cost itself if at most one
-        other reduce is open, no map slot is contended, and the products are held in memory.
+        The bounds are valid for any prices. A bound below `enough` is the least cost itself if at most one other reduce
+        is open, no map slot is contended, and the products are kept in memory.
 
         Parameters
         ----------
@@ -269,9 +269,9 @@ class ReduceBounds:
         return bounds
 
     def _paired(self, fixed: Ints, open_ones: list[int], prices: Ints, choices: Ints) -> Ints:
-        """Bounds of some choices of the first open reduce, where the maps' costs are split among pairs of reduces.
+        """Bounds of some choices of the first open reduce, with the maps' costs split among pairs of reduces.
 
-        A pair imagines every map where that suits the two together best. This is sharper than each reduce by itself.
+        A pair assumes every map where it suits the two best. This is sharper than each reduce by itself.
         """
         groups = self.groups(open_ones)
         costs, total = self._priced(fixed, prices)
@@ -285,9 +285,9 @@ class ReduceBounds:
         return bounds
 
     def groups(self, open_ones: list[int]) -> list[list[int]]:
-        """Reduces in pairs that fetch from the same maps, and those that are left alone.
+        """Reduces in pairs that fetch from the same maps, and single ones that remain.
 
-        Each reduce in turn takes the partner with which it shares most. The first one is in the first group.
+        Each reduce in turn takes the partner with which it shares most. The first reduce is in the first group.
         """
         left, groups = list(open_ones), []
         while left:
@@ -301,7 +301,7 @@ class ReduceBounds:
     def _together(self, fixed: Ints, group: list[int], costs: Ints, choices: Ints) -> Ints:
         """Least cost of a pair of reduces and of all maps, for each of some choices of the first reduce.
 
-        Every choice of the second is tried. `group` may also be one reduce alone.
+        Every choice of the second one is tried. `group` may also be a single reduce.
         """
         assert self._stored is not None
         reduce, other = group[0], group[-1]
@@ -343,10 +343,10 @@ class ReduceBounds:
         return [(one.min(axis=2).astype(np.int64), one.max(axis=2).astype(np.int64)) for one in self._stored]
 
     def apart(self, fixed: Ints, open_ones: list[int], prices: Ints) -> tuple[Ints, int]:
-        """The cost of each open reduce by itself on each choice, with its share of the maps' costs; and a constant.
+        """The cost of each open reduce by itself for each choice, with its share of the maps' costs; and a constant.
 
-        Rows are in the order of `open_ones`, all open reduces. The constant is what no open reduce has a share of: what
-        is fixed, and maps that send none of them anything. Both are in units of 1/`scale`.
+        Rows are in the order of `open_ones`, all open reduces. The constant is the cost that no open reduce shares:
+        that of fixed reduces, and of maps that send nothing to open ones. Both are in units of 1/`scale`.
         """
         costs, total = self._priced(fixed, prices)
         shares, left = _split(costs, self.sent[open_ones])
@@ -390,25 +390,25 @@ class ReduceBounds:
         return int(self.problem.cheap_bounds()[0].value * self.problem.grid)
 
     def fixed(self, order: Ints, state: tuple[int, ...]) -> Ints:
-        """A state of a tree as one entry a reduce: its choice, or `OPEN`."""
+        """A state of a tree as one entry per reduce: its choice, or `OPEN`."""
         fixed: Ints = np.full(len(order), OPEN, dtype=np.int64)
         fixed[order[: len(state)]] = state
         return fixed
 
     def complete(self, fixed: Ints, prices: Ints) -> int:
-        """The bound, in units, where no reduce is open: each map is where it costs least with the price of the slot."""
+        """The bound, in units, if no reduce is open: each map is where its cost and the slot's price are least."""
         costs, total = self._priced(fixed, prices)
         return -(-(total + int(costs.min(axis=0).sum())) // self.scale)
 
     def _priced(self, fixed: Ints, prices: Ints) -> tuple[Ints, int]:
-        """Map costs with the prices of slots; and the cost of the placed reduces, less what the slots bring in."""
+        """Map costs with the prices of slots; and the cost of the placed reduces, less the earnings of the slots."""
         prices = _clipped(prices, int(self.room.sum()))
         held = np.flatnonzero(fixed != OPEN)
         total = int(self._reduces[held, fixed[held]].sum()) - int((prices * self.room).sum())
         return self.map_costs(fixed) + prices[:, None], total
 
     def _alone(self, reduce: int, costs: Ints) -> Ints:
-        """Least cost of the maps of a reduce, for each of its choices, where every map suits this reduce alone."""
+        """Least cost of a reduce's maps, for each of its choices, with every map where it suits this reduce best."""
         mine = costs[:, self.maps_of[reduce]]
         found: Ints = np.zeros(self.nowhere + 1, dtype=np.int64)
         for part, products in self._blocks(reduce):
@@ -421,8 +421,8 @@ class ReduceBounds:
     def _combined(self, fixed: Ints, reduce: int, others: list[int], costs: Ints) -> Ints:
         """The cost of each choice of the reduce (the first row), with the least cost of each other open reduce.
 
-        An other reduce pays for its second best choice where the best one is no longer free: the reduce takes its last
-        place, or both are of one job, which runs one reduce a node.
+        Another reduce pays for its second best choice if its best one is no longer free: this reduce takes its last
+        place, or both are of one job, which runs one reduce per node.
         """
         bounds: Ints = costs[0].copy()
         job, taken = self.problem.job, np.bincount(fixed[fixed != OPEN], minlength=self.nowhere + 1)
@@ -440,9 +440,9 @@ class ReduceBounds:
 
 
 def _split(costs: Ints, sent: Floats) -> tuple[list[Ints], int]:
-    """Split the costs of the maps in whole shares, one a row of `sent` and in proportion to it.
+    """Split the costs of the maps in whole shares, one for each row of `sent` and in proportion to it.
 
-    Returns the shares, and the least cost of what is left: of what rounding leaves, and of maps that send nothing.
+    Returns the shares, and the least remaining cost: what rounding leaves, and the cost of maps that send nothing.
     """
     running = np.cumsum(sent, axis=0)
     part = np.divide(running, running[-1], out=np.zeros_like(running), where=running[-1] > 0)
@@ -455,9 +455,9 @@ def _split(costs: Ints, sent: Floats) -> tuple[list[Ints], int]:
 
 
 def _clipped(prices: Ints, times: int) -> Ints:
-    """The prices, made at least 0 and so small that this many of them sum to less than `IMPOSSIBLE`.
+    """The prices, limited to at least 0 and so small that this many of them sum to less than `IMPOSSIBLE`.
 
-    Prices may come from a file that anybody wrote. The bounds are valid with any prices that do not overflow.
+    Prices may come from anybody's file. The bounds are valid for any prices that do not overflow.
     """
     clipped: Ints = np.clip(prices, 0, min(LARGEST, 2**57 // max(times, 1)))
     return clipped

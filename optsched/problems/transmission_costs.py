@@ -1,9 +1,9 @@
-"""What data moves, and what that costs: Shen et al.'s terms (1) and (2) on their grid, and the estimate (3) of sizes.
+"""The costs of moving data: Shen et al.'s terms (1) and (2) on their grid, and the estimate (3) of sizes.
 
-A cost is MB times distance: MB x hops, or seconds where a distance is an inverse rate. Where sizes and distances are
-whole multiples of some unit (`Scale`), nothing is rounded. Else each product of a size and a distance is rounded once.
-Sums are exact. The problems evaluate the true sizes of a shuffle. Heuristics decide by what a scheduler can know of
-them (`estimated_sizes`).
+A cost is MB times distance: MB x hops, or seconds if a distance is an inverse rate. If sizes and distances are whole
+multiples of some unit (`Scale`), nothing is rounded. Else each product of a size and a distance is rounded once. Sums
+are exact. The problems evaluate the true sizes of a shuffle. Heuristics use what a scheduler can know of them
+(`estimated_sizes`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from optsched.problems.distances import (
     whole_places,
 )
 
-#: Products computed at once, so that memory stays small.
+#: Products that are computed at once, so that memory use stays small.
 _BLOCK = 2**22
 
 
@@ -41,12 +41,12 @@ class Scale:
     ----------
     grid
         Costs are whole multiples of 1/`grid`: the product of the common denominators of sizes and of distances
-        (distances as decimals or as 1 over decimals), 1 where all are whole. Where the product is above `GRID`, it is
-        `GRID`, and products are rounded.
+        (distances as decimals or as 1 over decimals), 1 if all are whole. If the product is above `GRID`, it is `GRID`,
+        and products are rounded.
     denominator
         The common denominator of the sizes; None if products are rounded.
     nested
-        The distances as nested areas, with lengths as they are multiplied; None if they are none.
+        The distances as nested areas, with lengths for multiplication; None if they have no such form.
     """
 
     grid: int
@@ -75,7 +75,8 @@ class Scale:
 
     @cached_property
     def places(self) -> Places:
-        """Distances as they are multiplied, of places of nodes, also where these are nested areas; whole as `lengths`.
+        """Distances for multiplication, between places of nodes, also if these are nested areas; whole as `lengths`
+        are.
 
         They take memory for nodes and for pairs of places.
         """
@@ -84,14 +85,14 @@ class Scale:
 
     @cached_property
     def lengths(self) -> Floats:
-        """Distances as they are multiplied, `[from][to]`, float64, shape (nodes, nodes); whole if nothing is rounded.
+        """Distances for multiplication, `[from][to]`, float64, shape (nodes, nodes); whole if nothing is rounded.
 
-        It is a matrix of all pairs of nodes, also where these are nested areas.
+        It is a matrix of all pairs of nodes, also if these are nested areas.
         """
         return dense(self.places, self._instance)
 
     def amounts(self, megabytes: Floats) -> Floats:
-        """Sizes as they are multiplied: whole where nothing is rounded; same shape."""
+        """Sizes for multiplication: whole if nothing is rounded; same shape."""
         if self.denominator in (None, 1):
             return megabytes
         return whole_units(megabytes, self.denominator).astype(np.float64)
@@ -107,7 +108,7 @@ class Scale:
 
 
 def missing_of_maps(name: str, instance: Instance) -> Iterator[Fault]:
-    """The faults of pending maps that lack what the cost (1) needs: size and replicas of each."""
+    """The faults of pending maps without what the cost (1) needs: size and replicas of each."""
     tasks = pending_of(instance, MAP)
     for task in tasks[np.isnan(instance.workload.size[tasks])].tolist():
         yield Fault(f"tasks[{task}].size", f"{name} needs the size of the block that the map reads, in MB")
@@ -116,7 +117,7 @@ def missing_of_maps(name: str, instance: Instance) -> Iterator[Fault]:
 
 
 def missing_of_shuffle(name: str, instance: Instance) -> Iterator[Fault]:
-    """The faults of an instance that lacks what the cost (2) needs: topology and shuffle."""
+    """The faults of an instance without what the cost (2) needs: topology and shuffle."""
     if instance.cluster.topology is None:
         yield missing_topology(name)
     if instance.workload.shuffle is None:
@@ -126,8 +127,8 @@ def missing_of_shuffle(name: str, instance: Instance) -> Iterator[Fault]:
 def map_costs(sizes: Floats, replicas: Ragged, places: Places, nodes: Ints | None = None) -> Floats:
     """C_ij of (1) for each map (row) and node (column): its block's MB times the distance from the nearest replica.
 
-    `sizes`: B_j in MB, or amounts of a `Scale`, with its places. `replicas`: nodes with each map's block; a map without
-    any is as far from every node as the farthest nodes are apart. `nodes`: the columns, if not all nodes.
+    `sizes`: B_j in MB, or amounts of a `Scale`, with its places. `replicas`: nodes with each map's block; the distance
+    of a map without any is the greatest one, on every node. `nodes`: the columns, if not all nodes.
     """
     nearest = places.nearest(replicas, np.arange(len(places.place)) if nodes is None else nodes)
     with np.errstate(over="ignore"):
@@ -138,10 +139,10 @@ def map_costs(sizes: Floats, replicas: Ragged, places: Places, nodes: Ints | Non
 def summed_units(scale: Scale, amounts: Floats, at: Ints, row: Ints, rows: int, *, receiving: bool = False) -> Ints:
     """The costs of the entries of each of `rows` on each node, in units of `scale`.
 
-    `amounts`, `at`, `row`: of each entry its amount in `scale`, the node where its other end is, and the row that it
-    counts in. `receiving`: whether the other end receives; else it sends.
+    `amounts`, `at`, `row`: of each entry its amount in `scale`, the node of its other end, and the row in which it
+    counts. `receiving`: whether the other end receives; else it sends.
 
-    2^60 throughout where a sum is 2^53 units or more: a double of 2^53 may stand for one more.
+    All are 2^60 if a sum is 2^53 units or more: a double of 2^53 may stand for one more.
     """
     if scale.nested is not None:
         return _summed_by_areas(scale, scale.nested, amounts, at, row, rows)
@@ -154,7 +155,7 @@ def summed_units(scale: Scale, amounts: Floats, at: Ints, row: Ints, rows: int, 
     exactly = scale.denominator is not None
     if not (sums * (1 if exactly else scale.grid) < LARGEST).all():
         return np.full(sums.shape, 2**60, dtype=np.int64)
-    if exactly:  # these are whole numbers, whose sums doubles hold
+    if exactly:  # whole numbers, whose sums doubles represent exactly
         return sums.astype(np.int64)
     from scipy.sparse import csc_array
 
@@ -171,13 +172,13 @@ def summed_units(scale: Scale, amounts: Floats, at: Ints, row: Ints, rows: int, 
 
 
 def _summed_by_areas(scale: Scale, nested: NestedAreas, amounts: Floats, at: Ints, row: Ints, rows: int) -> Ints:
-    """As `summed_units`: all pay for the greatest length, less for each area what those within it pay too much."""
+    """As `summed_units`: all pay for the greatest length; each area refunds what those within it pay too much."""
     nodes = nested.areas.shape[1]
     with np.errstate(over="ignore"):
         paid = scale.units(amounts[:, None] * nested.lengths)
     total = np.zeros(rows)
     np.add.at(total, row, paid[:, -1].astype(np.float64))
-    if not (total < 2.0**62).all():  # there are sums that int64 would not hold
+    if not (total < 2.0**62).all():  # some sums would overflow int64
         return np.full((rows, nodes), 2**60, dtype=np.int64)
     sums: Ints = np.zeros((rows, nodes), dtype=np.int64)
     for level, areas in enumerate((np.arange(nodes), *nested.areas)):
@@ -193,7 +194,7 @@ def too_much(grid: int) -> Fault:
     return Fault("", f"costs may total too much, past 2^53/{grid}; scale sizes or distances down")
 
 
-#: Ways to tell the size of a shuffle entry.
+#: Ways to estimate the size of a shuffle entry.
 SIZES = ("actual", "emitted", "extrapolated")
 
 
@@ -205,13 +206,13 @@ def estimated_sizes(instance: Instance, sizes: str = "extrapolated") -> Floats:
     instance
         With a shuffle.
     sizes
-        `actual`: what the entry will have been in the end. `emitted`: what the map has emitted so far (Shen et al.'s
-        Coupling Scheduler), 0 where that is not given. `extrapolated`: equation (3), see `extrapolated`.
+        `actual`: the final size of the entry. `emitted`: what the map has emitted so far (Shen et al.'s Coupling
+        Scheduler), 0 if that is not given. `extrapolated`: equation (3), see `extrapolated`.
 
     Returns
     -------
     float64, shape (shuffle entries,)
-        For a finished map it is what the map has emitted, whichever way.
+        For a finished map it is always what the map has emitted.
 
     Raises
     ------
@@ -259,9 +260,9 @@ def seen_sizes(
     fan_out: Ints | None = None,
     reporting: Bools | None = None,
 ) -> Floats:
-    """As `estimated_sizes`, but from what a scheduler sees: for a running map the entry's `size` need not be known.
+    """As `estimated_sizes`, but from what a scheduler sees: for a running map the entry's `size` may be unknown.
 
-    What cannot be extrapolated, since the map's block has no size, is what the map has emitted so far.
+    If a map's block has no size, its entry cannot be extrapolated; then it is what the map has emitted so far.
 
     `sender`, `receiver`, `size` and `emitted` are of entries; for `fan_out` and `reporting` see `extrapolated`.
     """
@@ -287,25 +288,25 @@ def extrapolated(
     fan_out: Ints | None = None,
     reporting: Bools | None = None,
 ) -> Floats:
-    """I_jf = A_jf B_j / d_j of equation (3); what it leaves open is settled as below (Shen et al. 2016, note 11).
+    """I_jf = A_jf B_j / d_j of equation (3), with the following cases (Shen et al. 2016, note 11).
 
     In this order, for map j and reduce f:
 
-    1. d_j > 0 and A_jf known: A_jf B_j / d_j, and A_jf where the map has read its block or more.
+    1. d_j > 0 and A_jf known: A_jf B_j / d_j, and A_jf if the map has read its block or more.
     2. Else, if other maps of its job have progressed: B_j times what these have emitted for f over what they have read.
-       Maps whose A_jf is not known are left out. So the split over the reduces is theirs too.
+       Maps with unknown A_jf are left out. So the split over the reduces is theirs too.
     3. Else (no map of the job has progressed, or the map has no job) a uniform guess: B_j over the number of reduces
-       that the map sends to. It supposes that a map emits as much as it reads.
+       that the map sends to. It assumes that a map emits as much as it reads.
 
     Parameters
     ----------
     emitted, sender, receiver
-        For each shuffle entry: A_jf in MB (NaN where unknown), index of the map, index of the reduce.
+        For each shuffle entry: A_jf in MB (NaN if unknown), index of the map, index of the reduce.
     size, bytes_read, job
-        For each task: B_j and d_j in MB (NaN where unknown), and the index of its job or -1.
+        For each task: B_j and d_j in MB (NaN if unknown), and the index of its job or -1.
     fan_out, reporting
-        For each task: how many reduces it sends to, and whether it is known of any how much. To be given where the
-        entries are those of some reduces only, and all of each of them; else both are seen in the entries.
+        For each task: how many reduces it sends to, and whether the amount is known for any. Needed if the entries are
+        all those of only some reduces; otherwise both are derived from the entries.
 
     Returns
     -------
@@ -330,18 +331,18 @@ def extrapolated(
         reporting[sender[known]] = True
     reads = bytes_read > 0
     progressed = known & reads[sender]
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # next to nothing may have been read
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # a map may have read next to nothing
         growth = np.clip(size / bytes_read, 1.0, LARGEST)
         estimate: Floats = emitted * growth[sender]
     if progressed.all():
         return np.minimum(estimate, LARGEST)
     rest = np.flatnonzero(~progressed)
     estimate[rest] = size[sender[rest]] / fan_out[sender[rest]]
-    # As the maps of the job that have progressed, but for those whose output for the reduce is not known.
+    # Like the job's maps that have progressed, except those whose output for the reduce is unknown.
     pair = np.unique(job[sender] * tasks + receiver, return_inverse=True)[1]
     counted = reporting & reads & (job >= 0)
     maps, silent = np.flatnonzero(counted), rest[counted[sender[rest]]]
-    jobs = int(job.max(initial=-1)) + 2  # job -1 picks the last place, which stays 0
+    jobs = int(job.max(initial=-1)) + 2  # job -1 picks the last entry, which stays 0
     owner, ours, pairs = job[sender[rest]], pair[rest], int(pair.max(initial=-1)) + 1
     count = np.bincount(job[maps], minlength=jobs)[owner] - np.bincount(pair[silent], minlength=pairs)[ours]
     total = np.bincount(job[maps], bytes_read[maps], jobs)[owner]

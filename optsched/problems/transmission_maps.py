@@ -22,15 +22,15 @@ class TransmissionMaps(TabledProblem, Programmed):
     """Exactly min(maps, idle map slots) maps on idle slots, at least transmission cost.
 
     A map with a block of B MB costs B times the distance from the nearest replica (Shen et al. 2016, equation (1)).
-    Costs are exact where sizes and distances have denominators whose product, `grid`, is at most 2^20; else each pair's
-    is rounded once to a multiple of 2^-20.
+    Costs are exact if sizes and distances have denominators whose product, `grid`, is at most 2^20; else each pair's
+    cost is rounded once to a multiple of 2^-20.
 
-    Where distances are nested areas (`near`), no table is needed: a map has one cost for each level.
+    If distances are nested areas (`near`), no table is needed: a map has one cost for each level.
 
     Attributes
     ----------
     scale
-        In what units sizes and distances are multiplied.
+        The units in which sizes and distances are multiplied.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class TransmissionMaps(TabledProblem, Programmed):
 
     @property
     def network_places(self) -> Places:
-        """The areas at each level that hold a replica, if distances are nested areas; else every node."""
+        """The areas with a replica at each level, if distances are nested areas; else every node."""
         if self.near is None:
             return self.places
         ids, levels, units = self.instance.cluster.node_ids, [], []

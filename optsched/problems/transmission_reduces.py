@@ -1,7 +1,7 @@
-"""`transmission-reduces`: reduces on idle slots, least cost of fetching what maps hold (Shen et al. 2016, II-B.2).
+"""`transmission-reduces`: reduces on idle slots, least cost of fetching maps' outputs (Shen et al. 2016, II-B.2).
 
-Maps without a node yet send nothing here. The problem that places both at once is `transmission`. `ReduceSlots` says
-for both where pending reduces may run: one of a job on a node (Shen et al. 2016, Algorithm 2, line 1).
+Maps without a node yet send nothing here. `transmission` places both at once. For both, `ReduceSlots` says where
+pending reduces may run: one of a job per node (Shen et al. 2016, Algorithm 2, line 1).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class TransmissionReduces(CountedPlaces, Programmed):
     """Place as many reduces as possible at once on idle reduce slots, at least transmission cost.
 
     Reduce f on node i costs the sum over maps j, with node p, of h_pi times the MB that j has for f (Shen et al. 2016,
-    equation (2)). Maps that run or have finished count, on the node that the snapshot gives them. Costs are exact where
-    sizes and distances have denominators whose product, `grid`, is at most 2^20; else each product is rounded once to a
-    multiple of 2^-20.
+    equation (2)). Maps that run or have finished count, on their node in the snapshot. Costs are exact if sizes and
+    distances have denominators whose product, `grid`, is at most 2^20; else each product is rounded once to a multiple
+    of 2^-20.
 
     At most one reduce of a job runs on a node (Shen et al. 2016, Algorithm 2, line 1), so there may be fewer places
     than slots. Exactly `count` reduces are placed, the most that fit; the others wait for a later wave.
@@ -44,14 +44,14 @@ class TransmissionReduces(CountedPlaces, Programmed):
     units
         int64, shape (reduces, nodes): cost of each pair in units of 1/`grid`.
     capacity
-        int64, shape (nodes,): idle reduce slots, no more than there are reduces.
+        int64, shape (nodes,): idle reduce slots, at most the number of reduces.
     job
         int64, shape (reduces,): job of each, or -1.
     barred
-        bool, shape (jobs + 1, nodes): where a reduce of the job runs already; the last row, which job -1 picks, is
-        for reduces without a job.
+        bool, shape (jobs + 1, nodes): where a reduce of the job runs already; the last row, for job -1, is for reduces
+        without a job.
     usable
-        bool, shape (reduces, nodes): nodes with an idle slot where the reduce is not barred.
+        bool, shape (reduces, nodes): nodes with an idle slot on which the reduce is not barred.
     limited
         bool, shape (reduces,): which reduces may not share a node with another of their job; all with a job, if
         `distinct`.
@@ -89,7 +89,7 @@ class TransmissionReduces(CountedPlaces, Programmed):
     def prepare(self) -> None:
         workload, node = self.instance.workload, self.instance.state.node
         shuffle = workload.shuffle
-        assert shuffle is not None  # else `missing` says so
+        assert shuffle is not None  # otherwise `missing` has raised
         rows, nodes = max(len(self.tasks), len(workload.job_ids) + 1), len(self.instance.cluster)
         sizes = f"{len(self.tasks):,} reduces of {len(workload.job_ids):,} jobs on {nodes:,} nodes"
         what = f"{self.place}: {sizes} would have a table of {rows * nodes:,} costs"
@@ -121,7 +121,7 @@ class TransmissionReduces(CountedPlaces, Programmed):
         return self.count
 
     def classes(self) -> TaskClasses:
-        """Reduces that are exactly alike to the problem: same job, same cost on every node."""
+        """Reduces that the problem does not distinguish: same job, same cost on every node."""
         return self._classes
 
     @cached_property
@@ -133,7 +133,7 @@ class TransmissionReduces(CountedPlaces, Programmed):
         return self.places_of_table(self.usable[first], self.units[first])
 
     def program(self, before: tuple[Number, ...] = ()) -> Program:
-        """Least cost of reduces of each class on nodes, with one of a job on a node."""
+        """Least cost of reduces of each class on nodes, with at most one of a job per node."""
         builder, first = Builder(), self._classes.first
         columns, _ = enter_places(self, builder, np.zeros_like(first), "cost")
         limited, keys = self._sharing
@@ -151,7 +151,7 @@ class TransmissionReduces(CountedPlaces, Programmed):
 
     @property
     def shared_pairs(self) -> Ints:
-        """Job and node of each pair that several reduces could use but one may, int64, shape (pairs, 2)."""
+        """Job and node of each pair that several reduces could use but only one may, int64, shape (pairs, 2)."""
         return np.stack(np.divmod(np.unique(self._sharing[1]), max(1, len(self.capacity))), axis=1)
 
     @property
@@ -166,11 +166,11 @@ class TransmissionReduces(CountedPlaces, Programmed):
 
     @property
     def own_costs(self) -> OwnCosts:
-        """The cost for each reduce of fetching its data."""
+        """Each reduce's cost of fetching its data."""
         return OwnCosts(0, self.grid, lambda positions, nodes: self.units[positions, nodes], np.zeros_like(self.tasks))
 
     def cost_units(self, nodes: Ints) -> int:
-        """Total cost in units where each of `tasks` runs on its node (or on none, -1)."""
+        """Total cost in units if each of `tasks` runs on its node (or on none, -1)."""
         placed = np.flatnonzero(nodes != NONE)
         return int(self.units[placed, nodes[placed]].sum())
 
@@ -191,7 +191,7 @@ class TransmissionReduces(CountedPlaces, Programmed):
             int64, shape (nodes,): price of a reduce slot on each node; negative ones count as 0.
         pair_prices
             int64, shape (jobs + 1, nodes): price of being the one reduce of the job on the node; negative ones, and
-            those of the last row, where nothing is limited, count as 0.
+            those of the last row, which limits nothing, count as 0.
         """
         if not self.count:
             return 0
@@ -206,14 +206,14 @@ class TransmissionReduces(CountedPlaces, Programmed):
         return count_price * self.count - rents - exact_product(nodes, self.capacity)
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """The sum of the `count` cheapest reduces, each on its own best node: no node is ever contended."""
+        """The sum of the `count` cheapest reduces, each on its own best node: as if no node were contended."""
         name = self.components[0].name
         best = exact(least_sum(self.units, self.usable, self.count), self.grid)
         return (Bound("best-node", name, best, f"{name}, with every slot free for every reduce"),)
 
 
 def least_sum(units: Ints, usable: Bools, count: int) -> int:
-    """Sum of the `count` least of the rows' minima over the pairs that may be used."""
+    """Sum of the `count` least of the rows' minima over the usable pairs."""
     if not count:
         return 0
     minima = np.where(usable, units, np.int64(2**62)).min(axis=1)
@@ -223,22 +223,22 @@ def least_sum(units: Ints, usable: Bools, count: int) -> int:
 class ReduceSlots:
     """Idle reduce slots for the pending reduces of a snapshot.
 
-    If `distinct`, a node may run at most one reduce of a job, counting those that run already. A reduce without a job
-    is not limited by others.
+    If `distinct`, a node may run at most one reduce of a job, including those that run already. Reduces without a job
+    do not limit each other.
 
     Attributes
     ----------
     capacity
-        int64, shape (nodes,): idle reduce slots, no more than there are reduces.
+        int64, shape (nodes,): idle reduce slots, at most the number of reduces.
     job
         int64, shape (reduces,): job of each, or -1.
     barred
-        bool, shape (jobs + 1, nodes): where a reduce of the job runs already; the last row, which -1 picks, is for
-        reduces without a job.
+        bool, shape (jobs + 1, nodes): where a reduce of the job runs already; the last row, for -1, is for reduces
+        without a job.
     limited
         bool, shape (reduces,): which may not share a node with another of their job; all with a job, if `distinct`.
     usable
-        bool, shape (reduces, nodes): nodes with an idle slot where the reduce is not barred.
+        bool, shape (reduces, nodes): nodes with an idle slot on which the reduce is not barred.
     """
 
     def __init__(self, instance: Instance, reduces: Ints, distinct: bool) -> None:
@@ -280,7 +280,7 @@ class ReduceSlots:
         return int(maximum_flow(graph, 0, sink).flow_value)
 
     def violations(self, nodes: Ints, *kind: str) -> Iterator[Violation]:
-        """The violations of the reduces' nodes (or -1); `kind` is put before the ids where maps are placed too."""
+        """The violations of the reduces' nodes (or -1); `kind` precedes the ids if maps are placed too."""
         cluster, jobs = self.instance.cluster, self.instance.workload.job_ids
         placed = nodes != NONE
         yield from overfull(cluster, nodes, self.capacity, "slots", *kind)

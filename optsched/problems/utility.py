@@ -1,4 +1,4 @@
-"""`utility`: its exact programs and the bounds that prices prove; `utility_definition` says what it is."""
+"""`utility`: its exact programs and the bounds that prices prove; `utility_definition` defines the problem."""
 
 from __future__ import annotations
 
@@ -28,25 +28,24 @@ from optsched.problems.utility_program import LEAST_FINITE, UtilityProgram, list
 
 __all__ = ["LEAST_FINITE", "Allocation", "Utility", "map_table", "reduce_table", "required_maps", "spread_reduces"]
 
-#: Equal nodes are one host of the program where they have up to this many patterns.
+#: Equal nodes are one host of the program if they have at most this many patterns.
 _MOST_PATTERNS = 1_000
 
 
 class Utility(UtilityDefinition, Limited):
     """Pending maps and reduces on trackers within their resources: maximise the lowest utility, then utilisation.
 
-    Any task may stay unplaced: that fewer are allocated than are pending is the normal case. Slots play no part. What
-    limits a tracker t is its capacity Omega_tr of each resource r (10); what a task takes, Gamma_jr, belongs to its job
-    and kind (job profile). A running task holds its demand and counts as neither pending nor allocated, since (7)
-    compares what is allocated with what is pending.
+    Any task may stay unplaced: normally fewer are allocated than are pending. Slots play no part. A tracker t is
+    limited by its capacity Omega_tr of each resource r (10); a task's demand, Gamma_jr, belongs to its job and kind
+    (job profile). A running task holds its demand and counts as neither pending nor allocated, since (7) compares
+    allocated with pending tasks.
 
     The first component is (8), the least utility (6) of a job. Each table (7) is rounded once to multiples of 2^-20. A
-    job whose utility is minus infinity (none of its maps, or of its reduces, is allocated) gets `-penalty`. A job
-    without a pending task is no job here.
+    job whose utility is minus infinity (none of its maps, or of its reduces, is allocated) gets `-penalty`. Jobs
+    without a pending task do not count.
 
-    The second component is (9), turned into what the placed tasks use: the sum
-    over trackers and resources of use / Omega_tr, the share that one task takes of one tracker rounded once to a
-    multiple of 2^-20.
+    The second component is (9), expressed by the use of the placed tasks: the sum over trackers and resources of use /
+    Omega_tr. One task's share of one tracker is rounded once to a multiple of 2^-20.
 
     Attributes
     ----------
@@ -55,9 +54,9 @@ class Utility(UtilityDefinition, Limited):
     map_positions, reduce_positions
         For each job the positions in `tasks` of its pending maps and of its pending reduces.
     pending_maps, pending_reduces
-        int64, shape (jobs,): how many these are (s_pend, r_pend).
+        int64, shape (jobs,): their numbers (s_pend, r_pend).
     required
-        int64, shape (jobs,): maps that must run at once for the goal (s_req).
+        int64, shape (jobs,): maps that must run at once to meet the goal (s_req).
     map_utility, reduce_utility
         For each job the worth of 0, 1, ... maps or reduces, in units of 2^-20; minus infinity is `-penalty`.
     resources
@@ -65,8 +64,8 @@ class Utility(UtilityDefinition, Limited):
     demand_grid
         int64, shape (resources,): the common denominator of all demands of the resource, as decimals.
     demand_map, demand_reduce
-        int64, shape (jobs, resources): Gamma of each job's maps and reduces, in units of 1/`demand_grid[resource]`;
-        0 where it has no such task.
+        int64, shape (jobs, resources): Gamma of each job's maps and reduces, in units of 1/`demand_grid[resource]`; 0
+        if it has no such task.
     capacity
         int64, shape (nodes, resources), in the same units, rounded down: Omega.
     free
@@ -78,7 +77,7 @@ class Utility(UtilityDefinition, Limited):
     room
         int64, shape (nodes, resources): what fixed reduces leave free.
     lowest_units
-        What stands for minus infinity: `-penalty` in units.
+        The value of minus infinity: `-penalty` in units.
     node_type, type_size, type_room
         Nodes of equal capacity and room are of one type: int64, shapes (nodes,), (types,), (types, resources).
     map_share, reduce_share
@@ -104,7 +103,7 @@ class Utility(UtilityDefinition, Limited):
 
     @cached_property
     def posing(self) -> UtilityProgram:
-        """The programs, and what their variables stand for (`optsched.problems.utility_program`)."""
+        """The programs, and the meaning of their variables (`optsched.problems.utility_program`)."""
         return UtilityProgram(self, listed_patterns(self, _MOST_PATTERNS))
 
     def apart(self) -> Self:
@@ -114,7 +113,7 @@ class Utility(UtilityDefinition, Limited):
         return view
 
     def program(self, before: tuple[Number, ...] = ()) -> Program:
-        """The highest lowest utility; or the most utilisation where no utility is below `-before`."""
+        """The highest lowest utility; or the most utilisation with no utility below `-before`."""
         if not before:
             return self.posing.highest()
         units = math.ceil(-before[0] * GRID)
@@ -144,7 +143,7 @@ class Utility(UtilityDefinition, Limited):
     # Bounds ----------------------------------------------------------------------------------------------------------
 
     def _least_cost(self, units: int, map_prices: list[int], reduce_prices: list[int]) -> int | None:
-        """The least that counts cost with which each job has a utility of at least `units`; None without any."""
+        """The least cost of counts that give each job a utility of at least `units`; None if there are none."""
         total = 0
         for job, (map_price, reduce_price) in enumerate(zip(map_prices, reduce_prices, strict=True)):
             reduces, maps = self.least_maps(job, units)
@@ -161,9 +160,9 @@ class Utility(UtilityDefinition, Limited):
     def utility_bound(self, map_prices: Ints, reduce_prices: Ints) -> int:
         """The bound on the lowest utility, in units, that prices of tasks prove; valid for any prices.
 
-        What a node can hold is worth no more than its best pattern of tasks, at these prices. A utility of every job
-        is ruled out where the cheapest counts that give it cost more than the best patterns of all nodes together:
-        the dual of the linear program over patterns (Gilmore and Gomory).
+        At these prices a node holds no more than its best pattern of tasks. A utility of every job is impossible if the
+        cheapest counts that give it cost more than the best patterns of all nodes together: the dual of the linear
+        program over patterns (Gilmore and Gomory).
 
         Parameters
         ----------
@@ -180,21 +179,21 @@ class Utility(UtilityDefinition, Limited):
             cost = self._least_cost(units, prices[0].tolist(), prices[1].tolist())
             return cost is None or cost > most
 
-        # The highest threshold that is not ruled out is a value that some job may have: demands change only there.
+        # The highest possible threshold is a value that some job may have: demands change only there.
         thresholds = range(LEAST_FINITE, self.saturated_units + 1 if len(self.jobs) else 1)
         position = bisect_left(thresholds, True, key=ruled_out)
         return thresholds[position - 1] if position else self.lowest_units
 
     def utilisation_bound(self, units: int, map_prices: Ints, reduce_prices: Ints, scale: int) -> int:
-        """The bound on the utilisation, in units, where every job has a utility of at least `units`.
+        """The bound on the utilisation, in units, if every job has a utility of at least `units`.
 
-        Valid for any prices (Lagrangian duality): each task earns its share and its price, each node takes its
-        best pattern, and the prices of the cheapest counts that are enough are taken off again.
+        Valid for any prices (Lagrangian duality): each task earns its share and its price, each node takes its best
+        pattern, and the prices of the cheapest sufficient counts are subtracted.
 
         Parameters
         ----------
         units
-            The lowest utility that is given.
+            The given lowest utility.
         map_prices, reduce_prices
             int64, shape (jobs,), of either sign, in units times `scale`.
         scale
@@ -213,7 +212,7 @@ class Utility(UtilityDefinition, Limited):
         return constant + int((total - (least or 0)) // scale)
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """Every task allocated, and what each resource alone leaves room for."""
+        """Every task allocated, and the room of each resource by itself."""
         pending = np.concatenate([self.pending_maps, self.pending_reduces])
         most = int(pending @ self.items.share.max(axis=1, initial=0))
         saturated = self.saturated_units if len(self.jobs) else 0

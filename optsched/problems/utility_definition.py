@@ -1,17 +1,17 @@
 """`utility`: maps and reduces on trackers within their resources, so that the lowest utility of a job is highest.
 
 Sharmilarani et al.'s resource-aware scheduling (RAS): utility (6), (7), objectives (8) and then (9), constraint (10).
-What a count of tasks is worth to a job is tabulated from none to all of the pending tasks (`map_table`,
-`reduce_table`). Where RAS puts the reduces before it places any map is `spread_reduces`. `Rooms` has what is free while
-tasks are placed and removed one by one. Nothing here solves.
+The worth of 0, 1, ... tasks to a job is tabulated up to all of its pending tasks (`map_table`, `reduce_table`).
+`spread_reduces` is where RAS puts the reduces before it places any map. `Rooms` tracks what is free while tasks are
+placed and removed one by one. Nothing here solves.
 
-(7) divides by zero in several places, and its logarithm of no task at all is minus infinity. There it is read so:
+(7) divides by zero in several places, and its logarithm of 0 tasks is minus infinity. We read these cases so:
 
-- no map pending: the maps are worth 1, as where all of them are served;
-- required 0 (no goal, or nothing to do): the first branch alone holds;
-- required 1: the second branch holds for no map at all only, which is minus infinity;
+- no map pending: the maps are worth 1, as if all of them were served;
+- required 0 (no goal, or nothing to do): only the first branch holds;
+- required 1: the second branch holds only for 0 maps, which is minus infinity;
 - required = pending = allocated: 1, not 0/0: the job is saturated;
-- required > pending (the goal is out of reach): the second branch throughout, below 0;
+- required > pending (the goal is out of reach): always the second branch, below 0;
 - no reduce pending: the reduces are worth 0; one pending: 0 with it, minus infinity without.
 """
 
@@ -38,9 +38,9 @@ from optsched.problems.demands import capacity_units, demand_fault, demands_of
 def required_maps(pending: int, map_time: float, goal: float, now: float) -> int:
     """How many maps a job must run at once to meet its goal (s_req; Sharmilarani et al., section III.G).
 
-    The pending maps run in waves of that many, each as long as a mean map. They end in time if the time left is a whole
-    number of maps, else perhaps a wave later (`sharmilarani/3-required-maps`). Numbers count as the
-    decimals that they are written as, so that 10 maps of 0.1 s within 1 s need one at a time.
+    The pending maps run in waves of that many, each as long as a mean map. They end in time if the remaining time is a
+    whole number of maps, else perhaps a wave later (`sharmilarani/3-required-maps`). Numbers count as the decimals that
+    they are written as, so that 10 maps of 0.1 s within 1 s need one at a time.
 
     Parameters
     ----------
@@ -49,14 +49,14 @@ def required_maps(pending: int, map_time: float, goal: float, now: float) -> int
     map_time
         Mean length of a map in seconds (mu_j).
     goal
-        Instant of the completion goal in seconds (T_goal), NaN where there is none: nothing is required.
+        Instant of the completion goal in seconds (T_goal); NaN if there is none: nothing is required.
     now
         Instant of the decision. A goal that has passed requires every pending map at once.
 
     Returns
     -------
     int
-        At most 2^53, however short the time that is left.
+        At most 2^53, however short the remaining time is.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def map_table(required: int, pending: int, smoothed: bool = False) -> list[float
     required, pending
         s_req and s_pend.
     smoothed
-        Logarithms are of one more than the counts, so that no map at all is worth -1 and not minus infinity.
+        Logarithms are of one more than the counts, so that 0 maps are worth -1 and not minus infinity.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def reduce_table(pending: int, smoothed: bool = False) -> list[float]:
 
 
 def _logarithmic(count: int, full: int, smoothed: bool) -> float:
-    """log(count)/log(full) - 1, which is 0 where `count` is `full`."""
+    """log(count)/log(full) - 1, which is 0 if `count` is `full`."""
     if count == full:
         return 0.0
     if smoothed:
@@ -121,9 +121,9 @@ class Allocation(NamedTuple):
 
 
 class Items(NamedTuple):
-    """What is placed: the maps of each job, then the reduces of each job.
+    """The items to place: the maps of each job, then the reduces of each job.
 
-    All int64: what one takes, shape (items, resources); how many may be placed, none of fixed reduces, shape (items,);
+    All int64: what one takes, shape (items, resources); how many may be placed, 0 for fixed reduces, shape (items,);
     and what one adds to the utilisation, shape (items, types).
     """
 
@@ -133,7 +133,7 @@ class Items(NamedTuple):
 
 
 class UtilityDefinition(Problem):
-    """Value, constraints and arrays of `Utility`, which says what each is; the programs are left to it."""
+    """Value, constraints and arrays of `Utility`, which describes each; subclasses add the programs."""
 
     name = "utility"
     title = "maps and reduces on trackers within their resources: maximise the lowest utility, then utilisation"
@@ -193,7 +193,7 @@ class UtilityDefinition(Problem):
         job_of = workload.job[self.tasks]
         self.jobs: Ints = np.unique(job_of)
         jobs, row = len(self.jobs), np.searchsorted(self.jobs, job_of)
-        #: Which of `items` each task is one of, int64, shape (tasks,).
+        #: The item of each task, int64, shape (tasks,).
         self._item: Ints = np.where(workload.kind[self.tasks] == REDUCE, jobs + row, row)
         positions = [np.flatnonzero(self._item == item) for item in range(2 * jobs)]
         self.map_positions, self.reduce_positions = positions[:jobs], positions[jobs:]
@@ -220,12 +220,12 @@ class UtilityDefinition(Problem):
         self.type_size: Ints = np.bincount(self.node_type, minlength=len(first)).astype(np.int64)
         self.type_room: Ints = self.room[first]
         limit = np.concatenate([self.pending_maps, self.pending_reduces * (self.fixed is None)])
-        #: What is placed, and what one of each takes.
+        #: The items to place, and what one of each takes.
         self.items = Items(demand, limit, self._share(demand, first))
         self.map_share, self.reduce_share = np.split(self.items.share, 2)
 
     def _weigh(self) -> Ints:
-        """Demands and capacities in whole units; every fault of theirs at once. Returns the demand of each item."""
+        """Demands and capacities in whole units; reports all faults together. Returns the demand of each item."""
         instance, task_ids = self.instance, self.instance.workload.task_ids
         running = _in_state(instance, RUNNING)
         phase = self.parameters["phase"]
@@ -286,7 +286,7 @@ class UtilityDefinition(Problem):
         ]
 
     def _share(self, demand: Ints, nodes: Ints) -> Ints:
-        """Share of the capacities that one task of each item takes on nodes of each type; 0 where it does not fit."""
+        """Share of the capacities that one task of each item takes on nodes of each type; 0 if it does not fit."""
         share = np.zeros((len(demand), len(nodes)))
         fits = np.ones(share.shape, dtype=bool)
         for position, resource in enumerate(self.resources):
@@ -314,7 +314,7 @@ class UtilityDefinition(Problem):
         return Allocation(*np.split(counts, 2))
 
     def _placed(self, placement: Placement) -> tuple[Ints, Ints]:
-        """The item and the node of each task that is placed."""
+        """The item and the node of each placed task."""
         nodes = self.nodes_of(placement)
         placed = nodes != NONE
         return self._item[placed], nodes[placed]
@@ -347,7 +347,7 @@ class UtilityDefinition(Problem):
         return counts
 
     def placed(self, counts: Ints) -> Placement:
-        """A placement with these counts, which are as `items_on` has them, and the fixed reduces."""
+        """A placement with these counts, in the form of `items_on`, and the fixed reduces."""
         maps, reduces = np.split(counts, 2)
         return self.placement_of(Allocation(maps, reduces if self.fixed is None else self.fixed))
 
@@ -368,7 +368,7 @@ class UtilityDefinition(Problem):
         item, node = self._placed(placement)
         over = -self.free
         np.add.at(over, node, self.items.demand[item])
-        # A node that running tasks overload may get no more of that resource, but tasks that do without it.
+        # A node that running tasks overload may get no more of that resource, but tasks that do not need it.
         for at, position in np.argwhere(over > 0).tolist():
             excess = exact(int(over[at, position]), int(self.demand_grid[position]))
             yield Violation("capacity", (self.resources[position], node_ids[at]), excess)
@@ -381,9 +381,9 @@ class UtilityDefinition(Problem):
 
     @property
     def unit(self) -> Ints:
-        """The largest amount of each resource that divides all that tasks take: what programs count in.
+        """The largest amount of each resource that divides all demands: the unit of programs.
 
-        No tolerance of a solver is as large as such an amount, and none is too large where a smaller unit would do.
+        Such an amount is larger than a solver's tolerance, and none is too large for which a smaller unit would do.
         """
         unit: Ints = np.maximum(np.gcd.reduce(self.items.demand, axis=0, initial=0), 1)
         return unit
@@ -395,17 +395,17 @@ class UtilityDefinition(Problem):
 
     @property
     def saturated_units(self) -> int:
-        """The lowest utility with every task allocated that may be: no placement has a higher one."""
+        """The lowest utility with every possible task allocated: no placement has a higher one."""
         return int(self.highest_units.min(initial=LARGEST))
 
     @property
     def highest_units(self) -> Ints:
-        """The utility of each job with every task allocated that may be, in units."""
+        """The utility of each job with every possible task allocated, in units."""
         return self.utility_units(self.pending_maps, self._reduce_limits[1])
 
     @property
     def fixed_use(self) -> int:
-        """The utilisation of the fixed reduces, in units; 0 where reduces are placed freely."""
+        """The utilisation of the fixed reduces, in units; 0 if reduces are placed freely."""
         return 0 if self.fixed is None else int((self.fixed * self.reduce_share[:, self.node_type]).sum())
 
     @property
@@ -416,9 +416,9 @@ class UtilityDefinition(Problem):
         return self.fixed.sum(axis=1), self.fixed.sum(axis=1)
 
     def least_maps(self, job: int, units: int) -> tuple[Ints, Ints]:
-        """The fewest maps, with each number of reduces, that give a job a utility of at least `units`.
+        """The fewest maps, for each number of reduces, that give a job a utility of at least `units`.
 
-        Each number of reduces with which no number of maps is enough is left out. With `reduces=fixed` there is one.
+        Numbers of reduces with which no number of maps suffices are left out. With `reduces=fixed` there is one.
         """
         fewest, most = (int(limit[job]) for limit in self._reduce_limits)
         reduces = np.arange(fewest, most + 1)
@@ -426,14 +426,14 @@ class UtilityDefinition(Problem):
             return reduces, np.zeros_like(reduces)
         reduces = reduces[self.reduce_utility[job][reduces] > self.lowest_units]
         maps = np.searchsorted(self.map_utility[job], units - self.reduce_utility[job][reduces])
-        # Without a map where that is worth minus infinity: any threshold is above it, so at least one is found.
+        # No map is worth minus infinity, which is below any threshold; so at least one map is found.
         reached = maps <= self.pending_maps[job]
         return reduces[reached], maps[reached]
 
     def utility_below(self, units: int) -> int:
-        """The greatest utility below `units` that some job may have, in units; `-penalty` where there is none.
+        """The greatest utility below `units` that some job may have, in units; `-penalty` if there is none.
 
-        Between it and `units` no threshold on the lowest utility asks for more, or less, than `units` does.
+        Any threshold on the lowest utility between it and `units` has the same effect as `units`.
         """
         best = self.lowest_units
         for job, (fewest, most) in enumerate(zip(*self._reduce_limits, strict=True)):
@@ -450,9 +450,10 @@ class UtilityDefinition(Problem):
 def spread_reduces(problem: UtilityDefinition) -> Ints:
     """The pending reduces as RAS puts them before it places any map: how many of each job on each node.
 
-    Job after job and reduce after reduce, each goes to the tracker with room for it that has the fewest reduces, of
-    these the one with the fewest of the same job, of these the first: spread evenly, no two together where that can be
-    avoided, and else no two of one job. Running reduces count. One that fits nowhere stays unplaced.
+    Job after job and reduce after reduce, each goes to a tracker with room: the one with the fewest reduces; of these
+    the one with the fewest of the same job; of these the first. So they are spread evenly, apart from one another if
+    possible, else at least apart from their own job's. Running reduces count. A reduce that fits nowhere stays
+    unplaced.
 
     Returns
     -------
@@ -491,16 +492,16 @@ def spread_reduces(problem: UtilityDefinition) -> Ints:
     return spread
 
 
-#: Jobs that are tried one by one on a tracker before all are compared with what is free there.
+#: Jobs that are tried one by one on a tracker before all are compared with its free room.
 _TRIED = 8
 
 _NOTHING: Mapping[int, int] = MappingProxyType({})
 
 
 class Rooms:
-    """Counts of tasks on the trackers, and what these leave free.
+    """Counts of tasks on the trackers, and the room that they leave free.
 
-    Those of `counts` are placed to begin with. `placed`: how many maps, and how many reduces, each job has placed.
+    The tasks of `counts` are placed at the start. `placed`: how many maps, and how many reduces, each job has placed.
     `free`: int64, shape (nodes, resources).
 
     Examples
@@ -519,7 +520,7 @@ class Rooms:
     def __init__(self, problem: UtilityDefinition, counts: Allocation | None = None) -> None:
         self._problem = problem
         self.placed: tuple[list[int], list[int]] = [0] * len(problem.jobs), [0] * len(problem.jobs)
-        #: For maps and for reduces: of each tracker how many it has of each job, without those that it has none of.
+        #: For maps and for reduces: the nonzero counts of each job on each tracker.
         self._on: tuple[dict[int, dict[int, int]], dict[int, dict[int, int]]] = {}, {}
         self._demands = problem.demand_map, problem.demand_reduce
         self._rows = [list(map(tuple, demands.tolist())) for demands in self._demands]
@@ -531,7 +532,7 @@ class Rooms:
 
     @property
     def counts(self) -> Allocation:
-        """Maps and reduces of each job on each tracker, in arrays that are made again."""
+        """Maps and reduces of each job on each tracker, in new arrays."""
         shape = len(self._problem.jobs), len(self.free)
         counts = Allocation(*(np.zeros(shape, dtype=np.int64) for _ in range(2)))
         for kind, part in enumerate(counts):
@@ -547,22 +548,22 @@ class Rooms:
         for kind, positions in enumerate((problem.map_positions, problem.reduce_positions)):
             _, nodes, amounts = self._entries(kind)
             hosts = np.split(np.repeat(nodes, amounts), np.cumsum(self.placed[kind]))
-            for tasks, own in zip(positions, hosts, strict=False):  # the last is what no job has: nothing
+            for tasks, own in zip(positions, hosts, strict=False):  # the last entry, of no job, is empty
                 found[tasks[: len(own)]] = own
         return problem.placement(found)
 
     def _entries(self, kind: int) -> tuple[Ints, Ints, Ints]:
-        """Jobs, trackers and how many: what is placed, by job and then by tracker."""
+        """What is placed, by job and then by tracker: jobs, trackers and counts."""
         entries = [(job, node, count) for node, own in self._on[kind].items() for job, count in own.items()]
         jobs, nodes, amounts = np.array(sorted(entries), dtype=np.int64).reshape(-1, 3).T
         return jobs, nodes, amounts
 
     def digest(self, kind: int) -> bytes:
-        """A short name of what is placed of a kind: that of no other counts."""
+        """A short digest of everything placed of a kind; other counts have another one."""
         return hashlib.sha256(np.ascontiguousarray(self._entries(kind)).tobytes()).digest()
 
     def on(self, kind: int, node: int) -> Mapping[int, int]:
-        """How many tasks a tracker has of each job that it has any of."""
+        """How many tasks of each job a tracker has, for jobs with any."""
         return self._on[kind].get(node, _NOTHING)
 
     def fitting(self, kind: int, node: int) -> Bools:
@@ -571,7 +572,7 @@ class Rooms:
         return fits
 
     def fits(self, kind: int, job: int, node: int) -> bool:
-        """Whether one of the job's tasks that wait fits on a tracker."""
+        """Whether one of the job's waiting tasks fits on a tracker."""
         return all(need <= left for need, left in zip(self._rows[kind][job], self.free[node].tolist(), strict=True))
 
     def first(self, kind: int, node: int, order: Sequence[tuple[int, ...]]) -> int | None:
@@ -585,7 +586,7 @@ class Rooms:
         return next((entry[-1] for entry in islice(order, _TRIED, None) if able[entry[-1]]), None)
 
     def put(self, kind: int, job: int, node: int, count: int = 1) -> None:
-        """Place `count` tasks of a job on a tracker; with -1 take one away."""
+        """Place `count` tasks of a job on a tracker; -1 removes one."""
         self.free[node] -= count * self._demands[kind][job]
         self.placed[kind][job] += count
         counts = self._on[kind].setdefault(node, {})
@@ -595,7 +596,7 @@ class Rooms:
 
 
 def _capacity(instance: Instance, resource: str) -> Floats:
-    """Capacity of each node, shape (nodes,); NaN where none is given."""
+    """Capacity of each node, shape (nodes,); NaN if not given."""
     return instance.cluster.capacity.get(resource, np.full(len(instance.cluster), np.nan))
 
 

@@ -1,15 +1,15 @@
 """The exact programs of `utility`: tasks on hosts of alike nodes, and the patterns and counts that prices leave.
 
-The first program has the highest lowest utility, by steps of the tables (7). The second has the most utilisation where
-each job has at least a utility: a pair of counts that are enough, where neither can be less. A pattern says how many
-tasks of each item one node holds; a host of one node needs none. With fewer patterns than all maximal ones the program
-still has only placements, but not all of them. Items are the maps of each job, then the reduces of each job.
+The first program maximises the lowest utility, by steps of the tables (7). The second maximises the utilisation with a
+given utility for each job: it has a pair of sufficient counts; neither can be less. A pattern says how many tasks of
+each item one node holds; a host of one node needs no patterns. With fewer patterns than all maximal ones the program
+contains only placements, but not all of them. Items are the maps of each job, then the reduces of each job.
 
-`columns_at` makes the program that a tree of cases settles. A placement is worth what prices prove at most, less what
-each of its parts falls short: what a node holds, of the best pattern of its type at these prices, and what a job gets,
-of its cheapest counts. So a placement that is better than one that is held has no part that falls short by more than
-the two differ. The checker lists all patterns and counts that do not, and a program over them has every better
-placement (Baldacci, Christofides and Mingozzi 2008 do so for routes of vehicles).
+`columns_at` makes the program that a tree of cases settles. A placement is worth at most what prices prove, less the
+shortfall of each of its parts: what a node holds, compared with its type's best pattern at these prices, and what a job
+gets, compared with its cheapest counts. So in a placement that is better than the incumbent, no part falls short by
+more than the gap. The checker lists all patterns and counts within the gap, and a program over them contains every
+better placement (Baldacci, Christofides and Mingozzi 2008 do so for vehicle routes).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from optsched.problems.programs import Builder, Label, Program
 from optsched.problems.relaxations import IntegerProgram
 from optsched.problems.utility_definition import UtilityDefinition
 
-#: No utility is less, in units, but minus infinity: each table is at least -1 where it is finite.
+#: No finite utility is less, in units: each table is at least -1 where it is finite.
 LEAST_FINITE = -2 * GRID
 
 
@@ -45,7 +45,7 @@ def least_pairs(problem: UtilityDefinition, units: int) -> tuple[Ints, Ints]:
     counts[owner, np.arange(len(owner))] = maps
     if problem.fixed is None:
         counts[jobs + owner, np.arange(len(owner))] = reduces
-    # With more reduces and no fewer maps a pair asks for nothing new.
+    # A pair with more reduces and no fewer maps adds nothing.
     fewer = np.ones(len(owner), dtype=bool)
     fewer[1:] = (owner[1:] != owner[:-1]) | (maps[1:] < maps[:-1])
     return owner[fewer], counts[:, fewer]
@@ -58,29 +58,29 @@ def maximal_patterns(problem: UtilityDefinition, kind: int, most: int) -> Ints |
 
 
 def listed_patterns(problem: UtilityDefinition, most: int) -> dict[int, Ints]:
-    """The maximal patterns of each type of several nodes that has at most `most` of them: no placement is lost."""
+    """The maximal patterns of each type with several nodes and at most `most` patterns: no placement is lost."""
     listed = {kind: maximal_patterns(problem, kind, most) for kind in np.flatnonzero(problem.type_size > 1).tolist()}
     return {kind: patterns for kind, patterns in listed.items() if patterns is not None}
 
 
 class UtilityProgram:
-    """The programs of a problem, and what their variables stand for.
+    """The programs of a problem, and the meaning of their variables.
 
     Parameters
     ----------
     problem
         What to place.
     known
-        By types of nodes the patterns that these take: the nodes of such a type are one host, each other node is one.
+        By type of nodes, the patterns that they take: the nodes of such a type are one host, each other node is one.
     apart
         Whether each task has a variable for each node; then no patterns are given.
 
     Attributes
     ----------
     members, patterns
-        Of each host its nodes, and what they take, shape (patterns, items), or None: one node that takes what fits.
+        The nodes of each host, and their patterns, shape (patterns, items), or None: one node that takes what fits.
     first, single
-        The first node of each host, and whether it is one that takes what fits; shape (hosts,).
+        The first node of each host, and whether it is a single node that takes what fits; shape (hosts,).
     item, host
         Of each variable `place`, int64, shape (places,).
     free
@@ -96,7 +96,7 @@ class UtilityProgram:
             nodes = np.flatnonzero(problem.node_type == kind)
             together = kind in known
             hosts += [(nodes, known[kind])] if together else [(nodes[[row]], None) for row in range(len(nodes))]
-        hosts.sort(key=lambda host: int(host[0][0]) if host[1] is None else -1)  # those with patterns by their types
+        hosts.sort(key=lambda host: int(host[0][0]) if host[1] is None else -1)  # those with patterns first, by type
         self.members, self.patterns = [nodes for nodes, _ in hosts], [patterns for _, patterns in hosts]
         self.first: Ints = np.array([nodes[0] for nodes in self.members], dtype=np.int64)
         self.single: Bools = np.array([patterns is None for patterns in self.patterns], dtype=bool)
@@ -129,7 +129,7 @@ class UtilityProgram:
         return builder.program(0, -GRID)
 
     def most_used(self, units: int) -> Program:
-        """The program of the most utilisation with at least a utility for each job, in units of 2^-20."""
+        """The program of the most utilisation with at least a given utility for each job, in units of 2^-20."""
         builder = Builder()
         self._enter_needs(builder, self._enter_places(builder, use=True), units)
         return builder.program(1, -GRID)
@@ -137,7 +137,7 @@ class UtilityProgram:
     # Rows ----------------------------------------------------------------------------------------------------------
 
     def _enter_places(self, builder: Builder, use: bool) -> Ints:
-        """Add the tasks on hosts, and what these hold; returns the columns. `use` says that the utilisation counts."""
+        """Add the tasks on hosts, and what these hold; returns the columns. With `use` the utilisation counts."""
         listed, ids = zip(self._names, self.members, strict=True), self.problem.instance.cluster.node_ids
         together = {} if self.apart else {"place": 2, "take": 0}
         builder.group("members", "HOSTS", {name: tuple(ids[nodes].tolist()) for name, nodes in listed}, **together)
@@ -161,7 +161,7 @@ class UtilityProgram:
         return [(*self._labels[item], self._names[host]) for item, host in at]
 
     def _enter_pairs(self, builder: Builder, cost: Ints) -> Ints:
-        """Add each task on each node: on one node at most, and fixed reduces as many as they are to be."""
+        """Add each task on each node: at most one node each, and fixed reduces as many as given."""
         problem = self.problem
         names = problem.task_ids.tolist()
         labels: list[Label] = [
@@ -183,7 +183,7 @@ class UtilityProgram:
         return place
 
     def _enter_capacities(self, builder: Builder, place: Ints) -> None:
-        """Add what single nodes hold, (10)."""
+        """Add the capacities of single nodes, (10)."""
         problem, single, unit = self.problem, self.single, self.problem.unit
         room = (problem.room[self.first[single]] // unit).T
         labels = [(self._names[host], resource) for resource in problem.resources for host in np.flatnonzero(single)]
@@ -196,7 +196,7 @@ class UtilityProgram:
         builder.enter(rows[resource, at], place[alone][entry], demand[entry, resource])
 
     def _enter_patterns(self, builder: Builder) -> Ints:
-        """Add how many nodes take each pattern; none where all hosts are single nodes."""
+        """Add how many nodes take each pattern; none if all hosts are single nodes."""
         labels = [(self._names[at], number) for at, own in self._listed for number in range(len(own))]
         if not labels:
             return np.zeros(0, dtype=np.int64)
@@ -205,7 +205,7 @@ class UtilityProgram:
         return builder.variables("take", labels, upper=upper, over="PATTERNS", doc=doc)
 
     def _enter_within(self, builder: Builder, place: Ints, take: Ints) -> None:
-        """Add what the patterns hold that nodes take."""
+        """Limit the tasks on a host to those of the patterns that its nodes take."""
         several = [at for at, _ in self._listed]
         host = np.repeat(several, [len(own) for _, own in self._listed])
         size = [len(self.members[at]) for at in several]
@@ -224,7 +224,7 @@ class UtilityProgram:
         builder.enter(row_of[item, host[which]], take[which], -held[which, item])
 
     def _enter_totals(self, builder: Builder, name: str, place: Ints, doc: str, **limits: Any) -> Ints:
-        """Add rows that sum the tasks of each open item wherever they are. Returns the row of each item, or -1."""
+        """Add rows that sum the tasks of each open item over all places. Returns the row of each item, or -1."""
         which = np.flatnonzero(self.items.limit)
         rows = np.full(len(self._labels), -1, dtype=np.int64)
         labels = [self._labels[item] for item in which.tolist()]
@@ -233,7 +233,7 @@ class UtilityProgram:
         return rows
 
     def _enter_needs(self, builder: Builder, place: Ints, units: int) -> None:
-        """Add what each job needs for a utility: one of its pairs of counts."""
+        """Add each job's needs for a utility: one of its pairs of counts."""
         owner, pair = least_pairs(self.problem, units)
         ranks = rank_among(owner).tolist()
         labels = [(*self._jobs[job], which) for job, which in zip(owner.tolist(), ranks, strict=True)]
@@ -300,7 +300,7 @@ class UtilityProgram:
     # Decisions as values -------------------------------------------------------------------------------------------
 
     def values_of(self, placement: Placement, program: Program) -> Ints:
-        """The values of the variables that a placement gives; every node must hold no more than some pattern."""
+        """The values of the variables for a placement; every node must hold no more than some pattern."""
         problem, counts = self.problem, self.problem.items_on(placement)
         values = np.zeros(len(program.numbers.objective), dtype=np.int64)
         if self.apart:
@@ -311,7 +311,7 @@ class UtilityProgram:
             values[program.family("place")] = np.array(by_host).reshape(len(by_host), -1)[self.host, self.item]
         if self._listed:
             taken = []
-            for at, own in self._listed:  # each node takes the first pattern that holds its tasks
+            for at, own in self._listed:  # each node takes the first pattern that contains its tasks
                 holds = (own >= counts[:, self.members[at]].T[:, None]).all(axis=2)
                 taken.append(np.bincount(np.argmax(holds, axis=1), minlength=len(own)))
             values[program.family("take")] = np.concatenate(taken)
@@ -341,7 +341,7 @@ class UtilityProgram:
         return self.problem.placement(nodes)
 
     def counts_of(self, values: Ints, program: Program) -> Ints:
-        """The counts on each node, shape (items, nodes), without fixed reduces, where tasks are not apart."""
+        """The counts on each node, shape (items, nodes), without fixed reduces, if tasks are not apart."""
         counts = np.zeros((len(self.items.limit), len(self.problem.node_type)), dtype=np.int64)
         place = values[program.family("place")]
         placed = np.zeros((len(self.members), len(self.items.limit)), dtype=np.int64)
@@ -370,7 +370,7 @@ def _pairs(program: Program) -> Ints:
 def deal(patterns: Ints, times: Ints, placed: Ints) -> Ints:
     """Tasks on each of the nodes that take patterns: `times` (patterns,) of each, `placed` (items,) tasks in all.
 
-    What patterns hold beyond the tasks that are placed is left out, on the last nodes. Shape (nodes, items).
+    Surplus tasks of the patterns are left out on the last nodes. Shape (nodes, items).
 
     >>> deal(np.array([[2, 1], [0, 3]]), np.array([2, 1]), np.array([3, 4])).tolist()
     [[2, 1], [1, 1], [0, 2]]
@@ -380,7 +380,7 @@ def deal(patterns: Ints, times: Ints, placed: Ints) -> Ints:
     return dealt
 
 
-#: The most patterns of all types together, on the way to them too, so that a check ends.
+#: The most patterns of all types together, also during the search for them, so that a check ends.
 MOST_PATTERNS = 20_000
 
 
@@ -392,11 +392,11 @@ class TaskPrices(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The program over what is left: patterns, then tasks of each item in all, then counts that are enough for a job.
+    """The program over what is left: patterns, then total tasks of each item, then sufficient counts for a job.
 
     `kind`, `counts`: type of nodes of each pattern, and tasks of each item in it: int64, shapes (patterns,), (patterns,
-    items). `owner`, `pair`: job of each pair of counts, and the counts, int64, shape (items, pairs). `program`: the
-    negated utilisation in units at least.
+    items). `owner`, `pair`: job of each pair of counts, and the counts, int64, shape (items, pairs). `program`:
+    minimises the negated utilisation in units.
     """
 
     kind: Ints
@@ -407,10 +407,10 @@ class Columns(NamedTuple):
 
 
 def columns_at(problem: UtilityDefinition, units: int, prices: TaskPrices, limit: int) -> Columns | None:
-    """The columns that may be in a placement with a utility for each job, and with more utilisation than is held.
+    """The columns that may occur in a placement with a utility for each job and more utilisation than the incumbent.
 
-    No such placement is lost at any prices. `units`: the utility. `limit`: the negated utilisation in units that is to
-    be gone below, without fixed reduces.
+    No such placement is lost at any prices. `units`: the utility. `limit`: the negated utilisation in units that must
+    be undercut, without fixed reduces.
 
     None if there are more than `MOST_PATTERNS` patterns.
     """
@@ -446,15 +446,15 @@ def columns_at(problem: UtilityDefinition, units: int, prices: TaskPrices, limit
 def _pattern_program(
     problem: UtilityDefinition, kind: Ints, counts: Ints, worths: Ints, owner: Ints, pair: Ints
 ) -> IntegerProgram:
-    """The program of `Columns`, whose columns go by the order in which trees name them; `worths` are of the patterns.
+    """The program of `Columns`, with columns in the order in which trees name them; `worths` are those of the patterns.
 
-    Each node takes a pattern, and each job gets one of its pairs of counts. Tasks in all are those of the patterns, and
-    no fewer than the jobs need.
+    Each node takes a pattern, and each job gets one of its pairs of counts. Total tasks are at most those of the
+    patterns, and at least what the jobs need.
     """
     most, size, jobs = problem.items.limit, problem.type_size, len(problem.jobs)
     column, item = np.nonzero(counts)
     needed, which = np.nonzero(pair)
-    builder = Builder()  # only its numbers are used, so that labels are empty
+    builder = Builder()  # only its numbers are used, so labels are empty
     take = builder.variables("take", [()] * len(kind), upper=size[kind], cost=-worths)
     total = builder.variables("total", [()] * len(most), upper=most)
     choose = builder.variables("choose", [()] * len(owner), upper=1)

@@ -1,7 +1,7 @@
 """`worst-group`: minimise the worst group's mean locality cost (groups of users).
 
-The fairness that users of a shared cluster ask of Guo et al. 2012's scheduler: that no group's data locality is much
-worse than the others'. Its own fairness costs (`fair-lsap`, `lsap-fairness`) are about shares of the slots instead.
+Users of a shared cluster may ask for this fairness: no group's data locality is much worse than the others'. The
+fairness costs of Guo et al. 2012 (`fair-lsap`, `lsap-fairness`) are about shares of the slots instead.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from optsched.problems.programs import Builder, Limited, Program
 
 
 class WorstGroup(LevelledProblem, Limited):
-    """Exactly min(tasks, idle slots) tasks on idle slots: least highest mean locality cost of a group, then least cost.
+    """Exactly min(tasks, idle slots) tasks on idle slots: minimise the worst group's mean locality cost, then the cost.
 
     The mean of a group is the locality cost of its placed tasks over the number of its *pending* tasks, placed or not:
-    a task that waits for the next round costs nothing in this one, as in `lsap`. Where all tasks are placed it is the
-    mean over the placed ones too (Guo et al. 2012, note 11).
+    a task that waits for the next round costs nothing in this one, as in `lsap`. If all tasks are placed it is also the
+    mean over the placed ones (Guo et al. 2012, note 11).
 
     With two levels of cost, as by default, the worst group's mean costs no locality: some placement attains both the
-    least highest mean and the optimum of `lsap` (Guo et al. 2012, note 12).
+    least worst mean and the optimum of `lsap` (Guo et al. 2012, note 12).
 
     Attributes
     ----------
     sizes
         Pending tasks of each group.
     least, steps
-        A group costs `least`, or whole multiples of its step more.
+        A group costs `least`, or more by whole multiples of its step.
 
     Examples
     --------
-    Two tasks compete for the slot on a. Group h has another task, so that its mean is 1/2 where it gives way:
+    Two tasks compete for the slot on a. Group h has another task, so its mean is 1/2 if it gives way:
 
     >>> from optsched.core.instance import Cluster, Ragged, State, Workload
     >>> workload = Workload(
@@ -86,14 +86,14 @@ class WorstGroup(LevelledProblem, Limited):
         self.least, self.steps = [least for least, _ in attainable], [step for _, step in attainable]
 
     def _attainable(self) -> Iterator[tuple[int, int]]:
-        """The least cost of each group, and the step to the next: whole multiples of it are a superset of its costs."""
+        """The least cost of each group, and its step: costs are among `least` plus whole multiples of it."""
         on_node, in_rack, off_rack = self.levels
         near = np.bincount(self.pool, weights=self.idle_replicas.lengths, minlength=len(self.sizes))
         racked = np.bincount(self.pool, weights=self.idle_racks.lengths, minlength=len(self.sizes))
         for size, holders, racks in zip(self.sizes, near.tolist(), racked.tolist(), strict=True):
             levels = [off_rack, *[in_rack] * bool(racks), *[on_node] * bool(holders)]
             lowest = min(levels)
-            if self.count < len(self.tasks):  # how many tasks of a group are placed is open
+            if self.count < len(self.tasks):  # the number of placed tasks of a group is open
                 yield 0, math.gcd(*levels) or 1
             else:
                 yield lowest * size, math.gcd(*(level - lowest for level in levels)) or 1
@@ -102,7 +102,7 @@ class WorstGroup(LevelledProblem, Limited):
 
     @property
     def own_costs(self) -> OwnCosts:
-        """Own costs of the locality cost; no task pays a part of its own of the worst group's mean."""
+        """Own costs of the locality cost; no task has its own part of the worst group's mean."""
         return replace(super().own_costs, component=1, counted=None)
 
     def costs_by_group(self, placement: Placement) -> list[int]:
@@ -115,7 +115,7 @@ class WorstGroup(LevelledProblem, Limited):
         return found
 
     def worst_mean(self, costs: Sequence[int]) -> Number:
-        """The highest mean of groups with these costs; 0 where no group has a task."""
+        """The highest mean of groups with these costs; 0 if no group has a task."""
         means = (Fraction(cost, size) for cost, size in zip(costs, self.sizes, strict=True) if size)
         return exact(max(means, default=0))
 
@@ -125,7 +125,7 @@ class WorstGroup(LevelledProblem, Limited):
     # Means that groups can have --------------------------------------------------------------------------------------
 
     def most_within(self, mean: Number) -> list[int]:
-        """The highest cost that each group may have at a mean of at most `mean`; below `least` where it may have none.
+        """The highest cost of each group at a mean of at most `mean`; below `least` if there is none.
 
         >>> from optsched.instances.files import load
         >>> WorstGroup(load("examples/worst-group")).most_within(Fraction(3, 4))
@@ -134,7 +134,7 @@ class WorstGroup(LevelledProblem, Limited):
         return self._rounded(mean.numerator * size // mean.denominator for size in self.sizes)
 
     def most_below(self, mean: Number) -> list[int]:
-        """As `most_within`, at a mean below `mean`; a group without tasks has no mean and pays nothing."""
+        """As `most_within`, for means below `mean`; a group without tasks has no mean and pays nothing."""
         return self._rounded(math.ceil(mean * size) - 1 if size else 0 for size in self.sizes)
 
     def _rounded(self, costs: Iterable[int]) -> list[int]:
@@ -156,9 +156,9 @@ class WorstGroup(LevelledProblem, Limited):
         return self._next(self.most_within(value))
 
     def value_left(self, multipliers: Ints, least: Number) -> Number:
-        """Weighted by the prices of their rows, the groups' costs add up to something: so must those within the mean.
+        """The least value whose groups' costs, weighted by the prices of their rows, reach the sum that is required.
 
-        Costs go in steps, so that it is often more than the relaxation says.
+        Costs go in steps, so this is often more than the relaxation gives.
         """
         program, prices = self.program(), multipliers[1:].copy()
         whole, means = program.numbers, next(family.first for family in program.rows if family.name == "group_mean")
@@ -183,7 +183,7 @@ class WorstGroup(LevelledProblem, Limited):
     # The program -----------------------------------------------------------------------------------------------------
 
     def program(self, before: tuple[Number, ...] = ()) -> Program:
-        """Least cost within a limit on the means; or the least whole number that no mean is above."""
+        """Least cost within a limit on the means; or the least whole number that is at least every mean."""
         builder, first = Builder(), self.classes().first
         columns, owner = enter_places(self, builder, np.zeros_like(first) if before else None)
         self._enter_groups(builder, before, self.pool[first][owner], columns)
@@ -226,9 +226,9 @@ class WorstGroup(LevelledProblem, Limited):
             builder.enter(row, column[value > 0], value[value > 0])
 
     def _counted(self, most: Sequence[int]) -> list[tuple[int, int, int, int, int]] | None:
-        """Limits on numbers of tasks in the place of those on costs: (group, 0, a, b, c) as of `count_limits`.
+        """Limits on numbers of tasks instead of those on costs: (group, 0, a, b, c) as for `count_limits`.
 
-        None if how many tasks pay the cost at the data is open.
+        None if the number of tasks that pay the cost at the data is open.
         """
         on_node, in_rack, off_rack = self.levels
         if on_node and self.count < len(self.tasks):
@@ -251,7 +251,7 @@ class WorstGroup(LevelledProblem, Limited):
     # Bounds ----------------------------------------------------------------------------------------------------------
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """Bounds without contention for slots: the costs of all groups together, and of each group for itself."""
+        """Bounds without contention for slots: the costs of all groups together, and of each group by itself."""
         if not self.count:
             return (Bound("best-node", "worst-mean", 0, "worst-mean, where nothing is placed"),)
         (whole,) = super().cheap_bounds()

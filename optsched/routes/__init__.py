@@ -2,8 +2,8 @@
 
 A route is a way to the optimum: a network engine, the search over limits, a declarative model, or enumeration. If no
 route is named, `solve` takes the quickest one that proves its answer. On every route, `problems` evaluates the
-objective again from the decision. The bound is what a certificate says, and OPTIMAL means that both are equal.
-The registry names the module of routes of a problem. `base` defines its interface; `call` runs models and makes the
+objective again from the decision. The bound is what a certificate says, and OPTIMAL means that both are equal. The
+registry names the module of routes of a problem. `base` defines its interface; `call` runs models and makes the
 solution. A solve that cannot check its deadline runs in a child process. If that process is killed or crashes, the
 solution says so and has the last incumbent that it handed over.
 """
@@ -114,9 +114,8 @@ def solve(
             `network-simplex`, `dense`. `network` is a matching if only the number of local tasks counts. If costs are a
             table (of kinds of tasks and nodes), it is a network simplex on the table if that is large and numba is
             installed, or SciPy's assignment unless tasks and slots are many times as many. Else it is the compact
-            network:
-            by a network simplex if it is large and numba is installed, or with HiGHS. `Solution.solver` names the
-            engine.
+            network: by a network simplex if it is large and numba is installed, or with HiGHS. `Solution.solver` names
+            the engine.
         - `lsap-fairness`: `flows` (maximum flows, the smallest step of a group first), `arrays`, `network-simplex`.
         - `worst-group`: `arrays` (limits on the mean).
         - `min-cost-flow`: `arrays`, `cost-scaling`, `network-simplex`. The second is the default if there are many arcs
@@ -130,8 +129,8 @@ def solve(
         else the models that the record names. These come first if there are too many placements to try.
     time_limit
         Seconds; overrides the profile's. It is checked between and within solves, and in every loop that may be long.
-        Steps that cannot check it for long (building a large model, a large step of a library) run in a child
-        process, which is killed a second later. The result is then what it handed over, or a quick answer.
+        Steps that cannot check it for long (building a large model, a large step of a library) run in a child process,
+        which is killed a second later. The result is then what it handed over, or a quick answer.
 
     Returns
     -------
@@ -226,8 +225,7 @@ def bounds(problem: AnyProblem) -> tuple[Bound, ...]:
 
     In addition to `Problem.cheap_bounds`, `latency` has l_flow: the least limit that a maximum b-matching and counting
     do not rule out (Agosta et al., note 3). `makespan` and `job-times` have job-alone: the same bound for each job on
-    the
-    empty cluster, with slots as servers.
+    the empty cluster, with slots as servers.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """One call of `solve`: makes its solution, runs models, and checks a solver's claims.
 
-`problems` evaluates the objective again from the decision, the bound is what a certificate says, and OPTIMAL means
-that both are equal. `Call.until_stopped` catches every outer stop of a route: the solution then has what is found and
-proved so far.
+`problems` evaluates the objective again from the decision, the bound is what a certificate says, and OPTIMAL means that
+both are equal. `Call.until_stopped` catches every outer stop of a route: the solution then has what is found and proved
+so far.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from optsched.problems.base import exact, stated
 from optsched.solvers.answers import INTERRUPTED, STOPPED, SolverOutcome, check_claim, decoding, stopped, whole_bound
 from optsched.solvers.profiles import Profile
 
-#: Seconds for the quick answer after a stop: `_QUICK`, or what is left of `_BEYOND` after the deadline if that is
-#: less (as when a process was killed), but at least `_LEAST`.
+#: Seconds for the quick answer after a stop: `_QUICK`, or what is left of `_BEYOND` after the deadline if that is less
+#: (as when a process was killed), but at least `_LEAST`.
 _QUICK, _BEYOND, _LEAST = 1.0, 1.7, 0.3
 
 #: The most nodes of the default route's search for a proof.

@@ -1,9 +1,9 @@
 """Looks for contradictions to unproved claims: by quick decisions, and by trying every placement of a small instance.
 
 Nothing here proves an optimum, but it can contradict a claim: a feasible decision contradicts INFEASIBLE, and a better
-one contradicts a bound. Routes accept a solver's unproved claim only if nothing here contradicts it. `examine` does
-the same for a solution that somebody else claims. Effort is limited by counts, never by the clock, so that the same
-input gives the same answer.
+one contradicts a bound. Routes accept a solver's unproved claim only if nothing here contradicts it. `examine` does the
+same for a solution that somebody else claims. Effort is limited by counts, never by the clock, so that the same input
+gives the same answer.
 """
 
 from __future__ import annotations

@@ -51,9 +51,8 @@ def by_route(call: Call[GeneralizedAssignment], profile: Profile) -> Solution:
     """The tree, or the integer program by arrays or a model. The proof is prices, a tree, or the solver's claim.
 
     Route `search` solves plain assignment directly; otherwise it grows a tree. If the tree does not close, it continues
-    as
-    `arrays` does. It first looks for prices of the capacities, within the same time limit. They are the proof if their
-    bound, rounded, equals the optimum.
+    as `arrays` does. It first looks for prices of the capacities, within the same time limit. They are the proof if
+    their bound, rounded, equals the optimum.
     """
     problem = call.problem
     priced = _free(problem)

@@ -1,8 +1,8 @@
 """The routes of a problem by name, and the sizes of what they build, estimated before anything is built.
 
 Loops of this package check the deadline, and so does HiGHS between its steps. Three things cannot: the building of a
-model, a single step of a solver on a large program, and a call of a library (SciPy, networkx). `may_overrun`
-estimates their time from known sizes: it builds nothing.
+model, a single step of a solver on a large program, and a call of a library (SciPy, networkx). `may_overrun` estimates
+their time from known sizes: it builds nothing.
 """
 
 from __future__ import annotations
@@ -156,8 +156,7 @@ def may_overrun(problem: AnyProblem, route: str, further: Mapping[str, int]) -> 
     """Whether a route may overrun a deadline by half a second or more.
 
     `problem`, `route`: what is solved, and how. `further`: the problem's own routes, each with the number of pairs of
-    tasks
-    and nodes (of a flow network: nodes and arcs) from which on it may (`OVERRUNS` of its module).
+    tasks and nodes (of a flow network: nodes and arcs) from which on it may (`OVERRUNS` of its module).
 
     >>> import optsched
     >>> small = optsched.problem("lsap", "papers/guo-fig2")

@@ -31,8 +31,7 @@ UNBOUNDED = "unbounded: a cycle of negative cost has no limit"
 _SCALED = 16_000
 
 #: With at most this many nodes, few arcs each and no negative costs, the compiled network simplex takes a third to a
-#: half
-#: of the time of cost scaling. With more nodes, fewer arcs or negative costs it may take far longer.
+#: half of the time of cost scaling. With more nodes, fewer arcs or negative costs it may take far longer.
 _SIMPLEX_NODES = 20_000
 _SIMPLEX_ARCS_A_NODE = 5
 

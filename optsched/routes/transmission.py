@@ -28,8 +28,7 @@ ROUTES = ("search", *MODELS, "brute-force")
 OVERRUNS = {"search": 5_000}
 
 #: Integrality tolerance of a model. A solver gains up to the tolerance times what a binary switches: a reduce's
-#: shuffle.
-#: HiGHS's own 1e-6 is too much from 10^6 MB times distance on.
+#: shuffle. HiGHS's own 1e-6 is too much from 10^6 MB times distance on.
 _WHOLE = 1e-9
 
 #: The most that the shuffle may cost in a model: then that product is a tenth of a MB.

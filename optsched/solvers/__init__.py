@@ -1,4 +1,4 @@
-"""Engines, which know nothing of placement problems: HiGHS by arrays, Pyomo and PuLP, networks, profiles to limit them.
+"""Engines without placement problems: HiGHS by arrays, Pyomo and PuLP, networks, and profiles that limit them.
 
-What is made of them for one problem is in `searches`.
+`searches` applies them to each problem.
 """

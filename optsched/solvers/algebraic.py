@@ -1,10 +1,10 @@
 """HiGHS behind Pyomo and PuLP models: Pyomo translates its own, a PuLP problem is read, and `highs` does the rest.
 
-So status, limit, objective and bound mean what they mean for arrays. They never come from Pyomo or PuLP, whose own
-words mislead at limits and gaps. Values are loaded into a model only where there is a solution, and duals only for a
-linear program that is solved.
+So status, limit, objective and bound mean the same as for arrays. They never come from Pyomo or PuLP, whose own words
+mislead at limits and gaps. Values are loaded into a model only if there is a solution, and duals only for a linear
+program that was solved.
 
-Both functions take a start, and give it to HiGHS directly. Neither library has one for HiGHS that works: Pyomo's new
+Both functions take a start, and give it to HiGHS directly. Neither library has a working start for HiGHS: Pyomo's new
 interface has none, and PuLP takes `warmStart=True` and ignores it.
 """
 
@@ -38,14 +38,14 @@ from optsched.solvers.profiles import AnyProfile
 __all__ = ["injective_names", "solve_pulp", "solve_pyomo"]
 
 
-#: Pyomo diverts the output of the whole process while it translates, which two threads must not do at once.
+#: Pyomo redirects the output of the whole process while it translates, which two threads must not do at once.
 _translating = threading.Lock()
 
 
 def _translate(model: Any) -> tuple[Any, list[Any], list[Any]]:
-    """A Pyomo model as HiGHS holds it, with its variables and constraints in the order of the columns and rows.
+    """A Pyomo model in HiGHS, with its variables and constraints in the order of the columns and rows.
 
-    This is the one place that knows the inside of Pyomo's interface, which can translate a model only to solve it.
+    Only this function knows the internals of Pyomo's interface, which can translate a model only to solve it.
     """
     quieten()
     interface = PyomoHighs()
@@ -56,12 +56,12 @@ def _translate(model: Any) -> tuple[Any, list[Any], list[Any]]:
 
 
 def _refused_rows(name: str) -> UsageError:
-    """What to raise where HiGHS would not take all constraints, which neither library sees."""
+    """The error if HiGHS would not take all constraints, which neither library notices."""
     return UsageError(f"HiGHS refuses constraints of {name}: coefficients must be finite and below 1e15")
 
 
 def _ask(model: Any) -> None:
-    """Have a model refuse what it cannot tell, if its builder has given it a function for that (`_refuse`)."""
+    """Let a model refuse what it cannot interpret, if its builder has given it a function for that (`_refuse`)."""
     refuse = getattr(model, "_refuse", None)
     if refuse is not None:
         refuse(model)
@@ -78,15 +78,15 @@ def solve_pyomo(
     Parameters
     ----------
     model
-        `pyomo.environ.ConcreteModel` with one active objective. Where it has a `Suffix` named `dual` or `rc` that
-        imports, and is a linear program, that gets the duals or reduced costs: the change of the optimum per unit.
+        `pyomo.environ.ConcreteModel` with one active objective. If it is a linear program and has a `Suffix` named
+        `dual` or `rc` that imports, that gets the duals or reduced costs: the change of the optimum per unit.
     profile
         Limits and options, or the name of a profile.
     start
         `ComponentMap` from variables to values to start from; may be partial. HiGHS ignores an infeasible one.
     decode
-        What the values in the model stand for. Better solutions that are found on the way are loaded and given to who
-        takes them, if anybody does (`optsched.core.processes.handing.taking`).
+        Decodes the values in the model. Better solutions during the search are loaded, decoded and passed on if
+        somebody asked for them (`optsched.core.processes.handing.taking`).
 
     Returns
     -------
@@ -97,8 +97,8 @@ def solve_pyomo(
     ------
     UsageError
         If HiGHS cannot take the model (not linear, several objectives, SOS constraints, coefficients of 1e15), the
-        start names a variable that the model does not use, or a compact model of `optsched.models` cannot tell what a
-        constraint means that was added to it.
+        start names a variable that the model does not use, or a compact model of `optsched.models` cannot interpret a
+        constraint that was added to it.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def solve_pyomo(
     StaleFlagManager.mark_all_as_stale()
     held = read_solution(highs, outcome)
     if held.x is None:
-        for variable in variables:  # values of an earlier solve would be decoded as the answer of this one
+        for variable in variables:  # values of an earlier solve would be decoded as this answer
             variable.set_value(None)
     else:
         load(held.x)
@@ -147,7 +147,7 @@ def solve_pyomo(
 
 
 def _not_linear(model: Any) -> str:
-    """Which constraint is not linear; empty if all are."""
+    """The constraint that is not linear; empty if all are."""
     for row in model.component_data_objects(pyo.Constraint, active=True):
         if row.body.polynomial_degree() not in (0, 1):
             return f"the constraint {row.name} is not linear"
@@ -157,7 +157,7 @@ def _not_linear(model: Any) -> str:
 def _loaded(
     load: Callable[[npt.NDArray[np.float64]], None], decode: Callable[[], Any] | None
 ) -> Callable[[npt.NDArray[np.float64]], None] | None:
-    """What takes a solution that is found on the way: it is loaded into the model, and decoded there."""
+    """The receiver of solutions during the search: each is loaded into the model, and decoded there."""
     if decode is None:
         return None
 
@@ -169,7 +169,7 @@ def _loaded(
 
 
 def _pulp_program(problem: Any, sign: float) -> LinearProgram:
-    """A PuLP problem as a minimum: its objective times a sign."""
+    """A PuLP problem as a minimisation: its objective times a sign."""
     variables, constraints, objective = problem.variables(), list(problem.constraints()), problem.objective
     column_of = {variable.name: column for column, variable in enumerate(variables)}
     costs = np.zeros(len(variables))
@@ -200,7 +200,7 @@ def _limits(values: Iterable[float | None], none: float) -> npt.NDArray[np.float
 
 
 def has_sos(problem: Any) -> bool:
-    """Whether a PuLP problem has SOS constraints: PuLP 4 says it by a method, PuLP 3 keeps two mappings."""
+    """Whether a PuLP problem has SOS constraints: PuLP 4 has a method for it, PuLP 3 two mappings."""
     return bool(problem.has_sos() if hasattr(problem, "has_sos") else problem.sos1 or problem.sos2)
 
 
@@ -224,14 +224,14 @@ def solve_pulp(
     Parameters
     ----------
     problem
-        `pulp.LpProblem`. Of a linear program, `pi` of the constraints and `dj` of the variables are the change of the
-        optimum per unit. Its own `status` is "Optimal" for optima only.
+        `pulp.LpProblem`. For a linear program, `pi` of the constraints and `dj` of the variables are the change of the
+        optimum per unit. Its own `status` is "Optimal" only for optima.
     profile
         Limits and options, or the name of a profile.
     start
         From names of variables to values to start from; may be partial. HiGHS ignores an infeasible one.
     decode
-        As of `solve_pyomo`.
+        As for `solve_pyomo`.
 
     Returns
     -------
@@ -241,8 +241,8 @@ def solve_pulp(
     Raises
     ------
     UsageError
-        If two variables bear the same name, the problem has SOS constraints (which PuLP would drop) or coefficients
-        of 1e15 (likewise), or the start names a variable that the problem does not use.
+        If two variables have the same name, the problem has SOS constraints or coefficients of 1e15 (PuLP would drop
+        both), or the start names a variable that the problem does not use.
 
     Examples
     --------
@@ -276,7 +276,7 @@ def solve_pulp(
 
 
 def _refuse_what_pulp_loses(problem: Any) -> None:
-    """Raise UsageError for two variables of one name, and for SOS constraints."""
+    """Raise UsageError for two variables of the same name, and for SOS constraints."""
     try:
         problem.checkDuplicateVars()
     except pulp.PulpError as error:
@@ -296,12 +296,12 @@ def _load_answer(
 ) -> None:
     """Set what `LpProblem.solve` sets in a PuLP problem: values, reduced costs, slacks, duals, status and seconds.
 
-    `sign` times its objective is that of the program. `solutionCpuTime` stays as it is: no CPU time is measured.
+    `sign` times its objective is that of the program. `solutionCpuTime` stays unchanged: no CPU time is measured.
     """
     if found.x is None:
         for variable in variables:
             variable.varValue = None
-            if variable.varValue is not None:  # PuLP 4 takes no None: what was held is no answer
+            if variable.varValue is not None:  # PuLP 4 takes no None: the old value is no answer
                 variable.varValue = math.nan
     else:
         _load(variables, found.x)
@@ -334,7 +334,7 @@ def _hint(
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9]")
 
-#: Labels whose first character would begin a number (also `e5`, as in 2e5), and the words of the LP format.
+#: Labels whose first character could begin a number (also `e5`, as in 2e5), and the words of the LP format.
 _UNSAFE_FIRST = re.compile(
     r"[0-9].*|e[0-9].*|e|bin(ary|aries)?|gen(eral)?s?|int(eger)?s?|(max|min)(imi[sz]e|imum)?|bounds?|free|end|nan|"
     r"inf(inity)?|sec|semis?|sos[12]?|st|subject|such",
@@ -346,10 +346,10 @@ _LONGEST_NAME = 80
 
 
 def injective_names(labels: Iterable[str]) -> list[str]:
-    """Names that LP and MPS files and both libraries take as they are, different for different labels.
+    """Names that LP and MPS files and both libraries take unchanged, different for different labels.
 
-    ASCII letters and digits stay, `_` becomes `__`, and any other character `_` code `_`; so does the first one where
-    a name may not begin with it. Join the names of a pair with a full stop: no name has one.
+    ASCII letters and digits stay, `_` becomes `__`, and any other character `_` code `_`; so does the first one if a
+    name may not begin with it. Join the names of a pair with a full stop: no name has one.
 
     Parameters
     ----------
@@ -359,7 +359,7 @@ def injective_names(labels: Iterable[str]) -> list[str]:
     Returns
     -------
     list of str
-        In the order of the labels. A label of more than 80 characters when written so is named by its position.
+        In the order of the labels. A label whose name would exceed 80 characters is named by its position.
 
     Raises
     ------

@@ -1,10 +1,11 @@
-"""A program as arrays, the outcome of a solver on it in the same terms for every interface, and checks of its values.
+"""A program as arrays, a solver's outcome on it in the same terms for every interface, and checks of its values.
 
-An outcome is a solver's claim in floating point. A `results.Solution`, whose objective is exact and evaluated again, is
-made from it further up.
+An outcome is a solver's claim in floating point. Higher layers turn it into a `results.Solution`, whose objective is
+exact and evaluated again.
 
-Values must be of the right length, finite, whole, within bounds, and keep every row. Whether they are optimal is
-another matter. What is no solution is a `SolverDisagreement`, so that nothing further up decodes nonsense.
+Values must be of the right length, finite, integral where required, within bounds, and satisfy every row. Whether they
+are optimal is a separate question. Anything that is no solution raises `SolverDisagreement`, so that no higher layer
+decodes nonsense.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from optsched.core.results import Limit, Number, Termination
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-#: What stops a search from outside, wherever it is. Its result is then what it holds and has proved.
+#: Exceptions that stop a search from outside. Its result is then what it has found and proved.
 STOPPED = (KeyboardInterrupt, OutOfTime, MemoryError)
 
 
 def stopped(error: BaseException) -> tuple[Limit, str]:
-    """The limit that one of `STOPPED` stands for, and what to say.
+    """The limit that one of `STOPPED` stands for, and its message.
 
     >>> stopped(MemoryError("std::bad_alloc"))
     (<Limit.MEMORY: 'MEMORY'>, 'out of memory')
@@ -43,9 +44,9 @@ def stopped(error: BaseException) -> tuple[Limit, str]:
 class LinearProgram:
     """Minimise `objective @ x + offset` with `row_lower <= matrix @ x <= row_upper`, `col_lower <= x <= col_upper`.
 
-    The matrix is scipy.sparse CSR or CSC, shape (rows, columns), with fewer than 2^31 entries. All else are float64 of
-    shape (columns,) or (rows,); `integer` is bool. Limits may be infinite. InputError names each array of another
-    shape, or with NaN.
+    The matrix is scipy.sparse CSR or CSC, shape (rows, columns), with fewer than 2^31 entries. Everything else is
+    float64 of shape (columns,) or (rows,); `integer` is bool. Limits may be infinite. InputError names each array of
+    another shape, or with NaN.
     """
 
     objective: Floats
@@ -78,15 +79,15 @@ class LinearProgram:
 
 @dataclass(frozen=True, slots=True)
 class SolverOutcome:
-    """Why a solver stopped, what it claims to hold and to have proved, and what it literally said.
+    """Why a solver stopped, its claims about incumbent and bound, and its literal words.
 
-    None means that the solver does not know, never 0 or infinity. `status` is OPTIMAL only where objective and bound
-    meet; FEASIBLE with an objective, NO_SOLUTION without; INFEASIBLE; and ERROR for a run without an answer, an
-    unbounded objective among them (`raw_status` says so). `limit` cut the run short; NODES is any limit on effort that
-    is not time. INTERRUPTED together with OPTIMAL or INFEASIBLE: the run was over before the interrupt reached it, and
-    the caller should still stop. `objective` and `bound` are claimed in the model's own sense and with its constant.
-    `seconds` are of the solver alone; `nodes` of branch and bound, None for a linear program. `solver` has `name`,
-    `version`, `interface` and the `options` that were set.
+    None means that the solver does not know, never 0 or infinity. `status` is OPTIMAL only if objective and bound meet;
+    FEASIBLE with an objective, NO_SOLUTION without; INFEASIBLE; and ERROR for a run without an answer, such as an
+    unbounded objective (`raw_status` says so). `limit` stopped the run; NODES is any limit on effort other than time.
+    INTERRUPTED with OPTIMAL or INFEASIBLE: the run was over before the interrupt reached it, and the caller should
+    still stop. `objective` and `bound` are claims in the model's own sense and with its constant. `seconds` are only
+    the solver's; `nodes` are those of branch and bound, None for a linear program. `solver` has `name`, `version`,
+    `interface` and the `options` that were set.
     """
 
     status: Termination
@@ -110,19 +111,19 @@ def negated(outcome: SolverOutcome) -> SolverOutcome:
     return replace(outcome, objective=objective, bound=bound)
 
 
-#: The outcome where a model did not fit before the solver began.
+#: The outcome if a model did not fit into memory before the solver began.
 OUT_OF_MEMORY = SolverOutcome(Termination.NO_SOLUTION, Limit.MEMORY, None, None, "out of memory", 0.0, None)
 
-#: The outcome where Ctrl-C came while the solver did not look for it.
+#: The outcome if Ctrl-C came while the solver did not check for it.
 INTERRUPTED = SolverOutcome(Termination.NO_SOLUTION, Limit.INTERRUPTED, None, None, "interrupted", 0.0, None)
 
 
 Floats = npt.NDArray[np.float64]
 
-#: How far a value may be from its bound, its whole number or its row's side: absolute, and relative to the row's terms.
+#: Tolerance of a value for its bound, integrality or its row's side: absolute, and relative to the row's terms.
 _ABSOLUTE, _RELATIVE = 1e-5, 1e-9
 
-#: How far the claimed objective may be from that of the values, relative to the sum of its terms.
+#: Tolerance between the claimed objective and that of the values, relative to the sum of its terms.
 _OBJECTIVE = 1e-6
 
 
@@ -130,7 +131,7 @@ def check_values(answer: Any, program: LinearProgram) -> Floats:
     """The values of a program's columns as an array, if they are a solution of it.
 
     SolverDisagreement if there are too few or too many, one is not finite, not whole where it must be, beyond its
-    bounds, or a row is not kept; it names the first.
+    bounds, or a row is violated; it names the first.
     """
     values = np.asarray(answer, dtype=np.float64)
     columns = len(program.objective)
@@ -145,7 +146,7 @@ def check_values(answer: Any, program: LinearProgram) -> Floats:
 
     matrix = sp.csr_array(program.matrix)
     sides = matrix @ values
-    # How exactly a row can be kept depends on the size of its terms.
+    # The attainable precision of a row depends on the size of its terms.
     slack = _ABSOLUTE + _RELATIVE * (abs(matrix) @ np.abs(values) + np.abs(sides))
     broken = np.flatnonzero((sides < program.row_lower - slack) | (sides > program.row_upper + slack))
     if len(broken):
@@ -171,7 +172,7 @@ def check_objective(claimed: float, values: Floats, program: LinearProgram) -> N
 
 
 def check_claim(who: str, claimed: float | None, value: Number) -> None:
-    """Raise SolverDisagreement if the figure that a solver claims is not the value that was evaluated again.
+    """Raise SolverDisagreement if a solver's claimed figure is not the re-evaluated value.
 
     >>> check_claim("lsap", 17.0, 16)
     Traceback (most recent call last):
@@ -182,7 +183,7 @@ def check_claim(who: str, claimed: float | None, value: Number) -> None:
 
 
 def whole_bound(claimed: float, step: int = 1) -> int:
-    """The least multiple of `step` that a lower bound in floating point leaves room for.
+    """The least multiple of `step` that a lower bound in floating point allows.
 
     >>> whole_bound(2.0000001), whole_bound(2.1), whole_bound(2.1, step=5)
     (2, 3, 5)
@@ -212,9 +213,9 @@ def whole_numbers(values: Floats) -> npt.NDArray[np.int64]:
 
 
 def whole_prices(duals: Floats) -> npt.NDArray[np.int64] | None:
-    """The whole numbers that duals round to, for prices; None if one is past 2^53, so that there are no prices.
+    """The duals rounded to whole numbers, for prices; None if one is past 2^53, so that there are no prices.
 
-    What any prices prove is true; but they must be exact numbers.
+    Any prices prove something true, but they must be exact numbers.
 
     >>> whole_prices(np.array([1.0, -2.0000001])).tolist(), whole_prices(np.array([1e30]))
     ([1, -2], None)
@@ -224,12 +225,12 @@ def whole_prices(duals: Floats) -> npt.NDArray[np.int64] | None:
     return np.rint(duals).astype(np.int64)
 
 
-#: Denominators that prices are rounded to: 1 is exact where the duals are whole, the other nearly exact.
+#: Denominators of rounded prices: 1 is exact if the duals are whole, the other nearly exact.
 SCALES = (1, 2**20)
 
 
 def rounded_prices(duals: Floats, scales: Sequence[int] = SCALES) -> Iterator[tuple[npt.NDArray[np.int64], int]]:
-    """The whole prices that duals round to in units of 1/scale, and the scale, for each at which they are exact.
+    """The duals rounded to whole multiples of 1/scale, and the scale, for each scale at which they are exact numbers.
 
     >>> [(prices.tolist(), scale) for prices, scale in rounded_prices(np.array([0.5, 2.0]), (1, 2))]
     [([0, 2], 1), ([1, 4], 2)]
@@ -242,9 +243,9 @@ def rounded_prices(duals: Floats, scales: Sequence[int] = SCALES) -> Iterator[tu
 
 @contextmanager
 def decoding(who: str) -> Iterator[None]:
-    """A context in which a solver's solution is made a placement. An error in it is the solver's fault.
+    """A context for decoding a solver's solution to a placement. An error in it is the solver's fault.
 
-    A solution that was read is within bounds and keeps its rows. But if it is no vertex it may not be a placement.
+    A checked solution is within bounds and satisfies its rows. But if it is no vertex it may not be a placement.
     """
     try:
         yield

@@ -1,9 +1,9 @@
-"""Compiling loops on arrays with numba, where it is installed; without it the same functions run as plain Python.
+"""Compiles loops on arrays with numba, if it is installed; otherwise the same functions run as plain Python.
 
-A module of kernels decorates its functions with `compiled`, and is imported only by an engine that has decided that
-its input is large enough to pay for it: importing numba takes some 0.2 s, and reading a compiled kernel from numba's
-cache 0.1 s more. Kernels call each other freely. They return after a given number of steps, with their state in arrays
-that they were given, so that their caller can look at the deadline in between.
+A module of kernels decorates its functions with `compiled`. Only an engine whose input is large enough imports it:
+importing numba takes some 0.2 s, and reading a compiled kernel from numba's cache 0.1 s more. Kernels call each other
+freely. They return after a given number of steps, with their state in arrays of the caller, so that the caller can
+check the deadline in between.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 class NotCompiledWarning(RuntimeWarning):
-    """numba is installed, and cannot be used."""
+    """numba is installed, but cannot be used."""
 
 
 #: Set to 0 in the environment, this turns compiling off.
@@ -35,8 +35,8 @@ SWITCH = "OPTSCHED_COMPILED"
 def compiles() -> bool:
     """Whether kernels are compiled here: numba can be imported and the environment does not turn it off.
 
-    It imports numba, so ask this last, of a large input. A numba that is installed but cannot be imported, as with a
-    NumPy that is too new for it, is warned of once, and is as none.
+    It imports numba, so call this last, and only for a large input. If numba is installed but cannot be imported (for
+    example because NumPy is too new), a warning appears once, and numba counts as missing.
     """
     if os.environ.get(SWITCH) == "0" or find_spec("numba") is None:
         return False
@@ -50,7 +50,7 @@ def compiles() -> bool:
 
 
 def compiler(engine: str) -> dict[str, str]:
-    """Name and version, for a solution, of an engine whose loops are compiled: the version is numba's.
+    """Name and version, for a solution, of an engine whose loops are compiled; the version is numba's.
 
     >>> compiler("cost scaling")["name"]
     'cost scaling'
@@ -65,7 +65,7 @@ def compiler(engine: str) -> dict[str, str]:
 def compiled(function: F) -> F:
     """A function in the part of Python that numba compiles: compiled at its first call, or itself without numba.
 
-    What was compiled is kept in numba's cache, where a folder for it can be written, and so is compiled once.
+    The compiled form is kept in numba's cache, if a folder for it can be written; so it is compiled only once.
     """
     if not compiles():
         return function
@@ -78,15 +78,15 @@ def compiled(function: F) -> F:
 
 
 # Within a deadline -------------------------------------------------------------------------------------------------
-# In a process that can be killed, since numba looks at no clock. It takes some seconds, once an installation, and
-# what the process compiled is found in numba's cache.
+# Compiling runs in a process that can be killed, since numba checks no clock. It takes some seconds, once per
+# installation, and numba's cache keeps the result.
 
 
 def ready(kernel: Any, *arguments: Any) -> None:
-    """Have a kernel compiled for what it is about to be called with, where a deadline holds that this might overrun.
+    """Compile a kernel for the arguments of the next call, if a deadline is in force that this might overrun.
 
-    A function that is not compiled is ready as it is, and so is one in a process that is killed at its limits anyhow.
-    OutOfTime if it was not compiled by the deadline.
+    Nothing happens for a function that is not compiled, or in a process that is killed at its limits anyhow. OutOfTime
+    if it was not compiled by the deadline.
     """
     left = remaining()
     if left is None or within_a_call() or not hasattr(kernel, "signatures"):

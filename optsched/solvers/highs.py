@@ -1,21 +1,20 @@
-"""HiGHS: the one place where it is run, and its access with arrays.
+"""HiGHS: the only module that runs it, and its interface with arrays.
 
-`run` takes a HiGHS object that already holds a model, so that limits, gaps, interrupts and statuses
-mean the same through arrays, Pyomo and PuLP (the last two are in `algebraic`). HiGHS itself hides several traps, which
-are met here:
+`run` takes a HiGHS object that already holds a model. So limits, gaps, interrupts and statuses mean the same through
+arrays, Pyomo and PuLP (the last two are in `algebraic`). HiGHS has several traps, which are handled here:
 
-- "Optimal" is said at any tolerated gap: only objective and bound together tell;
-- options of a wrong name or type are refused by a return value (`options`);
-- Ctrl-C is not seen before the end, or loses the incumbent: here a callback stops the solver and keeps both;
-- interior point may go round for ever, on programs of some twenty columns (highspy 1.15): after 300 iterations simplex
+- it says "Optimal" at any tolerated gap: only objective and bound together decide;
+- it refuses options of a wrong name or type by a return value (`options`);
+- it notices Ctrl-C only at the end, or loses the incumbent: here a callback stops the solver and keeps both;
+- interior point may loop for ever, on programs of some twenty columns (highspy 1.15): after 300 iterations simplex
   takes over;
 - the first object of a process prints a banner before any option can be set (highspy 1.16): see `options.QuietHighs`;
-- "infeasible or unbounded" is settled by a second run without the objective;
+- "infeasible or unbounded" needs a second run without the objective;
 - a model without columns is "empty", even if its rows cannot hold;
 - solving with another number of threads than before in the same process fails once.
 
-Solves in several threads of one process take turns. After a solve with more than one thread, `fork` and solve hangs:
-start processes by spawn.
+Solves in several threads of one process take turns. After a solve with more than one thread, `fork` followed by a solve
+hangs: start processes by spawn.
 """
 
 from __future__ import annotations
@@ -63,25 +62,25 @@ _LIMITS = {
     _Status.kObjectiveTarget: Limit.GAP,
 }
 
-#: Difference of objective and bound, relative to the objective, that counts as no gap: mere rounding, and with it
-#: what HiGHS leaves when no gap is tolerated (its feasibility tolerance).
+#: Difference of objective and bound, relative to the objective, that counts as no gap: rounding, and what HiGHS leaves
+#: at a tolerated gap of 0 (its feasibility tolerance).
 _ROUNDING, _CLOSED = 1e-9, 1e-6 + 1e-9
 
-#: Interior point takes some tens of iterations at any size, or never ends (highspy 1.15); after this many simplex
+#: Interior point takes some tens of iterations at any size, or never ends (highspy 1.15); after this many, simplex
 #: takes over.
 _IPM_ITERATIONS = 300
 _STUCK = (_Status.kIterationLimit, _Status.kUnknown, _Status.kSolveError)
 
-#: A bound that is so far away (or infinite) means that none is known: no problem has such numbers.
+#: A bound this far away (or infinite) means that none is known: no problem has such numbers.
 _BEYOND = 2.0**62
 
 #: HiGHS refuses programs in which a row has a coefficient of this size.
 MOST_COEFFICIENT = 10**15
 
-#: What HiGHS was measured to take at least for a coefficient of a large program.
+#: Measured lower limit on HiGHS's bytes for a coefficient of a large program.
 _BYTES_A_COEFFICIENT = 300
 
-#: Telling of better solutions takes at most this part of the time, but for the first time.
+#: Reports of better solutions take at most this share of the time, except the first one.
 _SHARE = 0.1
 
 _one_at_a_time = threading.Lock()
@@ -98,21 +97,21 @@ def run(
 ) -> SolverOutcome:
     """Run HiGHS on the model that it holds, within the limits of a profile; the outcome in the sense of that model.
 
-    An earlier deadline (`core.deadline`) takes the place of the profile's time limit. `interface` is what built the
-    model, for the record: `arrays`, `pyomo 6.10.1`. `start` has columns and their values in a solution to start from;
-    HiGHS completes a partial one and passes over one that is infeasible. Linear programs start without. Where it ends
-    with a solution that is not worth what it says, as HiGHS 1.16.0 may after completing one, it runs again without.
-    `improving` gets the values of the columns in solutions that a program with integers finds on its way, each better
-    than the one before (`Improving`). It must not run HiGHS.
+    An earlier deadline (`core.deadline`) replaces the profile's time limit. `interface` is the builder of the model,
+    for the record: `arrays`, `pyomo 6.10.1`. `start` has columns and their values in a solution to start from; HiGHS
+    completes a partial one and ignores an infeasible one. Linear programs start without. If HiGHS ends with a solution
+    whose value is not what it says, as 1.16.0 may after completing a start, it runs again without the start.
+    `improving` gets the values of the columns of each better solution during the search of a program with integers
+    (`Improving`). It must not run HiGHS.
 
-    Ctrl-C in the main thread ends the run with limit INTERRUPTED. An option that HiGHS does not take is a UsageError.
+    Ctrl-C in the main thread ends the run with limit INTERRUPTED. UsageError for an option that HiGHS refuses.
     """
     profile = load_profile(profile)
     options = profile.options
     watched = options.get("solver") == "ipm" and "ipm_iteration_limit" not in options
     limited = options | ({"ipm_iteration_limit": _IPM_ITERATIONS} if watched else {})
     limits = [float(limit) for limit in (remaining(), profile.time_limit) if limit is not None]
-    if limits:  # the clock of HiGHS goes on from run to run
+    if limits:  # HiGHS's clock continues from run to run
         limited["time_limit"] = min(limits) + highs.getRunTime()
     faults = set_options(highs, limited)
     if faults:
@@ -128,7 +127,7 @@ def run(
 
     with _one_at_a_time, _interruptible(highs) as interrupted, _telling(highs, improving):
         try:
-            # A linear program starts from a basis or not at all.
+            # A linear program starts only from a basis.
             started = start is not None and _has_integers(highs)
             if start is not None and started:
                 highs.setSolution(len(start[0]), *start)
@@ -153,7 +152,7 @@ def run(
         closed = _ROUNDING if profile.relative_gap or profile.absolute_gap else _CLOSED
         status, limit, claims = _read(highs, closed, interrupted())
         if unclear and status in (Termination.OPTIMAL, Termination.FEASIBLE):
-            status = Termination.ERROR  # there are solutions, so it is the objective that is unbounded
+            status = Termination.ERROR  # there are solutions, so the objective is unbounded
         if unclear:
             claims = {}
     return outcome(status, limit, raw, **claims)
@@ -168,16 +167,16 @@ def _words(highs: Any) -> str:
 
 
 def _run(highs: Any) -> None:
-    """Run, and once more where an earlier solve in this process has left a scheduler of other threads behind."""
+    """Run; once more if an earlier solve in this process has left a scheduler with other threads."""
     if highs.run() == _ERROR:
         highspy.Highs.resetGlobalScheduler(True)
         highs.run()
 
 
 def _misvalued(highs: Any) -> bool:
-    """Whether HiGHS holds a solution that is not worth the objective that it claims.
+    """Whether HiGHS holds a solution whose value is not the objective that it claims.
 
-    Too few or too many values, or values that are no numbers, raise where they are read.
+    Missing, extra or non-numeric values raise when they are read.
     """
     info, values = highs.getInfo(), np.asarray(highs.getSolution().col_value)
     if info.primal_solution_status != _FEASIBLE_POINT:
@@ -193,9 +192,9 @@ def _misvalued(highs: Any) -> bool:
 
 @contextlib.contextmanager
 def _interruptible(highs: Any) -> Iterator[Callable[[], bool]]:
-    """Let Ctrl-C stop the solver, which then keeps incumbent and bound; gives a function that tells whether it came.
+    """Let Ctrl-C stop the solver, which then keeps incumbent and bound; yields a function that says whether it came.
 
-    Python takes signals in its main thread only, so elsewhere nothing is changed; the former handler always returns.
+    Python delivers signals only to its main thread, so elsewhere nothing is changed; the former handler always returns.
     """
     former = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or former is None:
@@ -221,7 +220,7 @@ def _interruptible(highs: Any) -> Iterator[Callable[[], bool]]:
 
 @contextlib.contextmanager
 def _telling(highs: Any, tell: Callable[[Floats], None] | None) -> Iterator[None]:
-    """Tell of the better solutions that a program with integers finds within; at the end raise what telling raised."""
+    """Report the better solutions of a program with integers within the block; finally raise what reporting raised."""
     if tell is None or not _has_integers(highs):
         yield
         return
@@ -244,15 +243,14 @@ def _telling(highs: Any, tell: Callable[[Floats], None] | None) -> Iterator[None
 
 
 class Improving:
-    """Reports each better solution, or the latest one where all would take too long.
+    """Reports each better solution, or only the latest one if all would take too long.
 
-    What stands for nothing (`SolverDisagreement`: a solver keeps rows to a tolerance only), or has neither time nor
-    memory to report, is passed over. It is reported in a callback of the solver, so nothing that this raises may reach
-    it: an exception that is thrown through a library in another language, maybe on a thread of its own, can end the
-    process.
+    A solution is skipped if it cannot be decoded (`SolverDisagreement`: a solver's rows hold only within a tolerance),
+    or if there is neither time nor memory to report it. The solver calls this in a callback, so no exception may reach
+    it: thrown through a library in another language, maybe on its own thread, it can end the process.
 
-    `tell` gets the values of the columns, float64. It is called with the context (deadline, who waits) of who made
-    this.
+    `tell` gets the values of the columns, float64. It is called in the context (deadline, receiver) of the creator of
+    this object.
     """
 
     def __init__(self, tell: Callable[[Floats], None], clock: Callable[[], float] = time.perf_counter) -> None:
@@ -268,7 +266,7 @@ class Improving:
         self.look()
 
     def look(self) -> None:
-        """Report the latest solution, unless this is done already or reports have taken their part of the time."""
+        """Report the latest solution, unless that is done or reports have used their share of the time."""
         if self._latest is None or self._raised is not None:
             return
         with self._one_at_a_time:
@@ -286,7 +284,7 @@ class Improving:
             self._spent += self._clock() - began
 
     def end(self) -> None:
-        """Raise what telling raised, now that the solver has ended."""
+        """Raise what reporting raised, now that the solver has ended."""
         if self._raised is not None:
             raise self._raised
 
@@ -309,7 +307,7 @@ def _read(highs: Any, closed: float, interrupted: bool) -> tuple[Termination, Li
     objective = float(info.objective_function_value) if info.primal_solution_status == _FEASIBLE_POINT else None
     if integer:
         bound = float(info.mip_dual_bound) if abs(info.mip_dual_bound) < _BEYOND else None
-    else:  # the figure of a MIP is then 0, not a bound
+    else:  # a MIP's figure is then 0, not a bound
         bound = objective if status == _Status.kOptimal else None
     if objective is not None and not np.isfinite(objective):
         raise SolverDisagreement(f"the solver says that its solution is worth {objective}, which is no number")
@@ -325,11 +323,10 @@ def _read(highs: Any, closed: float, interrupted: bool) -> tuple[Termination, Li
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ArraySolution:
-    """Outcome of `solve_arrays`; with the incumbent `x`, if any, and the duals of a linear program that is solved.
+    """Outcome of `solve_arrays`, with the incumbent `x`, if any, and the duals of a linear program that was solved.
 
-    `row_duals` y, shape (rows,), is the change of the minimum per unit of a row's active side, so at least 0 where
-    `row_lower` is active and at most 0 where `row_upper` is. `col_duals`, shape (columns,), is `objective - matrix.T @
-    y`.
+    `row_duals` y, shape (rows,), is the change of the minimum per unit of a row's active side. So it is at least 0 if
+    `row_lower` is active and at most 0 if `row_upper` is. `col_duals`, shape (columns,), is `objective - matrix.T @ y`.
     """
 
     outcome: SolverOutcome
@@ -344,13 +341,13 @@ def solve_arrays(
     start: Floats | None = None,
     decode: Callable[[Floats], Any] | None = None,
 ) -> ArraySolution:
-    """Solve a linear or mixed-integer program that is given as arrays.
+    """Solve a linear or mixed-integer program given as arrays.
 
-    `start` is a solution to start from, shape (columns,). HiGHS ignores an infeasible one. `decode` gives what a
-    solution stands for, or None. Better ones found on the way are given to who takes them, if anybody does
-    (`optsched.core.processes.handing.taking`); they need not be optimal, and it must not run HiGHS.
+    `start` is a solution to start from, shape (columns,). HiGHS ignores an infeasible one. `decode` decodes a solution,
+    or returns None. Better ones during the search are passed on if somebody asked for them
+    (`optsched.core.processes.handing.taking`); they need not be optimal, and `decode` must not run HiGHS.
 
-    UsageError if HiGHS does not know an option, or the start has the wrong length or numbers that are not finite.
+    UsageError if HiGHS does not know an option, or the start has the wrong length or non-finite numbers.
 
     Examples
     --------
@@ -381,7 +378,7 @@ def solve_program(
     start: tuple[npt.NDArray[np.int32], Floats] | None = None,
     improving: Callable[[Floats], None] | None = None,
 ) -> ArraySolution:
-    """Have a new HiGHS object take a program and `run`; UsageError if it refuses the program."""
+    """Give a new HiGHS object a program and `run` it; UsageError if it refuses the program."""
     columns, highs, needed = len(program.objective), QuietHighs(), program.matrix.nnz * _BYTES_A_COEFFICIENT
     if not has_room(needed):
         rows = program.matrix.shape[0]
@@ -398,9 +395,9 @@ def solve_program(
 
 
 class WarmProgram:
-    """A linear program without integers that is solved again and again within other bounds, or with other costs.
+    """A linear program without integers that is solved repeatedly within other bounds, or with other costs.
 
-    Each run begins from the basis of the last.
+    Each run begins from the basis of the last one.
     """
 
     def __init__(self, program: LinearProgram) -> None:
@@ -430,7 +427,7 @@ class WarmProgram:
 
 
 def solve_uninterrupted(program: LinearProgram, profile: Profile) -> ArraySolution:
-    """Solve like `solve_arrays`, as a step on the way to an answer. Ctrl-C while HiGHS ran is a KeyboardInterrupt."""
+    """Solve like `solve_arrays`, as an intermediate step. KeyboardInterrupt if Ctrl-C came while HiGHS ran."""
     found = solve_arrays(program, profile)
     if found.outcome.limit is Limit.INTERRUPTED:
         raise KeyboardInterrupt
@@ -438,7 +435,7 @@ def solve_uninterrupted(program: LinearProgram, profile: Profile) -> ArraySoluti
 
 
 def read_solution(highs: Any, outcome: SolverOutcome, program: LinearProgram | None = None) -> ArraySolution:
-    """Read the solution that HiGHS holds after `run` gave an outcome, checked: the one place for that.
+    """Read and check the solution that HiGHS holds after `run`; the only place for that.
 
     `program` is what was solved; by default it is taken from HiGHS. SolverDisagreement if HiGHS holds no solution, if
     its value is not the claimed one, or if its duals are not finite numbers.
@@ -456,7 +453,7 @@ def read_solution(highs: Any, outcome: SolverOutcome, program: LinearProgram | N
 
 
 def program_of(highs: Any) -> LinearProgram:
-    """The program that HiGHS holds, in its own sense; bounds of a semicontinuous column are widened to hold 0."""
+    """The program that HiGHS holds, in its own sense; bounds of a semicontinuous column are widened to include 0."""
     lp = highs.getLp()
     matrix, shape = lp.a_matrix_, (lp.num_row_, lp.num_col_)
     by_row = matrix.format_ == highspy.MatrixFormat.kRowwise
@@ -499,7 +496,7 @@ def _highs_lp(program: LinearProgram) -> Any:
 # The installed release ------------------------------------------------------------------------------------------------
 
 
-#: An optimum that is off by less is no fault: HiGHS keeps a row up to a millionth (1.16 gives 8.999999 for 9).
+#: A smaller deviation of an optimum is no fault: HiGHS keeps a row up to a millionth (1.16 gives 8.999999 for 9).
 _OFF = 1e-5
 
 
@@ -524,8 +521,8 @@ def small_program(
     )
 
 
-#: Small programs for which some release of HiGHS called a wrong value "Optimal" (highspy 1.14 failed
-#: all, by 0.8 or more). For each public issue the model and its optimum, found by hand; `optsched self-test` runs them.
+#: Small programs for which some release of HiGHS called a wrong value "Optimal" (highspy 1.14 failed all, by 0.8 or
+#: more). For each public issue the model and its optimum, found by hand; `optsched self-test` runs them.
 SMALL_MODELS: dict[str, tuple[LinearProgram, float]] = {
     "HiGHS#2957": (
         small_program([1.0, 2.0], [(0.0, 20.0, True), (8.0, 20.0, False)], [(20.1, [1.0, 1.0], np.inf)]),

@@ -1,19 +1,18 @@
 """Loops for numba to compile: pivots of a network simplex, pushes of cost scaling, the filling of a knapsack.
 
-**Network simplex.** A tree on the nodes 0 to n - 1 hangs from a root n. Row u of the array `tree` tells of node u and
-of its arc to its parent: PARENT; THREAD and BEFORE (the nodes after and before it in preorder, round from the last one
-to the root); SIZE and LAST (how many nodes hang from it, itself among them, and which of them is the last one in
-preorder); ARC (the arc's number); OUT and IN (how much more may flow to the parent, and from it). `potential` has a
-number for each node, and reduced cost is cost + potential[tail] - potential[head]: 0 on the tree's arcs. What is kept
-of the tree, and that blocks of mixed arcs are priced, is from the study of Kiraly and Kovacs 2012. The tree stays
-strongly feasible (Cunningham 1976): something may flow from each node to the root, and so no sequence of pivots comes
-back to where it began.
+**Network simplex.** A tree on the nodes 0 to n - 1 hangs from a root n. Row u of the array `tree` describes node u and
+the arc to its parent: PARENT; THREAD and BEFORE (the next and the previous node in preorder, circular with the root);
+SIZE and LAST (the size of its subtree, including itself, and the last node of it in preorder); ARC (the arc's number);
+OUT and IN (how much more may flow to the parent, and from it). `potential` has a number for each node, and reduced cost
+is cost + potential[tail] - potential[head]: 0 on the tree's arcs. The stored tree data, and pricing of blocks of mixed
+arcs, follow the study of Kiraly and Kovacs 2012. The tree stays strongly feasible (Cunningham 1976): something may flow
+from each node to the root, so no sequence of pivots returns to its beginning.
 
 **Cost scaling.** Pushes and relabels until a flow is within a tolerance of its least cost. Each arc of a network is two
 residual arcs, its own and its reverse, listed by their tails: those of node u begin at `start[u]`. `head`, `twin` (the
-reverse), `cost` and `room` (how much more may flow) tell of each. Reduced cost is cost + price[tail] - price[head]. A
+reverse), `cost` and `room` (how much more may flow) describe each. Reduced cost is cost + price[tail] - price[head]. A
 flow is within `tolerance` of least cost if no residual arc with room has a reduced cost below -tolerance. Sources:
-Goldberg and Tarjan 1990; that a push looks ahead, and that prices are updated all at once, is from Goldberg 1997.
+Goldberg and Tarjan 1990; pushes with look-ahead and global price updates are from Goldberg 1997.
 """
 
 from __future__ import annotations
@@ -34,17 +33,17 @@ PARENT, THREAD, BEFORE, SIZE, LAST, ARC, OUT, IN = range(8)
 #: Columns of a tree: a line of a processor's cache.
 COLUMNS = 8
 
-#: How a call ends: it is done, or it has used up its steps. A simplex may meet a cycle that no capacity limits. Cost
-#: scaling may be due for an update of prices, or have an excess that cannot reach what lacks it.
+#: How a call ends: it is done, or its steps are used up. A simplex may find a cycle that no capacity limits. Cost
+#: scaling may need an update of prices, or have an excess that cannot reach a deficit.
 DONE, MORE, ENDLESS, UPDATE, CUT_OFF = range(5)
 
 #: A capacity that limits nothing.
 UNLIMITED = 2**63 - 1
 
-#: What a pivot costs is the mean of about this many.
+#: The cost of a pivot is the mean of about this many.
 _SHARES = 64
 
-#: Neighbouring entries of a row of a table that are priced one after the other: a line of a processor's cache.
+#: Neighbouring entries of a row of a table that are priced together: a line of a processor's cache.
 ROW_OF_CELLS = 8
 
 
@@ -52,14 +51,15 @@ ROW_OF_CELLS = 8
 def exchange(
     tree: Ints, potential: Ints, first: int, second: int, arc: int, limit: int, reduced: int
 ) -> tuple[int, int, int, int]:
-    """Send as much as possible over an arc from `first` to `second`, and back through the tree; then mend the tree.
+    """Send as much as possible over an arc from `first` to `second`, and back through the tree; then repair the tree.
 
-    Tree and potential are changed in place. `limit` is how much the entering arc takes in this direction, and `reduced`
-    what that costs, reduced: less than 0.
+    Tree and potential are changed in place. `limit` is how much the entering arc can carry in this direction, and
+    `reduced` its reduced cost in it: less than 0.
 
-    Returns node, arc, side, visits: the node whose arc to its parent left the tree, and that arc; 1 where what was sent
-    filled it from the parent to the node, 2 where from the node to the parent; and how many nodes were visited. The
-    node is -1 where `arc` was filled and does not enter; -2 where nothing limits what is sent, and nothing was changed.
+    Returns node, arc, side, visits. `node` is the node whose arc to its parent left the tree, and `arc` that arc.
+    `side` is 1 if the flow from parent to node reached the limit, 2 if that from node to parent did. `visits` is the
+    number of visited nodes. `node` is -1 if the entering arc itself is full and does not enter; -2 if nothing limits
+    the flow, and nothing changed.
     """
     up, down = first, second
     from_first, from_second, node_first, node_second, visits = UNLIMITED, UNLIMITED, -1, -1, 0
@@ -73,7 +73,7 @@ def exchange(
             if tree[down, OUT] <= from_second:
                 from_second, node_second = tree[down, OUT], down
             down = tree[down, PARENT]
-    # Of several arcs that limit what is sent, the last one after the join in its direction leaves the tree.
+    # If several arcs limit the flow, the last one after the join in its direction leaves the tree.
     sent, out, side = limit, -1, 0
     if from_first < sent:
         sent, out, side = from_first, node_first, 1
@@ -97,7 +97,7 @@ def exchange(
 
 @compiled
 def _send(tree: Ints, node: int, join: int, used: int, freed: int, sent: int) -> None:
-    """Take what is sent from the room in one direction, from a node to the join, and give it to the other direction."""
+    """Along the path from a node to the join, move room from one direction to the other by the amount sent."""
     while node != join:
         if tree[node, used] != UNLIMITED:
             tree[node, used] -= sent
@@ -110,10 +110,10 @@ def _send(tree: Ints, node: int, join: int, used: int, freed: int, sent: int) ->
 def _hang(
     tree: Ints, potential: Ints, out: int, node: int, onto: int, join: int, shift: int, arc: int, room: int, back: int
 ) -> int:
-    """Cut off the subtree of `out`, turn it so that its node `node` is its root, and hang that onto another node.
+    """Cut off the subtree of `out`, re-root it at its node `node`, and attach that to another node.
 
-    The arc by which it then hangs has `room` to the parent and `back` from it, and its potentials rise by `shift`. How
-    many nodes were visited.
+    The new arc has `room` to the parent and `back` from it, and the subtree's potentials rise by `shift`. Returns the
+    number of visited nodes.
     """
     size: int = tree[out, SIZE]
     end, before = tree[out, LAST], tree[out, BEFORE]
@@ -128,7 +128,7 @@ def _hang(
         above = tree[above, PARENT]
     tree[before, THREAD] = tree[end, THREAD]
     tree[tree[end, THREAD], BEFORE] = before
-    # Turn it: what hangs from a node on the way up keeps its order, less the subtree that is above the node now.
+    # Re-root it: subtrees of a node on the way up keep their order, without the subtree that is now above the node.
     new, parent, taken, follows, last = node, onto, 0, onto, tree[node, LAST]
     after, rest, visits = tree[onto, THREAD], tree[last, THREAD], 1
     stretch = last
@@ -155,7 +155,7 @@ def _hang(
     while new != onto:
         tree[new, LAST] = follows
         new = tree[new, PARENT]
-    # Hang it.
+    # Attach it.
     tree[follows, THREAD] = after
     tree[after, BEFORE] = follows
     above = onto
@@ -166,7 +166,7 @@ def _hang(
     while above != join:
         tree[above, SIZE] += size
         above = tree[above, PARENT]
-    # Only differences of potentials count, so that the smaller part moves.
+    # Only differences of potentials count, so the smaller part moves.
     if 2 * size > len(tree):
         node, size, shift = after, len(tree) - size, -shift
     for _ in range(size):
@@ -192,8 +192,8 @@ def list_pivots(
 ) -> int:
     """Make up to `steps` pivots on listed arcs; returns DONE, MORE or ENDLESS.
 
-    Arcs of the tree that are no listed arcs have negative numbers. The `state` of an arc is 0 in the tree, 1 without
-    flow, -1 full. `place`, 0 at first, is the arc at which pricing goes on, and how many nodes the last pivots visited.
+    Arcs of the tree that are not listed have negative numbers. The `state` of an arc is 0 in the tree, 1 without flow,
+    -1 full. `place`, initially 0, is the arc at which pricing continues, and how many nodes the last pivots visited.
     The arc of a block that saves most enters the tree. A block has at least `least` arcs, and `pace` for each node that
     a pivot visits on average.
     """
@@ -237,11 +237,11 @@ def table_pivots(tree: Ints, potential: Ints, cost: Ints, rows_stay: bool, place
     """Make up to `steps` pivots on the arcs from each row of a table to each column; returns DONE or MORE.
 
     Nodes are the rows, then the columns, then the root. An arc without costs leads from each row to the root if
-    `rows_stay`, and else from the root to each column. No arc has a limit. ARC is row x columns + column, and negative
+    `rows_stay`, otherwise from the root to each column. No arc has a limit. ARC is row x columns + column, and negative
     for arcs of the root. `cost` is C-contiguous.
 
     The arc of `block` stretches that saves most enters the tree. A stretch is `ROW_OF_CELLS` entries of a row; the next
-    one lies in the next row, and one stretch to the right. `place` is the one at which pricing goes on.
+    one is in the next row, one stretch to the right. `place` is the one at which pricing continues.
     """
     rows, columns = cost.shape
     root, lines = rows + columns, rows if rows_stay else rows + 1
@@ -289,7 +289,7 @@ def table_pivots(tree: Ints, potential: Ints, cost: Ints, rows_stay: bool, place
 
 @compiled
 def begin(start: Ints, head: Ends, twin: Ends, cost: Ints, room: Ints, excess: Ints, price: Ints) -> None:
-    """Fill each residual arc whose reduced cost is below 0: the flow is then within any tolerance, but has excesses."""
+    """Fill each residual arc with negative reduced cost: the flow is then within any tolerance, but has excesses."""
     for node in range(len(excess)):
         own = price[node]
         for arc in range(start[node], start[node + 1]):
@@ -305,7 +305,7 @@ def begin(start: Ints, head: Ends, twin: Ends, cost: Ints, room: Ints, excess: I
 def _relabel(
     start: Ints, head: Ends, cost: Ints, room: Ints, price: Ints, current: Ints, node: int, tolerance: int
 ) -> bool:
-    """Lower a node's price until an arc of it is admissible; False if it has none with room."""
+    """Lower a node's price until one of its arcs is admissible; False if it has none with room."""
     best, found = 0, -1
     for arc in range(start[node], start[node + 1]):
         if room[arc] > 0:
@@ -334,16 +334,16 @@ def discharges(
     tolerance: int,
     steps: int,
 ) -> int:
-    """Send each excess on, over arcs of reduced cost below 0, and lower prices where there are none; how it ended.
+    """Send each excess on, over arcs of negative reduced cost, lowering prices if there are none; returns how it ended.
 
-    The network is as in the module; what flows changes `room`. `excess` of a node is how much more enters than leaves
-    it. `current` is the arc of each node before which none is admissible (with room and a reduced cost below 0).
-    `queue` has the nodes with an excess, round from the first; `place` where the first one is, how many they are, and
-    how many relabels there were since prices were updated. The call ends with MORE after this many `steps`, arcs that
-    are looked at; those of two nodes may be looked at beyond.
+    The network is as in the module; flow changes `room`. A node's `excess` is inflow minus outflow. `current` is, for
+    each node, the arc before which none is admissible (room and negative reduced cost). `queue` is a ring of the nodes
+    with an excess; `place` has the position of the first one, their number, and the number of relabels since the last
+    update of prices. The call ends with MORE after it has examined this many `steps` arcs; it may exceed that by those
+    of two nodes.
 
-    Where an excess cannot reach what lacks it, nodes may relabel each other for ever. So a call ends with UPDATE after
-    two relabels a node, also within one node's discharge.
+    If an excess cannot reach a deficit, nodes could relabel each other for ever. So a call ends with UPDATE after two
+    relabels per node, also within one node's discharge.
     """
     nodes = len(excess)
     first, count, relabels = place[0], place[1], place[2]
@@ -368,7 +368,7 @@ def discharges(
                     if reduced < price[to]:
                         had = excess[to]
                         if had >= 0:
-                            # Look ahead: what comes to a node must be able to leave it.
+                            # Look ahead: flow that comes to a node must be able to leave it.
                             ahead, past, its = current[to], start[to + 1], price[to]
                             while ahead < past and (room[ahead] == 0 or cost[ahead] + its >= price[head[ahead]]):
                                 ahead += 1
@@ -401,7 +401,7 @@ def discharges(
                 if not _relabel(start, head, cost, room, price, current, node, tolerance):
                     return CUT_OFF
         excess[node] = left
-        if left > 0:  # the steps or relabels after which the caller is asked, or prices are updated, come first
+        if left > 0:  # first the steps or relabels after which the caller is asked, or prices are updated
             at = first + count
             queue[at if at < nodes else at - nodes] = node
             count += 1
@@ -424,11 +424,11 @@ def update(
     bucket: Ends,
     tolerance: int,
 ) -> int:
-    """Lower prices so that each excess can go to a node that lacks something over admissible arcs; MORE or CUT_OFF.
+    """Lower prices so that each excess can reach a node with a deficit over admissible arcs; MORE or CUT_OFF.
 
-    A price falls by the distance to the next such node, where an arc is as long as its reduced cost in tolerances and
-    one more; or, if that is less, by the farthest distance of a node with an excess. Distances end with the buckets. It
-    works in `distance` (nodes,), `links` (nodes, 2) and `bucket`; `current` starts over.
+    A price falls by the distance to the next such node, where an arc's length is its reduced cost in tolerances plus
+    one; or, if that is less, by the farthest distance of a node with an excess. Distances are limited by the buckets.
+    `distance` (nodes,), `links` (nodes, 2) and `bucket` are work arrays; `current` starts over.
     """
     nodes, most = len(excess), len(bucket) - 1
     bucket[:] = -1
@@ -494,10 +494,10 @@ def update(
 
 @compiled
 def fill_one(cost: Ints, weight: Ints, space: int, before: Ints, after: Ints, without: Ints, including: Ints) -> int:
-    """The least cost of items in a knapsack that holds `space`; and with each item, and without it.
+    """The least cost of items in a knapsack of size `space`, and the least with each item, and without it.
 
     All arrays are int64. `cost` has either sign, `weight` is from 0 to `space`; `without` and `including` get the least
-    cost without each item, and with it. Work is done in `before` and `after`, at least of shape (items + 1, space + 1)
+    cost without each item, and with it. `before` and `after` are work arrays, of at least shape (items + 1, space + 1)
     and (space + 1,).
     """
     items = len(cost)

@@ -1,8 +1,8 @@
 """Maximum b-matchings of tasks to the nodes that accept them, by augmenting paths, and the covers that prove them.
 
-`GrowingMatching` grows with the nodes' room and never repeats a search: a node from which no unmatched task is reached
-stays so, however much room nodes get. `maximum_b_matching` is one such growth. The loop runs on lists as it is, or on
-arrays, compiled by numba, where there are many pairs. `Cover` grows task by task, and so in a known order.
+`GrowingMatching` grows with the nodes' room and never repeats a search: a node that reaches no unmatched task never
+will, however much room nodes get. `maximum_b_matching` is one such growth. The loop runs on lists or, for many pairs,
+on arrays and compiled by numba. `Cover` grows task by task, and so in a known order.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from optsched.core.deadline import check
 from optsched.core.errors import SolverDisagreement, UsageError
 from optsched.solvers.compiled import compiled, compiles, ready
 
-#: The loop is compiled, where numba is installed, from this many pairs of task and node on: this takes some 0.3 s. Once
-#: it is compiled in a process, it is taken for fewer too.
+#: From this many pairs of task and node, the loop is compiled if numba is installed: this takes some 0.3 s. Once it is
+#: compiled in a process, it is used for fewer pairs too.
 COMPILED_PAIRS = 20_000
 
-#: Steps between two looks at the deadline: of the compiled loop, and of that on lists.
+#: Steps between two checks of the deadline: of the compiled loop, and of the one on lists.
 _STEPS, _STEPS_ON_LISTS = 10**7, 10**5
 
-#: Marks a node from which no unmatched task is reached, now and later. Marks that are given are fewer than tasks and
-#: nodes together, since each is of a search that matches a task or closes a node.
+#: Marks a node that reaches no unmatched task, now and later. There are fewer other marks than tasks and nodes
+#: together, since each belongs to a search that matches a task or closes a node.
 CLOSED = 2**30
 
-#: Entries of the state of the loop: the next node, the last mark, whether this round opened a chunk, and how many
-#: unmatched tasks must want a node that opens one; -1 while none is opened.
+#: Entries of the loop's state: the next node, the last mark, whether this round opened a chunk, and how many unmatched
+#: tasks must want a node that opens one; -1 while none is opened.
 AT, STAMP, OPENED, OPENING, STATE = range(5)
 
 
@@ -41,7 +41,8 @@ class BMatching(NamedTuple):
     """A maximum b-matching of tasks to nodes, and the vertex cover that proves it (Kőnig).
 
     `node` is the node of each task, or -1 (int64). In `task_cover` and `node_cover` (bool) every pair (task, its node)
-    has its task or its node. They weigh (1 a task, its capacity a node) what is matched, so no matching is larger.
+    has its task or its node. Their weight (1 per task, a node's capacity) is the number of matched tasks, so no
+    matching is larger.
     """
 
     node: Ints
@@ -59,18 +60,18 @@ def maximum_b_matching(
 ) -> BMatching:
     """Match as many tasks as possible to nodes that they accept, no node with more than its capacity.
 
-    UsageError if a capacity is negative, or a task accepts a node that has none. OutOfTime if a deadline passes.
+    UsageError if a capacity is negative, or a task accepts a node that does not exist. OutOfTime if a deadline passes.
 
     Parameters
     ----------
     indptr, indices
         Nodes that each task accepts in CSR form, shapes (tasks + 1,) and (pairs,); each pair once.
     capacity
-        Shape (nodes,): tasks that a node takes, at least 0.
+        Shape (nodes,): how many tasks each node takes, at least 0.
 
     Examples
     --------
-    Tasks 0 and 1 accept node 0 only, which takes one; task 2 accepts both nodes:
+    Tasks 0 and 1 accept only node 0, which takes one; task 2 accepts both nodes:
 
     >>> matching = maximum_b_matching(np.array([0, 1, 2, 4]), np.array([0, 0, 0, 1]), np.array([1, 1]))
     >>> matching.size, matching.node.tolist(), matching.node_cover.tolist()
@@ -80,7 +81,7 @@ def maximum_b_matching(
     if (nodes and capacity.min() < 0) or (len(indices) and indices.max() >= nodes):
         raise UsageError(f"a b-matching of {nodes} nodes needs a capacity for each that is accepted, at least 0")
     accepting = Ragged(np.asarray(indptr, dtype=np.int64), np.asarray(indices, dtype=np.int64)).transposed(nodes)
-    room = np.minimum(capacity, tasks + 1).astype(np.int64)  # a node that tasks cannot fill is none of the cover
+    room = np.minimum(capacity, tasks + 1).astype(np.int64)  # a node that tasks cannot fill is not in the cover
     matching = GrowingMatching.empty(accepting.starts, accepting.values, tasks, 1, tasks + 2).grown(room)
     cover = matching.cover & (accepting.lengths > 0)
     found = BMatching(matching.node, (matching.node >= 0) & ~np.append(cover, True)[matching.node], cover)
@@ -91,35 +92,35 @@ def maximum_b_matching(
 
 @dataclass(frozen=True, eq=False)
 class GrowingMatching:
-    """A maximum b-matching of tasks to nodes that accept them, where a task takes `unit` of a node's room.
+    """A maximum b-matching of tasks to nodes that accept them; a task takes `unit` of a node's room.
 
-    What a node does not give to matched tasks it can give to other work, in chunks. So there is a second aim among the
-    maximum matchings: that many chunks are left, `(room - unit * used) // chunk` of a node. A node keeps all the chunks
-    that it has room for, and opens one only where this matches a task, first where most unmatched tasks want it. How
-    many are left is not the most that could be.
+    Room that a node does not give to matched tasks is for other work, in chunks. So there is a second aim among the
+    maximum matchings: to keep many chunks, `(room - unit * used) // chunk` per node. A node keeps all the chunks that
+    it has room for, and opens one only if this matches a task, first where most unmatched tasks want it. The number of
+    chunks kept is not always the maximum.
 
     Attributes
     ----------
     starts, tasks
-        The tasks that each node accepts, in CSR form (int64); tasks with few nodes had better come first.
+        The tasks that each node accepts, in CSR form (int64); tasks with few nodes should come first.
     unit, chunk
-        Room that a task takes, at least 1, and that a chunk takes, at least as much.
+        Room of a task, at least 1, and room of a chunk, at least as much.
     node, used, look, cover
-        The node of each task, or -1; tasks on each node; where in `tasks` its next unmatched one may be; and whether it
-        is in the cover: with the tasks that the other nodes accept, these weigh what is matched.
+        The node of each task, or -1; tasks on each node; the earliest index in `tasks` of its next unmatched one; and
+        whether it is in the cover. The cover and the tasks that the other nodes accept weigh as much as the matching.
     pairs
-        `starts` and `tasks` as the loop read them last: lists, or short integers.
+        `starts` and `tasks` as the loop last used them: lists, or short integers.
 
     Notes
     -----
-    Augmenting paths backwards, each a shortest one: from a node with room to an unmatched task. Where there is none,
-    the nodes that are reached are closed. All tasks that they accept are matched to them, and remain so, since
-    unmatched tasks become fewer only. Once no open node has room, the matching is maximum and the open nodes are its
-    cover (König). All searches together, over any number of growths, look once at each pair of a closed node.
+    Shortest augmenting paths, backwards: from a node with room to an unmatched task. If there is none, the reached
+    nodes are closed. All tasks that they accept are matched to them, and stay so, since the set of unmatched tasks only
+    shrinks. Once no open node has room, the matching is maximum and the open nodes are its cover (König). All searches
+    together, over any number of growths, examine each pair of a closed node once.
 
     Examples
     --------
-    Node 0 accepts tasks 0, 1 and 2, node 1 task 2 alone. With room for a task each, the second one is left for later:
+    Node 0 accepts tasks 0, 1 and 2, node 1 only task 2. With room for a task each, the second one is left for later:
 
     >>> matching = GrowingMatching.empty(np.array([0, 3, 4]), np.array([0, 1, 2, 2]), 3, unit=1, chunk=3)
     >>> once = matching.grown(np.array([1, 1]))
@@ -139,7 +140,7 @@ class GrowingMatching:
 
     @classmethod
     def empty(cls, starts: Ints, tasks: Ints, count: int, unit: int, chunk: int) -> GrowingMatching:
-        """The matching of none of `count` tasks."""
+        """The empty matching of `count` tasks."""
         nodes = len(starts) - 1
         none, zero = np.full(count, -1, dtype=np.int64), np.zeros(nodes, dtype=np.int64)
         return cls(starts, tasks, unit, chunk, none, zero, starts[:-1], np.ones(nodes, dtype=bool))
@@ -150,7 +151,7 @@ class GrowingMatching:
         return int(self.used.sum())
 
     def grown(self, room: Ints) -> GrowingMatching:
-        """A maximum matching where nodes have so much room (int64, shape (nodes,)): not less than before; OutOfTime."""
+        """A maximum matching for this room (int64, shape (nodes,)), which must not be less than before; OutOfTime."""
         check()
         largest = max(len(self.tasks), len(self.node) + len(room), self.chunk, int(room.max(initial=0)))
         kind = np.dtype(np.int32 if largest < 2**30 else np.int64)
@@ -192,9 +193,9 @@ def grow(
     state: Any,
     most: int,
 ) -> bool:
-    """Match tasks to nodes with room until none more can be; returns whether it is done, after some `most` steps.
+    """Match tasks to nodes with room until no more can be; returns whether it is done, after about `most` steps.
 
-    Columns are lists or arrays, and changed in place: `chunks` kept free of each node, `node` of each task, tasks
+    Columns are lists or arrays, and changed in place: `chunks` kept free on each node, `node` of each task, tasks
     `used` on each node, where to `look` for its next unmatched task, its `mark`; `queue`, `parent` and `via` are for
     the search.
     """
@@ -224,7 +225,7 @@ def grow(
                 taken += 1
                 gained += 1
                 continue
-            # Search breadth first for an unmatched task: from a node on to the nodes whose tasks have data on it.
+            # Breadth-first search for an unmatched task: from a node to the nodes whose tasks have data on it.
             stamp += 1
             head, tail, found = 0, 1, -1
             queue[0], mark[root] = root, stamp
@@ -249,7 +250,7 @@ def grow(
                 for at in range(tail):
                     mark[queue[at]] = CLOSED
                 break
-            # The unmatched task goes to the last node, and a task of each node on the path to the one before it.
+            # The unmatched task goes to the last node, and a task of each node on the path to the previous one.
             moved, here = tasks[look[found]], found
             while here != root:
                 node[moved], moved, here = here, via[here], parent[here]
@@ -269,17 +270,17 @@ _compiled = cache(lambda: compiled(grow))
 
 # A matching that grows task by task, and so in a known order ----------------------------------------------------------
 
-#: The loop is compiled, where numba is installed, from this many tasks on.
+#: From this many tasks, the loop is compiled if numba is installed.
 COMPILED_TASKS = 20_000
 
-#: Steps of the loop between two looks at the deadline.
+#: Steps of the loop between two checks of the deadline.
 _COVER_STEPS = 2**18
 
 
 class Cover:
-    """A matching of tasks to nodes with room that grows task by task, each along the path that a search finds first.
+    """A matching of tasks to nodes with room that grows task by task, each along the first path that a search finds.
 
-    A task that is matched stays so, perhaps on another node.
+    A matched task stays matched, perhaps on another node.
 
     Attributes
     ----------
@@ -303,7 +304,7 @@ class Cover:
         self._rings = [self._read(range(tasks + nodes)) for _ in range(2)]
 
     def grow(self, room: Sequence[int]) -> Any:
-        """Match all that can be, of nodes that have so much room in all; 1 for nodes from which no room is reached."""
+        """Match all tasks that can be, given the total room of nodes; returns 1 for nodes that reach no room."""
         nodes = len(room)
         closed, reached, queue, progress = map(self._read, ([0] * nodes, [-1] * nodes, [0] * nodes, [0, 0]))
         state = self._read(room), self.node, self.count, *self._rings, closed, reached, queue, progress
@@ -332,15 +333,16 @@ def augment(
     progress: Any,
     most: int,
 ) -> bool:
-    """Match the tasks of `waiting` one after another, each along an augmenting path, where there is one.
+    """Match the tasks of `waiting` one after another, each along an augmenting path, if there is one.
 
-    It is the path that a breadth-first search from the task finds first.
+    It is the first path that a breadth-first search from the task finds.
 
     Columns are lists or arrays, and changed in place: `starts` and `values` are the nodes that each task accepts, as
     rows. `waiting` are tasks to match; those that stay unmatched are moved to its beginning. Nodes have a `capacity`
     and a `count` of tasks, tasks a `node`, or -1. The tasks of each node are a ring, `before` and `after`, in the order
-    in which they came; node n has the entry behind all tasks, number tasks + n. From `closed` nodes no room is reached.
-    `reached` (-1) and `queue` are room for nodes. `progress` is how many of `waiting` are done, and how many stay.
+    of arrival; node n has the entry behind all tasks, number tasks + n. `closed` nodes reach no room. `reached` (-1)
+    and `queue` are work arrays for nodes. `progress` is how many of `waiting` are done, and how many stay. It returns
+    after about `most` steps, and says whether all are done.
     After some `most` steps it returns, whether or not all are done, which it says.
     """
     tasks = len(node)
@@ -362,7 +364,7 @@ def augment(
                         end = one
                         break
             moving = after[moving] if first > 0 else tasks
-            while moving >= tasks:  # the next node that was reached
+            while moving >= tasks:  # the next reached node
                 if first == last:
                     moving = -1
                 else:
@@ -376,7 +378,7 @@ def augment(
                 closed[queue[place]] = 1
         else:
             count[end] += 1
-        while end != -1:  # move every task of the path one node on
+        while end != -1:  # move every task of the path to the next node
             moving, ring = reached[end], tasks + end
             left = node[moving]
             if left != -1:

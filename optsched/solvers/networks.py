@@ -1,9 +1,9 @@
 """Flows of least cost on arrays: in networks and on tables of costs, with whole potentials and prices that prove them.
 
-`min_cost_flow` has a network simplex, cost scaling and networkx. `transport` says what rows of a table send and columns
-take. Nothing is made for an entry of the table: the network simplex prices entries where they stand, and keeps flows on
-the arcs of its tree alone, one for each row and column. `assign_dense` copies the table for SciPy, a column for each
-unit, and gives no prices. The loops are those of `kernels`. None uses HiGHS.
+`min_cost_flow` has a network simplex, cost scaling and networkx. `transport` finds what rows of a table send and
+columns take. It allocates nothing per entry of the table: the network simplex prices entries in place, and stores flows
+only on the arcs of its tree, one per row and column. `assign_dense` copies the table for SciPy, a column for each unit,
+and gives no prices. The loops are those of `kernels`. No function uses HiGHS.
 """
 
 from __future__ import annotations
@@ -28,50 +28,50 @@ Ints = npt.NDArray[np.int64]
 #: A capacity that does not limit an arc.
 UNBOUNDED = int(np.iinfo(np.int64).max)
 
-#: Bytes that the compiled network simplex was measured to take for an arc, and networkx, with a Python dictionary each.
+#: Measured bytes per arc of the compiled network simplex, and of networkx, which has a Python dictionary each.
 _BYTES_COMPILED, _BYTES_IN_PYTHON = 130, 1_000
 
-_EXACT = 2**53  # doubles hold every integer up to here
+_EXACT = 2**53  # doubles represent every integer up to here
 
-_MOST_FLOW = 2**61  # flows below this fit into int64, and so do sums of two
+_MOST_FLOW = 2**61  # smaller flows fit into int64, and so do sums of two
 
-#: With fewer arcs, other engines are done before numba and the kernels are loaded.
+#: With fewer arcs, other engines finish before numba and the kernels are loaded.
 FEW_ARCS = 20_000
 
-#: Pivots between two looks at the deadline: milliseconds, a tenth of a second on the largest networks and tables.
+#: Pivots between two checks of the deadline: milliseconds, a tenth of a second on the largest networks and tables.
 _PIVOTS = 2000
 
 #: The fewest arcs of a block of pricing.
 _LEAST_BLOCK = 20
 
-#: For each node that a pivot visited, on average, a block has an arc more, so that pricing pays where pivots are dear.
+#: Extra arcs of a block per node that a pivot visits on average, so that pricing pays off if pivots are expensive.
 _PACE = 1
 
-#: How many times smaller each tolerance is than the one before.
+#: The factor by which the tolerance falls from round to round.
 _FACTOR = 16
 
-#: Arcs looked at between two looks at the deadline: milliseconds. What looks at all arcs once takes a tenth of a second
-#: on a million of them.
+#: Arcs examined between two checks of the deadline: milliseconds. One pass over all arcs takes a tenth of a second for
+#: a million of them.
 _STEPS = 200_000
 
-#: An update of prices distinguishes distances up to this many times the nodes.
+#: An update of prices distinguishes distances up to this many times the number of nodes.
 _DISTANCES = 4
 
-#: No price falls below this: then int64 is left with room for every sum.
+#: The lowest price; int64 then has room for every sum.
 _LOWEST = -(2**61)
 
 
 #: More than every sum of costs along a path of a table, in int64 with room for twice as much.
 _MOST_SUM = 2**60
 
-#: Equal rows and columns are made one where at most this part of the entries is left.
+#: Equal rows and columns are merged if at most this share of the entries remains.
 _SMALLER = 2
 
-_BLOCK = 2**22  # entries compared or copied at once, so that memory stays small
+_BLOCK = 2**22  # entries compared or copied at once, so that memory use stays small
 
 
 def largest_of(cost: Ints) -> int:
-    """Largest absolute value, 0 of none; in Python integers, since the least int64 has no absolute value in int64."""
+    """Largest absolute value, 0 for none; a Python integer, since the least int64 has no absolute value in int64."""
     return max(abs(int(cost.max())), abs(int(cost.min()))) if cost.size else 0
 
 
@@ -88,8 +88,8 @@ class CheapestFlow:
     """A flow of least cost and the potentials that prove it; both None unless `status` is OPTIMAL.
 
     Both are int64, of shapes (arcs,) and (nodes,). `cost + potential[tail] - potential[head]` is at least 0 on each arc
-    with flow below its capacity, and at most 0 on each with flow above its lower limit. `solver` is empty if no
-    engine was asked.
+    with flow below its capacity, and at most 0 on each with flow above its lower limit. `solver` is empty if no engine
+    ran.
     """
 
     status: FlowStatus
@@ -101,25 +101,24 @@ class CheapestFlow:
 def min_cost_flow(
     tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, supply: Ints, scaling: bool = False
 ) -> CheapestFlow:
-    """Find a flow of least cost that takes each node's supply out of it; parallel arcs and loops stay what they are.
+    """Find a flow of least cost that takes each node's supply out of it; parallel arcs and loops are kept.
 
     All are int64: for each arc its nodes, the limits of its flow (`UNBOUNDED` is none), and cost per unit of any sign;
     for each node what it sends (negative: receives). `scaling` says whether cost scaling is tried first. It is the
-    quicker engine save for networks of few sources and of arcs that all cost much the same, as those of assignments
-    are.
+    faster engine except for networks with few sources and nearly equal costs, such as those of assignments.
 
     Notes
     -----
-    `cost_scaling` where it is asked for and its sums fit into int64; else `network_simplex`, compiled, where
+    `cost_scaling` if `scaling` is set and its sums fit into int64; else `network_simplex`, compiled, if
     `simplex_compiled` says so; else the network simplex of networkx, in pure Python: seconds for 10,000 arcs. Its
-    potentials are shortest distances in the residual network. Cycles of negative cost without a limit are looked for
-    before, since networkx may never end with one.
+    potentials are shortest distances in the residual network. Cycles of negative cost without a limit are searched
+    first, since networkx may never end with one.
 
-    UsageError if an arc names no node, or potentials might pass 2^53.
+    UsageError if an arc names no node, or potentials might exceed 2^53.
 
     Examples
     --------
-    Two units from node 0 to node 1, over two parallel arcs; the cheaper takes one:
+    Two units from node 0 to node 1, over two parallel arcs; the cheaper one carries one:
 
     >>> result = min_cost_flow(
     ...     tail=np.array([0, 0]), head=np.array([1, 1]), lower=np.array([0, 0]), capacity=np.array([1, UNBOUNDED]),
@@ -137,7 +136,7 @@ def min_cost_flow(
         return CheapestFlow(FlowStatus.INFEASIBLE)
     limits = float(capacity[capacity != UNBOUNDED].sum(dtype=np.float64))
     most = limits + float(lower.sum(dtype=np.float64)) + float(np.abs(supply).sum(dtype=np.float64))
-    fits = most < _MOST_FLOW and int(supply.sum()) == 0  # what is supplied, and goes round through arcs with a limit
+    fits = most < _MOST_FLOW and int(supply.sum()) == 0  # supplies, plus cycles through arcs with a limit
     # Only the flow above the lower limits is left to decide.
     left, room = supply.copy(), np.where(capacity == UNBOUNDED, UNBOUNDED, capacity - lower)
     np.subtract.at(left, tail, lower)
@@ -149,17 +148,17 @@ def min_cost_flow(
 
 
 def simplex_compiled(arcs: int) -> bool:
-    """Whether `min_cost_flow` takes the compiled network simplex: there are many arcs, and kernels compile."""
+    """Whether `min_cost_flow` uses the compiled network simplex: there are many arcs, and kernels compile."""
     return arcs >= FEW_ARCS and compiles()
 
 
 def bytes_an_arc(arcs: int) -> int:
-    """What `min_cost_flow` takes for each arc, of this number of arcs, about."""
+    """About how many bytes `min_cost_flow` takes per arc, for this number of arcs."""
     return _BYTES_COMPILED if simplex_compiled(arcs) else _BYTES_IN_PYTHON
 
 
 def _by_kernels(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints, scaling: bool) -> CheapestFlow | None:
-    """Solve by loops on arrays; None if it is for networkx."""
+    """Solve by loops on arrays; None if networkx must do it."""
     found, name = None, "cost scaling"
     if scaling and scales(len(supply), capacity, cost, supply):
         found = cost_scaling(tail, head, capacity, cost, supply)
@@ -174,10 +173,10 @@ def _by_kernels(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints
 
 
 def _by_networkx(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> CheapestFlow:
-    """Solve by the network simplex of networkx, with potentials of what it found."""
+    """Solve by the network simplex of networkx, with potentials of its flow."""
     solver = {"name": "networkx network_simplex", "version": version("networkx")}
     free = np.flatnonzero(capacity == UNBOUNDED)
-    unbounded = bool(negative_cycle(tail[free], head[free], cost[free], len(supply)))  # it may go round it for ever
+    unbounded = bool(negative_cycle(tail[free], head[free], cost[free], len(supply)))  # it may follow it for ever
     flow = _network_simplex(tail, head, capacity, np.zeros_like(cost) if unbounded else cost, supply)
     if flow is None:
         return CheapestFlow(FlowStatus.INFEASIBLE, solver=solver)
@@ -199,7 +198,7 @@ def _network_simplex(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply:
     refuse_beyond(len(tail) * _BYTES_IN_PYTHON, what, 'use route "arrays"')
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
     graph.add_nodes_from((node, {"demand": -amount}) for node, amount in enumerate(supply.tolist()))
-    # An arc without a limit is given one that no flow needs, since networkx takes some large flows for unlimited ones.
+    # An arc without a limit gets one that no flow needs, since networkx treats some large flows as unlimited.
     ample = 1 + _most(capacity, supply)
     ends = list(zip(tail.tolist(), head.tolist(), strict=True))
     for arc, ((i, j), most, price) in enumerate(zip(ends, capacity.tolist(), cost.tolist(), strict=True)):
@@ -214,7 +213,7 @@ def _network_simplex(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply:
 def _residual(
     tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, flow: Ints
 ) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """The residual arcs of a flow: number of the arc, ends, cost, and by how much its flow may change at most."""
+    """The residual arcs of a flow: number of the arc, ends, cost, and the most by which its flow may change."""
     onwards, back = np.flatnonzero(flow < capacity), np.flatnonzero(flow > lower)
     return (
         np.concatenate([onwards, back]),
@@ -230,7 +229,7 @@ def residual_potentials(
 ) -> Ints | None:
     """Shortest distances in a flow's residual network, from a vertex that is joined to all nodes at no cost.
 
-    None if it has a cycle of negative cost, that is, where the flow is not of least cost. They are exact integers
+    None if it has a cycle of negative cost, that is, if the flow is not of least cost. They are exact integers
     (Bellman-Ford), with at most one pass over the arcs for each node. Parameters are as for `min_cost_flow`.
     """
     _, start, end, length, _ = _residual(tail, head, lower, capacity, cost, flow)
@@ -246,7 +245,7 @@ def residual_potentials(
 
 
 def cheapened(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, flow: Ints, nodes: int) -> Ints:
-    """A flow of least cost from one that is nearly so, as a solver's may be where costs are large.
+    """A flow of least cost from one that is nearly so, as a solver's may be if costs are large.
 
     As long as the residual network has a cycle of negative cost, as much as fits is sent round it. No such cycle may be
     without a limit. Parameters are as for `min_cost_flow`. OutOfTime if a deadline passes.
@@ -267,8 +266,8 @@ def cheapened(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, f
 def network_simplex(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> CheapestFlow:
     """Find a flow of least cost that takes each node's supply out of it; OutOfTime at a deadline.
 
-    Parameters are as for `min_cost_flow`, without lower limits. (nodes + 1) times the largest cost is below 2^60;
-    capacities that limit, and supplies, add up to less than 2^62; supplies add up to 0.
+    Parameters are as for `min_cost_flow`, without lower limits. (nodes + 1) times the largest cost must be below 2^60;
+    finite capacities and supplies must sum to less than 2^62; supplies must sum to 0.
     """
     from optsched.solvers.kernels import ARC, ENDLESS, IN, OUT, list_pivots
 
@@ -302,7 +301,7 @@ def first_tree(sends: npt.NDArray[np.bool_], amount: Ints, dear: int, spare: boo
     """The tree in which an arc without limit joins each node to the root, and the potentials.
 
     A node sends its amount to the root, or receives it (both of shape (nodes,)). Such an arc costs `dear`, more than
-    any path of others: those from the root, or with `spare` those to it.
+    any path of others: those from the root or, with `spare`, those to it.
     """
     from optsched.solvers.kernels import ARC, BEFORE, COLUMNS, IN, LAST, OUT, PARENT, SIZE, THREAD
 
@@ -318,7 +317,7 @@ def first_tree(sends: npt.NDArray[np.bool_], amount: Ints, dear: int, spare: boo
 
 
 def until_done(pivots: Callable[[], int]) -> int:
-    """Call `pivots` until it is done, and look at the deadline each time; how it ended."""
+    """Call `pivots` until it is done, and check the deadline each time; returns how it ended."""
     from optsched.solvers.kernels import MORE
 
     check()
@@ -330,8 +329,8 @@ def until_done(pivots: Callable[[], int]) -> int:
 def closer(potential: Ints, largest: int) -> Ints:
     """The same proof with smaller numbers: potentials that lie far apart are moved together; the last one stays.
 
-    Where no potential lies between two that differ by more than the largest cost, the arcs across the gap have reduced
-    costs of one sign. So the gap may shrink to one more than that cost.
+    If no potential lies between two that differ by more than the largest cost, the arcs across the gap have reduced
+    costs of one sign. So the gap may shrink to that cost plus one.
 
     >>> closer(np.array([5, 1000, 7, 0]), largest=3).tolist()
     [4, 10, 6, 0]
@@ -345,7 +344,7 @@ def closer(potential: Ints, largest: int) -> Ints:
 
 
 def _mixed(arcs: int) -> Ints:
-    """The arcs in an order in which neighbours were far apart: every k-th one, from the first, the second, and so on.
+    """The arcs in an order that separates neighbours: every k-th one, from the first, the second, and so on.
 
     >>> _mixed(7).tolist()
     [0, 2, 4, 6, 1, 3, 5]
@@ -360,12 +359,12 @@ def _mixed(arcs: int) -> Ints:
 
 
 def scales(nodes: int, capacity: Ints, cost: Ints, supply: Ints) -> bool:
-    """Whether int64 has room for all that `cost_scaling` adds up, and the arcs' numbers fit into int32.
+    """Whether int64 has room for all sums of `cost_scaling`, and the arcs' numbers fit into int32.
 
-    Costs are multiplied by nodes + 1. Prices begin at 0, only fall, and are looked at after each update: then none is
-    below `_LOWEST`. Until the next update there are at most two relabels a node. One lowers a price at most to the
-    lowest price, less a cost and a tolerance, which is no larger than the largest cost. So prices fall by at most
-    4 nodes (nodes + 1) largest < 2^61 more; an update lowers them by at most 4 nodes times a tolerance, a 16th of the
+    Costs are multiplied by nodes + 1. Prices begin at 0, only fall, and are checked after each update: then none is
+    below `_LOWEST`. Until the next update there are at most two relabels per node. One lowers a price at most to the
+    lowest price, less a cost and a tolerance, which is no larger than the largest cost. So prices fall by at most 4
+    nodes (nodes + 1) largest < 2^61 more. An update lowers them by at most 4 nodes times a tolerance, a 16th of the
     largest cost, which is less than 2^58. A reduced cost is then within 2^62 + 2^60.
     """
     largest = int(np.abs(cost).max(initial=0))
@@ -376,15 +375,15 @@ def scales(nodes: int, capacity: Ints, cost: Ints, supply: Ints) -> bool:
 def cost_scaling(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> CheapestFlow | None:
     """Find a flow of least cost; None if prices would leave int64; OutOfTime at a deadline.
 
-    Parameters are as for `network_simplex`, and such that `scales`.
+    Parameters are as for `network_simplex`, and must satisfy `scales`.
 
     Notes
     -----
-    Costs are multiplied by the nodes and one more, so that a flow within 1 of its least cost costs the least. A first
-    round without costs finds a flow, or that there is none; the others each begin with the flow of the one before.
+    Costs are multiplied by nodes + 1, so that a flow within 1 of its least cost is of least cost. A first round without
+    costs finds a flow, or that there is none; each later round begins with the flow of the previous one.
 
-    An arc without limit gets one more than any flow needs where a least cost exists: all that is supplied, and all
-    other limits. Only where none exists do prices show that more would pay.
+    An arc without limit gets one more than any flow needs if a least cost exists: the total supply plus all other
+    limits. If none exists, prices show that more flow would pay.
     """
     nodes = len(supply)
     limit = np.minimum(capacity, _most(capacity, supply) + 1)
@@ -408,7 +407,7 @@ def cost_scaling(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Int
 class _Rounds:
     """The residual network, and what is kept from one round to the next.
 
-    `room` is how much more may flow on each residual arc, `own` which residual arc each arc is, `price` is of each
+    `room` is how much more may flow on each residual arc, `own` the residual arc of each arc, `price` that of each
     node.
     """
 
@@ -432,7 +431,7 @@ class _Rounds:
     def refine(self, cost: Ints, tolerance: int) -> bool | None:
         """Refine any flow to one within a tolerance; False: there is none, None: prices fell too far.
 
-        The first round is without costs: its prices only tell how far away what lacks something is, and are forgotten.
+        The first round is without costs: its prices only measure distances to deficits, and are forgotten.
         """
         from optsched.solvers.kernels import CUT_OFF, DONE, UPDATE, begin, discharges, update
 
@@ -470,10 +469,10 @@ def _most(capacity: Ints, supply: Ints) -> int:
 
 
 def _whole(price: Ints) -> Ints:
-    """Whole prices from those in parts of (nodes + 1), each rounded down from a place at which none lies.
+    """Whole prices from those in units of 1/(nodes + 1), each rounded down from an offset that no price lies at.
 
-    No arc that proved the flow is lost: a reduced cost below 0 is of one part, and rounding hides it unless the place
-    lies between its ends, where its head would have to be.
+    No arc that proved the flow is lost: a negative reduced cost is at least -1 unit, and rounding hides it unless the
+    offset lies between its ends, where its head would have to be.
 
     >>> _whole(np.array([5, -4, 8])).tolist()
     [0, -2, 1]
@@ -489,12 +488,12 @@ def _whole(price: Ints) -> Ints:
 
 
 class Transport(NamedTuple):
-    """Who sends how much to whom at least cost, and what proves it.
+    """Who sends how much to whom at least cost, and the prices that prove it.
 
-    `units` flow from a `row` to a `column` (int64, of equal lengths; no pair is there twice). `price` is what one unit
-    more costs, `column_prices` what a unit of a column's capacity is worth, at least 0. A row that sends all it has
-    does so where cost and price of the column add up to least, and to at most `price`, if others keep some; a column
-    that could take more has price 0.
+    `units` flow from a `row` to a `column` (int64, of equal lengths; no pair occurs twice). `price` is the cost of one
+    more unit, `column_prices` the worth of a unit of a column's capacity, at least 0. A row that sends everything sends
+    where cost plus column price is least, and at most `price` if others keep some; a column that could take more has
+    price 0.
     """
 
     row: Ints
@@ -508,16 +507,16 @@ def transport(cost: Ints, size: Ints, capacity: Ints) -> Transport:
     """Send as much as possible, the lesser of all sizes and all capacities, at least total cost.
 
     `cost`: int64, shape (rows, columns), at least one of each: the cost of a unit from each row to each column, any
-    sign. `size`, `capacity`: int64, shapes (rows,) and (columns,): what each row has, at least 0, and each column
+    sign. `size`, `capacity`: int64, shapes (rows,) and (columns,): what each row has, at least 0, and what each column
     takes, at least 1.
 
     Notes
     -----
-    Network simplex (`kernels`) on one row for all that are equal, and one column for all that are. Next to the
-    table it takes some 100 bytes a row and column, and a copy of at most half the table where rows or columns repeat.
+    Network simplex (`kernels`) on one row for all equal rows, and one column for all equal columns. Besides the table
+    it takes some 100 bytes per row and column, and a copy of at most half the table if rows or columns repeat.
 
     UsageError if shapes or numbers do not fit, or sums of costs along a path might be too large (`transport_fits`).
-    OutOfTime if a deadline is past.
+    OutOfTime if a deadline has passed.
 
     Examples
     --------
@@ -539,7 +538,7 @@ def transport(cost: Ints, size: Ints, capacity: Ints) -> Transport:
     tree, potential = _solved(table, sizes, capacities, stay, largest)
     tree = tree[:-1]
     flow = np.concatenate([tree[: len(table), IN], tree[len(table) :, OUT]])  # what could flow back
-    used = (tree[:, ARC] >= 0) & (flow > 0)  # less what does not leave its row or comes from no row
+    used = (tree[:, ARC] >= 0) & (flow > 0)  # except what does not leave its row or comes from no row
     (row, column), units = np.divmod(tree[used, ARC], table.shape[1]), flow[used]
     flow, row, units = _shared(of_row, size, row, units)
     flow, column, units = _shared(of_column, capacity, column[flow], units)
@@ -549,7 +548,7 @@ def transport(cost: Ints, size: Ints, capacity: Ints) -> Transport:
 
 
 def transport_fits(rows: int, columns: int, largest: int) -> bool:
-    """Whether the sums of costs up to `largest` along any path are numbers that `transport` can hold.
+    """Whether `transport` can represent the sums of costs up to `largest` along any path.
 
     >>> transport_fits(10**6, 10**5, 2**39), transport_fits(10**6, 10**5, 2**40)
     (True, False)
@@ -558,7 +557,7 @@ def transport_fits(rows: int, columns: int, largest: int) -> bool:
 
 
 def _distinct(cost: Ints) -> tuple[Ints, Ints, Ints]:
-    """The table without repeated rows and columns, and which of its rows and columns each one is."""
+    """The table without repeated rows and columns, and the index there of each row and column."""
     of_row = _alike(cost)
     first_row = np.unique(of_row, return_index=True)[1]
     of_column = _alike(cost.T)
@@ -569,9 +568,9 @@ def _distinct(cost: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _alike(table: Ints) -> Ints:
-    """A number for each row, from 0 in the order of first appearance; equal rows have the same.
+    """A number for each row, from 0 in the order of first appearance; equal rows have the same one.
 
-    Rows are distinguished by products with random numbers, modulo 2^64, and compared where these agree.
+    Rows are distinguished by products with random numbers, modulo 2^64, and compared if these agree.
     """
     weights = np.random.default_rng(0).integers(0, 2**63, size=table.shape[1], dtype=np.int64)
     first, inverse = np.unique(table @ weights, return_index=True, return_inverse=True)[1:]
@@ -592,9 +591,9 @@ def _summed(amount: Ints, of: Ints, count: int) -> Ints:
 
 
 def _solved(table: Ints, size: Ints, capacity: Ints, stay: bool, largest: int) -> tuple[Ints, Ints]:
-    """Tree and potentials of an optimum; the root is where rows keep what they do not send if they `stay` with some.
+    """Tree and potentials of an optimum; if rows may `stay` with units, the root takes what they do not send.
 
-    Else it is where columns get what no row sends.
+    Otherwise the root gives columns what no row sends.
     """
     from optsched.solvers.kernels import ROW_OF_CELLS, table_pivots
 
@@ -609,7 +608,7 @@ def _solved(table: Ints, size: Ints, capacity: Ints, stay: bool, largest: int) -
 
 
 def _shared(of: Ints, amount: Ints, group: Ints, units: Ints) -> tuple[Ints, Ints, Ints]:
-    """Share flows of groups among their members, who take in turn: which flow, which member, how many units."""
+    """Distribute flows of groups among their members in turn: which flow, which member, how many units."""
     order, turn = np.argsort(of, kind="stable"), np.argsort(group, kind="stable")
     member_ends = np.cumsum(amount[order])
     begins = np.append(0, member_ends)[np.searchsorted(of[order], group[turn])]
@@ -627,14 +626,14 @@ def _shared(of: Ints, amount: Ints, group: Ints, units: Ints) -> tuple[Ints, Int
 def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int, row: Ints | None = None) -> Ints:
     """Place exactly `count` tasks at least total cost, by SciPy's assignment on a dense matrix.
 
-    `cost` is of shape (tasks, nodes), or has the `row` of each task, where tasks share rows. Each node takes up to its
-    `capacity`, at least 0. Returns the node of each task, -1 for those that are not placed.
+    `cost` is of shape (tasks, nodes), or has one row for several tasks, given by `row` for each task. Each node takes
+    up to its `capacity`, at least 0. Returns the node of each task, -1 for those that are not placed.
 
     Notes
     -----
-    The matrix has a column for each unit of capacity. Where `count` is less than tasks and units, there is a dummy
-    column for each task that is left out, and a dummy row for each unit. With n rows and m >= n columns it takes O(n^2
-    m) time at worst, and 8 n m bytes.
+    The matrix has a column for each unit of capacity. If `count` is less than tasks and units, there is a dummy column
+    for each task that is left out, and a dummy row for each unit. With n rows and m >= n columns it takes O(n^2 m) time
+    at worst, and 8 n m bytes.
 
     UsageError if `count` tasks cannot be placed, shapes do not fit, or sums of costs pass 2^53 and would not be exact.
     TooLarge if there is no memory for the matrix.

@@ -17,19 +17,19 @@ from optsched.core.errors import Fault, nearest
 class QuietHighs(highspy.Highs):  # type: ignore[misc]
     """HiGHS without output on the console, from its construction on.
 
-    highspy 1.16 prints its name and copyright once a process, when the first object is made: its constructor sets up
-    the callbacks, before anybody can set an option. What a command writes to stdout would begin with these lines.
+    highspy 1.16 prints its name and copyright once per process, when the first object is made: its constructor sets up
+    the callbacks before anybody can set an option. A command's output on stdout would begin with these lines.
     """
 
     def enableCallbacks(self) -> None:  # noqa: N802
-        """What the constructor calls first: output is off by then."""
+        """The constructor calls this first: output is off by then."""
         self.setOptionValue("log_to_console", False)
         super().enableCallbacks()
 
 
 @cache
 def quieten() -> None:
-    """Keep objects that others make, as Pyomo and PuLP do, from printing that: the first of the process is ours."""
+    """Keep objects that others make (Pyomo, PuLP) from printing that: the first of the process is ours."""
     QuietHighs()
 
 
@@ -43,7 +43,7 @@ def option_faults(options: Mapping[str, Any]) -> list[Fault]:
 
 
 def set_options(highs: Any, options: Mapping[str, Any]) -> list[Fault]:
-    """Set options and list those that HiGHS refuses: it tells by a return value alone, and takes NaN."""
+    """Set options and list those that HiGHS refuses: it only returns a value for that, and accepts NaN."""
     known = [name for name in dir(highs.getOptions()) if not name.startswith("_")]
     faults = []
     for name, value in options.items():

@@ -1,7 +1,7 @@
 """Solver profiles (TOML): effort, time limit, gap and other limits of a solver.
 
-The shipped ones lie in the top-level folder `solvers`. What a profile means to HiGHS is `Profile.options`; setting
-these options is for `optsched.solvers.highs`.
+The shipped ones are in the top-level folder `solvers`. `Profile.options` translates a profile for HiGHS;
+`optsched.solvers.highs` sets these options.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _count(value: Any, least: int = 0) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= _INT_MAX
 
 
-#: For each key: what it must be, in words, and whether a value is that.
+#: For each key: what it must be, in words, and a test of a value.
 _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "name": ("a string", lambda value: isinstance(value, str)),
     "description": ("a string", lambda value: isinstance(value, str)),
@@ -77,18 +77,18 @@ def _faults(values: Mapping[str, Any]) -> list[Fault]:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How hard a solver tries and when it may stop.
+    """How much effort a solver makes and when it may stop.
 
     Parameters
     ----------
     name, description
-        What it is called, and one line about it.
+        Its name, and one line about it.
     time_limit
-        Seconds, or None. HiGHS looks at the clock only between its steps and can overshoot several times.
+        Seconds, or None. HiGHS checks the clock only between its steps and can overshoot several times.
     node_limit
-        Branch-and-bound nodes, or None. Unlike a time limit it gives the same result on every run.
+        Branch-and-bound nodes, or None. Unlike with a time limit, every run gives the same result.
     relative_gap, absolute_gap
-        The solver may stop at this gap; such an end is FEASIBLE with limit GAP, never OPTIMAL.
+        The solver may stop at this gap; the result is then FEASIBLE with limit GAP, never OPTIMAL.
     threads, random_seed
         Threads and random seed of the solver.
     highs
@@ -123,7 +123,7 @@ class Profile:
 
     @property
     def options(self) -> dict[str, bool | int | float | str]:
-        """The HiGHS options that this profile amounts to."""
+        """The HiGHS options of this profile."""
         options: dict[str, bool | int | float | str] = {
             "log_to_console": False,
             "solver": "simplex",  # for the duals of a basis; `highs` may name another
@@ -144,7 +144,7 @@ class Profile:
         return dataclasses.replace(self, **{key: value for key, value in limits.items() if value is not None})  # type: ignore[arg-type]
 
     def since(self, began: float) -> Profile:
-        """The same profile with what is left of its time since `began` (`time.perf_counter()`), for the next solve.
+        """The same profile with the time that is left since `began` (`time.perf_counter()`), for the next solve.
 
         >>> Profile("short", time_limit=3).since(time.perf_counter() - 60).time_limit
         0.0
@@ -154,7 +154,7 @@ class Profile:
         return self.with_limits(time_limit=max(0.0, self.time_limit - (time.perf_counter() - began)))
 
 
-#: What may stand for a profile: the name of a shipped one, a TOML file, or a profile.
+#: A profile: the name of a shipped one, a TOML file, or a `Profile`.
 AnyProfile = str | Path | Profile
 
 
@@ -168,12 +168,12 @@ def profile_names() -> list[str]:
 
 
 def load_profile(name: AnyProfile) -> Profile:
-    """Read a shipped profile by its name, or a user's own by its path; a profile is what it is.
+    """Read a shipped profile by its name, or a user's own by its path; a `Profile` is returned unchanged.
 
     Parameters
     ----------
     name
-        One of `profile_names()`, the path of a file that ends in `.toml`, or a profile.
+        One of `profile_names()`, the path of a file that ends in `.toml`, or a `Profile`.
 
     Raises
     ------
@@ -200,20 +200,20 @@ def load_profile(name: AnyProfile) -> Profile:
 
 @cache
 def _shipped(name: str) -> Profile:
-    """The shipped profile of a name, which is read once: reading it takes longer than solving a small instance."""
+    """The shipped profile of a name, read only once: reading it takes longer than solving a small instance."""
     if name not in profile_names():
         raise UsageError(f'no solver profile "{name}": {nearest(name, profile_names())}')
     return _read(folder("solvers") / f"{name}.toml")
 
 
 def _read(path: Path) -> Profile:
-    """The profile that a file holds."""
+    """The profile in a file."""
     _, values = read_toml(path)
     keys = [key for key in _RULES if key != "name"]
     faults = [Fault(key, f"unknown key: {nearest(key, keys)}") for key in values if key not in keys] + _faults(values)
     options = values.get("highs")
     if options and isinstance(options, Mapping):
-        from optsched.solvers.options import option_faults  # HiGHS takes a tenth of a second to import
+        from optsched.solvers.options import option_faults  # importing HiGHS takes a tenth of a second
 
         own = {name: value for name, value in options.items() if name not in _RESERVED}
         faults += [Fault(f"highs.{fault.place}", fault.message) for fault in option_faults(own)]

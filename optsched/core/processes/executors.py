@@ -67,8 +67,7 @@ def run(
     picklable. Even without limits, a crash or an exception is contained. `preload` names modules that the job needs and
     that take long to import; they are loaded once, and must be trusted. `within` this many seconds from now the job is
     killed, whenever it began. `latest` keeps what the job hands over (`optsched.core.processes.handing`); on Ctrl-C
-    such a
-    job has a second to answer.
+    such a job has a second to answer.
 
     UsageError if function or job cannot be sent to another process.
 
@@ -99,8 +98,7 @@ class Executor(ABC):
         """The outcome of each job with its key, as they finish: in any order.
 
         Keys and jobs are drawn only when they can begin. `limits` replace the executor's for these jobs. UsageError if
-        the
-        function cannot be sent to another process.
+        the function cannot be sent to another process.
         """
         _packed(function, None)  # a function that cannot be pickled raises here, once
         source = iter(jobs)
@@ -444,8 +442,7 @@ class DaskExecutor(Executor):
 
     `address` is that of the scheduler, such as `tcp://10.0.0.1:8786`; `limits` and `preload` are as for `run`, on the
     workers. UsageError if Dask is not installed, nobody answers at the address, or a worker has other versions than
-    this
-    process.
+    this process.
     """
 
     def __init__(self, address: str, limits: Limits | None = None, *, preload: Sequence[str] = ()) -> None:

@@ -45,7 +45,7 @@ def pack(content: Any) -> bytes:
 
 
 def unpack(data: bytes) -> Any:
-    """The object that was sent; raises whatever its own code raises."""
+    """The object that was sent; raises what its own code raises."""
     return pickle.loads(data)
 
 
@@ -143,8 +143,7 @@ def hand_over(value: Callable[[], Any], more: bool = False) -> None:
     """Hand over a job's result so far.
 
     `value` makes it, and is called only if somebody waits for it; it must be picklable. With `more` it is added to what
-    was
-    handed over before; otherwise it replaces that.
+    was handed over before; otherwise it replaces that.
 
     >>> hand_over(lambda: 1 / 0)  # nobody waits
     """

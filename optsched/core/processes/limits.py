@@ -19,7 +19,7 @@ class Limits:
     """The limits of one job.
 
     `seconds` is the wall-clock time until its process is killed; None: as long as it takes. `memory_mb` is the resident
-    memory of its process and all that it started, in MiB, of which Python and the package take some 150; None: what the
+    memory of its process and all that it started, in MiB, including some 150 for Python and the package; None: what the
     machine has. UsageError if one is no number above 0.
 
     >>> Limits(seconds=0.5)
@@ -80,10 +80,8 @@ class Outcome:
     Its `status`: `done`; `failed` (the function raised, or job or value could not be sent); `timed-out`;
     `out-of-memory` (over the limit, or over what the machine has); `crashed` (its process ended before it answered).
     `value` is the function's result, None unless the job is done. `message` is what went wrong, in one line; empty if
-    it is
-    done. `seconds` is the wall-clock time of the job, `peak_mb` the highest resident memory seen, in MiB; None if
-    unknown.
-    `traceback` is that of the function's exception, as Python prints it.
+    it is done. `seconds` is the wall-clock time of the job, `peak_mb` the highest resident memory seen, in MiB; None if
+    unknown. `traceback` is that of the function's exception, as Python prints it.
     """
 
     status: Status

@@ -1,7 +1,7 @@
 """Interfaces of heuristics: a batch callable that sees the whole snapshot, or an online policy that answers offers.
 
-What a heuristic may answer, and the driver of the policies, are in `driver`; `run` runs one by name. The heuristics
-themselves are one module a family; `optsched.heuristics` has the list of all.
+`driver` defines the valid answers of a heuristic, and drives policies; `run` runs one by name. The heuristics
+themselves are in one module per family; `optsched.heuristics` has the list of all.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from optsched.core.registry import SHIPPED
 from optsched.problems import PROBLEMS, problem_class
 from optsched.problems.base import Parameter, TaskProblem
 
-#: The status in a view, in addition to those of an instance, of a task that has arrived and may not start yet: a
-#: reduce, while too few maps of its job have ended.
+#: A status that only views have: the task has arrived but may not start yet, such as a reduce while too few maps of its
+#: job have ended.
 HELD = 3
 
-#: A callable `(problem, rng, **parameters)` that places all at once. It answers a `Placement` of the instance, or a
-#: sequence with an entry for each of `problem.tasks`: a node id, a node index, or None (-1) for nowhere. A mapping from
-#: ids of tasks to such entries will do, too.
+#: A callable `(problem, rng, **parameters)` that places everything at once. It returns a `Placement` of the instance,
+#: or a sequence with an entry for each of `problem.tasks`: a node id, a node index, or None (-1) for nowhere. A mapping
+#: from ids of tasks to such entries is also valid.
 BatchHeuristic = Callable[..., Any]
 
 
-@dataclass(slots=True, unsafe_hash=True)  # not frozen: that would be a fifth of what an event over time costs
+@dataclass(slots=True, unsafe_hash=True)  # not frozen: that would take a fifth of the time of an event
 class Offer:
     """A heartbeat: at `time` node `node` (index) has `free` slots of `kind` ("map" or "reduce"). It is not changed."""
 
@@ -47,14 +47,13 @@ class Event:
     Attributes
     ----------
     time
-        When.
+        The time of the event.
     what
-        `job-arrived`: the view is a new one, in which all jobs are that arrive then. `task-started`: it runs on
+        `job-arrived`: there is a new view; it contains all jobs that have just arrived. `task-started`: it runs on
         `view.node`. `task-finished`: its slot is free; `view.node` is still where it ran. `task-returned`: a task that
-        ran or had finished waits again, on no node; it failed, or its node was lost with all that it had written.
-        `task-released`: a task that was held waits from now on.
-        `node-changed`: the node has other slots than before (`view.map_slots`, `view.reduce_slots`), none where it is
-        lost; tasks that are lost with it are returned next.
+        ran or had finished waits again, on no node; it failed, or its node was lost with everything that it had
+        written. `task-released`: a held task waits from now on. `node-changed`: the node has other slots than before
+        (`view.map_slots`, `view.reduce_slots`), none if it is lost; tasks that are lost with it are returned next.
     index
         The number of the job, task or node in the view.
     """
@@ -66,19 +65,19 @@ class Event:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What a policy may know when it is asked: nothing of jobs that have not arrived, of later offers or durations.
+    """What a policy may know when it is asked: nothing about jobs that have not arrived, later offers or durations.
 
     Tasks and jobs are numbered in the order of their arrival; those that arrive together keep the order of the
-    instance. Where nothing arrives after the snapshot, these are the instance's own indices. `status`, `node`, slots,
-    `bytes_read`, `emitted` and `shuffle` are read-only and always show the present. When a job arrives the rest
-    changes, too, and there is a new view.
+    instance. If nothing arrives after the snapshot, these are the instance's own indices. `status`, `node`, slots,
+    `bytes_read`, `emitted` and `shuffle` are read-only and always show the present. When a job arrives, the rest
+    changes too, and there is a new view.
 
     Attributes
     ----------
     problem, parameters
         Name and parameters of the problem, for policies that serve several.
     cluster
-        The nodes, with racks, types, topology and the slots that they had at first.
+        The nodes, with racks, types, topology and their initial slots.
     workload
         The tasks and jobs that have arrived, without `observed`, `duration`, `times`, `shuffle` and `pairs`.
     status, node
@@ -88,24 +87,24 @@ class View:
         int64, shape (nodes,): slots that are free now, as the master of the cluster knows them from all heartbeats. A
         kind of slot that the problem does not use has none.
     map_slots, reduce_slots
-        int64, shape (nodes,): slots that each node has now, free or not; none where it is lost.
+        int64, shape (nodes,): slots of each node now, free or not; none if it is lost.
     bytes_read
         float64, shape (arrived tasks,): MB of its input that each task has read, or NaN.
     out_in_use
-        float64, shape (nodes,): the rate at which each node gives data out, in MB/s, as the snapshot says.
+        float64, shape (nodes,): the rate at which each node sends data, in MB/s, in the snapshot.
     running_rates
         For each node the input rates of tasks that run there but are not listed, in MB/s.
     group_running_tasks
-        int64, shape (groups,): tasks of each that run but are not listed; -1: not given.
+        int64, shape (groups,): running tasks of each group that are not listed; -1: not given.
     shuffle
-        What maps send to reduces, both of them arrived: `size` only where the map is finished, else NaN. None where
-        nothing is known of it.
+        What maps send to reduces, if both have arrived: `size` only if the map is finished, else NaN. None if nothing
+        is known about it.
     true_shuffle
         The same with every `size`: only for ablations that assume a perfect estimate.
     emitted
-        float64, shape (entries of the shuffle,): MB that the map has given out so far, or NaN.
+        float64, shape (entries of the shuffle,): MB that the map has sent so far, or NaN.
     progress
-        How often `bytes_read` and `emitted` have changed: what is kept of them is of now while this is the same.
+        How often `bytes_read` and `emitted` have changed: values derived from them are current while this is the same.
     """
 
     problem: str
@@ -141,28 +140,28 @@ class View:
         return np.flatnonzero((self.status == PENDING) & (self.workload.kind == KINDS.index(kind)))
 
     def free_slots(self, kind: str) -> Ints:
-        """The window on the free slots of a kind."""
+        """A read-only view of the free slots of a kind."""
         return self.free_map_slots if kind == KINDS[MAP] else self.free_reduce_slots
 
     def slots(self, kind: str) -> Ints:
-        """The window on all slots of a kind."""
+        """A read-only view of all slots of a kind."""
         return self.map_slots if kind == KINDS[MAP] else self.reduce_slots
 
 
 class Policy(Protocol):
-    """An online scheduler. Its randomness comes from the generator that `start` hands in, and from nothing else.
+    """An online scheduler. All its randomness comes from the generator that `start` receives.
 
-    Any class with `offer` will do. A class that derives from this one inherits a `start` and a `notify` that do
+    Any class with `offer` is valid. A class that derives from this one inherits a `start` and a `notify` that do
     nothing.
 
     Attributes
     ----------
     fills_nodes
-        Whether a heartbeat of a node offers all its free slots, one after another; else each slot has its own
+        Whether a heartbeat of a node offers all its free slots, one after another; otherwise each slot has its own
         heartbeat.
     waits_seconds, waits_rounds
-        For how many seconds, and for how many rounds of offers, it may start nothing on purpose while nothing runs;
-        over time (`optsched.simulate`) it counts as starved only after that. They are looked at when that comes up.
+        For how many seconds, and how many rounds of offers, it may deliberately start nothing while nothing runs; over
+        time (`optsched.simulate`) it counts as starved only after that. They are read when that happens.
     """
 
     fills_nodes: bool = False
@@ -177,22 +176,23 @@ class Policy(Protocol):
         ...
 
     def notify(self, event: Event, view: View) -> None:
-        """Called with every event, in order of time. What is counted has to follow all of them, not starts alone."""
+        """Called with every event, in order of time. Counters must follow all events, not only starts."""
 
     def memory(self) -> Any:
-        """What no view tells: offers that were let pass, turns, queues. A copy, in any form; None: nothing.
+        """What no view shows: offers that were let pass, turns, queues. A copy, in any form; None: nothing.
 
-        A policy that is started on a view and recalls the memory of another decides as that does, with the same draws.
+        After any event, a policy must decide exactly as a fresh copy would that starts on the current view and recalls
+        this memory, with the same draws.
         """
         return None
 
     def recall(self, memory: Any, view: View) -> None:
-        """Go on with a memory; called after `start`."""
+        """Continue with a memory; called after `start`."""
         return
 
 
 def over_time() -> tuple[str, ...]:
-    """The shipped problems in which policies are run over time: those whose records name a runner."""
+    """The shipped problems in which policies run over time: those whose records name a runner."""
     return tuple(entry.name for entry in SHIPPED if entry.runner is not None)
 
 
@@ -211,9 +211,9 @@ class Heuristic:
     Attributes
     ----------
     name, algorithm
-        As `optsched list heuristics` shows them (`dl`, `III.A`).
+        As shown by `optsched list heuristics` (`dl`, `III.A`).
     paper
-        What it is from, or short names of `optsched.core.brief.PAPERS`, which lists show as authors and year.
+        Its source, or short names of `optsched.core.brief.PAPERS`, which lists show as authors and year.
     problems
         Names of the problems that it serves. A policy also serves those in which tasks run over time, and those of
         other packages that offer slots.
@@ -222,20 +222,20 @@ class Heuristic:
     doc
         One line.
     parameters
-        Its parameters; an unknown name is wrong usage. None: what its callable takes.
+        Its parameters; an unknown name is wrong usage. None: those of its callable.
     batch, policy
         Exactly one is given: the batch callable, or a callable that makes a policy from the parameters.
     missing
-        The fields that it needs and the problem's instance lacks, beyond what the problem itself needs.
+        The fields that it needs and the problem's instance lacks, in addition to the problem's own.
     in_turn
-        Of a batch heuristic that places the first maps by arrival, as many as there are slots, and looks at nothing
-        else: their nodes, from their replicas, the free slots of each node, and the nodes' racks. Rounds over time then
-        need no snapshot.
+        For a batch heuristic that only places the first maps by arrival, as many as there are slots: a function of
+        their replicas, the free slots of each node, and the nodes' racks that returns their nodes. Rounds over time
+        then need no snapshot.
 
     Raises
     ------
     UsageError
-        If `batch` and `policy` are both given, or neither, or `problems` or `parameters` hold something else.
+        If `batch` and `policy` are both given, or neither, or `problems` or `parameters` contain something else.
     """
 
     name: str
@@ -266,15 +266,15 @@ class Heuristic:
 
     @property
     def shipped(self) -> bool:
-        """Whether its code is this package's own: such code changes nothing that it gets, and looks at the clock."""
+        """Whether its code is this package's own: such code changes none of its inputs, and checks the clock."""
         code = getattr(self.policy or self.batch, "__module__", None) or ""
         return self.parameters is not None and code.startswith("optsched.")
 
     @property
     def in_rounds(self) -> tuple[str, ...]:
-        """Names of the problems over time in which it can decide round after round, each time about a snapshot.
+        """Names of the problems over time in which it can decide round after round, each time for a snapshot.
 
-        These are all of them for a batch heuristic of the list that answers no schedules itself.
+        For a listed batch heuristic that does not return schedules itself, these are all of them.
         """
         if self.online or self.parameters is None:
             return ()
@@ -285,15 +285,15 @@ class Heuristic:
         return name in self.problems or (self.online and takes_any_policy(name))
 
     def runs_in(self, name: str) -> bool:
-        """Whether it can be run in the problem of a name, in rounds if need be."""
+        """Whether it can run in the problem of a name, if necessary in rounds."""
         return self.decides_in(name) or name in self.in_rounds
 
     def serves(self, problem: TaskProblem[Any]) -> bool:
-        """Whether it can be asked for a placement in `problem`; a user's own may serve a class that no record names."""
+        """Whether it can place tasks in `problem`; a user's own may serve a class that no record names."""
         return (self.parameters is None or self.decides_in(problem.name)) and not self.faults(problem)
 
     def applies(self, problem: TaskProblem[Any]) -> bool:
-        """Whether it can be run in `problem` as it is posed, in rounds if need be."""
+        """Whether it can run in `problem` as it is posed, if necessary in rounds."""
         return self.serves(problem) or (problem.name in self.in_rounds and not self.faults(problem))
 
     def faults(
@@ -301,7 +301,7 @@ class Heuristic:
     ) -> Sequence[Fault]:
         """The fields that it needs and the problem's instance lacks; in rounds, those of the problem that it poses.
 
-        `parameters`: the parameters of a run. `problem` says what of them is posed in rounds.
+        `parameters`: the parameters of a run; its `problem` names the problem that is posed in rounds.
         """
         posed: Any = problem
         if problem.name in self.in_rounds:

@@ -1,7 +1,7 @@
 """Runs tasks over time from event to event: they start, take the time that a service gives, and end.
 
-What decides which tasks start derives from `Course`: the engine of simulations (`heuristics.simulating.engine`), and
-the move from one placement to the next (`optsched.heuristics.ras`).
+Classes that decide which tasks start derive from `Course`: the engine of simulations (`heuristics.simulating.engine`),
+and the move from one placement to the next (`optsched.heuristics.ras`).
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ __all__ = [
 ]
 
 # How long tasks take -------------------------------------------------------------------------------------------------
-# What says how long tasks take, over time; the services that there are live in `optsched.heuristics.simulating`.
-# All times are whole microseconds; tasks and nodes are indices of the instance.
+# Services give the durations of tasks over time; they are in `optsched.heuristics.simulating`. All times are whole
+# microseconds; tasks and nodes are indices of the instance.
 
 #: Stands for a task in an answer of a service that wants to be woken at a time.
 WAKE = -1
 
-#: Tasks, each with the microsecond at which it ends as things are now.
+#: Tasks, each with the microsecond at which it currently ends.
 Ends = Iterable[tuple[int, int]]
 
 _NONE: tuple[tuple[int, int], ...] = ()
@@ -47,7 +47,7 @@ _NONE: tuple[tuple[int, int], ...] = ()
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """What has become known of running tasks since it was last asked for.
+    """What has become known about running tasks since the last call.
 
     Attributes
     ----------
@@ -64,11 +64,11 @@ class Progress:
 
 
 class Service(ABC):
-    """Says when tasks end.
+    """Gives the ends of tasks.
 
     Every answer is a row of pairs (task, end): each of these running tasks ends at its `end`, now or later, unless a
-    later answer says otherwise. A task that no answer has named yet runs on. `(WAKE, time)` asks to be `woken` at that
-    time; a later one takes the place of an earlier one. The same calls get the same answers.
+    later answer changes it. A task that no answer has named yet runs on. `(WAKE, time)` asks to be `woken` at that
+    time; a later one replaces an earlier one. The same calls get the same answers.
 
     At one instant tasks end first, in the order of the instance. Then the service is woken, jobs arrive, and tasks
     start.
@@ -76,22 +76,22 @@ class Service(ABC):
     Attributes
     ----------
     waits_for_maps
-        Whether a reduce whose time is up before its job's last map has ended ends with that map. False: the service
-        takes care of that itself.
+        Whether a reduce whose time is over before its job's last map has ended ends with that map. False: the service
+        handles that itself.
     stateless
-        Whether it keeps nothing of tasks that run, so that it may be prepared with another instance while they do.
+        Whether it stores nothing about running tasks, so that it may be prepared with another instance while they run.
     """
 
     waits_for_maps: bool = True
     stateless: bool = False
 
     def prepare(self, instance: Instance) -> None:  # noqa: B027  # what needs nothing of the instance need not say so
-        """Start over with an instance; called once a run, before all else.
+        """Start over with an instance; called once per run, before everything else.
 
         Raises
         ------
         MissingField
-            If the instance does not tell what it needs.
+            If the instance lacks what it needs.
         """
 
     @abstractmethod
@@ -99,11 +99,11 @@ class Service(ABC):
         """A task starts at `now`. Those that run at the snapshot come first, in the order of their starts."""
 
     def ended(self, task: int, now: int) -> Ends:
-        """A task has ended when the service said so."""
+        """A task has ended at the time that the service gave."""
         return _NONE
 
     def stopped(self, task: int, now: int) -> Ends:
-        """A task was taken off its node before its end, and waits again."""
+        """A task was removed from its node before its end, and waits again."""
         return _NONE
 
     def node_changed(self, node: int, there: bool, now: int) -> Ends:
@@ -111,16 +111,16 @@ class Service(ABC):
         return _NONE
 
     def woken(self, now: int) -> Ends:
-        """The time has come that was asked for."""
+        """The requested time has come."""
         return _NONE
 
     def progress(self, beats: Ints, now: int) -> Progress | None:
-        """What policies learn, before the first offer of an instant; a service without it does not define it.
+        """What policies learn before the first offer of an instant; a service that reports nothing does not define it.
 
         Parameters
         ----------
         beats
-            int64, shape (nodes,): when each node last had a heartbeat, by which its tasks reported.
+            int64, shape (nodes,): the last heartbeat of each node, at which its tasks reported.
         now
             The time.
         """
@@ -133,31 +133,31 @@ class Service(ABC):
 
     @property
     def label(self) -> str:
-        """What records of runs call it."""
+        """Its name in records of runs."""
         return type(self).__name__
 
     def __repr__(self) -> str:
         return brief(f"Service {self.label}")
 
 
-#: When ends what has not ended.
+#: The end of a task that has not ended.
 NEVER = 2**60
 
-#: The order of events at an instant: tasks end, the service is woken; then what others asked for, by their numbers.
+#: The order of events at an instant: tasks end, the service is woken; then planned events, by their numbers.
 END, WOKEN = range(2)
 
 
 class Course:
-    """Tasks that run, and what is to happen, in order of (time in whole microseconds, kind of event, index).
+    """Running tasks and future events, in order of (time in whole microseconds, kind of event, index).
 
-    The service is prepared already.
+    The service must be prepared already.
 
     Attributes
     ----------
     now
         The time.
     node, start, end
-        For each task: where it ran, and from when to when; -1 and `NEVER` for what did not happen.
+        For each task: where it ran, and from when to when; -1 and `NEVER` if it did not.
     running
         How many tasks run.
 
@@ -180,22 +180,22 @@ class Course:
         self.service, self.now = service, now
         self.node, self.start, self.end = [-1] * tasks, [NEVER] * tasks, [NEVER] * tasks
         self.running = 0
-        #: When each task ends as things are now, and what is to happen; an end that has moved since is passed over.
+        #: The current end of each task, and the future events; an end that has moved since is skipped.
         self._due = [NEVER] * tasks
         self._heap: list[tuple[int, int, int]] = []
         self._wakes = NEVER
 
     @property
     def coming(self) -> int:
-        """The time of the next event; `NEVER` where there is none."""
+        """The time of the next event; `NEVER` if there is none."""
         return self._heap[0][0] if self._heap else NEVER
 
     def plan(self, time: int, what: int, index: int) -> None:
-        """Let `happens` be called at a time."""
+        """Call `happens` at a time."""
         heappush(self._heap, (time, what, index))
 
     def step(self) -> None:
-        """Let the next thing happen."""
+        """Process the next event."""
         time, what, index = heappop(self._heap)
         if time != self.now:
             self.moves_to(time)
@@ -217,20 +217,20 @@ class Course:
         self.ask("started", task, node, now)
 
     def resume(self, state: State) -> None:
-        """Let the tasks that run in a snapshot go on, in the order in which they started."""
+        """Continue the tasks that run in a snapshot, in the order in which they started."""
         begun = microseconds(np.nan_to_num(state.start))
         running = np.flatnonzero(state.status == RUNNING)
         for task in running[np.argsort(begun[running], kind="stable")].tolist():
             self.goes_on(task, int(state.node[task]), int(begun[task]))
 
     def goes_on(self, task: int, node: int, start: int) -> None:
-        """A task runs already; what would have ended before now ends now."""
+        """A task runs already; if it would have ended before now, it ends now."""
         self.node[task], self.start[task] = node, start
         self.running += 1
         self.ask("started", task, node, start, by=self.now)
 
     def stops(self, task: int) -> None:
-        """A running task is taken off its node, and may start over."""
+        """A running task is removed from its node, and may start over."""
         self.node[task], self.start[task], self._due[task] = -1, NEVER, NEVER
         self.running -= 1
         self.ask("stopped", task, self.now)
@@ -240,21 +240,21 @@ class Course:
         self.now = time
 
     def ends(self, task: int) -> None:
-        """The time of a task is up."""
+        """The time of a task is over."""
         self.end[task] = self.now
         self.running -= 1
         self.ask("ended", task, self.now)
 
     def happens(self, what: int, index: int) -> None:
-        """Something happens that was planned."""
+        """A planned event happens."""
         raise AssertionError(f"nothing of kind {what} is planned")
 
     def label(self, task: int) -> str:
-        """How messages call a task."""
+        """The name of a task in messages."""
         return str(task)
 
     def ask(self, what: str, *arguments: Any, by: int | None = None) -> None:
-        """Ask the service, and take its answer; HeuristicFailed says what is wrong with a user's own service."""
+        """Ask the service, and process its answer; HeuristicFailed describes faults of a user's own service."""
         try:
             self._take(getattr(self.service, what)(*arguments), by)
         except Exception as error:
@@ -266,7 +266,7 @@ class Course:
             ) from error
 
     def _take(self, ends: Iterable[tuple[int, int]] | None, by: int | None = None) -> None:
-        """Take an answer of the service, None for none; what would have ended before `by` ends then."""
+        """Process an answer of the service, None for none; ends before `by` are moved to `by`."""
         for task, end in () if ends is None else ends:
             if type(end) is not int or not self.now <= end <= LARGEST:
                 end = self._checked(task, end, by)
@@ -280,7 +280,7 @@ class Course:
                 heappush(self._heap, (end, END, task))
 
     def _checked(self, task: int, end: Any, by: int | None) -> int:
-        """The end that a service means; HeuristicFailed where it is none."""
+        """The end in a service's answer; HeuristicFailed if it is invalid."""
         if isinstance(end, int | np.integer) and not isinstance(end, bool):
             units = int(end) if by is None else max(int(end), by)
             if self.now <= units <= LARGEST:

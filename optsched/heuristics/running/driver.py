@@ -1,7 +1,7 @@
 """Drives a policy over the slots of a snapshot, in rounds of offers until all is placed or the policy starves.
 
-It also reads what heuristics answer, and makes the messages for wrong answers and for exceptions. `known` makes what a
-policy sees. The code that offers slots, here or over time (`optsched.heuristics.simulating`), does so by `Asked`.
+It also reads the answers of heuristics, and makes the messages for wrong answers and for exceptions. `known` makes the
+policy's view. Code that offers slots, here or over time (`optsched.heuristics.simulating`), uses `Asked`.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ ENTRIES_SHOWN = 10
 
 
 def attempt(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Call a user's code; HeuristicFailed tells of any exception, also of an attempt to exit.
+    """Call a user's code; HeuristicFailed reports any exception, including an attempt to exit.
 
-    Interrupts pass, and so do OutOfTime and what is wrong with the problem itself.
+    Interrupts pass, and so do OutOfTime and faults of the problem itself.
     """
-    __tracebackhide__ = True  # pytest then shows that code alone
+    __tracebackhide__ = True  # pytest then shows only the user's code
     try:
         return function(*arguments, **named)
     except (HeuristicFailed, OutOfTime, ProblemFailed):
@@ -54,11 +54,11 @@ def attempt(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
 
 
 def placement_from(answer: Any, problem: Problem) -> Placement:
-    """The placement that a batch heuristic means.
+    """The placement in a batch heuristic's answer.
 
-    Its answer is a `Placement` of the instance, or a sequence or one-dimensional array with a node id, a node index or
-    None (-1) for each of `problem.tasks`, or a mapping from their ids to these. A task that a mapping leaves out waits.
-    HeuristicFailed has a line for each thing that is wrong: type, length, unknown nodes.
+    The answer is a `Placement` of the instance, or a sequence or one-dimensional array with a node id, a node index or
+    None (-1) for each of `problem.tasks`, or a mapping from their ids to these. Tasks that a mapping leaves out wait.
+    HeuristicFailed has a line for each fault: type, length, unknown nodes.
 
     Examples
     --------
@@ -101,12 +101,12 @@ def _listed(answer: Mapping[Any, Any], problem: Problem) -> list[Any]:
 
 
 def schedule_from(answer: Any, problem: TaskProblem[Schedule]) -> Schedule:
-    """The schedule that a batch heuristic means: a `Schedule` of the instance, on nodes that it has.
+    """The schedule in a batch heuristic's answer: a `Schedule` of the instance, on existing nodes.
 
     Raises
     ------
     HeuristicFailed
-        If it is none.
+        If it is not one.
 
     Examples
     --------
@@ -133,12 +133,12 @@ def schedule_from(answer: Any, problem: TaskProblem[Schedule]) -> Schedule:
 
 
 def _typed(answer: Any) -> str:
-    """What an answer is, in a message."""
+    """The type of an answer, in a message."""
     return "None" if answer is None else f"a {type(answer).__name__}"
 
 
 def _sequence(answer: Any) -> Sequence[Any] | np.ndarray:
-    """The answer as something with entries; a text has no order that says anything."""
+    """The answer as a sequence; a text is not one."""
     if isinstance(answer, Sequence) and not isinstance(answer, str | bytes | bytearray):
         return answer
     entries = np.asarray(answer) if hasattr(answer, "__array__") else None
@@ -150,7 +150,7 @@ def _sequence(answer: Any) -> Sequence[Any] | np.ndarray:
 
 
 def _nodes(entries: Sequence[Any] | np.ndarray, tasks: Ints, problem: TaskProblem[Any]) -> tuple[Ints, list[str]]:
-    """Node index of each entry, and what is wrong with those that mean no node."""
+    """Node index of each entry, and the faults of entries that are no node."""
     count = len(problem.instance.cluster)
     if isinstance(entries, np.ndarray) and entries.dtype.kind in "iu":
         wrong = np.flatnonzero((entries < NONE) | (entries >= count)).tolist()
@@ -169,7 +169,7 @@ def _nodes(entries: Sequence[Any] | np.ndarray, tasks: Ints, problem: TaskProble
 
 
 def _node(entry: Any, problem: TaskProblem[Any]) -> int | tuple[str, str]:
-    """Index of the node that an entry means; or in words what it is instead, and how to mend it."""
+    """Index of the node of an entry; or in words what it is instead, and how to mend it."""
     count = len(problem.instance.cluster)
     if entry is None:
         return NONE
@@ -184,11 +184,11 @@ def _node(entry: Any, problem: TaskProblem[Any]) -> int | tuple[str, str]:
 def tasks_from(
     answer: Any, free: int, kind: str, waits: Callable[[int], bool], label: Callable[[int], str]
 ) -> list[int]:
-    """The tasks that a policy means to start on an offer of `free` slots of a kind.
+    """The tasks in a policy's answer to an offer of `free` slots of a kind.
 
     HeuristicFailed if its answer is no sequence or array of whole numbers, has more tasks than slots, the same task
-    twice, or one that does not wait. `waits` says whether there is a task of a number and this kind, and it waits;
-    `label` how to call it in a message.
+    twice, or one that does not wait. `waits` says whether a number is a waiting task of this kind; `label` is its name
+    in messages.
     """
     if isinstance(answer, str | bytes) or not isinstance(answer, Sequence | np.ndarray):
         given = "None" if answer is None else repr(answer)
@@ -213,7 +213,7 @@ def tasks_from(
 #: Rounds without an assignment after which a policy counts as starved.
 MAX_IDLE_ROUNDS = 100
 
-#: Slots of a kind up to which a round's order is drawn whole; of more, another one is drawn as far as it is needed.
+#: Up to this many slots of a kind, a round's order is drawn completely; for more, only as far as needed, differently.
 LAZY = 2**22
 
 #: Entries of such an order that are drawn together.
@@ -224,14 +224,14 @@ _DRAWN = 2**10
 class Answer:
     """A policy's answer to an offer: a decision, in the state in which it was taken.
 
-    Problems posed on the present are made when they are asked for, while the decision is observed.
+    Problems posed on the present are made on demand, while the decision is observed.
 
     Attributes
     ----------
     offer
         The offer.
     tasks
-        The tasks (indices of the instance that is driven) that it started, none if it declined.
+        The tasks (indices of the driven instance) that it started, none if it declined.
     """
 
     offer: Offer
@@ -245,7 +245,7 @@ class Answer:
 
     @cached_property
     def after(self) -> TaskProblem[Any]:
-        """The problem posed on the state that it leads to, in which its tasks run."""
+        """The problem posed on the resulting state, in which its tasks run."""
         return self._posed(undone=False)
 
     @cached_property
@@ -257,7 +257,7 @@ class Answer:
         return Placement.empty(len(instance.workload)).with_tasks(tasks, np.full(len(tasks), self.offer.node))
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy or another process gets: problems that were asked for, and not the run, which is past there."""
+        """The state for a copy or another process: the problems made so far, but not the run, which is over there."""
         return {name: value for name, value in self.__dict__.items() if name != "_asked"}
 
     @property
@@ -272,8 +272,8 @@ class Answer:
         return posed_on(known.problem, known.snapshot(numbers))
 
 
-#: Called with each decision: the time, the problem that is driven, as it was posed at the start, and the decision,
-#: which has the problem as it is posed on the present (`before`, `after`).
+#: Called with each decision: the time, the driven problem as it was posed at the start, and the decision, which has the
+#: problem posed on the present (`before`, `after`).
 Observer = Callable[[float, TaskProblem[Any], Answer], Any]
 
 
@@ -288,7 +288,7 @@ class Drive:
     rounds
         Rounds of offers that were begun.
     idle_slot_time
-        What its waiting costs, in slot-rounds: how often a slot was offered in vain while a task waited.
+        The cost of its waiting, in slot-rounds: how often a slot was offered in vain while a task waited.
     starved
         Whether the driver gave it up, with tasks waiting and slots idle.
     """
@@ -300,7 +300,7 @@ class Drive:
 
 
 def streams(seed: int | Sequence[int]) -> tuple[np.random.Generator, np.random.Generator]:
-    """Random streams of the driver and of the heuristic. What one of them draws never changes the other."""
+    """Random streams of the driver and of the heuristic. Draws from one never change the other."""
     driver, heuristic = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
     watched = _WATCHED.get()
     if watched is not None:
@@ -308,21 +308,21 @@ def streams(seed: int | Sequence[int]) -> tuple[np.random.Generator, np.random.G
     return driver, heuristic
 
 
-#: The streams that `watched_streams` has seen made, each with its position at first; None: no observer.
+#: The streams made under `watched_streams`, each with its initial position; None: no observer.
 _WATCHED: ContextVar[list[tuple[np.random.Generator, Any]] | None] = ContextVar("streams", default=None)
 
 
 def _position(generator: np.random.Generator) -> Any:
-    """How far a stream has been drawn, and how many streams were made of it."""
+    """How far a stream has been drawn, and how many streams were made from it."""
     seeds: Any = generator.bit_generator.seed_seq
     return generator.bit_generator.state, seeds.n_children_spawned
 
 
 @contextmanager
 def watched_streams() -> Iterator[Callable[[], bool]]:
-    """Watch the streams that are made: yields what says whether any of them was drawn from.
+    """Watch the streams that are made: yields a function that says whether any of them was drawn from.
 
-    Where none was, another seed gives the same run, unless the heuristic has random numbers from elsewhere.
+    If none was, another seed gives the same run, unless the heuristic has random numbers from elsewhere.
 
     >>> with watched_streams() as drawn:
     ...     own = streams(0)[1]
@@ -349,25 +349,25 @@ def drive(
     max_idle_rounds: int = MAX_IDLE_ROUNDS,
     observers: Sequence[Observer] = (),
 ) -> Drive:
-    """Offer the idle slots to a policy until as many tasks are placed as the problem wants (`Problem.due`).
+    """Offer the idle slots to a policy until as many tasks are placed as the problem requires (`Problem.due`).
 
     A round offers every idle slot once, in random order. Each slot has one heartbeat, as Hadoop before version 2 gave
-    one map a heartbeat. An offer names all the free slots of its node and may be answered with as many tasks; the node
-    is then offered so much less often in the round. The order is that of slots, not of nodes, as in Guo et al.'s
+    one map per heartbeat. An offer names all the free slots of its node and may be answered with as many tasks; the
+    node is then offered that many times fewer in the round. The order is over slots, not nodes, as in Guo et al.'s
     simulations.
 
-    Past `LAZY` slots the order of a round is drawn as far as the round goes.
+    For more than `LAZY` slots the order of a round is only drawn as far as the round goes.
 
-    To a policy that says `fills_nodes` a round offers node after node, in random order: the slots of a node one after
-    another, until they are taken or one is declined. Where the problem places maps and reduces, a round offers all
-    map slots before the first reduce slot, since a reduce is placed by where its maps are.
+    If the policy sets `fills_nodes`, a round offers node after node, in random order: the slots of a node one after
+    another, until they are taken or one is declined. If the problem places maps and reduces, a round offers all map
+    slots before the first reduce slot, since the place of a reduce depends on those of its maps.
 
-    Jobs that arrive after the snapshot belong to the problem, but the policy learns of them at their arrival. The clock
-    stands still until no known task waits, or `max_idle_rounds` rounds, one after another, passed in vain: then it
-    counts as starved. The clock moves to the next arrival.
+    Jobs that arrive after the snapshot belong to the problem, but the policy only learns of them at their arrival. The
+    clock stands still until no known task waits, or `max_idle_rounds` rounds in a row passed in vain: then it counts as
+    starved. The clock moves to the next arrival.
 
-    The policy is started again. The `seed` is of its stream and the driver's (`streams`); `observers` are called after
-    each decision (`Observer`, `Answer`). UsageError if the problem has no slots to offer; HeuristicFailed if the policy
+    The policy is started again. `seed` gives its stream and the driver's (`streams`); `observers` are called after each
+    decision (`Observer`, `Answer`). UsageError if the problem has no slots to offer; HeuristicFailed if the policy
     raises, or starts what it cannot start.
 
     >>> from optsched.heuristics.lsap_sched import LocalityPolicy
@@ -405,16 +405,16 @@ def drive(
 
 
 class Asked:
-    """A policy that is offered slots, one after another or in rounds, and notified of what happens.
+    """A policy that is offered slots, one after another or in rounds, and notified of events.
 
     Attributes
     ----------
     known
-        What is known to it.
+        The state that is known to it.
     decision
         The latest one that was observed.
     offers
-        How many were made.
+        The number of offers made.
     """
 
     decision: Answer | None = None
@@ -423,25 +423,25 @@ class Asked:
     def __init__(self, policy: Policy, known: Known, order: np.random.Generator, observers: Sequence[Observer]) -> None:
         self._policy, self.known, self._order, self._observers = policy, known, order, observers
         notify = getattr(policy, "notify", None)
-        #: None: the policy hears nothing.
+        #: None: the policy is not notified.
         self._notify = None if getattr(notify, "__func__", notify) in (None, Policy.notify) else notify
         self._fills = bool(getattr(policy, "fills_nodes", False))
 
     def begin(self, own: np.random.Generator) -> None:
-        """Let the policy start over, with its own stream."""
+        """Start the policy anew, with its own stream."""
         if hasattr(self._policy, "start"):
             attempt(self._policy.start, self.known.view, own)
 
     def begun(self, task: int, node: int) -> None:
-        """Called with each task that starts, before the policy is notified; for simulators, where time passes."""
+        """Called with each task that starts, before the policy is notified; for simulators, in which time passes."""
 
     def tell(self, event: Event) -> None:
-        """Tell the policy what happened."""
+        """Notify the policy of an event."""
         if self._notify is not None:
             attempt(self._notify, event, self.known.view)
 
     def go_round(self, kind: str) -> tuple[int, int]:
-        """Offer all free slots of a kind; how many tasks started, and how many slots were offered in vain."""
+        """Offer all free slots of a kind; returns how many tasks started, and how many slots were offered in vain."""
         known, fills = self.known, self._fills
         room, waiting = known.room[kind], known.waiting
         left, placed, vain = list(room), 0, 0
@@ -459,7 +459,7 @@ class Asked:
         return placed, vain
 
     def _turns(self, kind: str) -> Iterable[int]:
-        """The nodes as a round offers them."""
+        """The nodes in the order of a round."""
         free = self.known.free[kind]
         total = int(free.sum())
         if self._fills:

@@ -1,7 +1,7 @@
 """The driver's state and the policy's view of it: tasks that arrive, start, finish, or wait again.
 
-A driver makes one `Known` and reports each thing that happens; each call returns the event for the policy.
-`driver` lets nothing end. A simulation does: the order of its reports does not change the view of the same present.
+A driver makes one `Known` and reports each event; each call returns the event for the policy. Under `driver` no task
+ends. In a simulation tasks end; the order of its reports does not change the view of the same present.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ class Known:
     time
         The clock.
     problem
-        What is driven.
+        The driven problem.
     view
-        What the policy gets.
+        The policy's view.
     order, jobs
-        Task, and job, of the instance that each number stands for.
+        The task, and the job, of the instance for each number.
     waiting
         How many known tasks of each kind wait.
     free, room
-        Free slots of each node: an array of each kind that is offered, and a list of either kind.
+        Free slots of each node: an array for each offered kind, and a list for either kind.
 
     Examples
     --------
@@ -78,32 +78,32 @@ class Known:
         self._kinds = self._kind.astype(np.uint8).tobytes()
         idle = dict(zip(KINDS, (state.idle_slots, state.idle_reduce_slots), strict=True))
         self.free = {kind: slots.astype(np.int64) for kind, slots in problem.offered.items()}
-        #: Slots of both kinds that were free at first, as they are offered where they are.
+        #: Initially free slots of both kinds, as they are offered.
         self._first = {kind: self.free.get(kind, idle[kind]).copy() for kind in KINDS}
         self.room = {kind: slots.tolist() for kind, slots in self._first.items()}
-        #: Slots that each node has, not fewer than are free: `traffic` may offer more than there are.
+        #: Slots of each node, at least the free ones: `traffic` may offer more than there are.
         self._slots = {
             kind: np.maximum(slots, self._first[kind]).astype(np.int64)
             for kind, slots in zip(KINDS, (instance.cluster.slots, instance.cluster.reduce_slots), strict=True)
         }
-        #: For nodes that run more tasks of a kind than they have slots since these became fewer: how many more.
+        #: For nodes that run more tasks of a kind than they have slots, after losing slots: how many more.
         self._beyond: dict[tuple[str, int], int] = {}
         self._changed: set[int] = set()
         self.waiting = dict.fromkeys(KINDS, 0)
         self._tasks = self._arrived_jobs = 0
         self._begun = bytearray(len(workload))
-        #: All tasks and jobs as policies will see them; a view has the first ones.
+        #: All tasks and jobs in the form of views; a view has the first ones.
         self._foreseen = workload.foreseen(self.order, self.jobs)
         self._learn()
 
     @property
     def complete(self) -> bool:
-        """Whether no job is still to arrive."""
+        """Whether all jobs have arrived."""
         return self._tasks == len(self.order)
 
     @property
     def next_arrival(self) -> float:
-        """The time at which the next job with tasks arrives; not to be asked once all have."""
+        """The time at which the next job with tasks arrives; call it only if one does."""
         return float(self._arrivals[self._tasks])
 
     @property
@@ -117,11 +117,11 @@ class Known:
         return Placement.empty(len(self.order)).with_tasks(self.order[started], self._node[started])
 
     def waits(self, task: int, kind: int) -> bool:
-        """Whether there is a task of this number and kind, and it waits."""
+        """Whether there is a waiting task of this number and kind."""
         return 0 <= task < self._tasks and bool(self._waits[task]) and self._kinds[task] == kind
 
     def label(self, task: int) -> str:
-        """How to call a task in a message."""
+        """The name of a task in a message."""
         known = 0 <= task < self._tasks
         return f'task "{self.view.workload.task_ids[task]}"' if known else f"{task}, no task of the view"
 
@@ -140,7 +140,7 @@ class Known:
         return Event(self.time, "task-started", task)
 
     def finish(self, task: int) -> Event:
-        """A running task has ended, and its slot is free. What a map sends to reduces is known then."""
+        """A running task has ended, and its slot is free. From then on it is known what a map sends to reduces."""
         self._leave(task)
         self._status[task] = FINISHED
         shuffle = self.view.true_shuffle
@@ -149,7 +149,7 @@ class Known:
         return Event(self.time, "task-finished", task)
 
     def return_task(self, task: int) -> Event:
-        """A task that ran or had finished waits again: it failed, or its node is lost with what it had written."""
+        """A task that ran or had finished waits again: it failed, or its node was lost with what it had written."""
         if self._status[task] == RUNNING:
             self._leave(task)
         self._status[task], self._node[task], self._begun[task] = PENDING, NONE, 0
@@ -176,10 +176,10 @@ class Known:
         entries: Sequence[int] | Ints = (),
         emitted: npt.ArrayLike = (),
     ) -> None:
-        """Note what has been read and given out by now. Policies get no event for it: the view shows it.
+        """Set what has been read and sent by now. Policies get no event for it: the view shows it.
 
-        `bytes_read` are MB of its input that each of some tasks of the instance has read, `emitted` MB that the map of
-        each of some entries of its shuffle has given out.
+        `bytes_read` is the MB of its input that each of some tasks of the instance has read, `emitted` the MB that the
+        map of each of some entries of its shuffle has sent.
 
         Examples
         --------
@@ -200,7 +200,7 @@ class Known:
             self._emit(np.asarray(entries, dtype=np.int64), emitted)
 
     def _emit(self, entries: Ints, emitted: npt.ArrayLike) -> None:
-        """The MB of entries of the instance's shuffle that have been given out are these."""
+        """Set the MB that entries of the instance's shuffle have sent."""
         if not self._emitted.flags.writeable:
             self._emitted = self._emitted.copy()
         self._emitted[entries] = emitted
@@ -210,13 +210,13 @@ class Known:
     def change_node(self, node: int, slots: Iterable[int]) -> Event:
         """A node has these numbers of map and reduce slots from now on; one without any is lost.
 
-        Tasks that run there go on, in slots that are no more; a driver that loses a node returns them next.
+        Tasks that run there continue, in slots that no longer exist; a driver that loses a node returns them next.
         """
         self._changed.add(node)
         for kind, count in zip(KINDS, slots, strict=True):
             had, self._slots[kind][node] = int(self._slots[kind][node]), count
             taken = had - self.room[kind][node] + self._beyond.pop((kind, node), 0)
-            if not count:  # anything else that it ran is gone
+            if not count:  # everything else that it ran is gone
                 runs = (self._node == node) & (self._status == RUNNING) & (self._kind == KINDS.index(kind))
                 taken = int(np.count_nonzero(runs))
             if taken > count:
@@ -225,14 +225,14 @@ class Known:
         return Event(self.time, "node-changed", node)
 
     def move_to(self, time: float) -> list[Event]:
-        """Move the clock; the events of all jobs that arrive on the way, which the view has by then."""
+        """Move the clock; returns the arrival events of all jobs on the way, which the view then contains."""
         self.time = time
         before = self._arrived_jobs
         self._learn()
         return [Event(time, "job-arrived", job) for job in range(before, self._arrived_jobs)]
 
     def _leave(self, task: int) -> None:
-        """A task holds its slot no more."""
+        """A task no longer holds its slot."""
         kind, node = KINDS[self._kinds[task]], int(self._node[task])
         beyond = self._beyond.pop((kind, node), 0)
         if beyond > 1:
@@ -246,9 +246,9 @@ class Known:
             self.free[kind][node] = free
 
     def snapshot(self, before: Sequence[int] = ()) -> Instance:
-        """The instance as it is now, or as it was before these tasks started. All that did not change is shared.
+        """The instance as it is now, or as it was before these tasks started. Everything unchanged is shared.
 
-        Jobs that are still to arrive are not in it.
+        It does not contain jobs that are still to arrive.
         """
         instance, back = self.problem.instance, list(before)
         status = np.where(self._status == HELD, PENDING, self._status)
@@ -280,7 +280,7 @@ class Known:
         return idle
 
     def numbers(self, tasks: Sequence[int] | Ints) -> list[int]:
-        """The numbers that tasks of the instance have in the view."""
+        """The numbers of tasks of the instance in the view."""
         found: list[int] = self._number_of[list(tasks)].tolist() if len(tasks) else []
         return found
 
@@ -353,7 +353,7 @@ def _window(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def posed_on(problem: Posed, instance: Instance) -> Posed:
-    """The same problem on another instance, or once more on its own; what it warns of it has said when it was posed."""
+    """The same problem on another instance, or again on its own, without repeating warnings from when it was posed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return type(problem)(instance, **problem.parameters)

@@ -1,4 +1,4 @@
-"""Running a heuristic on a problem: one of the list by its name, or a user's own callable or policy.
+"""Running a heuristic on a problem: a listed one by its name, or a user's own callable or policy.
 
 Running a heuristic always gives a `HeuristicRun`: its placement, or what was wrong with its answer.
 """
@@ -58,25 +58,24 @@ from optsched.problems import PROBLEMS
 from optsched.problems.base import Parameter, TaskProblem, number, resolve
 
 # An alarm for what runs too long -------------------------------------------------------------------------------------
-# An alarm for a user's own code, which does not know deadlines: it raises OutOfTime there once the deadline is past.
-# The heuristics of the list need none, since they look at the deadline themselves (`optsched.core.deadline.check`); a
-# user's code may do so too. The alarm is Unix's timer and signal. Python delivers signals in its main thread only,
-# between the steps of Python code, so a call into compiled code ends first. If other code uses the signal, it
-# is left alone.
+# An alarm for a user's own code, which does not know deadlines: it raises OutOfTime there once the deadline has passed.
+# The listed heuristics need none, since they check the deadline themselves (`optsched.core.deadline.check`); a user's
+# code may do so too. The alarm is Unix's timer and signal. Python delivers signals only in its main thread, between the
+# steps of Python code, so a call into compiled code ends first. If other code uses the signal, it is left alone.
 
-#: Seconds until it rings again, if the code caught the exception or could not be stopped where it was.
+#: Seconds until it rings again, if the code caught the exception or could not be stopped there.
 _AGAIN = 0.5
 
-#: Code that must not be interrupted: a half imported module would stay so, and HiGHS has a limit of its own.
+#: Code that must not be interrupted: a half imported module would stay so, and HiGHS has its own limit.
 _WHOLE = frozenset({"importlib._bootstrap", "importlib._bootstrap_external", "optsched.solvers.highs"})
 
 
 @contextmanager
 def alarm() -> Iterator[None]:
-    """Let the deadline break off what runs within.
+    """Let the deadline interrupt the block.
 
-    Nothing changes without a deadline, outside the main thread of Unix, or where the signal SIGALRM or its timer is
-    taken. Ctrl-C works as before.
+    Nothing changes without a deadline, outside the main thread of Unix, or if the signal SIGALRM or its timer is in
+    use. Ctrl-C works as before.
 
     >>> from optsched.core.deadline import deadline
     >>> with deadline(0.01), alarm():
@@ -88,7 +87,7 @@ def alarm() -> Iterator[None]:
     left = remaining()
     usable = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
     if usable and (signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL or signal.getitimer(signal.ITIMER_REAL)[0]):
-        usable = False  # another's
+        usable = False  # another thread's
     if left is None or not usable:
         yield
         return
@@ -104,14 +103,14 @@ def alarm() -> Iterator[None]:
     try:
         try:
             yield
-        finally:  # an alarm from here on is too late, and must not prevent that the timer is put back
+        finally:  # an alarm from here on is too late, and must not prevent the reset of the timer
             live = False
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, former)
 
 
-#: The types of decisions that were made elsewhere.
+#: The types of decisions made elsewhere.
 _DECIDED = (Placement, Schedule, Solution, Mapping)
 
 #: How slots are offered to a policy over time: parameters of its run, not of the policy (`optsched.simulate`).
@@ -130,9 +129,9 @@ class HeuristicRun:
     name, parameters
         Which heuristic, with the values in force.
     placement
-        Where it placed the tasks, feasible or not; None if it raised or answered nonsense.
+        Where it placed the tasks, feasible or not; None if it raised or returned something invalid.
     schedule
-        Where and when, where the problem decides that; its `placement` is where.
+        Where and when, if the problem decides that; its `placement` is where.
     assumed
         For a policy over time, in words: how long tasks take, and when slots are offered.
     seconds
@@ -142,14 +141,14 @@ class HeuristicRun:
     starved
         Whether the driver gave a policy up, with tasks waiting and slots idle.
     error
-        What was wrong, one line a fault, with the heuristic's name; None if nothing.
+        What was wrong, one line per fault, with the heuristic's name; None if nothing.
     cause
         The exception that the heuristic raised, with its traceback; None if it raised none.
     out_of_time
-        The limit, in seconds, that cut it short; None if none did.
+        The limit, in seconds, that stopped it; None if none did.
     ended
-        How the process of its own ended that it was run in, where there was no answer (`optsched.core.processes`):
-        `out-of-time`, `out-of-memory` or `crashed`; else None.
+        How its contained process ended, if it gave no answer (`optsched.core.processes`): `out-of-time`,
+        `out-of-memory` or `crashed`; else None.
     drawn
         Whether random numbers were drawn, by the heuristic or for the order of offers: another seed may differ.
     """
@@ -171,7 +170,7 @@ class HeuristicRun:
 
     @property
     def decision(self) -> Placement | Schedule | None:
-        """The decision: the schedule where one was asked for, else the placement."""
+        """The decision: the schedule if one was asked for, else the placement."""
         return self.placement if self.schedule is None else self.schedule
 
     def __repr__(self) -> str:
@@ -181,7 +180,7 @@ class HeuristicRun:
         return brief(f"HeuristicRun of {self.name}: {result}{', starved' if self.starved else ''}")
 
     def raise_if_failed(self) -> Placement:
-        """The placement; HeuristicFailed where there is none, from what the heuristic raised."""
+        """The placement; HeuristicFailed if there is none, from what the heuristic raised."""
         if self.placement is None:
             raise HeuristicFailed(self.error) from self.cause
         return self.placement
@@ -198,11 +197,11 @@ def run_heuristic(
     time_limit: float | None = None,
     **parameters: Any,
 ) -> HeuristicRun:
-    """Run an entry of the list, or what `custom` made; see `optsched.heuristics.run`."""
+    """Run a listed entry, or one made by `custom`; see `optsched.heuristics.run`."""
     values, shown = checked(problem, heuristic, seed, max_idle_rounds, observers, time_limit, parameters)
     timing = {name: parameters[name] for name in parameters if name not in values}
     shown |= timing
-    given = problem if heuristic.shipped else posed_on(problem, problem.instance)  # a user's code can spoil its own
+    given = problem if heuristic.shipped else posed_on(problem, problem.instance)  # a user's code only spoils its own
     began = time.perf_counter()
     found: dict[str, Any] = {"placement": None}
     error = exceeded = cause = None
@@ -216,7 +215,7 @@ def run_heuristic(
                     raise UsageError(f"{problem.name}: {reason}; {mend}")
                 ran = registered(runner)(given, heuristic, values, seed, observers, **timing)
                 shown |= {name: value for name, value in ran.timing.items() if name in of_run(heuristic)}
-                # What a policy leaves waiting over time it would never have started.
+                # The policy would never have started what it leaves waiting over time.
                 unserved = bool((ran.schedule.nodes[problem.tasks] == NONE).any())
                 found = {"placement": ran.schedule.placement, "schedule": ran.schedule}
                 found |= {"starved": unserved, "assumed": ran.assumed}
@@ -274,7 +273,7 @@ def checked(
     time_limit: float | None,
     parameters: Mapping[str, Any],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values in force of the heuristic's parameters, and what a run says of them: also `max_idle_rounds`, if given.
+    """The heuristic's parameters in force, and the run's record of them: including `max_idle_rounds`, if given.
 
     It raises for unknown names and wrong values, and for a problem that the heuristic does not serve.
     """
@@ -307,7 +306,7 @@ def checked(
 def _batch(
     heuristic: Heuristic, problem: TaskProblem[Any], rng: np.random.Generator, parameters: Mapping[str, Any]
 ) -> Placement | Schedule:
-    """Call a batch heuristic and read its answer. Bad parameters or input that a listed one reports are no failure."""
+    """Call a batch heuristic and read its answer. Bad parameters or input reported by a listed one are no failure."""
     assert heuristic.batch is not None
     if heuristic.parameters is not None:
         try:
@@ -324,7 +323,7 @@ def _batch(
 
 
 def values_in_force(heuristic: Heuristic, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The values in force; UsageError for a name that the heuristic does not have or a value that it does not take."""
+    """The values in force; UsageError for a name that the heuristic lacks or a value that it refuses."""
     if heuristic.parameters is not None:
         return resolve(heuristic.name, heuristic.parameters, parameters)
     function = heuristic.policy or heuristic.batch
@@ -342,7 +341,7 @@ def values_in_force(heuristic: Heuristic, parameters: Mapping[str, Any]) -> dict
 
 
 def check_seed(seed: int | Sequence[int]) -> None:
-    """UsageError for what no stream can be made of."""
+    """UsageError for a seed from which no stream can be made."""
     entries = list(seed) if isinstance(seed, Sequence) else [seed]
     integral = all(isinstance(entry, int | np.integer) and not isinstance(entry, bool) for entry in entries)
     if not entries or not integral or min(entries) < 0:
@@ -350,7 +349,7 @@ def check_seed(seed: int | Sequence[int]) -> None:
 
 
 def check_observers(observers: Sequence[Observer]) -> None:
-    """UsageError for what cannot be called."""
+    """UsageError for observers that cannot be called."""
     expect(observers, Sequence, "observers are a list of callables (time, problem, decision)")
     for observer in observers:
         if not callable(observer):
@@ -360,8 +359,8 @@ def check_observers(observers: Sequence[Observer]) -> None:
 def custom(own: Any, name: str | None = None) -> Heuristic:
     """An entry for a user's own heuristic; by default it has the name by which `imported` would find it.
 
-    It is a class or instance with `offer` (a policy; a class is called with the parameters), or a callable
-    `(problem, rng, **parameters) -> placement`, or `-> schedule` for problems that decide one. Or what was decided
+    `own` is a class or instance with `offer` (a policy; a class is called with the parameters), or a callable
+    `(problem, rng, **parameters) -> placement`, or `-> schedule` for problems that decide one. Or it is a decision made
     elsewhere, which is called "given": a placement, a schedule, a solution, or a mapping from ids of tasks to ids of
     nodes. UsageError if it is none of these, or a solution without a placement or schedule.
     """
@@ -394,7 +393,7 @@ def custom(own: Any, name: str | None = None) -> Heuristic:
 
 @dataclass(frozen=True, eq=False)
 class _Held:
-    """Answers what was decided elsewhere."""
+    """Returns a decision made elsewhere."""
 
     decision: Any
     sha256: str | None
@@ -407,7 +406,7 @@ class _Held:
 
 @dataclass(frozen=True)
 class _Always:
-    """Makes the one policy that it was given; a call takes no parameters."""
+    """Returns the one given policy; a call takes no parameters."""
 
     policy: Policy
 
@@ -421,7 +420,7 @@ def imported(name: str) -> Heuristic:
 
 
 def users_own(name: str, what: str = "heuristic") -> Any:
-    """The object that a user names as `package.module:function`; `what` it is meant to be is for the messages.
+    """The object that a user names as `package.module:function`; `what` is its kind, for the messages.
 
     Raises
     ------
@@ -451,10 +450,10 @@ def users_own(name: str, what: str = "heuristic") -> Any:
 
 
 def _without_bytecode(module: str) -> Any:
-    """A user's module, imported afresh where this process does not have it, with nothing kept of it in `__pycache__`.
+    """A user's module, imported afresh if this process does not have it, without a copy in `__pycache__`.
 
-    Python tells by size and second whether what it kept is of the present text. A heuristic that is edited within a
-    second, as by a program that tries numbers, would run as it was before.
+    Python compares a cached copy with the present text by size and second. A heuristic that is edited within a second,
+    as by a program that tries numbers, would run as it was before.
     """
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
@@ -463,19 +462,19 @@ def _without_bytecode(module: str) -> Any:
         sys.dont_write_bytecode = before
 
 
-#: Types that may stand for a heuristic: a name, an entry of the list, a policy (class or instance), a callable,
-#: or what was decided elsewhere.
+#: Types that a heuristic may be given by: a name, an entry of the list, a policy (class or instance), a callable, or a
+#: decision made elsewhere.
 AnyHeuristic = (
     str | Heuristic | Policy | type[Policy] | Callable[..., Any] | Placement | Schedule | Solution | Mapping[Any, Any]
 )
 
 
-# Run a heuristic in a process of its own, where limits are in force (`core.processes.contained`) ----------------------
+# Run a heuristic in its own process, if limits are in force (`core.processes.contained`) ------------------------------
 
-#: The words of records for processes that ended before they answered.
+#: The words in records for processes that ended before they answered.
 ENDED = {Status.TIMED_OUT: "out-of-time", Status.OUT_OF_MEMORY: "out-of-memory", Status.CRASHED: "crashed"}
 
-#: How messages put each status.
+#: The words in messages for each status.
 IN_WORDS = {
     Status.TIMED_OUT: "was out of time: ",
     Status.OUT_OF_MEMORY: "was out of memory: ",
@@ -530,7 +529,7 @@ def _run(asked: tuple[Any, ...]) -> HeuristicRun:
     run = run_heuristic(problem, heuristic, seed, max_idle_rounds=max_idle_rounds, time_limit=time_limit, **parameters)
     if run.cause is None:
         return run
-    from optsched.core.processes.limits import refused  # which loads what sends things
+    from optsched.core.processes.limits import refused  # it loads modules that send things
 
     if refused(run.cause):
         raise run.cause

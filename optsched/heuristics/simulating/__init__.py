@@ -1,8 +1,7 @@
-"""Policies over time: jobs arrive, tasks take the time that a service says, and slots are offered at heartbeats.
+"""Policies over time: jobs arrive, tasks take the time that a service gives, and slots are offered at heartbeats.
 
-`simulate` runs a policy over an instance, and `run_posed` in a problem that decides when tasks run: what the problem
-says holds in the run, too. The engine is in `engine`, the services in `services`, and what came of a run in
-`simulation`.
+`simulate` runs a policy over an instance. `run_posed` runs it in a problem that decides when tasks run, by the
+problem's times and rules. `engine` has the engine, `services` the services, and `simulation` the result of a run.
 """
 
 from __future__ import annotations
@@ -71,8 +70,8 @@ def simulate(
     """Run a policy over time, from the state of an instance on, until all tasks have ended.
 
     Jobs arrive at their `arrival`. Every node has a heartbeat every few seconds, at which its free slots are offered;
-    the heartbeats of all nodes are spread evenly over the interval, in an order drawn from the seed. A service says how
-    long each task takes on the node that it was started on. The policy is notified of all that happens.
+    the heartbeats of all nodes are spread evenly over the interval, in an order drawn from the seed. A service gives
+    the duration of each task on its node. The policy is notified of all events.
 
     Reduces of a job are offered once enough of its maps have ended, and hold their slots until its last map has ended.
 
@@ -81,19 +80,20 @@ def simulate(
     instance
         What waits, runs and has ended when the run begins.
     policy
-        As `optsched.heuristics.run` takes it: a name, or a policy (class or object) of your own. A batch heuristic, and
+        As for `optsched.heuristics.run`: a name, or a policy (class or object) of your own. A batch heuristic, and
         `solve`, decides in rounds (`EveryRound`, whose parameters it takes too). `observed` starts each task when and
-        where the instance says that it started (`Following`). A pair of it and a mapping has parameters with the names
-        of those here, such as `("joss-t", {"policy": "B"})`.
+        where the instance recorded its start (`Following`). A pair of it and a mapping gives parameters with the same
+        names as those here, such as `("joss-t", {"policy": "B"})`.
     service
         How long tasks take: a `Service`, or `levels`, `transfer`, `rates`, `recorded` or `overload`. By default
         `Levels()`, and `Recorded()` for `observed`.
     heartbeat
-        Seconds between two heartbeats of a node. 0 or None: slots are offered as soon as they are free, to all nodes
-        in random order.
+        Seconds between two heartbeats of a node. 0 or None: slots are offered as soon as they are free, to all nodes in
+        random order.
     assign
         `all`: a heartbeat fills all free slots of its node, one after another, until the policy declines one, as in
-        Hadoop 1. `one`: it starts one task of each kind at most.
+        Hadoop
+        1. `one`: it starts at most one task of each kind.
     slowstart
         The share of a job's maps that must have ended before its reduces are offered (Hadoop: 0.05; `observed`: 0).
     seed
@@ -101,11 +101,11 @@ def simulate(
     until
         Seconds on the clock of the instance after which nothing happens any more.
     observers
-        Called as by `optsched.heuristics.run`, with (time, problem, decision) after each offer.
+        Called as in `optsched.heuristics.run`, with (time, problem, decision) after each offer.
     losses
         Nodes that are lost: for each its id (or index), when it is lost, and when it is back with its data (None:
-        never), in seconds. Tasks that run there wait again, and so do its maps that have ended while a reduce of their
-        job has not. While it is away nobody reads its replicas. Only with services that keep nothing of tasks that run
+        never), in seconds. Tasks that run there wait again, and so do its ended maps while a reduce of their job has
+        not ended. While it is away nobody reads its replicas. Only with services that store nothing about running tasks
         (`levels`, `recorded`).
     progress
         Called now and then with the share of the run that is over, from 0 to 1: of its tasks that have ended, or of the
@@ -116,7 +116,7 @@ def simulate(
     Returns
     -------
     Simulation
-        Also where tasks are left that nothing starts any more; `unfinished` says why.
+        Also if tasks are left that nothing starts any more; `unfinished` says why.
 
     Raises
     ------
@@ -125,8 +125,8 @@ def simulate(
     MissingField
         If the instance lacks what policy or service need.
     HeuristicFailed
-        If the policy raises, or starts what it cannot start; if the service does, or answers what it cannot; and if the
-        run ends at a limit of `optsched.core.processes.contained`, within which it has a process of its own.
+        If the policy raises, or starts what it cannot start; if the service raises, or gives an invalid answer; and if
+        the run ends at a limit of `optsched.core.processes.contained`, within which it has its own process.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def simulate(
 
 
 def problem_service(problem: ScheduleProblem) -> Service:
-    """The service by which tasks take what a problem says: with `service=transfer` reduces copy nothing.
+    """The service that gives tasks the problem's times: with `service=transfer` reduces copy nothing.
 
     >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems import Makespan
@@ -196,18 +196,18 @@ def run_posed(
     Parameters
     ----------
     problem
-        What is to run, and how long it takes.
+        The tasks to run, and their times.
     heuristic, values
-        A policy, or a batch heuristic of the list, with the values of its parameters.
+        A policy, or a listed batch heuristic, with the values of its parameters.
     seed, observers, heartbeat, assign
         As in `optsched.simulate`. Observers get the problem posed on the present snapshot.
     **rounds
-        For a batch heuristic: what `EveryRound` takes.
+        For a batch heuristic: the parameters of `EveryRound`.
 
     Raises
     ------
     UsageError
-        If there is no such heartbeat or way to assign.
+        If the heartbeat or the way to assign is invalid.
     HeuristicFailed
         If the policy raises, or starts what it cannot start.
 
@@ -235,7 +235,7 @@ def run_posed(
 
 
 def _contained(arguments: tuple[Any, ...], parameters: Mapping[str, Any]) -> Simulation:
-    """The run in a process of its own; HeuristicFailed where that ends before it answers."""
+    """The run in its own process; HeuristicFailed if that ends before it answers."""
     outcome = call(_elsewhere, (arguments, parameters))
     found: Simulation | None = value_of(outcome)
     if found is None:
@@ -252,7 +252,7 @@ def _elsewhere(asked: tuple[tuple[Any, ...], Mapping[str, Any]]) -> Simulation:
 def rules_of(
     heartbeat: float | str | None, assign: str, slowstart: float, until: float | None = None, since: float = 0
 ) -> Rules:
-    """The rules of a run from `since` on, as `simulate` takes them; UsageError for what it does not take."""
+    """The rules of a run from `since` on, from `simulate`'s arguments; UsageError for invalid ones."""
     return Rules(
         heartbeat=_microseconds("heartbeat", 0 if heartbeat is None else heartbeat, 0),
         one=_choice("assign", assign, ASSIGN) == "one",
@@ -288,7 +288,7 @@ def policy_of(chosen: Any, instance: Instance, parameters: dict[str, Any]) -> tu
 
 
 def service_of(chosen: Any) -> Service:
-    """The service that is meant; UsageError for what lacks something that a service has."""
+    """The chosen service; UsageError if it lacks a method of a service."""
     if isinstance(chosen, str):
         return service_named(_choice("service", chosen, tuple(SERVICES)))()
     name = chosen.__name__ if isinstance(chosen, type) else type(chosen).__name__

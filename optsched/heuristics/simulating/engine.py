@@ -1,8 +1,8 @@
-"""The engine: lets time pass from event to event, tells a policy what happens, and offers it slots.
+"""The engine: lets time pass from event to event, notifies a policy of events, and offers it slots.
 
 Events are in order of (time in whole microseconds, kind of event, index). The same instance, policy and seed give the
-same run. How long tasks take is a service's business (`services`); what a policy sees is made by
-`optsched.heuristics.running.known`, and every offer is made by `optsched.heuristics.running.driver.Asked`.
+same run. A service (`services`) gives durations; `optsched.heuristics.running.known` makes the policy's view, and
+`optsched.heuristics.running.driver.Asked` makes every offer.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from optsched.heuristics.running.driver import MAX_IDLE_ROUNDS, Asked, Observer,
 from optsched.heuristics.running.known import Known
 from optsched.problems.base import pending_of
 
-# Without a problem a policy is driven on all tasks that wait, and slots of both kinds ---------------------------------
+# Without a problem a policy is driven over all waiting tasks, and slots of both kinds ---------------------------------
 
 
 class Stage:
-    """The pending tasks of an instance and its idle slots; it has what drivers and policies ask of a problem.
+    """The pending tasks of an instance and its idle slots; it has what drivers and policies need of a problem.
 
-    Its parameters are what policies look for in those of a problem: with `distinct=True` no two reduces of a job run on
-    one node at once.
+    Its parameters are those that policies look up in a problem: with `distinct=True` no two reduces of a job run on one
+    node at once.
 
     >>> from optsched.core.instance import Cluster, Workload
     >>> stage = Stage(Instance(Cluster(["a"], slots=[2]), Workload(["t1", "t2"], kind=[0, 1])))
@@ -60,7 +60,7 @@ class Stage:
 
     @property
     def due(self) -> int:
-        """How many tasks are to run."""
+        """How many tasks must run."""
         return len(self.tasks)
 
     def __repr__(self) -> str:
@@ -68,18 +68,18 @@ class Stage:
 
 
 # Heartbeats ----------------------------------------------------------------------------------------------------------
-# When each node has its next one. Those at which nothing can be offered are passed over at no cost.
+# The next heartbeat of each node. Those at which nothing can be offered are skipped at no cost.
 
-#: Kinds of slots, or of tasks that wait: none, maps, reduces, both.
+#: Kinds of slots, or of waiting tasks: none, maps, reduces, both.
 _KINDS: tuple[tuple[int, ...], ...] = ((), (MAP,), (REDUCE,), (MAP, REDUCE))
 
 
 class Beats:
-    """The heartbeats of all nodes, one after another; the first is at `begin`, and `at` the next that has not passed.
+    """The heartbeats of all nodes, one after another; the first is at `begin`, and `at` is the next one.
 
     Each node has one in every interval (microseconds, more than 0). They are spread evenly over it, in an order drawn
-    once, in which each node has its `place`. A heartbeat is called by its number, 0 for the first of all: number b is
-    that of the node at place b mod nodes, in interval b div nodes.
+    once, in which each node has its `place`. Heartbeats are numbered, from 0: number b is that of the node at place b
+    mod nodes, in interval b div nodes.
 
     >>> beats = Beats(3, 3_000_000, 0, np.random.default_rng(0))
     >>> [(beats.node(number), beats.time(number)) for number in range(4)]
@@ -95,13 +95,13 @@ class Beats:
         self._node_at = order.tolist()
         self.place: list[int] = np.argsort(order).tolist()
         self.at = 0
-        #: By which time those before it had passed.
+        #: The time by which the earlier ones had passed.
         self._now = begin
-        #: For maps and for reduces, 1 at the place of each node that is to be offered slots.
+        #: For maps and for reduces, 1 at the place of each node whose slots should be offered.
         self._open = [bytearray(nodes), bytearray(nodes)]
 
     def node(self, number: int) -> int:
-        """Whose heartbeat it is."""
+        """The node of a heartbeat."""
         node: int = self._node_at[number % self.nodes]
         return node
 
@@ -116,14 +116,14 @@ class Beats:
         return interval * self.nodes - (-within * self.nodes // self._interval)
 
     def last_by(self, now: int) -> Ints:
-        """The last heartbeat of each node by a time, the beginning where it had none; shape (nodes,)."""
+        """The last heartbeat of each node by a time, the beginning if it had none; shape (nodes,)."""
         coming = self.first_from(now + 1)
         numbers = coming - 1 - (coming - 1 - np.array(self.place)) % self.nodes
         last: Ints = np.maximum(self.time(numbers), self._begin)
         return last
 
     def open(self, kind: int, node: int, open_: bool) -> None:
-        """A node is to be offered slots of a kind at its heartbeats, or no more."""
+        """Whether a node's slots of a kind should be offered at its heartbeats from now on."""
         self._open[kind][self.place[node]] = open_
 
     def kinds(self, node: int) -> tuple[int, ...]:
@@ -132,7 +132,7 @@ class Beats:
         return _KINDS[self._open[0][place] + 2 * self._open[1][place]]
 
     def next(self, kinds: Iterable[int], now: int) -> int | None:
-        """The next heartbeat, at or after a time, at which slots of one of some kinds are to be offered."""
+        """The next heartbeat, at or after a time, at which slots of some kinds should be offered."""
         if now != self._now:
             self._now = now
             self.at = max(self.at, self.first_from(now))
@@ -149,20 +149,20 @@ class Beats:
         return at - place + min(found) if found else None
 
 
-#: The most rounds of offers that a policy may let pass on purpose.
+#: The most rounds of offers that a policy may deliberately let pass.
 _MOST_VAIN = 20_000
 
-#: How many times a run reports which share of it is over.
+#: How many times a run reports its progress.
 _REPORTS = 200
 
-#: Tasks that are named in a message.
+#: The most tasks that a message names.
 _NAMED = 3
 
-#: What else happens at an instant, in this order, once tasks have ended; then come heartbeats.
+#: What else happens at an instant, in this order, after tasks have ended; then come heartbeats.
 CHANGE, ARRIVAL, _CALL = range(WOKEN + 1, WOKEN + 4)
 
-#: What the record of a run tells: a job arrived, a task started, ended, was released, or waits again; a node was lost,
-#: or is back.
+#: The events in the record of a run: a job arrived, a task started, ended, was released, or waits again; a node was
+#: lost, or is back.
 ARRIVED, STARTED, ENDED, RELEASED, STOPPED, LOST, BACK = range(7)
 
 
@@ -175,7 +175,7 @@ class Rules:
     heartbeat
         Microseconds between two heartbeats of a node; 0: slots are offered as soon as they are free.
     one
-        Whether a heartbeat starts one task of each kind at most; else it may fill all slots.
+        Whether a heartbeat starts at most one task of each kind; otherwise it may fill all slots.
     slowstart
         The share of a job's maps that must have ended before its reduces are offered.
     until
@@ -191,7 +191,7 @@ class Rules:
     losses: tuple[tuple[int, int, int], ...] = ()
 
     def record(self) -> dict[str, Any]:
-        """The rules of all runs, as `optsched.simulate` takes them, times in seconds; without losses."""
+        """The rules of all runs, as arguments of `optsched.simulate`, times in seconds; without losses."""
         return {
             "heartbeat": self.heartbeat / MICRO,
             "assign": "one" if self.one else "all",
@@ -203,7 +203,7 @@ class Rules:
 #: A loss: a node (its id, or its index), when it is lost, and when it is back, in seconds; None: never.
 Loss = tuple[str | int, float, float | None]
 
-#: What to give for each.
+#: The valid values of each.
 HOW = "give a node, when it is lost, and when it is back (None: never)"
 
 
@@ -213,7 +213,7 @@ def losses_of(losses: Iterable[Loss], instance: Instance) -> tuple[tuple[int, in
     Raises
     ------
     UsageError
-        For an unknown node, times that are none, and two losses of a node at once.
+        For an unknown node, invalid times, and two losses of a node at once.
 
     Examples
     --------
@@ -250,24 +250,24 @@ def _loss(loss: Any, instance: Instance) -> tuple[int, int, int]:
 class Engine(Asked, Course):
     """A run of a policy over time.
 
-    Nodes may be lost: their slots are gone until they are back. Tasks that run there wait again. So do maps that have
-    ended there, where their job has a reduce that has not: what they wrote is gone. Reduces that were released stay so.
-
-    The stage is what is driven: a `Stage`, or a problem that places maps and reduces. The policy starts over; its
-    `appointments(instance)`, if it has them, are pairs of a microsecond and a node at which the node is offered,
+    Nodes may be lost: their slots are gone until they are back. Tasks that run there wait again. So do ended maps there
+    whose job has a reduce that has not ended: their output is gone. Released reduces stay released. The stage is what
+    is driven: a `Stage`, or a problem that places maps and reduces. The policy starts over. If it has
+    `appointments(instance)`, these are pairs of a microsecond and a node at which the node is offered, with or without
+    a free slot, instead of heartbeats.
     whether or not it has a free slot, and instead of heartbeats.
 
     Attributes
     ----------
     node, start, end
-        For each task of the instance: where it ran, and from when to when; -1 and `NEVER` for what did not happen.
+        For each task of the instance: where it ran, and from when to when; -1 and `NEVER` if it did not.
     beats
         The heartbeats; None without.
     reports
-        Whether the service tells how far tasks are.
+        Whether the service reports the progress of tasks.
     record
-        What happened, in order: (microsecond, `ARRIVED`, `STARTED`, `ENDED`, `RELEASED`, `STOPPED`, `LOST` or `BACK`,
-        job, task or -1, node or -1).
+        The events in order: (microsecond, `ARRIVED`, `STARTED`, `ENDED`, `RELEASED`, `STOPPED`, `LOST` or `BACK`, job,
+        task or -1, node or -1).
     """
 
     def __init__(
@@ -293,22 +293,22 @@ class Engine(Asked, Course):
         self.beats = Beats(nodes, rules.heartbeat, self.now, order) if beating else None
         #: The heartbeat at which slots are offered next, unless something happens before.
         self._coming = 0
-        #: In how many rounds, since when, and from which heartbeat on slots were offered and nothing has happened.
+        #: The number of rounds, the time and the heartbeat since which slots were offered and nothing has happened.
         self._vain, self._idle_since = 0, self.now
         self._idle_from: int | None = None
         self.reports = type(service).progress is not Service.progress
         self._reported = -NEVER
         self._own = own
-        #: Called now and then with the share of the run that is over; None: nobody asked for it.
+        #: Called now and then with the share of the run that is over; None: not called.
         self.tell_share: Callable[[float], object] | None = None
-        #: How many tasks have ended of how many, and since when, for that share.
+        #: How many tasks have ended, of how many, and since when, for that share.
         self._ended, self._begun = 0, self.now
         self._left = int(np.count_nonzero(instance.state.status != FINISHED))
         #: The nodes that are lost now.
         self._away: set[int] = set()
 
     def _knows(self, stage: Any) -> Known:
-        """What is known of what is driven."""
+        """The known state of what is driven."""
         known = Known(stage, self._count_maps(stage.instance, stage.tasks))
         self._task_of: list[int] = known.order.tolist()
         self._number_of: list[int] = np.argsort(known.order).tolist()
@@ -316,18 +316,18 @@ class Engine(Asked, Course):
         return known
 
     def _count_maps(self, instance: Instance, tasks: Ints) -> Ints:
-        """Count each job's maps; gives the waiting reduces that are held until enough of them have ended."""
+        """Count each job's maps; returns the waiting reduces that are held until enough of them have ended."""
         workload, status = instance.workload, instance.state.status
         jobs = len(workload.job_ids)
         is_map = (workload.kind == MAP) & (workload.job >= 0)
         maps = np.bincount(workload.job[is_map], minlength=jobs)
         ended = np.bincount(workload.job[is_map & (status == FINISHED)], minlength=jobs)
         needed: Ints = np.array([ceil(self.rules.slowstart * count) for count in maps.tolist()], dtype=np.int64)
-        #: Of each job: maps that have not ended, maps that must end until its reduces are released.
+        #: For each job: maps that have not ended, maps that must end before its reduces are released.
         self._maps_left: list[int] = (maps - ended).tolist()
         self._needed: list[int] = (needed - ended).tolist()
         self._job: list[int] = workload.job.tolist()
-        #: Of each job the reduces that are held, and those whose time is up and that wait for its last map.
+        #: For each job the held reduces, and those whose time is over and that wait for its last map.
         self._held: dict[int, list[int]] = {}
         self._late: dict[int, list[int]] = {}
         wait = tasks[(workload.kind[tasks] == REDUCE) & (workload.job[tasks] >= 0)]
@@ -339,12 +339,12 @@ class Engine(Asked, Course):
     # The run --------------------------------------------------------------------------------------------------------
 
     def run(self) -> str:
-        """Let everything happen; why it ended: "" where nothing is left to do, else in words."""
+        """Process all events; returns why the run ended: "" if nothing is left to do, else in words."""
         self._begin()
         until = NEVER if self.rules.until is None else self.rules.until
         while True:
             coming = self.coming
-            # What happens now comes before any offer.
+            # Events of this instant come before any offer.
             at = NEVER if coming <= self.now else self._next_offer()
             if coming == at == NEVER:
                 return self._what_is_left()
@@ -358,7 +358,7 @@ class Engine(Asked, Course):
                 self._offers()
 
     def _begin(self) -> None:
-        """Begin: tasks that run at the snapshot go on, and the policy begins."""
+        """Begin: tasks that run at the snapshot continue, and the policy begins."""
         instance: Instance = self.known.problem.instance
         state = instance.state
         self.ask("prepare", instance)
@@ -397,7 +397,7 @@ class Engine(Asked, Course):
         return str(self.known.problem.instance.workload.task_ids[task])
 
     def _moved(self) -> None:
-        """Something happened: nothing stands still."""
+        """Note that something happened: nothing stands still."""
         self._vain, self._idle_since, self._idle_from = 0, self.now, None
 
     # Tasks ----------------------------------------------------------------------------------------------------------
@@ -429,13 +429,13 @@ class Engine(Asked, Course):
         super().ends(task)
         self._ended += 1
         if self.tell_share is not None and self._ended % max(1, self._left // _REPORTS) == 0:
-            # Of its tasks, or of its time where it is to be stopped.
+            # The share of its tasks, or of its time if it will be stopped.
             until = NEVER if self.rules.until is None else self.rules.until
             over = (self.now - self._begun) / max(1, until - self._begun)
             self.tell_share(min(1.0, max(over, self._ended / self._left)))
 
     def _map_ended(self, job: int) -> None:
-        """A map less of a job is left: its reduces may be released, or end."""
+        """A job has one map less left: its reduces may be released, or end."""
         self._maps_left[job] -= 1
         self._needed[job] -= 1
         if not self._maps_left[job] and job in self._late:
@@ -448,7 +448,7 @@ class Engine(Asked, Course):
     def arrive(self) -> None:
         """The next jobs arrive."""
         known = self.known
-        # Never before it is there, also where it is not at a whole microsecond.
+        # Never before its arrival, even if that is not at a whole microsecond.
         events: list[Event] = known.move_to(max(self.now / MICRO, known.next_arrival))
         self._moved()
         for event in events:
@@ -466,11 +466,11 @@ class Engine(Asked, Course):
     def coming(self) -> int:
         known = self.known
         if self.rules.losses and known.complete and not (self.running or any(known.waiting.values()) or self._held):
-            return NEVER  # all tasks have ended: nobody cares what becomes of nodes
+            return NEVER  # all tasks have ended: nodes do not matter any more
         return super().coming
 
     def _change(self, node: int, back: bool) -> None:
-        """A node comes back, or is lost with what runs there and with output that reduces are still to fetch."""
+        """A node comes back, or is lost with what runs there and with output that reduces have not fetched."""
         self._away ^= {node}
         cluster = self.known.problem.instance.cluster
         slots = (int(cluster.slots[node]), int(cluster.reduce_slots[node])) if back else (0, 0)
@@ -486,14 +486,14 @@ class Engine(Asked, Course):
             return
         workload, status = self.known.problem.instance.workload, self.known.problem.instance.state.status
         reduces = np.flatnonzero((workload.kind == REDUCE) & (status != FINISHED)).tolist()
-        #: The jobs with a reduce that is to fetch what their maps wrote.
+        #: The jobs with a reduce that has to fetch its maps' output.
         fetching = {self._job[task] for task in reduces if self.end[task] == NEVER} - {-1}
         for task in [task for task, there in enumerate(self.node) if there == node]:
             if self.end[task] == NEVER or (self._kind[task] == MAP and self._job[task] in fetching):
                 self._runs_again(task)
 
     def _runs_again(self, task: int) -> None:
-        """A task is taken off its node, or what it wrote there is gone: it waits again."""
+        """A task is removed from its node, or its output there is gone: it waits again."""
         job, kind = self._job[task], self._kind[task]
         self.record.append((self.now, STOPPED, task, self.node[task]))
         event = self.known.return_task(self._number_of[task])
@@ -524,7 +524,7 @@ class Engine(Asked, Course):
         return self._next_round(kinds) if self.beats is None else self._next_beat(kinds, self.beats)
 
     def _next_beat(self, kinds: tuple[int, ...], beats: Beats) -> int:
-        """The next heartbeat of a node that has slots to offer. One interval is a round."""
+        """The next heartbeat of a node with slots to offer. One interval is a round."""
         number = beats.next(kinds, self.now)
         if number is None:
             return NEVER
@@ -537,7 +537,7 @@ class Engine(Asked, Course):
         return NEVER if gives_up and time >= self._until else time
 
     def _next_round(self, kinds: tuple[int, ...]) -> int:
-        """Without heartbeats slots are offered at once; again while tasks start, or where nothing else will happen."""
+        """Without heartbeats slots are offered at once; again while tasks start, or if nothing else will happen."""
         if not any(self.known.free[KINDS[kind]].any() for kind in kinds):
             return NEVER
         if not self._vain:
@@ -550,7 +550,7 @@ class Engine(Asked, Course):
 
     @property
     def _most_vain(self) -> int:
-        """Rounds of offers in which the policy may start nothing."""
+        """The most rounds of offers in which the policy may start nothing."""
         return min(max(MAX_IDLE_ROUNDS, int(getattr(self._policy, "waits_rounds", 0)) + 1), _MOST_VAIN)
 
     @property
@@ -560,11 +560,11 @@ class Engine(Asked, Course):
 
     @property
     def _stands_still(self) -> bool:
-        """Whether no task is to end by itself, and no service to be woken.
+        """Whether no running task will end by itself, and no service will be woken.
 
         A reduce that waits for a map that has not started has no end by then.
         """
-        # An end that has moved since, or of a task that was stopped, is none.
+        # Ends that have moved since, or of stopped tasks, do not count.
         return self._wakes == NEVER and not any(
             what == END and self._due[task] == time for time, what, task in self._heap
         )
@@ -583,7 +583,7 @@ class Engine(Asked, Course):
     def _offer_node(self, node: int, kinds: Sequence[int], called: bool = False) -> None:
         """Offer the free slots of a node, kind after kind, until they are taken or one is declined.
 
-        A node that is `called` is offered whether or not it has a free slot.
+        A `called` node is offered with or without a free slot.
         """
         self._report()
         known = self.known
@@ -595,7 +595,7 @@ class Engine(Asked, Course):
                     break
 
     def _report(self) -> None:
-        """Let policies know how far running tasks are, by the last heartbeat of each node."""
+        """Report to policies how far running tasks are, by the last heartbeat of each node."""
         if self.reports and self._reported != self.now:
             self._reported = self.now
             beats = np.full(len(self.known.free[KINDS[MAP]]), self.now)
@@ -607,7 +607,7 @@ class Engine(Asked, Course):
     # The end --------------------------------------------------------------------------------------------------------
 
     def _what_is_left(self) -> str:
-        """Why nothing happens any more, where something is left to do: whose fault it is, and how to mend it."""
+        """Why nothing happens any more although something is left to do: whose fault it is, and how to mend it."""
         running = [task for task, end in enumerate(self.end) if end == NEVER and self.start[task] < NEVER]
         # A reduce whose job has maps left has no end by then.
         jobs_left = {job for job, left in enumerate(self._maps_left) if left > 0}
@@ -632,7 +632,7 @@ class Engine(Asked, Course):
         return "; ".join(reasons)
 
     def _why_waits(self, kind: int, running: bool) -> Iterator[str]:
-        """Why tasks of a kind wait, if any do; `running`: whether anything runs, for ever."""
+        """Why tasks of a kind wait, if any do; `running`: whether anything runs for ever."""
         known, name = self.known, KINDS[kind]
         waiting = known.waiting[name]
         if not waiting:

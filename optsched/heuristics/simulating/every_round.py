@@ -1,4 +1,4 @@
-"""Batch heuristics as policies: in each round they decide about all waiting tasks, and nodes get those decisions."""
+"""Batch heuristics as policies: in each round they decide on all waiting tasks, and nodes get those decisions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 #: Stands for a heuristic: the optimum of each round's snapshot.
 SOLVE = "solve"
 
-#: The exact routes, which are loaded when a round is to be solved.
+#: The exact routes, loaded when a round is solved.
 _ROUTES = "optsched.routes"
 
 #: When rounds are held.
@@ -40,28 +40,28 @@ _HELD = (
 
 
 class EveryRound(Policy):
-    """A batch heuristic that decides in rounds, each time about all tasks that wait and all slots that are free.
+    """A batch heuristic that decides in rounds, each time on all waiting tasks and all free slots.
 
-    A round is held when a node is offered for which the round before has nothing, and something has happened since: a
-    task has ended, a job has come, reduces were released. What a round places on a node is started when the node is
-    offered; what was not started by the next round is decided again. Of a kind of tasks that the heuristic's problem
-    does not place, the first that waits is started.
+    A round is held when the last round has nothing for an offered node, and something has happened since: a task has
+    ended, a job has arrived, reduces were released. What a round places on a node is started when the node is offered;
+    tasks that were not started by the next round are decided again. Of a kind of tasks that the heuristic's problem
+    does not place, the first waiting one is started.
 
     Parameters
     ----------
     heuristic
-        A batch heuristic as `optsched.heuristics.run` takes it, or `solve` for the optimum of each snapshot.
+        A batch heuristic as for `optsched.heuristics.run`, or `solve` for the optimum of each snapshot.
     problem
         Name of the problem that is posed on each snapshot; by default the first that the heuristic serves. `solve`
         needs one.
     period
-        Seconds between two rounds, at least.
+        The least seconds between two rounds.
     on_free
-        Free slots that a round waits for; all slots, where there are fewer.
+        Free slots for which a round waits; all slots, if there are fewer.
     problem_parameters
         Parameters of the problem.
     time_limit
-        Seconds for each round of `solve`; what is held by then is taken.
+        Seconds for each round of `solve`; its best result by then is used.
     **parameters
         The heuristic's own.
 
@@ -72,7 +72,7 @@ class EveryRound(Policy):
 
     Notes
     -----
-    Where the problem needs what maps send to reduces, the snapshot has all true sizes.
+    If the problem needs what maps send to reduces, the snapshot has all true sizes.
 
     Examples
     --------
@@ -115,16 +115,16 @@ class EveryRound(Policy):
         self.period, self.on_free = held["period"], held["on_free"]
         expect(problem_parameters, (Mapping, type(None)), "problem_parameters are a mapping")
         self._posed_with, self._limit, self.parameters = dict(problem_parameters or {}), time_limit, parameters
-        #: Places the first maps in turn, where the entry has that and its own problem is posed: without a snapshot.
+        #: Places the first maps in turn, if the entry can and its own problem is posed: without a snapshot.
         self._turn = None if self._entry is None or problem != self._entry.problems[0] else self._entry.in_turn
-        #: Until the next round it may let everything stand still.
+        #: The time until which it may let everything stand still, before the next round.
         self.waits_seconds = float(self.period)
 
     def __repr__(self) -> str:
         return f"EveryRound({self.name!r}, problem={self._kind.name!r}, period={self.period}, on_free={self.on_free})"
 
     def check(self, instance: Instance) -> None:
-        """Raise where the problem cannot be posed on an instance, or the heuristic lacks a field of it."""
+        """Raise if the problem cannot be posed on an instance, or the heuristic lacks a field of it."""
         posed = self._kind(instance, **self._posed_with)
         if self._entry is not None and (faults := self._entry.faults(posed)):
             raise MissingField(faults, f"{posed.place}: {self.name}")
@@ -147,13 +147,13 @@ class EveryRound(Policy):
             self._line_up([event.index], view)
 
     def _learn(self, view: View) -> None:
-        """Let what has arrived since line up."""
+        """Add what has arrived since to the line."""
         arrived = np.arange(self._known, len(view.status))
         self._known = len(view.status)
         self._line_up(arrived[view.status[arrived] == PENDING], view)
 
     def _line_up(self, tasks: npt.ArrayLike, view: View) -> None:
-        """Add waiting tasks to the line: by number; what is placed in turn by arrival and job before."""
+        """Add waiting tasks to the line, by number; tasks that are placed in turn, by arrival and job first."""
         workload, tasks = view.workload, np.asarray(tasks, dtype=np.int64)
         arrival = np.nan_to_num(np.append(workload.arrival, np.nan), nan=-np.inf)
         for kind, line in self._lines.items():
@@ -210,7 +210,7 @@ class EveryRound(Policy):
             self._plan.setdefault((kind, int(placement.nodes[task])), []).append(int(rows[task]))
 
     def _snapshot(self, view: View, rows: Ints, time: float) -> Instance:
-        """The instance as the view shows it, without the tasks that are held."""
+        """The instance as in the view, without held tasks."""
         if self._workload is not view.workload:
             self._workload = view.workload
             workload = replace(view.workload, shuffle=view.true_shuffle)
@@ -233,7 +233,7 @@ class EveryRound(Policy):
             present = present.taken(rows, np.arange(len(view.workload.job_ids)))
         if view.true_shuffle is None or present.workload.shuffle is not None:
             return present
-        # What maps send to reduces is known: of those that may start by now, nothing.
+        # It is known what maps send to reduces: those that may start by now send nothing.
         return Instance(present.cluster, present.workload.sending_nothing(), present.state)
 
     def _placed(self, posed: Problem) -> Placement:
@@ -247,17 +247,17 @@ class EveryRound(Policy):
 
 
 class _Line:
-    """Tasks that wait, in order of their keys, whose last entry is the task; some may be there twice."""
+    """Waiting tasks, in order of their keys, whose last entry is the task; some may occur twice."""
 
     def __init__(self) -> None:
         self._keys: list[tuple[float, int, int]] = []
 
     def add(self, key: tuple[float, int, int]) -> None:
-        """One more that waits."""
+        """Add a waiting task."""
         heappush(self._keys, key)
 
     def first(self, count: int, status: Ints) -> list[int]:
-        """The first that wait still; those before them that do not are dropped."""
+        """The first tasks that still wait; earlier ones that do not are dropped."""
         found: list[tuple[float, int, int]] = []
         while len(found) < count and self._keys:
             key = heappop(self._keys)
@@ -276,7 +276,7 @@ def _batch(chosen: AnyHeuristic) -> Heuristic:
     return entry
 
 
-# A policy that runs a trace again: each task starts on its node at its microsecond ------------------------------------
+# A policy that repeats a trace: each task starts on its node at its microsecond --------------------------------------
 
 
 class Following(Policy):
@@ -285,14 +285,14 @@ class Following(Policy):
     Parameters
     ----------
     instance
-        What the schedule is of.
+        The instance of the schedule.
     schedule
-        Node and start of each task that is to run.
+        Node and start of each task to run.
 
     Raises
     ------
     HeuristicFailed
-        In a run, where the schedule starts a task without a free slot for it.
+        In a run, if the schedule starts a task without a free slot for it.
     """
 
     name = "observed"
@@ -320,7 +320,7 @@ class Following(Policy):
             self._learn(view)
 
     def _learn(self, view: View) -> None:
-        """Note which numbers tasks have in the view."""
+        """Note the numbers of tasks in the view."""
         for own in range(len(self._number), len(view.workload)):
             self._number[self._index[str(view.workload.task_ids[own])]] = own
 

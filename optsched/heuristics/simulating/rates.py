@@ -1,7 +1,7 @@
-"""Tasks that slow one another down: they share what nodes process and the network carries, or overload a node.
+"""Tasks that slow one another down: they share processing and network capacity, or overload a node.
 
-Hsu and Freeh, sections 3 and 4.2: a task is a flow of data from a storage node through the node that it runs on, and
-its rate changes with who else runs. `Overload` slows the tasks of a node down that runs more than it can bear.
+Hsu and Freeh, sections 3 and 4.2: a task is a flow of data from a storage node through its own node, and its rate
+changes with the other running tasks. `Overload` slows down the tasks of a node that runs more than it can bear.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ __all__ = [
     "Overload",
 ]
 
-#: Rates are whole multiples of 1 MB/s over this, so that nothing drifts; what is left to do are whole products of
-#: such a rate and a microsecond.
+#: Rates are whole multiples of 1 MB/s over this, so that nothing drifts; remaining work is a whole product of such a
+#: rate and a microsecond.
 _UNIT = 10**12
 
-#: Stands for the node that data comes from where it comes from none.
+#: Stands for the source node of data that comes from none.
 _NOWHERE = -1
 
 
-#: What a task asks for that asks for all there is: more than any rate.
+#: The demand of a task that asks for everything there is: more than any rate.
 _ALL = _UNIT * 2**53
 
 
 class Shares:
-    """Max-min fair rates of flows that come and go on resources of given capacities; `rate` has them as settled last.
+    """Max-min fair rates of flows that come and go on resources of given capacities; `rate` has the last settled ones.
 
-    All rates grow alike until a flow has what it asks for or a resource that it uses is full; then it stays, and the
-    others grow on (Bertsekas and Gallager 1992, section 6.5.2). All in whole numbers: what a full resource leaves over,
-    less than one unit a flow, nobody gets.
+    All rates grow equally until a flow has its demand or one of its resources is full; then it stays, and the others
+    grow on (Bertsekas and Gallager 1992, section 6.5.2). All numbers are whole: nobody gets what a full resource leaves
+    over, less than one unit per flow.
 
-    Only what an event touches is filled anew: the flows that are joined to it by resources that are asked for more
-    than there is. All others keep their rates.
+    Only the flows that an event affects are computed again: those joined to it by resources whose demand exceeds
+    capacity. All others keep their rates.
 
     >>> shares = Shares([10, 4])
     >>> shares.add(7, [0], 9), shares.add(8, [0, 1], 9), shares.settle()
@@ -61,7 +61,7 @@ class Shares:
 
     def __init__(self, capacity: Sequence[int]) -> None:
         self._capacity = capacity
-        #: The flows on each resource, in the order in which they came, and what they ask for together.
+        #: The flows on each resource, in the order of arrival, and their total demand.
         self._users: list[dict[int, None]] = [{} for _ in capacity]
         self._asked = [0] * len(capacity)
         self._uses: dict[int, tuple[int, ...]] = {}
@@ -74,7 +74,7 @@ class Shares:
         return flow in self._uses
 
     def add(self, flow: int, uses: Iterable[int], most: int) -> None:
-        """A flow comes, which asks for `most`. It has no rate until it is settled."""
+        """Add a flow with the demand `most`. It has no rate until it is settled."""
         used = tuple(uses)
         asked = min((self._capacity[resource] for resource in used), default=most)
         asked = min(asked, most)
@@ -85,7 +85,7 @@ class Shares:
         self._touched[flow] = None
 
     def remove(self, flow: int) -> None:
-        """A flow goes."""
+        """Remove a flow."""
         for resource in self._uses.pop(flow):
             del self._users[resource][flow]
             if self._asked[resource] > self._capacity[resource]:
@@ -96,7 +96,7 @@ class Shares:
         self._touched.pop(flow, None)
 
     def settle(self) -> dict[int, int]:
-        """Give each flow its rate; those that have another than before, with it."""
+        """Give each flow its rate; returns those whose rate changed, with it."""
         if not self._touched:
             return {}
         flows, tight = self._joined()
@@ -109,7 +109,7 @@ class Shares:
         return changed
 
     def _joined(self) -> tuple[list[int], list[int]]:
-        """The flows that the touched ones share scarce resources with, those that share with these, and so on."""
+        """The flows that share scarce resources with the affected ones, those that share with these, and so on."""
         found = dict.fromkeys(self._touched)
         wait = list(found)
         tight: dict[int, None] = {}
@@ -125,14 +125,14 @@ class Shares:
         return wait, list(tight)
 
     def _filled(self, flows: list[int], tight: list[int]) -> dict[int, int]:
-        """The rates of flows that no others share scarce resources with."""
+        """The rates of flows that share scarce resources with no others."""
         if not tight:  # the common case: there is enough for all
             return {flow: self._most[flow] for flow in flows}
         left = {resource: self._capacity[resource] for resource in tight}
         count = {resource: len(self._users[resource]) for resource in tight}
         levels = [(left[resource] // count[resource], resource) for resource in tight]
         heapify(levels)
-        modest = sorted(flows, key=self._most.__getitem__)  # stable: those that ask for as much stay in order
+        modest = sorted(flows, key=self._most.__getitem__)  # stable: flows with equal demand stay in order
         rate: dict[int, int] = {}
 
         def give(flow: int, level: int) -> None:
@@ -163,7 +163,7 @@ class Shares:
 
 
 class _Reading:
-    """A task that reads: what is left of what it reads now, at which rate it goes, and what waits for it.
+    """A task that reads: what is left of its current read, at which rate, and what waits for it.
 
     Attributes
     ----------
@@ -174,13 +174,13 @@ class _Reading:
     total, left
         What it reads from there, and what of it was left at `since`: a rate times microseconds.
     rate
-        At which it goes since then.
+        The rate since then.
     waits
         What other nodes have for it.
     turn
-        When it has read all from there and turns to another node.
+        When it has read everything from there and turns to another node.
     marks
-        Of a map: when its rate changed, what was left, and the rate from then on.
+        For a map: when its rate changed, what was left, and the rate from then on.
     """
 
     __slots__ = ("left", "marks", "node", "rate", "since", "source", "total", "turn", "waits")
@@ -193,7 +193,7 @@ class _Reading:
         self.marks: list[tuple[int, int, int]] = []
 
     def put(self, source: int, work: int) -> None:
-        """A node has more for it."""
+        """Add what a node has for it."""
         if work:
             self.waits[source] = self.waits.get(source, 0) + work
 
@@ -202,23 +202,23 @@ class _Reading:
         self.source, self.total, self.left, self.since, self.rate = source, work, work, now, 0
 
     def left_at(self, now: int) -> int:
-        """The work that is left."""
+        """The remaining work."""
         return max(0, self.left - self.rate * (now - self.since))
 
     def go(self, rate: int, now: int, marked: bool) -> None:
-        """Go on at another rate."""
+        """Continue at another rate."""
         self.left, self.since, self.rate = self.left_at(now), now, rate
         if marked:
             self.marks.append((now, self.left, rate))
 
     def until(self) -> int | None:
-        """When all is read from there; None: never, as things are."""
+        """When everything is read from there; None: never at this rate."""
         if not self.left:
             return self.since
         return self.since - (-self.left // self.rate) if self.rate else None
 
     def reported(self, beat: int) -> int:
-        """The work that was left at a time, no earlier than the one asked for before."""
+        """The remaining work at a time, no earlier than that of the last call."""
         while len(self.marks) > 1 and self.marks[1][0] <= beat:
             del self.marks[0]
         since, left, rate = self.marks[0]
@@ -226,28 +226,28 @@ class _Reading:
 
 
 class Rates(Service):
-    """Each running task goes at the least of what it asks for and its shares, until its MB are through.
+    """Each running task goes at the least of its demand and its shares, until its MB are through.
 
-    A task asks for its `rate_in`, by the type of its node. It shares its node's `rate_process` with all that run there,
-    its node's `rate_in` with all that read over the network there, and the `rate_out` of the node that it reads from
-    with all that read from there: max-min fair `Shares`, anew whenever a task starts or
-    ends. What is not given does not limit.
+    A task's demand is its `rate_in`, by the type of its node. It shares its node's `rate_process` with all tasks that
+    run there, its node's `rate_in` with all that read over the network there, and the `rate_out` of the node that it
+    reads from with all that read from there: max-min fair `Shares`, recomputed whenever a task starts or ends. Rates
+    that are not given do not limit.
 
-    A map reads its `size` from a node with its block: the one it runs on, else one in its rack, else any, of these the
-    one that the fewest tasks read from. A reduce reads what its maps send it, once they have ended, from one of their
-    nodes at a time: in the order of the nodes, beginning after its own. Without a `shuffle` it goes through its `size`.
-    It ends when all of its job's maps have ended and it has read all. What it writes costs nothing. A task that runs at
-    the snapshot has shared with those that do since it started, unless its `bytes_read` say how far it is.
+    A map reads its `size` from a node with its block: its own node, else one in its rack, else any; of these the one
+    from which the fewest tasks read. A reduce reads what its ended maps send it, from one of their nodes at a time: in
+    the order of the nodes, beginning after its own. Without a `shuffle` it goes through its `size`. It ends when all of
+    its job's maps have ended and it has read everything. Its output costs nothing. A task that runs at the snapshot has
+    shared with the other running ones since it started, unless its `bytes_read` say how far it is.
 
     Parameters
     ----------
     local
-        `free`: who reads from the node that it runs on needs no share of what this gives out and takes in; `shared`: it
-        needs its share of what the node gives out.
+        `free`: a task that reads from its own node needs no share of the node's output and input rates; `shared`: it
+        needs its share of the output rate.
 
     Examples
     --------
-    Two maps read from `s`, which gives out 10 MB/s; one of them asks for no more than 2:
+    Two maps read from `s`, which sends 10 MB/s; one of them asks for at most 2:
 
     >>> from optsched.core.instance import Cluster, Ragged, Workload
     >>> cluster = Cluster(["a", "b", "s"], rate_out=[10, 10, 10])
@@ -271,7 +271,7 @@ class Rates(Service):
             raise MissingField(faults, place_of(instance, "rates"))
         cluster, workload, state = instance.cluster, instance.workload, instance.state
         capacities: list[int] = []
-        #: The resource that each node is for who processes there, takes in, and gives out; None: without a limit.
+        #: The resource of each node for tasks that process there, take in, and read from it; None: without a limit.
         self._process, self._in, self._out = (
             _resources(column, capacities) for column in (cluster.rate_process, cluster.rate_in, cluster.rate_out)
         )
@@ -284,7 +284,7 @@ class Rates(Service):
         self._readings: dict[int, _Reading] = {}
         self._on: list[dict[int, None]] = [{} for _ in cluster.node_ids]
         self._heard: Ints = np.full(len(cluster), -(2**53))
-        #: Tasks whose end must be reported though their rate may be the same, and when reduces have read from a node.
+        #: Tasks whose end must be reported even at the same rate, and when reduces have read everything from a node.
         self._to_report: dict[int, None] = {}
         self._turns: list[tuple[int, int]] = []
         #: Tasks that run at the snapshot and are still to begin.
@@ -320,7 +320,7 @@ class Rates(Service):
         return ((WAKE, now),)
 
     def woken(self, now: int) -> Ends:
-        """Reduces that have read all from a node turn to the next; all share, and who is touched gets another end."""
+        """Reduces that have read everything from a node turn to the next; affected tasks get new ends."""
         while self._turns and self._turns[0][0] <= now:
             turn, task = heappop(self._turns)
             if task in self._readings and self._readings[task].turn == turn:
@@ -365,7 +365,7 @@ class Rates(Service):
             reading.put(_NOWHERE, _work(size))
 
     def _leave(self, task: int) -> _Reading:
-        """A task is no more on its node."""
+        """A task is no longer on its node."""
         reading = self._readings.pop(task)
         del self._on[reading.node][task]
         self._to_report.pop(task, None)
@@ -387,18 +387,18 @@ class Rates(Service):
         self._shares.add(task, [limit for limit in limits if limit is not None], demand)
 
     def _let_go(self, task: int, reading: _Reading) -> None:
-        """A task reads no more from where it did."""
+        """A task no longer reads from its source."""
         if task in self._shares:
             self._shares.remove(task)
             if self._gives(reading.source, reading.node):
                 self._readers[reading.source] -= 1
 
     def _gives(self, source: int, node: int) -> bool:
-        """Whether who runs on a node and reads from a source needs a share of what this gives out."""
+        """Whether a task on a node that reads from a source needs a share of the source's output rate."""
         return source != _NOWHERE and (source != node or self.local == "shared")
 
     def _turn_all(self, now: int) -> None:
-        """Every reduce that may have read all from a node, and has, turns to the next one that has something for it."""
+        """Every reduce that has read everything from a node turns to the next one with something for it."""
         for task in self._to_report:
             reading = self._readings[task]
             if self._is_map[task] or reading.left_at(now):
@@ -411,14 +411,14 @@ class Rates(Service):
                 self._read(task, reading, source, reading.waits.pop(source), now)
 
     def _settle(self, now: int) -> list[int]:
-        """Share anew; the tasks whose rates are others."""
+        """Share again; returns the tasks whose rates changed."""
         changed = self._shares.settle()
         for task, rate in changed.items():
             self._readings[task].go(rate, now, marked=self._is_map[task])
         return list(changed)
 
     def _end_of(self, task: int) -> Ends:
-        """When a task ends, as things are; nothing yet where it is not known."""
+        """The end of a task at its current rate; nothing yet if it is unknown."""
         reading = self._readings[task]
         until = reading.until()
         if until is None:
@@ -431,7 +431,7 @@ class Rates(Service):
         return ()
 
     def _replayed(self) -> Ends:
-        """What runs at the snapshot has shared since it started: note what is left of it now."""
+        """Compute what is left now of tasks that run at the snapshot, which have shared since they started."""
         read = self._instance.state.bytes_read
         for task, reading in self._readings.items():
             left = reading.left_at(self._time)
@@ -443,7 +443,7 @@ class Rates(Service):
         return ((WAKE, self._time),)
 
     def _source(self, task: int, node: int) -> int:
-        """The node that a map reads its block from."""
+        """The node from which a map reads its block."""
         holders: list[int] = self._instance.replicas[task].tolist()
         if not holders:
             return _NOWHERE
@@ -455,15 +455,16 @@ class Rates(Service):
 
 
 def least_times(instance: Instance, local: str = "free") -> Instance:
-    """The instance with times that no task undercuts under `Rates`, so that bounds of problems over time hold there.
+    """The instance with times that are lower limits under `Rates`, so that bounds of problems over time hold there.
 
-    Each task takes what it would at the best node with its data, and at the best one beyond, were it alone in the
-    cluster. With shared rates no schedule is proved best: what a bound of the instance leaves open may be sharing.
+    Each task takes its time at the best node with its data, and at the best one beyond, as if it were alone in the
+    cluster. With shared rates no schedule is proved best: what a bound of the instance leaves open may be due to
+    sharing.
 
     Parameters
     ----------
     instance
-        As `Rates` needs it.
+        As for `Rates`.
     local
         As for `Rates`.
 
@@ -497,7 +498,7 @@ def least_times(instance: Instance, local: str = "free") -> Instance:
         np.where(np.isnan(rates), np.inf, rates) for rates in (cluster.rate_process, cluster.rate_in, cluster.rate_out)
     )
     asks = task_rates(instance, left)
-    # What nodes of each type process at best, and what they do of what comes over the network.
+    # The best processing rates of each type of node, and what they process of data from the network.
     alone, over = np.zeros(asks.shape[1]), np.zeros(asks.shape[1])
     np.maximum.at(alone, cluster.type, process)
     np.maximum.at(over, cluster.type, np.minimum(process, takes_in))
@@ -535,7 +536,7 @@ def _amounts(instance: Instance) -> list[int]:
 
 
 def _took(amount: int, rate: float) -> int:
-    """The microseconds that it takes to read so much."""
+    """The microseconds to read an amount."""
     return 0 if rate == float("inf") else -(-amount // max(1, _units(rate)))
 
 
@@ -551,7 +552,7 @@ def _work(size: float) -> int:
 
 
 def _resources(rates: Floats, capacities: list[int]) -> list[int | None]:
-    """Add what nodes have of something to all capacities: for each node the number of it, None if none is given."""
+    """Append the nodes' capacities of a kind to all capacities; returns each node's position, None if not given."""
     numbers: list[int | None] = []
     for rate in rates.tolist():
         numbers.append(None if isnan(rate) else len(capacities))
@@ -583,12 +584,12 @@ def _faults(instance: Instance) -> Iterator[Fault]:
 
 
 class Overload(Levels):
-    """Times by locality, as long as the tasks of a node fit; beyond that all of them are slower.
+    """Times by locality while the tasks of a node fit; beyond that all of them are slower.
 
-    While the tasks on a node ask for f > 1 times its `capacity` of some resource, each goes at 1/f of its rate; the
-    resource with the largest f counts. This is assumed: Sharmilarani et al. speak of stragglers and give no formula.
-    A task without `demand` takes nothing. A reduce takes its `demand_shuffle`, if it has one, until its job's last map
-    has ended. A task that runs at the snapshot has shared with those that do since it started.
+    While the tasks on a node demand f > 1 times its `capacity` of some resource, each goes at 1/f of its rate; the
+    largest f counts. This is an assumption: Sharmilarani et al. speak of stragglers and give no formula. A task without
+    `demand` takes nothing. A reduce takes its `demand_shuffle`, if it has one, until its job's last map has ended. A
+    task that runs at the snapshot has shared with the other running ones since it started.
 
     No task ends sooner than under `levels`, so bounds of `makespan` and `job-times` hold for runs.
 
@@ -621,15 +622,15 @@ class Overload(Levels):
         takes = [demands_of(instance, every, phase) for phase in ("shuffle", "after")]
         if faults := list(_overload_faults(instance, takes)):
             raise MissingField(faults, place_of(instance, self.name))
-        #: What each task takes of each resource while its job's maps run, and then; what each node has of it.
+        #: Each task's demand of each resource while its job's maps run, and afterwards; each node's capacity.
         self._takes = [list(zip(*(column.tolist() for column in table.values()), strict=True)) for table in takes]
         self._has = list(zip(*(_capacity(cluster, name).tolist() for name in takes[0]), strict=True))
         self._is_map = (workload.kind == MAP).tolist()
         self._shuffling = Shuffling(instance)
-        #: Where each running task is, and what it would still take if nothing slowed it down, in microseconds.
+        #: The node of each running task, and its remaining time without slowdown, in microseconds.
         self._at: dict[int, int] = {}
         self._left: dict[int, Fraction] = {}
-        #: Of each node its tasks, how much slower they go, and since when `_left` holds.
+        #: For each node its tasks, their slowdown, and since when `_left` holds.
         self._on: list[dict[int, None]] = [{} for _ in cluster.node_ids]
         self._slower = [Fraction(1)] * len(cluster)
         self._since = [0] * len(cluster)
@@ -654,7 +655,7 @@ class Overload(Levels):
         return self._anew([self._leave(task)], now)
 
     def _leave(self, task: int) -> int:
-        """A task runs no more; the node that it ran on."""
+        """A task runs no longer; returns the node on which it ran."""
         node = self._at.pop(task)
         del self._on[node][task], self._left[task]
         return node
@@ -667,7 +668,7 @@ class Overload(Levels):
         self._since[node] = now
 
     def _anew(self, nodes: Iterable[int], now: int) -> Sequence[tuple[int, int]]:
-        """The tasks of some nodes share anew; when each ends that has not yet done what it has to do."""
+        """Share again among the tasks of some nodes; returns the ends of those with work left."""
         ends = []
         for node in dict.fromkeys(nodes):
             self._pass(node, now)
@@ -677,7 +678,7 @@ class Overload(Levels):
         return ends
 
     def _loads(self, node: int) -> Iterator[Fraction]:
-        """How many times what a node has of each resource its tasks ask for."""
+        """By how much its tasks exceed each of a node's resources, as a factor."""
         asked = [self._takes[not self._shuffling.left(task)][task] for task in self._on[node]]
         for has, *amounts in zip(self._has[node], *asked, strict=True):
             if any(amounts):
@@ -698,5 +699,5 @@ def _overload_faults(instance: Instance, takes: Sequence[Mapping[str, Floats]]) 
 
 
 def _capacity(cluster: Cluster, name: str) -> Floats:
-    """The capacity of each node in a resource, NaN where it is not given."""
+    """The capacity of each node in a resource, NaN if not given."""
     return cluster.capacity.get(name, np.full(len(cluster), np.nan))

@@ -1,4 +1,4 @@
-"""How long tasks take: the services that the engine asks. It knows none of them, and anybody may write another.
+"""How long tasks take: the services of the engine, which knows none of them; users may write their own.
 
 All times are whole microseconds on the clock of the instance; tasks and nodes are indices of the instance.
 """
@@ -40,15 +40,15 @@ _LEVELS = (
 class Levels(Service):
     """Times by locality: on a node with the task's data, in the rack of such a node, and beyond.
 
-    A task takes its `times`. One that gives none takes its `duration`, times a factor by locality.
+    A task takes its `times`. Without them it takes its `duration`, times a factor by locality.
 
     Parameters
     ----------
     factors
-        What a `duration` is multiplied by on a node with the data, in its rack, and beyond it.
+        The factors of a `duration` on a node with the data, in its rack, and beyond it.
     duration
-        Seconds: the `duration` of tasks that give neither; without it they are refused. With equal times for all
-        tasks and no heartbeats a run goes in waves: nothing starts before all that runs has ended.
+        Seconds: the `duration` of tasks with neither; without it they are refused. With equal times for all tasks and
+        no heartbeats a run goes in waves: nothing starts before everything that runs has ended.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Levels(Service):
     """
 
     stateless = True
-    #: What messages and records call it.
+    #: Its name in messages and records.
     name = "levels"
 
     def __init__(self, factors: Sequence[float] | str = (1, 1, 1), duration: float | str | None = None) -> None:
@@ -110,9 +110,9 @@ class Levels(Service):
 
 
 class Recorded(Service):
-    """The durations that a trace recorded, wherever a task runs now.
+    """The recorded durations of a trace, wherever a task runs now.
 
-    A recorded duration of a reduce has in it that it waited for maps, so it ends when its time is up.
+    A reduce's recorded duration includes its waiting for maps, so it ends when its time is over.
 
     Examples
     --------
@@ -147,11 +147,11 @@ class Recorded(Service):
 
 
 def place_of(instance: Instance, name: str) -> str:
-    """How messages call a service on an instance."""
+    """The name of a service on an instance in messages."""
     return f"{instance.name}: {name}" if instance.name else name
 
 
-#: The services by the names that the command line knows, each with the module and the class, imported when asked for.
+#: The services by their names on the command line, each with its module and class, imported on first use.
 SERVICES = {
     "levels": ("services", "Levels"),
     "transfer": ("services", "Transfer"),
@@ -176,16 +176,16 @@ def service_named(name: str) -> type[Service]:
 
 
 class Shuffling:
-    """The shuffle of an instance, and the maps that have ended; each of these has a node.
+    """The shuffle of an instance, and the maps that have ended; each of these must have a node.
 
     Attributes
     ----------
     map, reduce, size
-        int64, int64 and float64, shape (entries,): tasks, and the MB that the one sends to the other.
+        int64, int64 and float64, shape (entries,): tasks, and the MB that one sends to the other.
     of_map, of_reduce
         For each task the entries that it sends, and those that it receives.
     node
-        For each map that has ended, the node it ran on, else -1; shape (tasks,).
+        For each ended map, the node it ran on, else -1; shape (tasks,).
 
     Examples
     --------
@@ -211,20 +211,20 @@ class Shuffling:
         left = (workload.kind == MAP) & ~done & (workload.job >= 0)
         #: Maps of each job that have not ended; the last entry is for tasks without a job.
         self._left = np.append(np.bincount(workload.job[left], minlength=len(workload.job_ids)), 0)
-        #: Whether an entry comes from a map of another job, or of none, and how many of a reduce's are still to come.
+        #: Whether an entry comes from a map of another job, or of none; and how many of a reduce's are still to come.
         self._apart = (self._job[self.map] != self._job[self.reduce]) | (self._job[self.reduce] < 0)
         late = self._apart & ~done[self.map]
         self._apart_left = np.bincount(self.reduce[late], minlength=tasks)
         rows = np.flatnonzero((workload.kind == REDUCE) & (workload.job >= 0))
-        #: The reduces of jobs, and for each job the places in that list of its own.
+        #: The reduces of jobs, and for each job the positions of its own in that list.
         self._rows, self._reduces = rows, _entries_of(workload.job[rows], len(workload.job_ids))
 
     def left(self, reduce: int) -> int:
-        """How many maps must end until a reduce has all that it reads."""
+        """How many maps must end before a reduce has all of its input."""
         return int(self._left[self._job[reduce]] + self._apart_left[reduce])
 
     def ready(self, reduce: int) -> Ints:
-        """The entries that a reduce receives from maps that have ended, in order."""
+        """The entries that a reduce receives from ended maps, in order."""
         entries = self.of_reduce[reduce]
         ready: Ints = entries[self.node[self.map[entries]] != NONE]
         return ready
@@ -238,20 +238,20 @@ class Shuffling:
         np.subtract.at(self._apart_left, self.reduce[entries[self._apart[entries]]], 1)
 
     def progress(self, maps: Ints, read: Floats, emitted: Floats) -> Progress | None:
-        """What becomes known of maps, each with the MB that it has read and the share that it has emitted; or None."""
+        """What becomes known about maps, each with the MB that it has read and its emitted share; or None."""
         sent = self.of_map.take(maps)
         known = Progress(maps, read, sent.values, self.size[sent.values] * emitted[sent.row_of])
         return known if len(maps) else None
 
     def waiting(self, task: int) -> Ints:
-        """The reduces that a map holds up: those of its job, and those that it sends to."""
+        """The reduces that wait for a map: those of its job, and those that it sends to."""
         job = self._job[task]
         own = self._rows[self._reduces[job]] if job >= 0 else self._rows[:0]
         return np.union1d(own, self.reduce[self.of_map[task]])
 
 
 def unplaced(instance: Instance) -> Iterator[Fault]:
-    """The maps that have ended nobody knows where, and that send to reduces that have not; one fault each."""
+    """The maps with an unknown node that have ended and send to reduces that have not; one fault each."""
     workload, state = instance.workload, instance.state
     if workload.shuffle is not None:
         sends = workload.shuffle.map[state.status[workload.shuffle.reduce] != FINISHED]
@@ -261,20 +261,20 @@ def unplaced(instance: Instance) -> Iterator[Fault]:
 
 
 def _entries_of(ends: Ints, count: int) -> Ragged:
-    """For each of `count` ends the places at which it stands."""
+    """For each of `count` ends its positions in `ends`."""
     return Ragged.of_lengths(np.bincount(ends, minlength=count), np.argsort(ends, kind="stable"))
 
 
 # Tasks that compute and fetch data over the distances of a cluster (Shen et al. 2016, II-B) ---------------------------
 
-#: Sums of shares of whole microseconds are this near to what they are.
+#: The tolerance of sums of shares of whole microseconds.
 _ROUNDED = 1e-3
 
 #: Long before any time of a run, in microseconds.
 _LONG_AGO = -(2**53)
 
 
-#: Those of the service `transfer`.
+#: Parameters of the service `transfer`.
 _TRANSFER = (
     Parameter("scale", 1, number(lowest=0), ""),
     Parameter("reads", "throughout", choice("throughout", "first"), ""),
@@ -283,25 +283,25 @@ _TRANSFER = (
 
 
 class Transfer(Service):
-    """A map computes and fetches its block; a reduce copies from its maps while these run, and computes then.
+    """A map computes and fetches its block; a reduce copies from its maps while these run, and then computes.
 
-    A map takes its `duration` (or else its `times` on a node with its block: that is assumed to be computing alone) and
-    for each MB the distance to the nearest replica (`optsched.problems.service_times`, as the problems over time with
-    `service=transfer`). A map without replicas fetches nothing. A reduce copies what its
-    maps send it, one after another, each MB for the distance from where the map ran, and computes for its `duration`
-    once it has all. What is copied before the last map ends costs no time of its own.
+    A map takes its `duration` (or else its `times` on a node with its block, which is assumed to be only computing)
+    plus, for each MB, the distance to the nearest replica (`optsched.problems.service_times`, as in the problems over
+    time with `service=transfer`). A map without replicas fetches nothing. A reduce copies what its maps send it, one
+    after another, each MB at the distance from the map's node, and computes for its `duration` once it has everything.
+    What is copied before the last map ends costs no further time.
 
     Parameters
     ----------
     scale
-        Seconds that a MB takes over a distance of 1; 1 where distances are seconds a MB, as of rates and links.
+        Seconds that a MB takes over a distance of 1; 1 if distances are seconds per MB, as for rates and links.
     reads
-        `throughout`: a map reads, computes and emits evenly for as long as it takes, as Shen et al. assume where they
-        infer the size of outputs; `first`: it reads, then it computes and emits.
+        `throughout`: a map reads, computes and emits evenly during its whole time, as Shen et al. assume to infer the
+        size of outputs; `first`: it reads, then it computes and emits.
     shuffle
-        `ended`: a reduce copies from maps that have ended, in the order in which they did, as Hadoop does; `emitted`:
-        it copies what its maps have emitted by then; `none`: it copies nothing, computes at once, and ends no sooner
-        than its job's last map, as in the problems over time.
+        `ended`: a reduce copies from ended maps, in the order in which they ended, as in Hadoop; `emitted`: it copies
+        what its maps have emitted by then; `none`: it copies nothing, computes at once, and ends no sooner than its
+        job's last map, as in the problems over time.
 
     Examples
     --------
@@ -337,7 +337,7 @@ class Transfer(Service):
         self._size = np.nan_to_num(workload.size)
         self._is_map = (workload.kind == MAP).tolist()
         self._shuffling = Shuffling(instance)
-        #: Of each task where it runs or ran, and from when on; of each map how long it takes, and reads.
+        #: For each task its node, and its start; for each map its duration, and its reading time.
         self._node: Ints = np.where(instance.state.status == PENDING, -1, instance.state.node)
         self._begin: Ints = np.full(tasks, _LONG_AGO)
         self._takes: Ints = np.zeros(tasks, dtype=np.int64)
@@ -374,7 +374,7 @@ class Transfer(Service):
         return ()
 
     def _end_of(self, reduce: int, now: int) -> int:
-        """When a reduce ends whose maps have all ended by now."""
+        """The end of a reduce whose maps have all ended by now."""
         entries = self._shuffling.of_reduce[reduce]
         maps, begin = self._shuffling.map[entries], int(self._begin[reduce])
         away = self._apart.pairs(self._node[maps], np.full(len(maps), self._node[reduce]))
@@ -403,7 +403,7 @@ class Transfer(Service):
 
 
 def _share(went: Ints, takes: Ints) -> Floats:
-    """Which share of a time has gone, from 0 to 1; all of a time of 0."""
+    """The share of a time that has passed, from 0 to 1; all of a time of 0."""
     share: Floats = np.clip(np.maximum(went, 0) / np.maximum(takes, 1), 0.0, 1.0)
     return np.where(takes > 0, share, 1.0)
 
@@ -421,7 +421,7 @@ def _copied_as_ended(begin: int, ends: Ints, copies: Ints) -> int:
 
 
 def _copied_as_emitted(begin: int, since: Ints, until: Ints, copies: Ints) -> int:
-    """When a reduce has copied from maps that emit evenly from `since` to `until`, as they do; the last has ended.
+    """When a reduce has copied from maps as they emit evenly from `since` to `until`; the last has ended.
 
     >>> _copied_as_emitted(0, np.array([0]), np.array([10]), np.array([4])), _copied_as_emitted(
     ...     0, np.array([0]), np.array([10]), np.array([30])
@@ -436,7 +436,7 @@ def _copied_as_emitted(begin: int, since: Ints, until: Ints, copies: Ints) -> in
     times = times[order]
     slopes = np.cumsum(np.concatenate((copies / lasts, -copies / lasts))[order])
     emitted = np.concatenate(([0.0], np.cumsum(slopes[:-1] * np.diff(times))))
-    # A server that is idle only when there is nothing to copy: the beginning from which it is busiest sets the end.
+    # A server that is idle only if there is nothing to copy: the beginning from which it is busiest sets the end.
     at = np.concatenate(([begin], times[times > begin]))
     before = np.interp(at, times, emitted)
     before[0] = 0.0  # what was emitted before it began waits for it

@@ -51,28 +51,28 @@ class Simulation:
     Attributes
     ----------
     instance
-        What it began with.
+        The instance at the beginning.
     policy, parameters, seed
         What ran.
     service
-        What said how long tasks take.
+        The service that gave the durations.
     rules
-        Heartbeat, slots a heartbeat fills, slowstart, and until when.
+        Heartbeat, slots per heartbeat, slowstart, and until when.
     schedule
-        What the policy did: node and start of each task that it started.
+        The policy's decisions: node and start of each task that it started.
     end
-        int64, shape (tasks,): the microsecond at which each task ended that ran; 2^60 for others.
+        int64, shape (tasks,): the microsecond at which each task that ran ended; 2^60 for others.
     unfinished
-        Why tasks are left that did not run to their end; empty: none are.
+        Why tasks are left that did not run to their end; empty if there are none.
     starved
-        Whether that was for the policy's starting nothing, or for slots that there are none of.
+        Whether the reason is that the policy started nothing, or that there are no slots.
     record
-        int64, shape (things that happened, 4): microsecond, what, job or task, node or -1; `events` has it in words.
+        int64, shape (events, 4): microsecond, what, job or task, node or -1; `events` has it in words.
     offers
         How many offers the policy got.
     reported_by
-        The service, and the heartbeats at which policies learnt how far running tasks were (None: at once); None where
-        the service tells nobody.
+        The service, and the heartbeats at which policies learnt the progress of running tasks (None: at once); None if
+        the service reports nothing.
     drawn
         Whether random numbers were drawn: another seed may give another run.
     """
@@ -121,7 +121,7 @@ class Simulation:
         return brief(f"Simulation of {self.policy} on {self.instance}: {ran}{', unfinished' * bool(self.unfinished)}")
 
     def raise_if_unfinished(self) -> Simulation:
-        """The same; HeuristicFailed where tasks are left though nothing stopped the run."""
+        """The same; HeuristicFailed if tasks are left though nothing stopped the run."""
         if self.starved:
             raise HeuristicFailed(f'under policy "{self.policy}": {self.unfinished}')
         return self
@@ -130,13 +130,13 @@ class Simulation:
 
     @cached_property
     def jobs(self) -> pd.DataFrame:
-        """A row for each job that had a task left, with Batsim's columns: when it came, began and ended, in seconds.
+        """A row for each job that had a task left, with Batsim's columns: when it arrived, began and ended, in seconds.
 
         `job_id`, `submission_time`, `requested_number_of_resources` (its tasks), `success` (whether all of them ended),
         `starting_time`, `execution_time`, `finish_time`, `waiting_time`, `turnaround_time`, `stretch` (turnaround over
-        execution) and `allocated_resources` (the nodes that its tasks ran on) mean what they mean there. `group`,
-        `maps` and `reduces` are as in the instance. `node_local`, `rack_local` and `off_rack` count the maps that ran
-        so near their data; what has no data is off-rack. What did not happen is missing.
+        execution) and `allocated_resources` (the nodes on which its tasks ran) have Batsim's meanings. `group`, `maps`
+        and `reduces` are as in the instance. `node_local`, `rack_local` and `off_rack` count the maps by locality; a
+        map without data is off-rack. What did not happen is missing.
         """
         import pandas as pd
 
@@ -190,7 +190,7 @@ class Simulation:
 
     @cached_property
     def nodes(self) -> pd.DataFrame:
-        """A row for each node: how many tasks it ran of each kind, how long, and which share of its slots' time."""
+        """A row for each node: how many tasks it ran of each kind, how long, and the used share of its slots' time."""
         import pandas as pd
 
         cluster, kind = self.instance.cluster, self.instance.workload.kind
@@ -211,7 +211,7 @@ class Simulation:
 
     @cached_property
     def events(self) -> pd.DataFrame:
-        """A row for each thing that happened, in order: `time` (seconds), `event`, `job`, `task`, `node`."""
+        """A row for each event, in order: `time` (seconds), `event`, `job`, `task`, `node`."""
         import pandas as pd
 
         workload = self.instance.workload
@@ -240,10 +240,10 @@ class Simulation:
 
     @cached_property
     def attempts(self) -> pd.DataFrame:
-        """A row for each start in vain: its node was lost, or what the task had written there.
+        """A row for each start in vain: the node, or the task's output there, was lost.
 
-        `task_id`, `job_id`, `kind`, `node`, `starting_time`, `finish_time` (missing where the task ran when the node
-        was lost) and `lost_time`. The schedule and the other frames have the last start of each task.
+        `task_id`, `job_id`, `kind`, `node`, `starting_time`, `finish_time` (missing if the task ran when the node was
+        lost) and `lost_time`. The schedule and the other frames have the last start of each task.
         """
         import pandas as pd
 
@@ -278,7 +278,7 @@ class Simulation:
 
     @cached_property
     def spans(self) -> tuple[Ints, Ints, Ints]:
-        """Node, start and end of each task that ran in the run or ran when it began; -1 and `NEVER` of others."""
+        """Node, start and end of each task that ran in the run or at its beginning; -1 and `NEVER` for others."""
         nodes, starts = self.schedule.nodes.copy(), np.where(self.schedule.nodes != NONE, self.schedule.starts, NEVER)
         before, state = self.begun_before, self.instance.state
         nodes[before], starts[before] = state.node[before], microseconds(state.start[before])
@@ -291,7 +291,7 @@ class Simulation:
 
     @property
     def last(self) -> int:
-        """The microsecond of the last thing that happened."""
+        """The microsecond of the last event."""
         return max(self.begin, int(self.record[-1, 0])) if len(self.record) else self.begin
 
     @cached_property
@@ -305,7 +305,7 @@ class Simulation:
 
     @property
     def timing(self) -> dict[str, Any]:
-        """How slots were offered: `heartbeat` in seconds, and `assign`, as `optsched.simulate` takes them."""
+        """How slots were offered: `heartbeat` in seconds, and `assign`, as arguments of `optsched.simulate`."""
         beat = self.rules.heartbeat / MICRO
         return {"heartbeat": int(beat) if beat.is_integer() else beat, "assign": "one" if self.rules.one else "all"}
 
@@ -360,10 +360,10 @@ class Simulation:
     # In between -----------------------------------------------------------------------------------------------------
 
     def snapshots(self, at: float | Iterable[float]) -> list[Instance]:
-        """The instance as it was at some times, after all that happened at each; every problem can be posed on them.
+        """The instance as it was at some times, after all events at each; every problem can be posed on them.
 
-        Jobs that had not arrived are not in it. All that does not change is shared. How far running tasks were is what
-        policies knew of it: what had been read and given out by the last heartbeat of the node, where the service says
+        Jobs that had not arrived are not in it. Everything unchanged is shared. The progress of running tasks is what
+        policies knew: what had been read and sent by the last heartbeat of the node, if the service reports it
         (`Service.progress`).
 
         Parameters
@@ -385,7 +385,7 @@ class Simulation:
         return [self.snapshot(int(np.searchsorted(happened, unit, side="right")), unit) for unit in units]
 
     def snapshot(self, position: int, time: int) -> Instance:
-        """The instance at a microsecond, once the record's events before `position` had happened."""
+        """The instance at a microsecond, after the record's events before `position`."""
         replay: Replay | None = self.__dict__.get("_replay")
         if replay is None or position < replay.position or time < replay.time:
             replay = self.__dict__["_replay"] = Replay(self)
@@ -410,20 +410,20 @@ class Simulation:
         return frame
 
 
-# The run once more, event by event, for the snapshots in between ----------------------------------------------------
+# The run again, event by event, for the snapshots in between ----------------------------------------------------------
 
 
 class Replay(Course):
-    """Lets what a run recorded happen once more, and asks its service how far running tasks are.
+    """Repeats the recorded events of a run, and asks its service how far running tasks are.
 
-    Tasks start, end and return by the record. So they do for the service, if policies learnt from it how far tasks are.
-    It has gone on to `position` of the record, and to `time`.
+    Tasks start, end and return by the record. The service is notified too, if policies learnt the progress of tasks
+    from it. It has reached `position` of the record, and `time`.
     """
 
     def __init__(self, run: Simulation) -> None:
         instance, state = run.instance, run.instance.state
         self._record, self.position, self.time = run.record, 0, run.begin
-        stage: Any = Stage(instance)  # which has what is asked of a problem
+        stage: Any = Stage(instance)  # it has what is needed of a problem
         self._known = Known(stage)
         self._number = self._known.numbers(np.arange(len(instance.workload)))
         self._cluster, self._read_before = instance.cluster, state.bytes_read.tolist()
@@ -438,7 +438,7 @@ class Replay(Course):
             self.resume(state)
 
     def snapshot(self, position: int, time: int) -> Instance:
-        """The instance at a time, after the events before `position`; to be asked in the order of time."""
+        """The instance at a time, after the events before `position`; call it in the order of time."""
         known, slots = self._known, (self._cluster.slots, self._cluster.reduce_slots)
         for when, what, task, node in self._record[self.position : position].tolist():
             known.time = when / MICRO
@@ -451,7 +451,7 @@ class Replay(Course):
                     self.starts(task, node)
             elif what == ENDED:
                 known.finish(self._number[task])
-                if self._reports:  # what it had read is of no use any more
+                if self._reports:  # what it had read is useless now
                     known.progress([task], [self._read_before[task]])
             elif what == STOPPED:
                 known.return_task(self._number[task])
@@ -464,10 +464,10 @@ class Replay(Course):
         if not self._reports:
             return known.snapshot()
         self._pass_to(time)
-        # What nodes had reported of running tasks by then.
+        # What nodes had reported about running tasks by then.
         beats = np.full(len(self._cluster), time) if self._beats is None else self._beats.last_by(time)
         if (found := self.service.progress(beats, time)) is not None:
-            # A heartbeat reports of its node, and only then starts tasks on it.
+            # A heartbeat reports about its node, and only then starts tasks on it.
             began = [self.start[task] < int(beats[self.node[task]]) for task in found.tasks.tolist()]
             tasks = found.tasks[began]
             of_them = np.isin(self._sender[found.entries], tasks)
@@ -475,7 +475,7 @@ class Replay(Course):
         return known.snapshot()
 
     def _pass_to(self, time: int) -> None:
-        """Let all happen that does by a time."""
+        """Process all events up to a time."""
         while self.coming <= time:
             self.step()
         self.moves_to(time)
@@ -483,7 +483,7 @@ class Replay(Course):
 
 # As frames: times in seconds, missing for what did not happen ---------------------------------------------------------
 
-#: What happened, in words.
+#: The events in words.
 WORDS = {
     ARRIVED: "job-arrived",
     STARTED: "task-started",
@@ -501,7 +501,7 @@ def _seconds(units: Ints, known: Bools) -> Floats:
 
 
 def _named(names: npt.NDArray[Any], index: Ints) -> npt.NDArray[Any]:
-    """The names of these, None for -1."""
+    """The names at these indices, None for -1."""
     found: npt.NDArray[Any] = np.array([*names.tolist(), None], dtype=object)[index]
     return found
 
@@ -512,7 +512,7 @@ def _times(arrival: Ints, start: Ints, end: Ints) -> dict[str, Floats]:
     execution = np.where(began & ended, end - start, 0)
     turnaround = np.where(ended, end - arrival, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        stretch = np.where(began & ended, turnaround / execution, np.nan)  # of no time at all: infinite, or missing
+        stretch = np.where(began & ended, turnaround / execution, np.nan)  # zero execution: infinite, or missing
     return {
         "submission_time": arrival / MICRO,
         "starting_time": _seconds(start, began),

@@ -1,8 +1,8 @@
-"""Explains gaps: what a heuristic's placement does differently from an optimal one, and what each difference costs.
+"""Explains gaps: how a heuristic's placement differs from an optimal one, and what each difference costs.
 
-For a schedule it says what jobs and tasks waited for.
-The moves from one to the other are chains and cycles, each with its gain; the gains add up to the gap. Objectives and
-feasibility come from `problems` alone, references and runs from `gaps`.
+For a schedule it says what jobs and tasks waited for. The moves from one placement to the other are chains and cycles,
+each with its gain; the gains sum to the gap. Objectives and feasibility come only from `problems`, references and runs
+from `gaps`.
 """
 
 from __future__ import annotations
@@ -90,25 +90,25 @@ def explain(
     Parameters
     ----------
     problem
-        What is decided, and at what cost.
+        The problem.
     heuristic
-        A heuristic as `optsched.gap` takes it; or a `Placement`, a `Solution` of any problem on the instance, or a list
-        with a node id, a node index or None for each of `problem.tasks`. For a problem over time a policy, a `Schedule`
-        or a `Solution` that holds one. It may be left out where nothing is feasible.
+        A heuristic as for `optsched.gap`; or a `Placement`, a `Solution` of any problem on the instance, or a list with
+        a node id, a node index or None for each of `problem.tasks`. For a problem over time a policy, a `Schedule` or a
+        `Solution` that has one. It may be omitted if nothing is feasible.
     seed, reference, profile, time_limit
         As for `optsched.gap`.
     worth
-        The number of changes of the instance (one more slot, one more replica, room for one more task) solved for what
-        they would be worth. Not of schedules.
+        How many changes of the instance (one more slot, one more replica, room for one more task) are solved to find
+        their worth. Not for schedules.
     **parameters
         Parameters of the heuristic.
 
     Returns
     -------
     Explanation
-        Its chains' gains add up to the gap, exactly. `print` it for sentences; `to_dict` is for JSON. Where nothing is
-        feasible it has a `conflict` instead, and the heuristic is not run. For a problem over time it is a
-        `ScheduleExplanation`: what jobs and tasks waited for, and the chain of tasks that the makespan is.
+        The gains of its chains sum to the gap exactly. `print` it for sentences; `to_dict` is for JSON. If nothing is
+        feasible, it has a `conflict` instead, and the heuristic does not run. For a problem over time it is a
+        `ScheduleExplanation`: what jobs and tasks waited for, and the chain of tasks that determines the makespan.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def explain(
         For an unknown heuristic, one that does not serve the problem, a reference or solution of another problem, and
         an infeasible placement, which has no gap.
     HeuristicFailed
-        If the heuristic raised, or answered nonsense or an infeasible placement.
+        If the heuristic raised, or returned something invalid or an infeasible placement.
 
     Examples
     --------
@@ -161,7 +161,7 @@ to the slot that t2 leaves
 
 
 def decision_of(problem: Problem | ScheduleProblem, decision: Any) -> Placement | Schedule | None:
-    """The decision that is given in place of a heuristic, also as a solution or a list of nodes; None for what is none.
+    """The decision given instead of a heuristic, also as a solution or a list of nodes; None for anything else.
 
     Raises
     ------
@@ -187,7 +187,7 @@ def decision_of(problem: Problem | ScheduleProblem, decision: Any) -> Placement 
 
 
 def explained(report: GapReport, worth: int = 0) -> Explanation | ScheduleExplanation:
-    """The explanation of a gap that is there already; raises as `explain` does."""
+    """The explanation of an existing gap; raises as `explain` does."""
     problem, run, best = report.problem, report.run, report.reference.solution
     infeasible = best.termination is Termination.INFEASIBLE
     if not infeasible and report.decision is None:
@@ -217,7 +217,7 @@ def explained(report: GapReport, worth: int = 0) -> Explanation | ScheduleExplan
 
 
 def _worths(problem: Problem, report: GapReport, moves: Difference | None, most: int) -> tuple[list[Worth], str | None]:
-    """The worth of changes; and why that is unknown, if it was asked for."""
+    """The worth of changes; and why it is unknown, if it was asked for."""
     best = report.reference.solution
     if not most:
         return [], None

@@ -1,9 +1,9 @@
 """Splits the gap between a placement and a better one into chains and cycles of moves, each with its gain.
 
-Where the cost is a sum of what each task pays by itself (`Problem.own_costs`), a chain gains the same whichever others
-are made. Elsewhere the moves are made one after another, the one that gains most first. Each is judged by the problem
-as it comes, and gains what it does there: in another order it may gain more or less. What is feasible only together is
-one step. Either way gains are exact, and add up to the gap.
+If the cost is a sum of what each task pays by itself (`Problem.own_costs`), a chain gains the same whichever others are
+made. Otherwise the moves are made one after another, the one that gains most first. The problem judges each in this
+order: in another order its gain may differ. Moves that are feasible only together are one step. Either way gains are
+exact, and sum to the gap.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class Chain:
     positions
         The tasks that move, positions in `problem.tasks`, in the order of the moves.
     gain
-        By how much the value gets better, one number a component.
+        The improvement of the value, one number per component.
     kind
-        `chain`: each move needs the slot that the next one leaves. `cycle`: so does the last, of the first. `together`:
-        feasible only all at once. `rest`: moves that were not split into chains, since there are too many.
+        `chain`: each move needs the slot that the next one leaves. `cycle`: so does the last, that of the first.
+        `together`: feasible only all at once. `rest`: moves that were not split into chains, since there are too many.
     ordered
-        Whether it gains so much only after the ordered ones before it; else it does in any company.
+        Whether its gain is valid only after the earlier ordered ones; otherwise it does not depend on other chains.
     """
 
     positions: tuple[int, ...]
@@ -69,9 +69,9 @@ class Difference:
     chains
         Those that gain by themselves first, largest gain first; then the ordered ones, in their order.
     needed
-        Whether no chain can be left out: without any one of them the value is not that of the better placement.
+        Whether every chain is needed: without any one of them the value is not that of the better placement.
     nearest
-        Whether `there` is an optimum that moves the fewest tasks. (Where a problem has several components, of those
+        Whether `there` is an optimum that moves the fewest tasks. (If a problem has several components: among the
         optima that place as many tasks of each group.)
     """
 
@@ -83,22 +83,21 @@ class Difference:
 
 
 def own_costs_of(problem: Problem) -> OwnCosts | None:
-    """The own costs of a problem's tasks; of a class without routes in its record those of its base do not count."""
+    """The own costs of a problem's tasks; for a class without routes in its record, not those of its base."""
     found: OwnCosts | None = stated(problem, "own_costs", None)
     return found
 
 
 def paid(problem: Problem, own: OwnCosts, positions: Ints, nodes: Ints) -> Ints:
-    """What the tasks at some positions pay by themselves on these nodes, in units, so that less is better."""
+    """What tasks at some positions pay by themselves on these nodes, in units; less is better."""
     units = own.units(positions, nodes)
     return units if problem.components[own.component].sense is Sense.MIN else -units
 
 
 def difference(problem: Problem, here: Placement, there: Placement) -> Difference:
-    """The moves from one feasible placement to another one, which is taken as no worse.
+    """The moves from one feasible placement to another one, which is assumed to be no worse.
 
-    The gains add up to the difference of the two values, exactly and in each component; where it is worse, gains are
-    negative.
+    The gains sum to the difference of the two values, exactly and in each component; they are negative if it is worse.
 
     >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems import Lsap
@@ -126,16 +125,17 @@ def better_by(problem: TaskProblem[Any], value: Value, other: Value) -> Value:
 
 
 def total_gain(problem: Problem, chains: Iterable[Chain]) -> Value:
-    """The gain of chains together, one number a component."""
+    """The total gain of chains, one number per component."""
     zero: Value = (0,) * len(problem.components)
     return tuple(exact(sum(column)) for column in zip(zero, *(chain.gain for chain in chains), strict=True))
 
 
 def nearer(problem: Problem, here: Placement, there: Placement) -> tuple[Ints, bool]:
-    """A placement of the second one's value that moves fewer tasks (node or -1 of each), and whether no optimum does.
+    """A placement of the second one's value that moves fewer tasks (node or -1 of each), and whether no optimum moves
+    fewer.
 
-    Of a problem whose costs are its tasks' own it is the nearest optimum, if `there` is one. Elsewhere tasks of `there`
-    that are alike are swapped, if the problem knows any.
+    If a problem's costs are its tasks' own, it is the nearest optimum, provided that `there` is an optimum. Otherwise
+    identical tasks of `there` are swapped, if the problem knows any.
     """
     first, last, goal = problem.nodes_of(here), problem.nodes_of(there), problem.objective(there)
     own, found = own_costs_of(problem), None
@@ -172,7 +172,7 @@ class _Moves:
         return place % self._width == 0
 
     def spare(self) -> dict[int, int]:
-        """How many more tasks each place may hold, here and there; not of places without a limit."""
+        """How many more tasks each place may hold, here and there; without places that have no limit."""
         found: dict[int, int] = {}
         for kind, slots in self.problem.offered.items():
             number = KINDS.index(kind)
@@ -201,11 +201,11 @@ class _Moves:
         return "cycle" if self.tail[arcs[0]] == self.head[arcs[-1]] else "chain"
 
     def tasks(self, arcs: Iterable[int]) -> tuple[int, ...]:
-        """The tasks that some moves are of."""
+        """The tasks of some moves."""
         return tuple(int(self.positions[arc]) for arc in arcs)
 
     def after(self, nodes: Ints, positions: Sequence[int]) -> Ints:
-        """Nodes once the tasks at `positions` are where they shall be."""
+        """Nodes after the tasks at `positions` have moved."""
         changed = nodes.copy()
         which = np.array(positions, dtype=np.int64)
         changed[which] = self.last[which]
@@ -213,7 +213,7 @@ class _Moves:
 
 
 def _by_own_costs(moves: _Moves, own: OwnCosts, counted: Ints, nearest: bool) -> Difference:
-    """The chains where nothing but own costs changes the value, unless other labels are placed; idle ones left out.
+    """The chains if only own costs change the value, unless other labels are placed; without idle chains.
 
     The nearest optimum has no idle ones.
     """
@@ -252,7 +252,7 @@ class _Ordered:
         self.left = max(LEAST_VALUES, min(MOST_VALUES, MOST_ENTRIES // entries))
 
     def _value(self, nodes: Ints) -> Value | None:
-        """The value as it compares; None if infeasible."""
+        """The value for comparisons; None if infeasible."""
         check()
         self.left -= 1
         placement = self.problem.placement(nodes)
@@ -261,7 +261,7 @@ class _Ordered:
         return self.problem.minimised(self.problem.objective(placement))
 
     def difference(self, chains: list[list[int]]) -> Difference:
-        """The chains as steps from the first placement on; those that are not needed are left out."""
+        """The chains as steps from the first placement on, without unneeded ones."""
         moves = self.moves
         if not chains:
             return Difference(moves.first, moves.first, (), True)
@@ -271,7 +271,7 @@ class _Ordered:
             steps = [*steps[: most - 1], _together(steps[most - 1 :], "rest")]
         steps, needed = self._needed(steps)
         done = list(self._made(steps))
-        while len(done) < len(steps):  # what is one step only together may be idle together
+        while len(done) < len(steps):  # a step that is feasible only together with others may be idle with them
             kept, needed = self._needed(done)
             if len(kept) == len(done):
                 break
@@ -279,9 +279,9 @@ class _Ordered:
         return Difference(moves.first, self._after(moves.first, done), tuple(done), needed)
 
     def _needed(self, steps: list[Chain]) -> tuple[list[Chain], bool]:
-        """The steps without those that can be left out, and whether none is left; the last are tried first.
+        """The steps that are needed, and whether all remaining ones are; the last are tried first.
 
-        Where a step is left out, others may be needed no longer, so that all are tried again.
+        If a step is left out, others may be needed no longer, so all are tried again.
         """
         moves, most = self.moves, self.left // 2
         goal = self._value(self._after(moves.first, steps))
@@ -314,7 +314,7 @@ class _Ordered:
             value, waiting = after, [step for step in waiting if not taken & set(step.positions)]
 
     def _sorted(self, nodes: Ints, steps: list[Chain]) -> list[Chain]:
-        """The steps, best first as each is alone, where there are too many to look for the best again and again."""
+        """If there are too many steps to find the best one repeatedly: the steps, best first as judged alone."""
         self._thorough = len(steps) ** 2 // 2 <= self.left
         if self._thorough or len(steps) > self.left // 2:
             return steps
@@ -323,7 +323,7 @@ class _Ordered:
         return [*(step for _, step in feasible), *(step for value, step in alone if value is None)]
 
     def _next(self, nodes: Ints, waiting: list[Chain]) -> tuple[Chain, Value]:
-        """The best feasible step, or the first one; where none is, a smallest set of them that is."""
+        """The best feasible step, or the first one; if none is feasible, a smallest set of steps that is."""
         best: tuple[Chain, Value] | None = None
         for step in waiting:
             value = self._value(self.moves.after(nodes, step.positions))
@@ -334,7 +334,7 @@ class _Ordered:
         return best or self._smallest(nodes, waiting)
 
     def _smallest(self, nodes: Ints, waiting: list[Chain]) -> tuple[Chain, Value]:
-        """Steps that are feasible together, and without any one of them not."""
+        """Steps that are feasible together, and not without any one of them."""
         group = list(waiting)
         value = self._value(self._after(nodes, group))
         assert value is not None  # all of them together make the other placement
@@ -353,16 +353,16 @@ def _together(steps: Sequence[Chain], kind: Kind) -> Chain:
 
 
 # Exchanges -----------------------------------------------------------------------------------------------------------
-# The difference of two placements as chains and cycles of moves; each can be made without the others.
-# A task that is placed differently is an arc from the place where it is to the place where it shall be. Places are
-# slots for one kind of task on a node, or waiting. A chain leaves a place that shall hold fewer tasks, pushes on at
-# each place that has no room, and ends at one that shall hold more; a cycle changes what no place holds in number. No
-# chain needs room that another makes. So whichever of them are applied, no place holds more than it may. Nothing here
-# knows a problem: it is arithmetic on arcs.
+# The difference of two placements as chains and cycles of moves; each can be made without the others. A task that is
+# placed differently is an arc from its place to its place in the other placement. Places are slots for one kind of task
+# on a node, or waiting. A chain leaves a place that must hold fewer tasks, pushes on at each place without room, and
+# ends at one that must hold more; a cycle changes no place's number. No chain needs room that another makes. So
+# whichever of them are applied, no place holds more than it may. Nothing here knows a problem: it is arithmetic on
+# arcs.
 
 
 def alike_kept(classes: Ints, here: Ints, there: Ints) -> Ints:
-    """`there`, with tasks of a class swapped among each other so that as many as can be stay where they are `here`.
+    """`there`, with tasks of a class swapped so that as many as possible stay where they are `here`.
 
     Tasks of a class are the same to the problem. All are int64, shape (tasks,); a place is -1 or more.
 
@@ -372,13 +372,13 @@ def alike_kept(classes: Ints, here: Ints, there: Ints) -> Ints:
     before, after = (list(zip(classes.tolist(), places.tolist(), strict=True)) for places in (here, there))
     common = Counter(before) & Counter(after)
     result = here.copy()
-    # As many tasks of each class move as places of it are left; both in the order of the classes.
+    # As many tasks of each class move as there are places of it left; both in the order of the classes.
     result[_beyond(before, common)] = there[_beyond(after, common)]
     return result
 
 
 def _beyond(keys: Sequence[tuple[int, int]], common: Counter[tuple[int, int]]) -> list[int]:
-    """The positions, by class, of the keys (class, place) that come after as many equal ones as are common."""
+    """The positions, by class, of the keys (class, place) beyond as many equal ones as are common."""
     left, found = common.copy(), []
     for position, key in enumerate(keys):
         if left[key]:
@@ -389,16 +389,15 @@ def _beyond(keys: Sequence[tuple[int, int]], common: Counter[tuple[int, int]]) -
 
 
 def chains_of(tail: Ints, head: Ints, gain: Sequence[int], spare: Mapping[int, int]) -> list[list[int]]:
-    """The arcs (by their position) of each chain and cycle, in the order of the moves. Together they are all arcs.
+    """The arcs (by their position) of each chain and cycle, in the order of the moves; together they are all arcs.
 
-    An arc goes from `tail`, where the task is, to `head`, where it shall be, and has a `gain`. At a place without room
-    the move that gains most pushes the one that gains least. `spare` is how many more tasks a place may hold than it
-    does, here or there, whichever is more: that many chains end there without pushing on. Other places have room for
-    all.
+    An arc goes from `tail`, where the task is, to `head`, where it must go, and has a `gain`. At a place without room
+    the move that gains most pushes the one that gains least. `spare` is how many more tasks a place may hold, here or
+    there, whichever is more: that many chains end there without pushing on. Other places have room for all.
 
     Examples
     --------
-    One task goes from 0 to 1 and pushes another from 1 to 2. Where 1 has room these are two chains:
+    One task goes from 0 to 1 and pushes another from 1 to 2. If 1 has room, these are two chains:
 
     >>> chains_of(np.array([0, 1]), np.array([1, 2]), [2, -1], {1: 0})
     [[0, 1]]

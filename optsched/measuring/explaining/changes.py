@@ -1,12 +1,12 @@
 """Solves changed instances: which tasks make a problem infeasible, and what one more slot, replica or room is worth.
 
-A conflict is a minimal set of tasks that cannot be placed together. Tasks are taken out and limits of nodes lifted, one
-after another, as long as an exact route says that what is left is infeasible. Where nodes only count their tasks it is
-a Hall violator: these tasks can only go to these nodes, which have one slot too few.
+A conflict is a minimal set of tasks that cannot be placed together. Tasks are removed and limits of nodes lifted, one
+after another, as long as an exact route says that the rest is infeasible. If nodes only count their tasks, it is a Hall
+violator: these tasks can only go to these nodes, which have one slot too few.
 
-Prices of a certificate and the optimum's own placement say where a change may be worth something. What they promise is
-no answer: a price is the most that a slot can be worth, and what the same placement saves is the least that a replica
-is. What is reported is what solving again gives.
+Prices of a certificate and the optimum's own placement say where a change may be worth something. They only give
+limits: a price is the most that a slot can be worth, and the saving of the same placement is the least that a replica
+is worth. The reported worth is the result of solving again.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class Conflict:
     tasks
         Their ids.
     nodes
-        Ids of the nodes whose limits forbid it: those of all others could be lifted at once, and none of these with
-        them. With `slots` these are all nodes that any of the tasks may use.
+        Ids of the nodes whose limits forbid it: those of all others could be lifted together, and none of these in
+        addition. With `slots` these are all nodes that any of the tasks may use.
     slots
-        How many of the tasks the nodes hold, one fewer than there are, where they are counted; else None.
+        How many of the tasks the nodes hold, one less than there are, if they are counted; else None.
     irreducible
         Whether it was verified that without any one of the tasks the others can be placed.
     """
@@ -65,9 +65,9 @@ class Conflict:
 
 
 def conflict_of(problem: Problem, profile: Profile) -> Conflict | None:
-    """A minimal conflict of an infeasible problem; None if no set of its tasks explains that nothing is feasible.
+    """A minimal conflict of an infeasible problem; None if no set of its tasks explains the infeasibility.
 
-    The `profile` is for each of `MOST_SOLVES` questions at most.
+    The `profile` applies to each of at most `MOST_SOLVES` questions.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def conflict_of(problem: Problem, profile: Profile) -> Conflict | None:
 
 
 def _too_many_of_a_kind(problem: Problem) -> list[int]:
-    """Positions of one task more than there are slots for its kind; empty if every kind has slots for all."""
+    """Positions of one task more than there are slots for its kind; empty if every kind has enough slots."""
     kinds = problem.instance.workload.kind[problem.tasks]
     for name, slots in problem.offered.items():
         positions = np.flatnonzero(kinds == KINDS.index(name))
@@ -112,7 +112,7 @@ def _too_many_of_a_kind(problem: Problem) -> list[int]:
 
 
 def only_with(problem: Problem, positions: Sequence[int], unlimited: Sequence[int] = ()) -> Problem:
-    """The problem with only some of its tasks to place, the others gone, and without the limits of some nodes."""
+    """The problem with only some of its tasks to place, the others removed, and without the limits of some nodes."""
     instance, tasks = problem.instance, len(problem.tasks)
     gone = np.delete(problem.tasks, list(positions))
     status, node = instance.state.status.copy(), instance.state.node.copy()
@@ -156,14 +156,14 @@ class _Asked:
         self.left, self.sure = MOST_SOLVES, True
 
     def infeasible(self, positions: Sequence[int], unlimited: Sequence[int] = ()) -> bool:
-        """Whether these tasks are proved to be too many; False also where nothing is proved."""
+        """Whether these tasks are proved to be too many; False also if nothing is proved."""
         if not self.left:
             self.sure = False
             return False
         self.left -= 1
         try:
             posed = only_with(self.problem, sorted(positions), unlimited)
-        except OptschedError:  # what is left of the instance is no such problem
+        except OptschedError:  # the rest of the instance is no such problem
             self.sure = False
             return False
         solved = Reference.solved(posed, self.profile).solution
@@ -172,7 +172,7 @@ class _Asked:
         return infeasible
 
     def fewer(self, positions: Sequence[int]) -> list[int] | None:
-        """Tasks that are too many, by looking for the last task of a conflict again and again (QuickXplain's idea)."""
+        """Tasks that are too many, by repeatedly finding the last task of a conflict (QuickXplain's idea)."""
         found: list[int] = []
         rest = list(positions)
         if not self.infeasible(rest):
@@ -210,7 +210,7 @@ class _Asked:
 # What one more slot, replica or room for a task is worth --------------------------------------------------------------
 
 
-#: Replicas looked at for each one that is asked for: what does not help the placement as it is, is passed over.
+#: Replicas that are tried for each one asked for; those that do not help the present placement are skipped.
 LOOKED_AT = 4
 
 
@@ -221,23 +221,23 @@ class Worth:
     Attributes
     ----------
     change
-        `slot`: one more slot, also idle, for one kind of task on a node. `replica`: one more replica of a task's block.
-        `capacity`: as much more of a node's capacities as one task more needs there.
+        `slot`: one more slot, which is idle, for one kind of task on a node. `replica`: one more replica of a task's
+        block. `capacity`: as much more of a node's capacities as one more task needs there.
     node
         Id of the node.
     of
         `map` or `reduce` for a slot, else the id of the task.
     promised
-        For a slot its price in the certificate, the most that it can be worth as long as no more tasks are placed; for
-        a replica, and for capacity with that task moved there, by how much the optimum's own placement gets better, the
-        least that it is worth. One number a component; None if there is no price, and where tasks pay something
-        else once there is a slot more.
+        For a slot: its price in the certificate, the most that it can be worth as long as no more tasks are placed. For
+        a replica, and for capacity with that task moved there: by how much the optimum's own placement improves, the
+        least that it is worth. One number per component; None if there is no price, or tasks pay something else after
+        one more slot.
     objective
         The optimum of the changed instance; None if it was not proved within the limit.
     gain
-        By how much the optimum is better, one number a component; None if it was not proved.
+        By how much the optimum is better, one number per component; None if it was not proved.
     placed
-        How many tasks more the optimum places: their cost is in `objective`, and a gain may be negative for it.
+        How many more tasks the optimum places: their cost is in `objective`, and a gain may be negative because of it.
     more
         For capacity: by how much each resource grows.
     """
@@ -259,8 +259,8 @@ Candidate: TypeAlias = tuple[Worth, Problem]
 def worths(problem: Problem, best: Solution, last: Ints, prefer: Ints, most: int, profile: Profile) -> list[Worth]:
     """The worth of slots, replicas and room for tasks, the best first, by at most `most` solves.
 
-    `best` is the proved optimum, `last` the node (or -1) of each of `problem.tasks` in an optimum. The positions of
-    tasks in `prefer` are looked at first where nothing else tells which.
+    `best` is the proved optimum, `last` the node (or -1) of each of `problem.tasks` in an optimum. The tasks at the
+    positions `prefer` are examined first if nothing else decides.
     """
     assert best.objective is not None
     assert isinstance(best.decision, Placement)
@@ -275,14 +275,14 @@ def worths(problem: Problem, best: Solution, last: Ints, prefer: Ints, most: int
             placed = solved.decision.placed - best.decision.placed
             worth = replace(worth, objective=solved.objective, gain=gain, placed=placed)
         found.append(worth)
-    # What places more tasks is not comparable, and comes after the others; what was not proved comes last.
+    # Changes that place more tasks are not comparable, and come after the others; unproved ones come last.
     nothing: Value = (0,) * len(problem.components)
     found.sort(key=lambda worth: (worth.gain is not None, not worth.placed, worth.gain or nothing), reverse=True)
     return found
 
 
 def with_replica(instance: Instance, task: int, node: int) -> Instance:
-    """The instance with a replica of a task's block on a node that holds none."""
+    """The instance with a replica of a task's block on a node that has none."""
     held = instance.replicas
     starts = held.starts + (np.arange(len(held.starts)) > task)
     replicas = Ragged(starts, np.insert(held.values, held.starts[task + 1], node))
@@ -290,7 +290,7 @@ def with_replica(instance: Instance, task: int, node: int) -> Instance:
 
 
 def _slots(problem: Problem, best: Solution, last: Ints, prefer: Ints) -> Iterator[Candidate]:
-    """Nodes by the price of a slot, then those that hold as many tasks as they may, most of the preferred first."""
+    """Nodes by the price of a slot, then full ones, those with most of the preferred tasks first."""
     kinds = problem.instance.workload.kind[problem.tasks]
     for name, slots in problem.offered.items():
         kind = KINDS.index(name)
@@ -308,7 +308,7 @@ def _slots(problem: Problem, best: Solution, last: Ints, prefer: Ints) -> Iterat
 
 
 def _same_costs(problem: Problem, changed: Problem, node: int) -> bool:
-    """Whether tasks pay the same on a node once it has a slot more: a share of all slots may be more, too."""
+    """Whether tasks pay the same on a node after one more slot: a share of all slots may change, too."""
     if len(problem.components) > 1:
         return False
     before, after = own_costs_of(problem), own_costs_of(changed)
@@ -320,7 +320,7 @@ def _same_costs(problem: Problem, changed: Problem, node: int) -> bool:
 
 
 def _prices(problem: Problem, best: Solution) -> dict[int, Number]:
-    """The prices of slots that certificates hold, by node; of several certificates the first."""
+    """The prices of slots in certificates, by node; of several certificates the first."""
     for certificate in best.certificates:
         if "node_prices" in certificate.data:
             unit = Fraction(str(certificate.data.get("unit", 1)))
@@ -331,7 +331,7 @@ def _prices(problem: Problem, best: Solution) -> dict[int, Number]:
 
 
 def _replicas(problem: Problem, last: Ints, prefer: Ints, most: int) -> Iterator[Candidate]:
-    """A replica of a task where the optimum places it: tasks that pay most first, and only where it helps."""
+    """A replica of a task where the optimum places it: tasks that pay most first, and only if it helps."""
     start = problem.objective(problem.placement(last))
     looked = 0
     for position in _paying(problem, last, prefer):
@@ -370,9 +370,9 @@ def _paying(problem: Problem, last: Ints, prefer: Ints) -> list[int]:
 
 
 # Room ----------------------------------------------------------------------------------------------------------------
-# Room for one task more: what a node would have to hold more of each resource, and what that would save.
-# It is for problems whose nodes have capacities, whichever these are: a task of the optimum is put on another node,
-# and the problem's own judgement says which capacities are overdrawn there, and by how much.
+# Room for one more task: how much more of each resource a node would need, and what that would save. It is for problems
+# whose nodes have capacities of any kind: a task of the optimum is put on another node, and the problem's own judgement
+# says which capacities are exceeded there, and by how much.
 
 #: The most moves of a task to another node that are judged.
 JUDGED = 200
@@ -381,7 +381,7 @@ JUDGED = 200
 def rooms(problem: Problem, last: Ints) -> list[Candidate]:
     """For each node the room for the task that gains most there, the largest gain first.
 
-    What gains nothing is left out, and so is a node that running tasks overload. `last` is as of `worths`.
+    Moves without gain are left out, and so are nodes that running tasks overload. `last` is as for `worths`.
     """
     if not problem.instance.cluster.capacity:
         return []
@@ -394,7 +394,7 @@ def rooms(problem: Problem, last: Ints) -> list[Candidate]:
 
 
 def _moves(problem: Problem, last: Ints) -> Iterator[tuple[int, int]]:
-    """Tasks and nodes to put them on: by what each saves by itself, or else waiting tasks first, spread over all."""
+    """Tasks and nodes for them: by each one's own saving, or else waiting tasks first, spread over all nodes."""
     width = len(problem.instance.cluster)
     positions, nodes = (side.reshape(-1) for side in np.indices((len(last), width)))
     apart = last[positions] != nodes
@@ -413,7 +413,7 @@ def _moves(problem: Problem, last: Ints) -> Iterator[tuple[int, int]]:
 
 
 def _room(problem: Problem, last: Ints, position: int, node: int) -> tuple[Value, Candidate] | None:
-    """The room for a task on a node with what it gains, if it is room alone that it lacks, and it gains something."""
+    """The room for a task on a node with its gain, if it only lacks room there and gains something."""
     moved = last.copy()
     moved[position] = node
     name = str(problem.instance.cluster.node_ids[node])

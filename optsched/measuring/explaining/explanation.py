@@ -40,13 +40,13 @@ class Move:
     task
         Its id.
     here, there
-        Ids of the nodes where the heuristic and the better placement have it; None if it waits.
+        Ids of the nodes of the task in the heuristic's and in the better placement; None if it waits.
     cost_here, cost_there
-        What the task pays by itself there, in the component that `Explanation.cost_of` names; None if it waits, and
-        where costs are of tasks together alone.
+        What the task pays by itself there, in the component `Explanation.cost_of`; None if it waits, or if costs depend
+        only on tasks together.
     data_here, data_there
-        `node`, `rack` or `off_rack`: how far a map is from the nearest replica of its block; None if it waits, and
-        for a task without replicas.
+        `node`, `rack` or `off_rack`: how far a map is from the nearest replica of its block; None if it waits, or for a
+        task without replicas.
     """
 
     task: str
@@ -60,10 +60,9 @@ class Move:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExplainedGap:
-    """A gap that is explained: what every explanation has.
+    """An explained gap: the common part of every explanation.
 
-    `problem`: what is decided. `report`: the gap: what the heuristic decided, the reference, and what was found of
-    them.
+    `problem`: what is decided. `report`: the gap: the heuristic's decision, the reference, and their values.
     """
 
     problem: Any
@@ -71,7 +70,7 @@ class ExplainedGap:
 
     @property
     def who(self) -> str:
-        """What made the decision: the heuristic's name, or "the placement", "the schedule"."""
+        """The source of the decision: the heuristic's name, or "the placement", "the schedule"."""
         return self.report.run.name
 
     @property
@@ -81,11 +80,11 @@ class ExplainedGap:
 
     @property
     def optimal(self) -> bool:
-        """Whether the better decision is a proved optimum; else it is the best that is known."""
+        """Whether the better decision is a proved optimum; else it is the best known one."""
         return self.report.reference.solution.optimal
 
     def gap_document(self, gap: Value | None) -> dict[str, Any]:
-        """The gap that is explained, for JSON: whose, in which problem, and of what size."""
+        """The explained gap, for JSON: whose, in which problem, and its size."""
         problem, reference = self.problem, self.report.reference
         components = [{"name": part.name, "sense": str(part.sense), "unit": part.unit} for part in problem.components]
         return {
@@ -103,7 +102,7 @@ class ExplainedGap:
         }
 
     def brief(self, gap: Value | None, rest: str) -> str:
-        """Its representation, with `rest` besides the gap."""
+        """Its representation, with `rest` after the gap."""
         where = self.problem.instance.name or "instance"
         if self.infeasible:
             return brief(f"{self.problem.name} on {where}: infeasible{rest}")
@@ -120,12 +119,12 @@ class ExplainedGap:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(ExplainedGap):
-    """Why the gap of a placement is there.
+    """The reasons for the gap of a placement.
 
     Attributes
     ----------
     gap
-        By how much the better placement is better, one number a component: positive where it is. All components are
+        By how much the better placement is better, one number per component: positive if it is. All components are
         given, also after the first that differs. None without a better placement.
     difference
         The moves from the heuristic's placement to the better one; None if no better one is known.
@@ -134,7 +133,7 @@ class Explanation(ExplainedGap):
     no_worth
         Why there are no `worths` though they were asked for; else None.
     conflict
-        Where nothing is feasible: a few tasks that cannot be placed together. None also where none was found.
+        If nothing is feasible: a few tasks that cannot be placed together. None also if none was found.
     """
 
     problem: Problem
@@ -146,7 +145,7 @@ class Explanation(ExplainedGap):
 
     @property
     def chains(self) -> tuple[Chain, ...]:
-        """The chains and cycles of moves; their gains add up to the gap."""
+        """The chains and cycles of moves; their gains sum to the gap."""
         return () if self.difference is None else self.difference.chains
 
     @cached_property
@@ -156,11 +155,11 @@ class Explanation(ExplainedGap):
 
     @property
     def cost_of(self) -> str | None:
-        """The component that `Move.cost_here` and `cost_there` are of; None if tasks pay nothing by themselves."""
+        """The component of `Move.cost_here` and `cost_there`; None if tasks pay nothing by themselves."""
         return None if self._own is None else self.problem.components[self._own.component].name
 
     def parted(self, most: int | None) -> tuple[tuple[Chain, ...], int, int, Value]:
-        """The first `most` chains (None: all), and of the others how many they are, their moves, and their gain."""
+        """The first `most` chains (None: all); of the others their number, their moves, and their gain."""
         left = () if most is None else self.chains[most:]
         moves = sum(len(chain.positions) for chain in left)
         return self.chains[:most], len(left), moves, total_gain(self.problem, left)
@@ -175,11 +174,11 @@ class Explanation(ExplainedGap):
 
     @cached_property
     def _own(self) -> OwnCosts | None:
-        """The own costs of tasks; it takes a pass over the tasks to tell."""
+        """The own costs of tasks, computed in one pass over the tasks."""
         return own_costs_of(self.problem)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state without what is worked out: own costs are functions, which cannot be sent to another process."""
+        """The state without derived values: own costs are functions, which cannot be sent to another process."""
         return {name: value for name, value in vars(self).items() if name != "_own"}
 
     def _side(self, positions: Sequence[int], nodes: Ints) -> Iterator[tuple[str | None, Number | None, str | None]]:
@@ -196,12 +195,12 @@ class Explanation(ExplainedGap):
                 yield str(ids[node]), paid, data_distance(self.problem, position, node)
 
     def to_dict(self, most: int | None = None) -> dict[str, Any]:
-        """All of it, in the instance's ids, for JSON; rationals that are no integers as `"p/q"`.
+        """Everything, in the instance's ids, for JSON; rationals that are no integers as `"p/q"`.
 
         Parameters
         ----------
         most
-            The most chains that are written out; what the others gain together is in `rest`. None: all of them.
+            The most chains that are written out; `rest` has the total gain of the others. None: all of them.
         """
         shown, left, moves, gain = self.parted(most)
         known = None if self.report.reference.solution.objective is None else "best-known"
@@ -251,7 +250,7 @@ class Explanation(ExplainedGap):
         return self.brief(self.gap, f", {counted(len(self.chains), 'chain')} of {counted(self.moved, 'move')}")
 
     def sentences(self, most: int = MOST) -> Iterator[str]:
-        """A line a sentence or a chain; `most` chains are written one by one."""
+        """A line per sentence or chain; `most` chains are written one by one."""
         problem, report = self.problem, self.report
         where = f"{problem.instance.name or 'instance'}, {problem.name}"
         if self.infeasible:
@@ -287,7 +286,7 @@ def _spelled(value: Value | None) -> list[int | str | None] | None:
     return None if value is None else [spelled(entry) for entry in value]
 
 
-# Causes: what moves to a better placement have in common, such as maps that are avoidably off-rack --------------------
+# Causes: common features of moves to a better placement, such as maps that are avoidably off-rack ---------------------
 
 #: How far a map may be from its data, nearest first.
 _DISTANCES = ("node", "rack", "off_rack")
@@ -295,11 +294,11 @@ _DISTANCES = ("node", "rack", "off_rack")
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Maps that are equally far from their data, and that a better placement has nearer to it.
+    """Maps that are equally far from their data, and nearer to it in a better placement.
 
-    `data`: `rack` or `off_rack`: how far they are. `positions`: the maps, positions in `problem.tasks`. `gain`: what
-    they pay less by themselves; None if tasks pay nothing by themselves. `nodes`, `racks`: how many of them each
-    node and each rack holds, by id, most first; no racks where all nodes share one.
+    `data`: `rack` or `off_rack`: how far they are. `positions`: the maps, positions in `problem.tasks`. `gain`: how
+    much less they pay by themselves; None if tasks pay nothing by themselves. `nodes`, `racks`: how many of them each
+    node and each rack holds, by id, most first; no racks if all nodes share one.
     """
 
     data: str
@@ -401,7 +400,7 @@ def _chain(explanation: Explanation, chain: Chain) -> str:
 
 
 def _move(move: Move, pushed: bool) -> str:
-    """A move in words; where a task is pushed, the move before says from where."""
+    """A move in words; if a task is pushed, the previous move says from where."""
     if move.there is None:
         return f"{move.task} off {move.here}, to wait"
     where = "" if move.data_there in (None, move.data_here) else f", {_DATA[move.data_there or '']}"
@@ -486,7 +485,7 @@ def cause_lines(problem: Problem, causes: Sequence[Cause]) -> Iterator[str]:
 
 
 def _places(places: Mapping[str, int]) -> str:
-    """The places that hold most, by name, each with its number where that is not 1."""
+    """The places that hold most, by name, each with its number unless that is 1."""
     names = [name if number == 1 else f"{name} ({number})" for name, number in places.items()]
     more = len(names) - MOST_PLACES
     return ", ".join(names[:MOST_PLACES]) + (f" and {more} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""Explains the value of a schedule: what its jobs and tasks waited for, compared with the best schedule known."""
+"""Explains the value of a schedule: what its jobs and tasks waited for, compared with the best known schedule."""
 
 from __future__ import annotations
 
@@ -28,15 +28,13 @@ __all__ = [
 ]
 
 # What tasks waited for -----------------------------------------------------------------------------------------------
-# Why jobs of a schedule end when they do: what each task waited for, and the chain of tasks that the makespan is.
-# From the instant at which its job has arrived (or the snapshot, if that is later) a task waits
-#
-# - for maps: until enough maps of its job have ended that a reduce may start; - for slots: from then on, as long as
-# no slot of its kind is free anywhere; - despite free slots: as long as some node has one free, which the schedule
-# passes by.
-# The chain of the makespan goes back from the last end. Before each task stands what it started after: the task that
-# left its slot, the map that its job's reduces waited for, or the arrival of its job; whichever was last. What lies
-# in between is time in which it could have started.
+# Why jobs of a schedule end when they do: what each task waited for, and the chain of tasks that determines the
+# makespan. From the instant at which its job has arrived (or the snapshot, if that is later) a task waits # - for maps:
+# until enough maps of its job have ended for a reduce to start; - for slots: from then on, as long as no slot of its
+# kind is free anywhere; - despite free slots: as long as some node has a free one that the schedule leaves unused. #
+# The chain of the makespan goes back from the last end. Before each task comes what it started after: the task that
+# left its slot, the map that its job's reduces waited for, or the arrival of its job; whichever was last. Time in
+# between is time in which it could have started.
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +46,13 @@ class Link:
     task, node
         Rows of the instance.
     start, end
-        Microseconds from which and to which it is in the chain.
+        Its first and last microsecond in the chain.
     why
         `arrival`: of its job, or the beginning. `slot`: `after` left the slot. `maps`: `after` was the map that its
-        job's reduces waited for. `ends-with`: it is a reduce, and ended only with `after`, a map of its job, before
-        which the chain goes on. `runs`: it ran at the beginning.
+        job's reduces waited for. `ends-with`: it is a reduce, and ended only with `after`, a map of its job, at which
+        the chain continues. `runs`: it ran at the beginning.
     after
-        The row of the task before, or -1.
+        The row of the previous task, or -1.
     idle
         Microseconds for which it could have started already.
     """
@@ -74,7 +72,7 @@ class Waits:
     Parameters
     ----------
     problem
-        What the schedule is of.
+        The problem of the schedule.
     schedule
         Feasible.
 
@@ -82,10 +80,10 @@ class Waits:
     ----------
     tasks
         int64: the rows of the tasks that the schedule starts.
-    starts, ends
+    int64, for each of these: microseconds.
         int64, of each of these: microseconds.
     maps, slots, passed
-        int64, of each of these: microseconds for which it waited for maps, for slots, and despite free slots.
+        int64, for each of these: microseconds for which it waited for maps, for slots, and despite free slots.
 
     Examples
     --------
@@ -138,13 +136,13 @@ class Waits:
         return {"maps": self.maps / MICRO, "slots": self.slots / MICRO, "passed": self.passed / MICRO}
 
     def last_of(self, job: int) -> int:
-        """The task of a job that ends last, a row of the instance: of those the first, or the one that starts last."""
+        """The task of a job that ends last, a row of the instance; of ties the first, or the one that starts last."""
         own = np.flatnonzero((self.problem.jobs.of_task == job) & (self._ends < NEVER) & (self._nodes != NONE))
         return int(own[np.lexsort((own, -self._starts[own], -self._ends[own]))[0]])
 
     @cached_property
     def chain(self) -> tuple[Link, ...]:
-        """The tasks that the makespan is made of, the first first; none where nothing runs."""
+        """The tasks that determine the makespan, in order; empty if nothing runs."""
         runs = np.flatnonzero((self._nodes != NONE) & (self._ends < NEVER) & (self._ends > self.problem.now))
         if not len(runs):
             return ()
@@ -152,7 +150,7 @@ class Waits:
         links: list[Link] = []
         seen: set[int] = set()
         while last != NONE and last not in seen:
-            seen.add(last)  # tasks that take no time may be after each other
+            seen.add(last)  # tasks that take no time may follow each other in a circle
             links.append(self._link(last))
             last = links[-1].after
         return tuple(links[::-1])
@@ -179,7 +177,7 @@ class Waits:
         return Link(task, node, start, end, why, after, start - when)
 
     def _last_map(self, task: int, start: int, position: int | None) -> int:
-        """The map of its job that a reduce ended with, though its own time was over before; -1: it was not."""
+        """The map of its job with which a reduce ended though its own time was over before; -1: none."""
         problem = self.problem
         if problem.instance.workload.kind[task] != REDUCE:
             return NONE
@@ -212,7 +210,7 @@ class Waits:
 
 
 def _causes(maps: float, slots: float, passed: float, who: str = "") -> str:
-    """How long for what, without what is 0."""
+    """How long for what, without zeros."""
     parts = [
         (maps, "for maps of the job"),
         (slots, "while no slot was free"),
@@ -277,7 +275,7 @@ class ExplainedTask:
 
     @property
     def waited(self) -> float:
-        """All of it."""
+        """The sum of these."""
         return self.maps + self.slots + self.passed
 
 
@@ -292,9 +290,9 @@ class ExplainedJob:
     time
         In this schedule.
     best
-        In the best schedule that is known; None without one.
+        In the best known schedule; None without one.
     alone
-        Were all slots its own: no schedule has less.
+        As if all slots were its own: no schedule has less.
     last
         The task that ended last; None: it ran at the beginning.
     """
@@ -319,18 +317,18 @@ class ScheduleExplanation(ExplainedGap):
 
     @property
     def schedule(self) -> Schedule | None:
-        """What is explained; None if nothing is feasible."""
+        """The explained schedule; None if nothing is feasible."""
         return None if self.infeasible else self.report.run.schedule
 
     @property
     def best(self) -> Schedule | None:
-        """The best schedule that is known; None without one."""
+        """The best known schedule; None without one."""
         found = self.report.reference.solution.decision
         return found if isinstance(found, Schedule) else None
 
     @property
     def best_called(self) -> str:
-        """What the best schedule that is known is, in words."""
+        """What kind of schedule the best known one is, in words."""
         return "the proved optimum" if self.optimal else "the best schedule known"
 
     @cached_property
@@ -343,7 +341,7 @@ class ScheduleExplanation(ExplainedGap):
 
     @cached_property
     def waits(self) -> Waits:
-        """What each task waited for; not where nothing is feasible."""
+        """What each task waited for; only if something is feasible."""
         assert self.schedule is not None
         return Waits(self.problem, self.schedule)
 
@@ -386,13 +384,13 @@ class ScheduleExplanation(ExplainedGap):
 
     @property
     def chain(self) -> tuple[Link, ...]:
-        """The tasks that the makespan is made of, the first first."""
+        """The tasks that determine the makespan, in order."""
         return self.waits.chain
 
     def to_dict(self, most: int | None = None) -> dict[str, Any]:
-        """The explanation as JSON takes it, in the instance's ids, times in seconds; values are exact.
+        """The explanation in JSON's types, in the instance's ids, times in seconds; values are exact.
 
-        `most` counts for sentences alone: all jobs, tasks and links are here.
+        `most` only limits sentences: all jobs, tasks and links are here.
         """
         record: dict[str, Any] = {
             **self.gap_document(self.gap),
@@ -421,7 +419,8 @@ class ScheduleExplanation(ExplainedGap):
         return self.brief(self.gap, "" if self.infeasible else f", {counted(len(self.problem.jobs), 'job')}")
 
     def sentences(self, most: int = MOST) -> Iterator[str]:
-        """Lines that say why: the value, what tasks waited for, the jobs that lose most, and the chain of the makespan.
+        """Lines of explanation: the value, what tasks waited for, the jobs that lose most, and the chain of the
+        makespan.
 
         At most `most` jobs, and as many links of the chain (the last ones), are written.
         """

@@ -1,7 +1,7 @@
 """The papers' claims: one record each, with a verdict, the reason, and how to judge it again.
 
 The records are data: `instances/claims/PAPER.toml`, with the last full judgements in `judged.json`. Installed packages
-bring the claims of further papers as entry points of the group `optsched.claims`. How a claim is judged is in `judges`.
+add the claims of further papers by entry points of the group `optsched.claims`. `judges` judges a claim.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 #: Entry points of this group are papers with their claims.
 GROUP = "optsched.claims"
 
-#: The shipped papers, in the order in which they are listed. Only the last has no figures.
+#: The shipped papers, in listed order. Only the last has no figures.
 SHIPPED = ("shen-2016", "sharmilarani", "hsu-freeh", "guo-2012", "agosta", "fischer-2010")
 
 Record = TypeVar("Record", bound=Any)
@@ -76,9 +76,9 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     paper
         The paper's authors and year.
     place
-        Where in the paper it stands.
+        Its place in the paper.
     claim
-        What it says, in words of ours.
+        Its statement, in our words.
     verdict
         One of `VERDICTS`.
     why
@@ -106,7 +106,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def judged_by(self) -> str:
-        """`judge` where a judge runs, `evidence` where something of the project shows it, else `review`."""
+        """`judge` if a judge runs, `evidence` if something in the project shows it, else `review`."""
         return "judge" if self.checks else "evidence" if self.evidence else "review"
 
     def judge(self, effort: str = "quick", seeds: int | None = None, time_limit: float | None = None) -> Judgement:
@@ -135,17 +135,17 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         """
         if not self.checks:
             raise UsageError(f"{self.id}: no judge runs for this claim; its verdict is by {self.judged_by}")
-        from optsched.measuring.judging.judges import judge_checks  # what listing claims does not need
+        from optsched.measuring.judging.judges import judge_checks  # listing claims does not need it
 
         return judge_checks(self.checks, self.verdict, effort, seeds, time_limit)
 
     @property
     def in_full(self) -> tuple[Finding, ...]:
-        """What is shipped of the last full judgement of each check; nothing unless all of them were judged."""
+        """The shipped record of the last full judgement of each check; nothing unless all of them were judged."""
         return in_full(self.checks)
 
     def record(self) -> dict[str, Any]:
-        """Everything about the claim, as JSON has it."""
+        """Everything about the claim, in JSON's types."""
         content: dict[str, Any] = msgspec.to_builtins(self)
         in_full = [{**msgspec.to_builtins(found), "check": found.check.says} for found in self.in_full]
         return {**content, "judged_by": self.judged_by, "in_full": in_full}
@@ -169,9 +169,9 @@ def read(kind: str, paper: str) -> dict[str, dict[str, Any]]:
 
 @cache
 def _read(name: str) -> Paper:
-    """A shipped paper. The claim `judged_as` another one of its file has the checks of that one.
+    """A shipped paper. A claim with `judged_as` has the checks of that other claim of its file.
 
-    Reasons quote what is kept: `{0.labl[1]:.1f}` is the number of `labl` on the second instance of the first check.
+    Reasons quote the kept numbers: `{0.labl[1]:.1f}` is the number of `labl` on the second instance of the first check.
     """
     records = read("claims", name)
     found = list[Claim]()
@@ -284,19 +284,19 @@ def judged_in_full(
     Parameters
     ----------
     found
-        Those without checks are passed over.
+        Those without checks are skipped.
     seeds, time_limit
-        Seeds and seconds of each check, as `Claim.judge` takes them.
+        Seeds and seconds of each check, as for `Claim.judge`.
     file
-        Where findings are kept. What this version has judged there is not judged again, of any claim. What no claim
-        checks any more is dropped.
+        Where findings are kept. Checks that this version has judged there are not judged again, whatever their claim.
+        Checks that no claim uses any more are dropped.
 
     Yields
     ------
     tuple
         Each claim and its judgement; None if the time limit ended before a check had one draw.
     """
-    from optsched.measuring.judging.judges import judge_checks  # what listing claims does not need
+    from optsched.measuring.judging.judges import judge_checks  # listing claims does not need it
 
     having = [one for one in found if one.checks]
     today = {digest(check) for one in (*claims(), *having) for check in one.checks}

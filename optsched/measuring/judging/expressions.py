@@ -1,8 +1,7 @@
 """Evaluates the expressions of checks over measured numbers: exact arithmetic, comparisons, a few functions.
 
-A name stands for a table of numbers, a row for each family or instance and a column for each draw. Literals are the
-decimals that are written. `mean`, `share`, `least`, `most` and `total` take a row together; a comparison must be true
-in every place.
+A name stands for a table of numbers, with a row for each family or instance and a column for each draw. Literals are
+exact decimals. `mean`, `share`, `least`, `most` and `total` combine a row; a comparison must be true in every place.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ __all__ = ["FUNCTIONS", "evaluated"]
 
 
 def _each(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of numbers, of arrays place by place."""
+    """A function of numbers, applied to arrays place by place."""
     return np.vectorize(function, otypes=[object])
 
 
 def _along(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A function of a row, of the rows of a table; of a list of numbers as it is."""
+    """A function of a row, applied to the rows of a table; unchanged for a list of numbers."""
 
     def taken(table: Any) -> Any:
         rows = np.asarray(table, dtype=object)
@@ -68,7 +67,7 @@ _POSITION = (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp, ast.USub, ast.Load
 
 
 class _Exact(ast.NodeTransformer):
-    """Refuses what is not arithmetic; literals become fractions, `a < b < c` stays as it is."""
+    """Refuses everything but arithmetic; literals become fractions, `a < b < c` stays unchanged."""
 
     def __init__(self, text: str, known: Mapping[str, Any]) -> None:
         self._text, self._known = text, known
@@ -102,7 +101,7 @@ def evaluated(text: str, values: Mapping[str, Any]) -> Any:
     Raises
     ------
     UsageError
-        If it is no expression, names what is not measured, has more than arithmetic in it, or has no value.
+        If it is no expression, names something that is not measured, is more than arithmetic, or has no value.
 
     Examples
     --------
@@ -116,6 +115,6 @@ def evaluated(text: str, values: Mapping[str, Any]) -> Any:
     exact = ast.fix_missing_locations(_Exact(text, {**FUNCTIONS, **values}).visit(tree))
     names = {"__builtins__": {}, "Fraction": Fraction, **FUNCTIONS, **values}
     try:
-        return eval(compile(exact, text, "eval"), names)  # arithmetic alone, by the above
+        return eval(compile(exact, text, "eval"), names)  # only arithmetic, as checked above
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise UsageError(f'"{text}" has no value: {error}') from None

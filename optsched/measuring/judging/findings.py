@@ -1,4 +1,4 @@
-"""Types of the claims' checks: what a record says is to be tested, and what a judge found."""
+"""Types of the claims' checks: what a record wants tested, and what a judge found."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ class Check(Struct, forbid_unknown_fields=True, frozen=True):
     Attributes
     ----------
     says
-        What the paper says, as an expression over what is measured (`optsched.measuring.judging.expressions`).
+        The paper's statement, as an expression over measured names (`optsched.measuring.judging.expressions`).
     holds
         Whether it was true when the verdict was given.
     judge
-        `snapshots`, `runs`, `arithmetic`, or a callable `package.module:function` of your own, called with the check,
-        the number of draws and nothing else; it returns a `Finding`.
+        `snapshots`, `runs`, `arithmetic`, or your own callable `package.module:function`, called only with the check
+        and the number of draws; it returns a `Finding`.
     on
         Instances of the library (`papers/guo-fig2`), families with parameters (`lsap,tasks=30`), or callables
-        `package.module:function,K=V` that make an instance from a seed. Each is a row of what is measured.
+        `package.module:function,K=V` that make an instance from a seed. Each is a row of the measured tables.
     problem
         With parameters: `latency` or `lsap,levels=0:1:2`.
     measure
-        What each name stands for: `optimum`, a heuristic with parameters, or `WHAT of` either; see `quantities`.
+        The meaning of each name: `optimum`, a heuristic with parameters, or `WHAT of` either; see `quantities`.
     quotes
-        Further numbers that the reason quotes: expressions over what is measured.
+        Further numbers that the reason quotes: expressions over measured names.
     service
         How long tasks take, in runs.
     draws, full
@@ -61,21 +61,21 @@ class Finding(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=Tru
     check
         The check.
     true
-        Whether what it says is true.
+        Whether its statement is true.
     numbers
-        The mean of each measured name, of each instance or family, and the numbers that the reason quotes.
+        The mean of each measured name, for each instance or family, and the numbers that the reason quotes.
     draws
         The number of seeds.
     witness
         Where it is false, or a draw that shows what `any` says: the instance and its seed; empty: there is none.
     differences
-        Where the check compares numbers over draws: by how much the left side exceeds the right one, with the ends of
-        the 95 % interval, for each instance or family. Both sides are measured on the same seeds, so the interval is
-        that of the paired differences (Student's t).
+        If the check compares numbers over draws: by how much the left side exceeds the right one, with the ends of the
+        95 % interval, for each instance or family. Both sides are measured on the same seeds, so the interval is that
+        of the paired differences (Student's t).
     seconds
         How long it took.
     version, date
-        Of optsched, and the day (UTC), of what is kept.
+        Of optsched, and the day (UTC), for kept findings.
     """
 
     check: Check
@@ -90,7 +90,7 @@ class Finding(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=Tru
 
     @property
     def kept(self) -> bool:
-        """Whether it came out as it did when the verdict was given."""
+        """Whether the result is the same as when the verdict was given."""
         return self.true == self.check.holds
 
     def __str__(self) -> str:
@@ -119,18 +119,18 @@ class Judgement:
 
     @property
     def holds(self) -> bool:
-        """Whether the recorded verdict holds: every check came out as it did then."""
+        """Whether the recorded verdict holds: every check has the same result as then."""
         return all(finding.kept for finding in self.findings)
 
     @property
     def verdict(self) -> str:
-        """The recorded verdict if it holds, else the one that the checks come to now."""
+        """The recorded verdict if it holds, else the one that follows from the checks now."""
         truths = {finding.true for finding in self.findings}
         now = "depends" if len(truths) > 1 else "holds" if True in truths else "fails"
         return self.recorded if self.holds else now
 
     def record(self) -> dict[str, Any]:
-        """The judgement, as JSON has it."""
+        """The judgement, in JSON's types."""
         fields = ("true", "kept", "numbers", "draws", "witness", "differences")
         found = [{"says": one.check.says} | {name: getattr(one, name) for name in fields} for one in self.findings]
         return {"verdict": self.verdict, "holds": self.holds, "seconds": self.seconds, "findings": found}

@@ -1,4 +1,4 @@
-"""Instances that claims and figures are about and that no family of the library draws; records name them by path.
+"""Instances of claims and figures that no family of the library draws; records name them by path.
 
 Each function makes an instance from a seed. The parameters of a record are texts.
 """
@@ -53,7 +53,7 @@ def _one_job(sent: Floats, **fields: Any) -> Workload:
 def rated(seed: int, family: str, of: str, **settings: str) -> Instance:
     """An instance of a family with rates of 10 to 100 MB/s, drawn evenly by their logarithms.
 
-    Each path between two nodes has one of its own (`of=paths`), or each node's link to the one switch (`of=links`).
+    Each path between two nodes has its own rate (`of=paths`), or each node's link to the one switch (`of=links`).
     """
     drawn, rng = generate(family, seed=seed, **settings), np.random.default_rng(seed)
     nodes = drawn.cluster.node_ids.tolist()
@@ -66,8 +66,8 @@ def rated(seed: int, family: str, of: str, **settings: str) -> Instance:
     return replace(drawn, cluster=replace(drawn.cluster, topology=topology))
 
 
-#: How much of its output a map has emitted, by its progress: in proportion, as (3) supposes; at each quarter, as a
-#: buffer spills; one reduce after another; early in some maps and late in others; the same, more uneven.
+#: A map's emitted share of its output, by its progress: in proportion, as (3) assumes; at each quarter, as a buffer
+#: spills; one reduce after another; early in some maps and late in others; the same, more uneven.
 _EMISSIONS: Mapping[str, Callable[[Floats, Floats, np.random.Generator], Floats]] = {
     "linear": lambda size, progress, rng: size * progress,
     "four spills": lambda size, progress, rng: size * np.floor(4 * progress) / 4,
@@ -80,9 +80,9 @@ _EMISSIONS: Mapping[str, Callable[[Floats, Floats, np.random.Generator], Floats]
 
 
 def emitting(seed: int, emission: str) -> Instance:
-    """Twelve running maps at any progress on 12 nodes in 3 racks, and four reduces of their job, with a slot a node.
+    """Twelve running maps at any progress on 12 nodes in 3 racks, and four reduces of their job, with a slot per node.
 
-    What a map emits for a reduce in the end is exponential with a mean of a quarter of its block of 128 MB.
+    A map's final output for a reduce is exponential with a mean of a quarter of its block of 128 MB.
     """
     count, reduces, block = 12, 4, 128.0
     rng = np.random.default_rng(seed)
@@ -111,7 +111,7 @@ def emitting(seed: int, emission: str) -> Instance:
 def reducing(seed: int, together: str, asks: str) -> Instance:
     """A job of 16 maps and 4 reduces on 8 nodes that take in 85 MB/s; `together` reduce slots on as many as needed.
 
-    Each map sends each reduce 100 MB, and a reduce asks for `asks` MB/s.
+    Each map sends each reduce 100 MB, and a reduce demands `asks` MB/s.
     """
     nodes, maps, reduces = 8, 16, 4
     cluster = Cluster(
@@ -133,7 +133,7 @@ def reducing(seed: int, together: str, asks: str) -> Instance:
 
 
 def large_first(seed: int, family: str, **settings: str) -> Instance:
-    """Jobs of a family, the first half of them one large job that comes first; two slots of each kind a node."""
+    """Jobs of a family, the first half merged into one large job that comes first; two slots of each kind per node."""
     drawn = generate(family, seed=seed, **settings)
     workload, two = drawn.workload, np.full(len(drawn.cluster), 2)
     job = np.where(workload.job < len(workload.job_ids) // 2, 0, workload.job)
@@ -156,7 +156,7 @@ def few_large_maps(seed: int, resources: str, nodes: str) -> Instance:
         job=job,
         job_ids=numbered("j", len(maps)),
         demand=demand,
-        goal=maps.astype(np.float64),  # as many seconds as maps: the length of a map is what is required at once
+        goal=maps.astype(np.float64),  # as many seconds as maps: the length of a map is then what is required at once
         map_time=required.astype(np.float64),
     )
     return Instance(Cluster(numbered("n", int(nodes)), capacity=room), workload)
@@ -166,7 +166,7 @@ def few_large_maps(seed: int, resources: str, nodes: str) -> Instance:
 
 
 def first_jobs(seed: int, of: str, jobs: str) -> Instance:
-    """An instance of the library or of a family where only the first `jobs` jobs wait. The others are finished."""
+    """An instance of the library or of a family in which only the first `jobs` jobs wait. The others are finished."""
     whole = load(of) if "/" in of else generate(of, seed=seed)
     assert isinstance(whole, Instance)
     state, late = whole.state, whole.workload.job >= int(jobs)
@@ -250,17 +250,17 @@ def equal_replicas(seed: int, nodes: str, idle: str, tasks: str, replicas: str, 
 
 
 def half_as_many(seed: int, nodes: str) -> Instance:
-    """Figure 4(c): `guo-fig4` with half as many tasks as nodes, so with one for each idle slot."""
+    """Figure 4(c): `guo-fig4` with half as many tasks as nodes, so one for each idle slot."""
     drawn: Instance = generate("guo-fig4", seed=seed, nodes=int(nodes), tasks=int(nodes) // 2)
     return drawn
 
 
 def trace_like(seed: int) -> Instance:
-    """Figure 7(a): the cluster of the trace (Table III, last column), in which hardly a slot is idle.
+    """Figure 7(a): the cluster of the trace (Table III, last column), with hardly an idle slot.
 
-    Jobs of 2^4 to 2^13 maps come at random. Assumed: racks of 20 nodes, times of 57 to 171 s (the slots over those that
-    free in a second), two jobs of the largest size and 1.4 times as many of each half as large, and maps that ask for
-    98 % of the slots.
+    Jobs of 2^4 to 2^13 maps arrive at random. Assumed: racks of 20 nodes, times of 57 to 171 s (the slots over those
+    that become free in a second), two jobs of the largest size and 1.4 times as many of each half as large, and a
+    demand of maps for 98 % of the slots.
     """
     rng = np.random.default_rng(seed)
     nodes, rack, slots, replicas, load = 1500, 20, 2, 3, 0.98
@@ -291,8 +291,8 @@ def input_sink(seed: int, kind: str, disk: str, replicas: str = "3", link: str =
     """Figures 8 and 9: 400 maps of 64 MB that only read, on 10 nodes with a slot for each of 8 cores.
 
     The nodes are one cluster (`single`), five of each of two (`cross`), or read from 10 other nodes (`HPC`). The disks
-    of a node give out `disk` MB/s, and its network card takes in 117. With a `link` between clusters (Mb/s) a MB takes
-    8/`link` s over it, and elsewhere what it takes if all slots of a node read from its disk.
+    of a node give `disk` MB/s, and its network card takes in 117. With a `link` between clusters (Mb/s) a MB takes
+    8/`link` s over it; elsewhere it takes its time with all slots of a node reading from its disk.
     """
     rng = np.random.default_rng(seed)
     maps, cores = 400, 8

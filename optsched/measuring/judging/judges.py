@@ -1,7 +1,7 @@
-"""Judges: what a check measures, over which instances, and whether what it says is true.
+"""Judges: they measure a check's names over its instances, and decide whether its statement is true.
 
 Three judges serve nearly all shipped claims: `snapshots` (heuristics and optima on instances), `runs` (policies over
-time) and `arithmetic` (the paper's own figures). A check may name a judge of its own by path.
+time) and `arithmetic` (the paper's own figures). A check may name its own judge by path.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _drawn(text: str, seed: int) -> Instance:
 
 
 def _asked(made: Callable[[str], Any], known: Mapping[str, Callable[[Any], Any]], usual: str) -> Asked:
-    """What answers `WHAT of SOURCE`: a quantity of what is made of a source. `usual` is the one that goes unsaid."""
+    """What answers `WHAT of SOURCE`: a quantity of what is made of a source. `usual` is the default quantity."""
     once = cache(made)
 
     def ask(text: str) -> Any:
@@ -100,12 +100,12 @@ def _asked(made: Callable[[str], Any], known: Mapping[str, Callable[[Any], Any]]
 
 
 def answers(posed: Any, seed: int) -> Asked:
-    """What answers the measures of a problem: numbers of it, or of decisions, each made when it is first asked for."""
+    """The measured numbers of a problem, or of decisions on it, each computed on first use."""
     return _asked(partial(Answer, posed, seed=seed), OF_SNAPSHOTS, "first")
 
 
 def asked(judge: str, on: str, posed: str, service: str, seed: int) -> Asked:
-    """What answers the measures of a check on one draw: of decisions on a problem, or of policies over time."""
+    """The measured numbers of a check on one draw: of decisions on a problem, or of policies over time."""
     instance = _drawn(on, seed)
     if judge != "runs":
         name, values = parted(posed, "problem")
@@ -127,7 +127,7 @@ def asked(judge: str, on: str, posed: str, service: str, seed: int) -> Asked:
 
 
 def over_draws(check: Check, draws: int) -> Finding:
-    """Measure each name on each draw of each row, as far as time allows, and say whether what the check says is true.
+    """Measure each name on each draw of each row, as far as time allows, and decide whether the statement is true.
 
     OutOfTime if time runs out before the first draw of every row is measured.
     """
@@ -182,7 +182,7 @@ def _differences(check: Check, values: Mapping[str, Any]) -> list[list[float]]:
 
 
 def _inner(says: str) -> str:
-    """What `any` or `all` is said of; else the whole."""
+    """The argument of `any` or `all`; else the whole."""
     return re.sub(r"^(?:any|all)\((.*)\)$", r"\1", says)
 
 
@@ -209,8 +209,8 @@ JUDGES: Mapping[str, Judge] = {"snapshots": over_draws, "runs": over_draws, "ari
 def shuffle_shares(check: Check, draws: int) -> Finding:
     """Whether three shuffle ratios give Shen et al.'s Figure 3: of 30 jobs 18 above 50 GB, 6 above 100, 6 below 10.
 
-    A ratio matters only by which of the inputs of 10, 20, ..., 100 GB it lifts above each limit, so one ratio between
-    any two neighbouring borders, and on each border, tries all.
+    A ratio only matters by which of the inputs of 10, 20, ..., 100 GB it lifts above each limit. So one ratio between
+    any two neighbouring borders, and on each border, covers all.
     """
     sizes = range(10, 101, 10)
     borders = sorted({Fraction(limit, size) for limit in (10, 50, 100) for size in sizes})

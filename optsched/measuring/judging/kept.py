@@ -1,7 +1,7 @@
-"""Full findings that are kept as data: what each check came to, when, and by which version.
+"""Full findings that are kept as data: the result of each check, its day, and the version that judged it.
 
-Those of the shipped claims are in `instances/claims/judged.json`, one line a check. `optsched claims --judge --effort
-full --keep FILE` writes such a file. Claims with a check in common share what is kept of it.
+Those of the shipped claims are in `instances/claims/judged.json`, one line per check. `optsched claims --judge --effort
+full --keep FILE` writes such a file. Claims with a check in common share its finding.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Kept = Finding
 
 
 def digest(check: Check) -> str:
-    """The first digits of the SHA-256 of what a check says, of what, and over how many draws."""
+    """The first digits of the SHA-256 of a check's statement, names and instances, and its draws."""
     own = {name: getattr(check, name) for name in check.__struct_fields__}
     usual = msgspec.structs.asdict(Check(says=""))
     changed = {name: value for name, value in own.items() if value != usual[name]}
@@ -39,7 +39,7 @@ def digest(check: Check) -> str:
 
 
 def fields_of(finding: Finding) -> dict[str, Any]:
-    """What is kept of a finding of now: all but the check, numbers with six digits."""
+    """The kept part of a new finding: everything except the check, numbers with six digits."""
 
     def short(row: Sequence[float]) -> list[float]:
         return [float(f"{value:.6g}") for value in row]
@@ -62,7 +62,7 @@ def shipped() -> dict[str, dict[str, Any]]:
 
 
 def in_full(checks: Sequence[Check], findings: Mapping[str, dict[str, Any]] | None = None) -> tuple[Finding, ...]:
-    """What is kept of the checks, in their order; nothing if one of them is not kept. By default what is shipped."""
+    """The kept findings of the checks, in their order; nothing if one of them is missing. By default shipped ones."""
     findings = shipped() if findings is None else findings
     names = list(map(digest, checks))
     if not all(name in findings for name in names):
@@ -71,7 +71,7 @@ def in_full(checks: Sequence[Check], findings: Mapping[str, dict[str, Any]] | No
 
 
 def kept_in(file: Path) -> dict[str, dict[str, Any]]:
-    """The fields of the findings of a file, by the digests of their checks; none if it is not there.
+    """The fields of the findings of a file, by the digests of their checks; none if the file does not exist.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def kept_in(file: Path) -> dict[str, dict[str, Any]]:
 
 
 def read_lines(file: Path, kind: Any, what: str) -> dict[str, dict[str, Any]]:
-    """A file of `write_lines`, which holds an object of values of a `kind` by each key; nothing if it is not there."""
+    """A file of `write_lines`: an object with values of a `kind` by each key; nothing if it does not exist."""
     try:
         return msgspec.json.decode(file.read_bytes(), type=dict[str, dict[str, kind]])
     except FileNotFoundError:
@@ -93,7 +93,7 @@ def read_lines(file: Path, kind: Any, what: str) -> dict[str, dict[str, Any]]:
 
 def write_lines(file: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON object with a line for each key, the keys in order."""
-    from optsched.instances.documents.storing import write_whole  # what listing claims does not need
+    from optsched.instances.documents.storing import write_whole  # listing claims does not need it
 
     lines = [f"{json.dumps(name)}: {msgspec.json.encode(content[name]).decode()}" for name in sorted(content)]
     write_whole(file, ("{\n" + ",\n".join(lines) + "\n}\n").encode())

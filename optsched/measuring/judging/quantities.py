@@ -1,6 +1,6 @@
-"""What checks and figures measure: of a decision on a snapshot, and of a run over time.
+"""The quantities of checks and figures: of a decision on a snapshot, and of a run over time.
 
-Records say the quantities of all papers by name (`OF_SNAPSHOTS`, `OF_RUNS`), and those of single claims by path.
+Records name the quantities of all papers (`OF_SNAPSHOTS`, `OF_RUNS`), and give the path of those of single claims.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["OF_RUNS", "OF_SNAPSHOTS", "Answer"]
 
 
 class Answer:
-    """A problem and a decision on it: the optimum, what a heuristic decides, or one that is written out."""
+    """A problem and a decision on it: the optimum, a heuristic's, or one that is written out."""
 
     def __init__(self, problem: Any, source: str | None, seed: Any = 0) -> None:
         self.problem, self.source, self.seed = problem, source or "", seed
@@ -68,12 +68,12 @@ def _exact(number: Any) -> Any:
 
 
 def _loads(answer: Answer) -> Any:
-    """The load with which each server ends, in `latency`."""
+    """The final load of each server, in `latency`."""
     local, remote = answer.problem.counts(answer.decision)
     return answer.problem.initial_load + answer.problem.w_loc * local + answer.problem.w_rem * remote
 
 
-@lru_cache(maxsize=1)  # the measures of one draw ask for the same one
+@lru_cache(maxsize=1)  # the measures of one draw use the same one
 def _frontier(problem: Any) -> tuple[tuple[Fraction, ...], ...]:
     """The Pareto-optimal points of a problem."""
     found = frontier(problem)
@@ -83,7 +83,7 @@ def _frontier(problem: Any) -> tuple[tuple[Fraction, ...], ...]:
 
 
 def _dominated(answer: Answer) -> Fraction:
-    """1 where a point of the frontier is better, in both components together; else 0."""
+    """1 if a point of the frontier is better, in both components together; else 0."""
     value = np.array(answer.value)
     return Fraction(any((point <= value).all() and (point < value).any() for point in _frontier(answer.problem)))
 
@@ -95,7 +95,7 @@ def _least(answer: Answer, component: int) -> Fraction:
 
 
 def _near(answer: Answer, place: str, kinds: Iterable[str] = KINDS) -> Fraction:
-    """How many placed tasks of some kinds are as near to their data as `locality_counts` says."""
+    """How many placed tasks of some kinds are in a class of `locality_counts`."""
     counts = locality_counts(answer.problem, answer.decision)
     return Fraction(sum(counts[kind][place] for kind in kinds if kind in counts))
 
@@ -135,7 +135,7 @@ OF_SNAPSHOTS: Mapping[str, Callable[[Answer], Any]] = {
 
 
 def _megabytes(answer: Answer, sent: bool) -> Fraction:
-    """MB that all maps read, or that they send to reduces; a job without a filter ratio sends nothing."""
+    """MB that all maps read, or send to reduces; a job without a filter ratio sends nothing."""
     workload = answer.problem.instance.workload
     maps = workload.kind == MAP
     each = workload.size * (np.nan_to_num(workload.filter_ratio)[workload.job] if sent else 1)
@@ -178,13 +178,13 @@ OF_RUNS: Mapping[str, Callable[[Simulation], Any]] = {
 }
 
 
-# What single claims measure; records name these by path. -------------------------------------------------------------
+# Quantities of single claims; records name them by path. -------------------------------------------------------------
 #
 # Parameters of a record are texts. Shen et al.
 
 
 def moved(done: Simulation, kind: str) -> float:
-    """The MB times the distance that all maps of a run fetch from the nearest replica, or that its reduces take in."""
+    """MB times distance that all maps of a run fetch from the nearest replica, or that its reduces take in."""
     workload, nodes, away = done.instance.workload, done.schedule.nodes, distances(done.instance)
     if kind == "map":
         maps = np.flatnonzero(workload.kind == MAP).tolist()
@@ -194,7 +194,7 @@ def moved(done: Simulation, kind: str) -> float:
 
 
 def least_moved(done: Simulation) -> float:
-    """The least that the reduces of a run could take in where its maps ran: each on its cheapest node, as if alone."""
+    """The least that the reduces of a run could take in, given its maps: each on its cheapest node, as if alone."""
     shuffle: Any = done.instance.workload.shuffle
     tasks, nodes = len(done.instance.workload), len(done.instance.cluster)
     at = np.ravel_multi_index((shuffle.reduce, done.schedule.nodes[shuffle.map]), (tasks, nodes))
@@ -209,7 +209,7 @@ def local_by_job(done: Simulation) -> Floats:
 
 
 def local_tasks(done: Simulation, kind: str) -> int:
-    """How many tasks of a kind ran on their data; a reduce has its data where a map of its job has ended."""
+    """How many tasks of a kind ran on their data; a reduce's data is where a map of its job has ended."""
     if kind == "map":
         return int(done.jobs["node_local"].sum())
     workload, nodes = done.instance.workload, done.schedule.nodes
@@ -220,7 +220,7 @@ def local_tasks(done: Simulation, kind: str) -> int:
 
 
 def run_time(answer: Answer, scale: str) -> float:
-    """Seconds until all maps have ended where a decision has them, if a MB takes `scale` seconds over each distance."""
+    """Seconds until all maps of a decision have ended, if a MB takes `scale` seconds per distance."""
     policy = EveryRound(lambda problem, rng: answer.decision, answer.problem.name)
     done = simulate(answer.problem.instance, policy, Transfer(scale=float(scale)), heartbeat=0)
     return done.raise_if_unfinished().makespan
@@ -245,18 +245,18 @@ def job_time(done: Simulation, of: str) -> float:
 
 
 def slowdown(done: Simulation) -> float:
-    """How many times as long as its duration some map took; the most."""
+    """The largest factor by which a map exceeded its duration."""
     workload = done.instance.workload
     return float((_times(done, MAP) / workload.duration[workload.kind == MAP]).max())
 
 
 def endless(answer: Answer) -> bool:
-    """Whether the swaps of RAS as worded never end; of `utility` with `reduces=fixed`."""
+    """Whether the swaps of RAS as worded never end; for `utility` with `reduces=fixed`."""
     return map_rounds(answer.problem, answer.problem.fixed, improvement="literal").ended == "endless"
 
 
 def scarcest_used(done: Simulation) -> float:
-    """The share of the scarcest resource that tasks used, on average over the run."""
+    """The used share of the scarcest resource, on average over the run."""
     workload, capacity = done.instance.workload, done.instance.cluster.capacity
     seconds = (done.end - done.schedule.starts) / MICRO
     makespan = done.raise_if_unfinished().makespan
@@ -266,7 +266,7 @@ def scarcest_used(done: Simulation) -> float:
 
 
 def most_asked(done: Simulation) -> float:
-    """The largest share of what a tracker has of a resource that tasks on it asked for at once."""
+    """The largest share of a tracker's resource that tasks on it demanded at once."""
     workload, capacity, nodes = done.instance.workload, done.instance.cluster.capacity, done.schedule.nodes
     times = np.concatenate((done.end, done.schedule.starts))
     order = np.argsort(times, kind="stable")  # at an instant tasks end first
@@ -288,7 +288,7 @@ def on_most_available(answer: Answer) -> bool:
 
 
 def taken_from_lowest(answer: Answer) -> int:
-    """Rounds of RAS in which a job lost maps and ended no higher than the lowest utility before; `reduces=fixed`."""
+    """Rounds of RAS in which a job lost maps and ended no higher than the previous lowest utility; `reduces=fixed`."""
     problem = answer.problem
     worth = [problem.map_worth(job, placed) for job, placed in enumerate(problem.fixed.sum(axis=1))]
     states = [map_rounds(problem, problem.fixed, rounds=rounds) for rounds in range(1, 6)]
@@ -300,7 +300,7 @@ def taken_from_lowest(answer: Answer) -> int:
 
 
 def overloads(answer: Answer, slots: str) -> int:
-    """Steps after which a tracker has more than it can bear, on the way from fixed slots to a decision."""
+    """Steps after which a tracker exceeds its capacity, on the way from fixed slots to a decision."""
     problem, nodes = answer.problem, np.full(len(answer.problem.instance.workload), NONE)
     before = run(problem, "fair-sharing", slots=int(slots), reduce_slots=int(slots)).raise_if_failed()
     nodes[problem.tasks] = problem.nodes_of(before)
@@ -314,7 +314,7 @@ def overloads(answer: Answer, slots: str) -> int:
 
 
 def sent_across(answer: Answer) -> Fraction:
-    """MB that reduces get from other datacenters, in `traffic`; the rest of the traffic are blocks of maps."""
+    """MB that reduces get from other datacenters, in `traffic`; the rest of the traffic is blocks of maps."""
     problem = answer.problem
     at = problem.datacenter[problem.nodes_of(answer.decision)][problem.maps]
     blocks = int(problem.map_units[np.arange(len(at)), at].sum())
@@ -357,7 +357,7 @@ def by_switches(answer: Answer) -> Fraction:
 
 
 def longest_map(done: Simulation) -> float:
-    """Seconds below which no schedule ends: the longest map, where it reads fastest."""
+    """A lower limit in seconds on every schedule: the longest map, where it reads fastest."""
     workload = done.instance.workload
     maps = workload.kind == MAP
     rates = workload.rate_in if workload.rate_in_by_type is None else workload.rate_in_by_type.max(axis=1)
@@ -373,7 +373,7 @@ def map_times(done: Simulation, kind: str, what: str) -> float:
 
 
 def searched(answer: Answer) -> Fraction:
-    """0 where prices of the network prove the optimum of a round, so that nothing is searched; else 1."""
+    """0 if prices of the network prove the optimum of a round, so that nothing is searched; else 1."""
     return Fraction(solve(answer.problem).certificate is not Proof.DUAL)
 
 
@@ -399,7 +399,7 @@ def with_readers(answer: Answer, nodes: Ints, sources: str) -> float:
     alone = (problem.instance.state.out_in_use / cluster.rate_out)[:, None] + away
 
     def paid(chosen: Any) -> float:
-        """What reading costs from these sources, which all serve at once."""
+        """The cost of reading from these sources, which all serve at once."""
         at = np.array(chosen)
         readers = np.bincount(at, rates, len(cluster)) / cluster.rate_out
         return float(rates @ (alone[at, nodes] + readers[at]))
@@ -447,11 +447,11 @@ def local_in_waves(answer: Answer) -> Fraction:
 
 
 def most_local(replicas: Ragged, waves: Sequence[Ints]) -> int:
-    """The most tasks on nodes with their data, of all ways to run them in waves that are full, all but the last.
+    """The most tasks on nodes with their data, over all ways to run them in waves that are full, except the last.
 
-    To which of the full waves a slot belongs changes nothing. So each node is there twice: with its slots of the full
-    waves, and with those of the last. Slots that the last wave leaves idle are taken by further tasks that have their
-    data on all nodes of the last wave. A placement that puts one of them elsewhere is never a better one.
+    It does not matter to which of the full waves a slot belongs. So each node occurs twice: with its slots of the full
+    waves, and with those of the last. Further tasks with data on all nodes of the last wave take the slots that it
+    leaves idle. No placement gets better by putting one of them elsewhere.
     """
     full, last, nodes = np.sum(waves[:-1], axis=0, dtype=np.int64), waves[-1], len(waves[-1])
     slots = np.concatenate([np.zeros(nodes, dtype=np.int64) + full, last])
@@ -468,7 +468,7 @@ def most_local(replicas: Ragged, waves: Sequence[Ints]) -> int:
 def near_by_size(done: Simulation, maps: str, within: str) -> Fraction:
     """The share of maps of all jobs of a size that ran on a `node` with their data, or in such a `rack`.
 
-    Jobs of the first 228 s are left out: they come into an empty cluster.
+    Jobs of the first 228 s are left out: they arrive in an empty cluster.
     """
     workload = done.instance.workload
     job = workload.job
@@ -478,9 +478,9 @@ def near_by_size(done: Simulation, maps: str, within: str) -> Fraction:
 
 
 def reading_time(done: Simulation) -> float:
-    """Seconds below which no schedule ends: all disks with data give out all the time.
+    """A lower limit in seconds on every schedule: all disks with data send all the time.
 
-    If no node that runs maps has data, all that is read goes through their network cards, all the time.
+    If no node that runs maps has data, everything that is read goes through the nodes' network cards, all the time.
     """
     instance, nodes = done.instance, done.instance.cluster
     read, holders, running = instance.workload.size.sum(), np.unique(instance.replicas.values), nodes.slots > 0

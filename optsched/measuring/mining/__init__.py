@@ -1,8 +1,8 @@
 """Mining: the worst instance for a heuristic, or one that breaks a claim, shrunk to a minimal one.
 
-Instances are plain documents while they are changed and made smaller (`documents`). `walking` says how bad each is and
-looks for the worst. Here is what was found, in words, as a file with its proved optimum, and as a test; and the claims
-of the registry that one instance can break. Values and optima come from `gaps` alone.
+Instances are plain documents while they are changed and shrunk (`documents`). `walking` judges how bad each is and
+searches for the worst. Here is the find: in words, as a file with its proved optimum, and as a test; and the claims of
+the registry that one instance can break. Values and optima come only from `gaps`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ __all__ = ["Find", "Statement", "check_free", "default_name", "is_broken", "marg
 
 
 def default_name(choice: Choice, problem: str) -> str:
-    """The name of a find, by default.
+    """The default name of a find.
 
     >>> from optsched.measuring.studies.choices import chosen
     >>> default_name(chosen("dl,reading=heartbeat"), "lsap")
@@ -70,7 +70,7 @@ def default_name(choice: Choice, problem: str) -> str:
 
 
 def _files(folder: str | Path, name: str) -> tuple[Path, Path]:
-    """Where the instance and the test go."""
+    """The files of the instance and the test."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
         raise UsageError(f'"{name}" is no name for files; take letters, digits, "-", "_" and "."')
     return Path(folder) / f"{name}.json", Path(folder) / f"test_{_identifier(name)}.py"
@@ -81,7 +81,7 @@ def _identifier(name: str) -> str:
 
 
 def check_free(folder: str | Path, name: str) -> None:
-    """Raise UsageError if a find of that name is in the folder already, since what was mined is not replaced."""
+    """Raise UsageError if the folder has a find of that name already, which is not replaced."""
     for path in _files(folder, name):
         if path.exists():
             raise UsageError(f"{path} is there already; choose another --name")
@@ -94,21 +94,20 @@ class Find(Judged):
     Attributes
     ----------
     document, report, runs, score
-        The instance, what it comes to in the worst of its runs and in each, and how bad that is: the sort of failure,
-        and the gap.
+        The instance, its worst run and all runs, and how bad that is: the kind of failure, and the gap.
     problem, parameters, choice
         The problem posed, and the heuristic.
     aim, claim
-        What was looked for; the name of the broken claim, where it was given by name.
+        The aim of the search; the name of the broken claim, if it was given by name.
     profile, limits
         Profile of the solver, and limits of each run; with limits a run had its own process.
     tried, command
-        How many instances were tried, with those of shrinking, and what finds it again.
+        How many instances were tried, including those of shrinking, and the command that finds it again.
     minimal
-        Whether no single step of `optsched.measuring.mining.documents.smaller` leaves it as bad. Not so where the
-        search was cut short.
+        Whether no single step of `optsched.measuring.mining.documents.smaller` leaves it as bad. False if the search
+        was stopped.
     interrupted
-        Whether it was cut short by an interrupt.
+        Whether an interrupt stopped the search.
     """
 
     problem: str
@@ -128,7 +127,7 @@ class Find(Judged):
 
     @cached_property
     def rests_on(self) -> tuple[str, ...]:
-        """What the optimum rests on without a proof, as `optsched certify` finds: `solver`, `enumeration`, nothing."""
+        """The unproved basis of the optimum, as found by `optsched certify`: `solver`, `enumeration`, nothing."""
         report = certify(self.report.problem, self.report.reference.solution)
         return tuple(sorted({str(claim.kind) for claim in report.claims}))
 
@@ -138,7 +137,7 @@ class Find(Judged):
         return f"{self.choice.label} on {self.problem}: {self.compared}, on {sizes}"
 
     def words(self) -> str:
-        """What was found, for people: a line on the heuristic, where it differs from an optimum, what was done."""
+        """The find in words: a line on the heuristic, where it differs from an optimum, and the effort."""
         claim = "" if self.aim.claim is None else "the claim is broken: "
         lines = [f"{claim}{self}"]
         if self.report.feasible and self.aim.claim is None:
@@ -158,7 +157,7 @@ class Find(Judged):
         return "\n".join(lines) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
-        """What JSON holds: the gap's record, what was done, and the instance."""
+        """The find in JSON's types: the gap's record, the effort, and the instance."""
         gap = self.score[1] if self.aim.claim is None and self.report.feasible else self.aim.gap(self.report)
         return {
             "found": True,
@@ -177,7 +176,7 @@ class Find(Judged):
         }
 
     def instance(self, name: str | None = None) -> Instance:
-        """The instance with a name, what it shows, where it is from, the problem's parameters and the optimum."""
+        """The instance with a name, what it shows, its source, the problem's parameters and the optimum."""
         optimum = self.report.reference.solution.objective
         assert optimum is not None
         broken = "" if self.aim.claim is None else f" The claim {self.claim or 'that was given'} is broken."
@@ -207,14 +206,14 @@ class Find(Judged):
         return loaded
 
     def save(self, folder: str | Path, name: str | None = None) -> tuple[Path, Path]:
-        """Write the instance, `NAME.json`, and `test_NAME.py`, which holds the heuristic to what it is today.
+        """Write the instance, `NAME.json`, and `test_NAME.py`, which holds the heuristic to its present result.
 
-        The folder is made where it is not there.
+        The folder is made if it does not exist.
 
         Raises
         ------
         UsageError
-            If one of them is there already, or the heuristic or the claim has no name by which a test could find it.
+            If one of them exists already, or the heuristic or the claim has no name by which a test could find it.
         InputError
             If they cannot be written.
         """
@@ -270,12 +269,12 @@ class Find(Judged):
         return f"optsched_gap({called}, {arguments}, {', '.join(options)})"
 
     def _limit(self) -> str:
-        """The limit that holds today, as arguments of `optsched_gap`."""
+        """The present limit, as arguments of `optsched_gap`."""
         sort, gap = self.score
         component = self.aim.component
         runs = f"seeds=[{self.report.seed}]"
         if sort == OVER_ZERO:
-            # Other runs may differ from the optimum in another component: the worst alone is held to what it is.
+            # Other runs may differ from the optimum in another component: only the worst is held to its value.
             names = [part.name for part in self.report.problem.components]
             deciding = next(at for at, beyond in enumerate(self.report.absolute_gap or ()) if beyond)
             limit, component = f'max_absolute="{self.aim.gap(self.report)}"', component or names[deciding]
@@ -293,13 +292,13 @@ def _proof(kinds: Sequence[str]) -> str:
     return f"rests on {' and '.join(kinds)}" if kinds else "is proved, as optsched certify shows"
 
 
-# Looking for it ----------------------------------------------------------------------------------------------------
+# The search -----------------------------------------------------------------------------------------------------------
 
 
-#: How many instances are tried, by default.
+#: The default number of instances that are tried.
 BUDGET = 2000
 
-#: How large instances may become, by default.
+#: The default limits on the size of instances.
 MOST = {"tasks": 12, "nodes": 6}
 
 #: Defaults that the command line need not repeat.
@@ -334,45 +333,46 @@ def mine(
     time_limit: float | None = None,
     step: Callable[[str], None] = lambda text: None,
 ) -> Find | None:
-    """Look for the instance on which a heuristic is worst, or on which a claim is broken, and shrink it.
+    """Search the instance on which a heuristic is worst, or on which a claim is broken, and shrink it.
 
     Parameters
     ----------
     heuristic
-        As `optsched.gap` takes it, or a text with parameters (`"dl,reading=heartbeat"`).
+        As for `optsched.gap`, or a text with parameters (`"dl,reading=heartbeat"`).
     problem
-        Its name. A claim's id says heuristic and problem, so that neither need be given.
+        Its name. A claim's id determines heuristic and problem, so that neither is needed.
     budget
-        The instances to try, by default 2000, or where there is a `time_limit` as many as it allows. Shrinking,
-        which comes to an end by itself, is not counted.
+        The instances to try, by default 2000, or with a `time_limit` as many as it allows. Shrinking, which ends by
+        itself, is not counted.
     seed
-        Seed of the search: the same arguments find the same instance, unless `time_limit` cuts the search short.
+        Seed of the search: the same arguments find the same instance, unless `time_limit` stops the search.
     run_seeds
-        Seeds of the heuristic's runs on each instance, as `optsched.study` takes seeds.
+        Seeds of the heuristic's runs on each instance, as for `optsched.study`.
     over
         Which gap of these runs counts: `worst`, `mean`, `median`, or a quantile between 0 and 1.
     worst
-        `relative` gaps, where any gap over 0 (the optimum is 0) is worse than every share, or `absolute` ones.
+        `relative` gaps, of which any gap over 0 (the optimum is 0) is worse than every share; or `absolute` ones.
     component
         Component of the objective; by default the first that differs.
     claim
-        In place of a gap: a function, or `package.module:function`, called with the `GapReport` of each feasible
-        placement. True or False says whether the claim holds; a number how far it is from being broken, which it is
-        below 0. A number guides the search; a large one is for instances that the claim says nothing of. One run that
-        breaks it is enough. Or the id of a claim of a paper (`agosta/3.4-theorem-1`), whose check is to be made false.
+        Instead of a gap: a function, or `package.module:function`, called with the `GapReport` of each feasible
+        placement. True or False says whether the claim holds; a number says how far it is from being broken, and is
+        negative if it is broken. A number guides the search; return a large one for instances that the claim does not
+        cover. One run that breaks it is enough. Or the id of a claim of a paper (`agosta/3.4-theorem-1`), whose check
+        the search tries to make false.
     failures
         Whether a run that fails or has no feasible placement is worse than every gap.
     parameters
         Parameters of the problem.
     family, family_parameters
-        Where the search starts; by default at the problem's own family, at small sizes, or, where the heuristic needs
-        what its instances lack, at `mixed`. Numbers stay within the range that the family draws, or 0 to 10.
+        Where the search starts; by default at the problem's own family, at small sizes, or at `mixed` if the heuristic
+        needs fields that the family's instances lack. Numbers stay within the range that the family draws, or 0 to 10.
     most_tasks, most_nodes
-        How large the instances may become.
+        The largest size of instances.
     profile
         Solver profile, by name or path.
     time_limit
-        Seconds in all; three tenths are kept for shrinking; what was found until then is the answer.
+        Total seconds; three tenths are kept for shrinking; the best instance so far is the answer.
     step
         Called with each instance that is tried.
 
@@ -385,8 +385,8 @@ def mine(
     Raises
     ------
     UsageError
-        For an unknown problem, heuristic, family, parameter or component, where no instance of the family can be posed,
-        and where none of those that were tried could be judged.
+        For an unknown problem, heuristic, family, parameter or component, if no instance of the family can be posed, or
+        if no tried instance could be judged.
 
     Examples
     --------
@@ -447,7 +447,7 @@ def mine(
 
 
 def _spent(search: Search, time_limit: float | None) -> bool:
-    """Search and shrink as long as budget and time allow; whether an interrupt cut it short after a find."""
+    """Search and shrink as long as budget and time allow; returns whether an interrupt stopped it after a find."""
     try:
         with suppress(OutOfTime), deadline(time_limit):
             with suppress(OutOfTime), deadline(None if time_limit is None else SEARCHED * time_limit):
@@ -485,13 +485,13 @@ def _command(judge: Judge, claim: Any, drawn_with: Mapping[str, Any], options: M
     return shlex.join(words)
 
 
-# Claims of the registry: what a check says of each single draw, and how far it is from false --------------------------
+# Claims of the registry: a check's statement about each single draw, and how far it is from false ---------------------
 
 
-#: Functions of an expression that take numbers of one draw; every other one takes draws together.
+#: Functions of an expression that take numbers of one draw; all others combine draws.
 _OF_ONE_DRAW = {"abs", "max", "min", "exp", "log", "floor", "ceil"}
 
-#: The margin of a statement outside of what it is about.
+#: The margin of a statement outside its region.
 _UNSAID = 1000
 
 
@@ -502,7 +502,7 @@ class Statement:
     Attributes
     ----------
     claim, check, region
-        The id, what is to be made false, and where the claim holds. The search heeds only what the check itself says.
+        The id, the check that should become false, and where the claim holds. The search only uses the check.
     problem, parameters, heuristic
         What the check is about.
     """
@@ -517,7 +517,7 @@ class Statement:
     def __call__(self, report: GapReport) -> Any:
         """How far the statement is from being false on the instance; True if something in it cannot be measured."""
         try:
-            ask = answers(report.problem, report.seed or 0)  # whose parameters may be others than the check's
+            ask = answers(report.problem, report.seed or 0)  # its parameters may differ from the check's
             measured = {name: ask(text) for name, text in self.check.measure.items()}
         except (HeuristicFailed, InputError):
             return True
@@ -532,7 +532,7 @@ def statement(name: str, heuristic: str | None = None) -> Statement:
     name
         The id of the claim.
     heuristic
-        The one that it is to be about; by default that of its first check that is false, else of its first one.
+        The heuristic that it should be about; by default that of its first false check, else of its first one.
 
     Raises
     ------
@@ -570,7 +570,7 @@ def _heuristics(check: Check) -> Iterator[str]:
 
 
 def _of_one_draw(check: Check) -> bool:
-    """Whether a check says something of each draw by itself, on a snapshot."""
+    """Whether a check states something about each draw by itself, on a snapshot."""
     if check.judge != "snapshots":
         return False
     nodes = list(ast.walk(ast.parse(check.says, mode="eval")))
@@ -579,10 +579,10 @@ def _of_one_draw(check: Check) -> bool:
 
 
 def margin(text: str, measured: Mapping[str, Any]) -> Any:
-    """How far an expression is from being false: below 0 if it is, and only then.
+    """How far an expression is from being false: negative exactly if it is false.
 
-    For a comparison it is the difference of the sides, for `a & b` the smaller margin. `a | b` says b where a is false,
-    and nothing elsewhere. Any other expression, such as an equation, is a truth value.
+    For a comparison it is the difference of the sides, for `a & b` the smaller margin. `a | b` states b where a is
+    false, and nothing elsewhere. Any other expression, such as an equation, is a truth value.
 
     Examples
     --------

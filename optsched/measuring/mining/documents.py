@@ -1,7 +1,7 @@
 """Edits instance documents and keeps them consistent when a record is removed, doubled or renamed.
 
-A document is a plain one (`optsched.instances.files.to_document`). References and matrices stay whole as far as that is
-possible; whether what comes out is an instance is for the reader to say.
+A document is a plain one (`optsched.instances.files.to_document`). References and matrices stay consistent as far as
+possible; the reader decides whether the result is an instance.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Document: TypeAlias = dict[str, Any]
 TABLES = ("tasks", "nodes", "jobs", "groups")
 
 #: The fields that name records: the part with the field, the field, the table of the records, and what happens if the
-#: record goes: the whole entry goes with it, or only the name.
+#: record is removed: the whole entry goes with it, or only the name.
 _NAMES = (
     ("tasks", "job", "jobs", True),
     ("jobs", "group", "groups", True),
@@ -36,12 +36,12 @@ _NAMES = (
     ("tasks", "observed", "nodes", False),
 )
 
-#: Parts that hold no decision's data.
+#: Parts without data for a decision.
 _HEADER = ("format", "name", "description", "source", "labels", "parameters", "time")
 
 
 def size(document: Document) -> tuple[int, int, int]:
-    """How large a document is, to compare: tasks and nodes, replicas, and characters of the rest."""
+    """The size of a document, for comparisons: tasks and nodes, replicas, and characters of the rest."""
     records = len(document["tasks"]) + len(document["nodes"])
     replicas = sum(len(task.get("replicas", ())) for task in document["tasks"])
     return records, replicas, len(json.dumps(document))
@@ -51,7 +51,7 @@ def size(document: Document) -> tuple[int, int, int]:
 
 
 def without(document: Document, table: str, at: int) -> Document:
-    """The document without a record and all that belongs to it."""
+    """The document without a record and everything that belongs to it."""
     found = copy.deepcopy(document)
     _remove(found, table, at)
     return found
@@ -87,7 +87,7 @@ def _remove(document: Document, table: str, at: int) -> None:
 
 
 def with_copy(document: Document, table: str, at: int) -> Document:
-    """The document with a record twice, the second at the end under an id of its own."""
+    """The document with a record twice, the second one at the end with its own id."""
     found = copy.deepcopy(document)
     record = copy.deepcopy(found[table][at])
     old, name = record["id"], _new_id(found, record["id"])
@@ -115,9 +115,9 @@ def _new_id(document: Document, like: str) -> str:
 
 
 def numbered_anew(document: Document) -> Document:
-    """The document with records called n1, n2, ..., t1, ... in their order, where each table's ids are of that form.
+    """The document with records renamed n1, n2, ..., t1, ... in their order, in tables whose ids have that form.
 
-    Ids of another form stay, since a heuristic may read something in them.
+    Ids of another form stay, since a heuristic may interpret them.
     """
     called: dict[str, dict[str, str]] = {}
     found = copy.deepcopy(document)
@@ -157,7 +157,7 @@ def matrices(document: Document) -> list[tuple[list[list[Any]], str, str]]:
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a number in a document: what holds it, under which key, and the names on the way there."""
+    """The place of a number in a document: its container, its key, and the names on the way there."""
 
     holder: Any
     key: Any
@@ -190,24 +190,24 @@ def _numbers_in(holder: Any, path: tuple[str, ...]) -> Iterator[Place]:
 
 
 def as_int(number: float) -> int | float:
-    """The same number, an int where it is whole."""
+    """The same number, as an int if it is whole."""
     return int(number) if float(number).is_integer() else number
 
 
 # Random changes of instance documents, for a search -------------------------------------------------------------------
 
-#: Numbers that every record of a table has whether or not it says so, and what they are then.
+#: Numbers that every record of a table has even if it omits them, with their values then.
 _DEFAULTS = {"nodes": {"slots": 1, "load": 0}}
 
-#: A number may become as large as this, also where the family's are smaller.
+#: A number may become as large as this, even if the family's are smaller.
 LEAST_BOUND = 10
 
-#: What draws.
+#: The random generator.
 Rng = np.random.Generator
 
 
 class Changes:
-    """Random changes that keep within sizes, and numbers within the range that a family draws.
+    """Random changes that keep sizes within limits, and numbers within the range that a family draws.
 
     `most`: how many records a table may have.
     """
@@ -229,7 +229,7 @@ class Changes:
             self._bounds[place.path] = min(low, place.number), max(high, place.number)
 
     def __call__(self, document: Document, rng: Rng) -> Document:
-        """A document with one to three random changes: of a number, replica or field, a record twice or gone."""
+        """A document with one to three random changes: of a number, replica or field, or a record more or less."""
         found = copy.deepcopy(document)
         for _ in range(int(rng.integers(1, 4))):
             kind = rng.integers(len(self._within) + 2)
@@ -240,7 +240,7 @@ class Changes:
         return found
 
     def _another_record(self, document: Document, rng: Rng, more: bool) -> Document:
-        """A record comes twice, as far as there may be more of them, or goes."""
+        """Double a record, as far as there may be more of them, or remove one."""
         tables = [table for table in TABLES if document.get(table)]
         weights = np.array([3.0 if table in ("tasks", "nodes") else 1.0 for table in tables])
         table = tables[rng.choice(len(tables), p=weights / weights.sum())]
@@ -254,7 +254,7 @@ class Changes:
         return as_int(min(max(number, low), high))
 
     def _another_number(self, document: Document, rng: Rng) -> None:
-        """One number is another: one more or less, doubled, halved, 0, 1, some more, or as another record has it."""
+        """Change one number: one more or less, doubled, halved, 0, 1, some more, or another record's."""
         for table, fields in _DEFAULTS.items():
             absent = [(record, field) for record in document[table] for field in fields if field not in record]
             if absent and rng.random() < len(absent) / (len(absent) + len(numbers(document))):
@@ -280,7 +280,7 @@ class Changes:
         place.holder[place.key] = self._bounded(place.path, other)
 
     def _alike(self, document: Document, rng: Rng) -> None:
-        """All numbers of a field are as one of them is."""
+        """Set all numbers of a field to one of them."""
         places = numbers(document)
         if not places:
             return
@@ -290,7 +290,7 @@ class Changes:
                 place.holder[place.key] = one.number
 
     def _another_replica(self, document: Document, rng: Rng) -> None:
-        """A task has a replica more, or less, or elsewhere."""
+        """Add, remove or move a replica of a task."""
         tasks = [task for task in document["tasks"] if task.get("kind", "map") == "map"]
         if not tasks:
             return
@@ -306,7 +306,7 @@ class Changes:
         task["replicas"] = sorted(held, key=order.__getitem__)
 
     def _copied_field(self, document: Document, rng: Rng) -> None:
-        """A record has a field as another one has it: its job, its rack, its replicas, its size."""
+        """Copy a field from another record: its job, its rack, its replicas, its size."""
         tables = [table for table in TABLES if len(document.get(table, ())) > 1]
         if not tables:
             return
@@ -320,16 +320,16 @@ class Changes:
 
 # Shrinking: every document that is one step smaller -------------------------------------------------------------------
 
-#: The removals of `smaller`, in words: of a minimal instance none of it can go.
+#: The removals of `smaller`, in words: none of them is possible in a minimal instance.
 MINIMAL = "a record, replica, entry, part or field left out, or a number set to 0, 1, half, rounded down or 1 less"
 
 
 def smaller(document: Document) -> Iterator[Document]:
     """Every document that is one step smaller, the largest steps first.
 
-    A step takes away one task, node, job or group with what belongs to it, one entry of the shuffle or of the links,
-    the shuffle, pairs or topology as a whole, one replica, or one field of a record; or one number becomes 0, 1, half
-    of it, itself rounded down, or 1 less, where that is nearer to 0.
+    A step removes one task, node, job or group with what belongs to it, one entry of the shuffle or of the links, the
+    shuffle, pairs or topology as a whole, one replica, or one field of a record; or one number becomes 0, 1, half of
+    it, itself rounded down, or 1 less, if that is nearer to 0.
     """
     for table in TABLES:
         for at in reversed(range(len(document.get(table, ())))):
@@ -358,7 +358,7 @@ def smaller(document: Document) -> Iterator[Document]:
 
 
 def _less(document: Document, *way: Any) -> Document:
-    """The document without what lies at the end of a way of keys and positions."""
+    """The document without what is at the end of a path of keys and positions."""
     found = holder = copy.deepcopy(document)
     for step in way[:-1]:
         holder = holder[step]

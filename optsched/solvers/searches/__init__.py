@@ -1,1 +1,1 @@
-"""The exact searches, one module a problem: made of the engines in `solvers`, with the prices that prove an answer."""
+"""The exact searches, one module per problem: engines of `solvers`, with prices that prove an answer."""

@@ -1,13 +1,13 @@
 """Assignment problems by the network of their program, by a maximum matching, or by a table of costs.
 
-The program counts tasks that nothing tells apart, and in racks and anywhere where only that matters. So the number of
-arcs of its network grows with the replicas, not with tasks times nodes. Flows are placements, and potentials become the
+The program counts tasks that nothing distinguishes, in racks and anywhere if only that matters. So the number of arcs
+of its network grows with the replicas, not with tasks times nodes. Flows are placements, and potentials become the
 prices with which `AssignmentProblem.price_bound` proves the optimum in integers.
 
-`nearest_optimum` finds the optimum that moves the fewest tasks of a given placement. An optimum proves which flows of
-the network are optimal: by its potentials an arc carries nothing, or all that it can, or is free. What is free is a
-network again, with a reward for each task that stays where it is. Its costs are 0, 1 and -1, however large those of the
-problem are.
+`nearest_optimum` finds the optimum that moves the fewest tasks of a given placement. One optimum determines which flows
+of the network are optimal: by its potentials an arc carries nothing, or its full capacity, or is free. The free part is
+a network again, with a reward for each task that stays where it is. Its costs are 0, 1 and -1, however large those of
+the problem are.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ from optsched.solvers.searches.tabled_assignment import (
 
 _EXACT = Profile("exact")
 
-#: Bytes that an arc was measured to take with HiGHS, and an accepted node of a task in a matching.
+#: Measured bytes per arc with HiGHS, and per accepted node of a task in a matching.
 _BYTES_WITH_HIGHS, _BYTES_MATCHED = 520, 60
 
 
 @dataclass(frozen=True)
 class AssignmentSolution:
-    """The answer of an engine: the node of each of `problem.tasks` or -1, None if a limit struck first.
+    """The answer of an engine: the node of each of `problem.tasks` or -1, None if a limit came first.
 
-    `prices` prove the optimum; None if the engine gives none. `limit` cut it short. `build_seconds` are those until
-    the engine began.
+    `prices` prove the optimum; None if the engine gives none. `limit` stopped it. `build_seconds` is the time until the
+    engine began.
     """
 
     nodes: Ints | None
@@ -88,8 +88,8 @@ def network_of(
 ) -> ProgramNetwork:
     """The network of an assignment problem's program.
 
-    `places`: of the network, if they are others than those of the problem (`network_places`). `engine`: which engine
-    the network is for: what does not fit into memory with it is refused.
+    `places`: those of the network, if not the problem's own (`network_places`). `engine`: the engine for which the
+    network is made; a network that does not fit into memory with it is refused.
     """
     expect_recorded(problem, "routes", "the networks know")
     check()
@@ -120,7 +120,7 @@ def _refuse_pairs(problem: AssignmentProblem, engine: str) -> None:
 
 
 def decoded(problem: AssignmentProblem, network: ProgramNetwork, values: Ints) -> Ints:
-    """The node of each of `problem.tasks` (or -1) that values of the network's program stand for."""
+    """The node of each of `problem.tasks` (or -1) for values of the network's program."""
     posed = problem.with_places(problem.network_places)
     return problem.nodes_of(posed.decision_of(values, network.program))
 
@@ -132,12 +132,12 @@ def _started(problem: AssignmentProblem, network: ProgramNetwork, placement: Pla
 def _prices(problem: AssignmentProblem, network: ProgramNetwork, potential: Ints) -> Prices:
     """Prices from potentials with cost - potential[tail] + potential[head] >= 0 on arcs with room.
 
-    The price of a slot is the sum of the prices of all the areas that it is in.
+    The price of a slot is the sum of the prices of all areas that contain it.
     """
     nodes = np.zeros(len(problem.capacity), dtype=np.int64)
     slots = [family.name for family in network.families if family.name not in _SUPPLIES]
     for level, name in zip(problem.network_places.levels, reversed(slots), strict=False):
-        own = np.zeros(len(level.ids) + 1, dtype=np.int64)  # the last is that of nodes without an area
+        own = np.zeros(len(level.ids) + 1, dtype=np.int64)  # the last entry is for nodes without an area
         own[np.unique(level.areas.values)] = np.maximum(network.falls(potential, name), 0)
         nodes += own[level.of_node]
     pools = np.array([next((units for units, size in pool.tiers if size), 0) for pool in problem.pools], dtype=np.int64)
@@ -167,10 +167,10 @@ def compact_network(problem: AssignmentProblem) -> FlowNetwork:
 
 
 def optimal_placement(problem: AssignmentProblem) -> Placement:
-    """An optimal placement and nothing else, for schedulers that solve such a problem each round.
+    """An optimal placement without a proof, for schedulers that solve such a problem in each round.
 
     KeyboardInterrupt if Ctrl-C came while the engine ran. OptschedError if the engine gave up (memory). OutOfTime if a
-    deadline was past.
+    deadline had passed.
     """
     solution = solve_assignment(problem)
     return problem.placement(unless_stopped(solution.nodes, solution.limit, solution.raw_status, problem.name))
@@ -191,12 +191,12 @@ def solve_assignment(
 ) -> AssignmentSolution:
     """Solve an assignment problem exactly.
 
-    `engine` is `network`: a maximum b-matching where that is enough; where costs are a table, the transportation
-    problem if it is large (`is_transported`), or SciPy's assignment of tasks to slots (`is_tabled`); else the compact
-    network, by a network simplex if it is large and kernels compile, or as `arrays`. `arrays`: the compact network's
-    linear program with HiGHS. `network-simplex`: the same network by a network simplex, by that of networkx if it is
-    small or kernels do not compile. `dense`: SciPy's assignment of tasks to slots, not for pools with several tiers,
-    for small instances.
+    `engine` is `network`: a maximum b-matching if that suffices; if costs are a table, the transportation problem if it
+    is large (`is_transported`), or SciPy's assignment of tasks to slots (`is_tabled`); else the compact network, by a
+    network simplex if it is large and kernels compile, or as `arrays`. `arrays`: the compact network's linear program
+    with HiGHS. `network-simplex`: the same network by a network simplex, by that of networkx if it is small or kernels
+    do not compile. `dense`: SciPy's assignment of tasks to slots, for small instances, not for pools with several
+    tiers.
 
     >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems import Lsap
@@ -232,7 +232,7 @@ def _way(problem: AssignmentProblem, engine: str) -> str:
 
 
 def sizes(problem: AssignmentProblem) -> Iterator[tuple[str, int, int, int]]:
-    """For each engine the size of its program: variables, constraints, and bytes a variable.
+    """For each engine the size of its program: variables, constraints, and bytes per variable.
 
     >>> import optsched
     >>> for row in sizes(optsched.problem("lsap", "papers/guo-fig2")):
@@ -275,7 +275,7 @@ def _by_matching(problem: LevelledProblem) -> AssignmentSolution:
     nodes = np.full(len(problem.tasks), NONE, dtype=np.int64)
     nodes[near] = matching.node
     fill_idle_slots(nodes, problem.capacity, problem.count)
-    # What the matching saves is what slots of its cover cost; nothing is, if all are local.
+    # The matching saves what slots of its cover cost; nothing, if all are local.
     on_node, _, off_rack = problem.levels
     pools = np.array([problem.pools[0].tiers[0][0]], dtype=np.int64)
     prices = Prices(off_rack + int(pools[0]), (off_rack - on_node) * matching.node_cover.astype(np.int64), pools)
@@ -302,14 +302,14 @@ def near_data(problem: AssignmentProblem) -> Ints:
 
 
 def fill_idle_slots(nodes: Ints, capacity: Ints, count: int) -> None:
-    """Put unplaced tasks, in order, on the slots that are left, node by node, until `count` are placed; in place."""
+    """Put unplaced tasks, in order, on the remaining slots, node by node, until `count` are placed; in place."""
     last = np.cumsum(capacity - np.bincount(nodes[nodes != NONE], minlength=len(capacity)))
     more = count - int(np.count_nonzero(nodes != NONE))
     nodes[np.flatnonzero(nodes == NONE)[:more]] = np.searchsorted(last, np.arange(more), side="right")
 
 
 def is_tiered(problem: AssignmentProblem) -> bool:
-    """Whether what a task costs depends on how many of its pool are placed."""
+    """Whether a task's cost depends on how many tasks of its pool are placed."""
     return any(sum(1 for _, size in pool.tiers if size) > 1 for pool in problem.pools)
 
 
@@ -338,7 +338,7 @@ def _by_dense(problem: AssignmentProblem) -> AssignmentSolution:
 
 
 def _full_table(problem: AssignmentProblem) -> tuple[Ints, Ints]:
-    """Units of each task on each node with idle slots, with what its pool and the node add; and these nodes."""
+    """Units of each task on each node with idle slots, with the costs of its pool and the node; and these nodes."""
     tasks, idle = len(problem.tasks), np.flatnonzero(problem.capacity > 0)
     constant = np.array([next((units for units, size in pool.tiers if size), 0) for pool in problem.pools])
     table = np.empty((tasks, len(idle)), dtype=np.int64)
@@ -362,9 +362,9 @@ def _by_network(problem: AssignmentProblem, profile: Profile, engine: str) -> As
 
 
 def cheapest_from(problem: AssignmentProblem, nodes: Ints) -> Ints:
-    """The node of each of `problem.tasks`, or -1, in an optimal placement, from one that is nearly so.
+    """The node of each of `problem.tasks`, or -1, in an optimal placement, found from one that is nearly optimal.
 
-    Solvers in floating point are a tolerance away where costs are near 2^53.
+    Solvers in floating point are a tolerance off if costs are near 2^53.
     """
     network = network_of(problem)
     return decoded(problem, network, network.cheapened(_started(problem, network, problem.placement(nodes))))
@@ -373,7 +373,7 @@ def cheapest_from(problem: AssignmentProblem, nodes: Ints) -> Ints:
 def prices_of(problem: AssignmentProblem, placement: Placement) -> Prices | None:
     """Prices that prove a placement optimal, from shortest paths in its residual network; None if it is not optimal.
 
-    They are exact integers (Bellman-Ford) for a placement of any origin. There is at most one pass over the arcs for
+    They are exact integers (Bellman-Ford) for a placement from any source. There is at most one pass over the arcs for
     each vertex.
     """
     if not problem.count:
@@ -389,11 +389,11 @@ def prices_of(problem: AssignmentProblem, placement: Placement) -> Prices | None
 
 
 def nearest_optimum(problem: AssignmentProblem, here: Ints, there: Ints) -> Ints | None:
-    """An optimum that places as many tasks as can be as `here` does, up to swaps of tasks of a class.
+    """An optimum that keeps as many tasks as possible where `here` has them, up to swaps of tasks of a class.
 
-    Where the problem has further components, it places as many tasks of each pool as `there` does, which keeps them.
-    `here`, `there` and the result: node or -1 of each of `problem.tasks`, int64; some are placed. None if `there` is
-    not optimal, and where the network does not fit into memory.
+    If the problem has further components, it places as many tasks of each pool as `there` does, which keeps their
+    values. `here`, `there` and the result: node or -1 of each of `problem.tasks`, int64; some are placed. None if
+    `there` is not optimal, or the network does not fit into memory.
 
     Examples
     --------
@@ -434,7 +434,7 @@ def nearest_optimum(problem: AssignmentProblem, here: Ints, there: Ints) -> Ints
     stays = at[kept]
     waits = np.arange(len(least))[network.arcs_of("class_supply")]
     waiting = np.bincount(of_class[~placed], minlength=len(first))
-    # A task that waits and shall run moves; one that is placed and stays does not, for which a unit is given back.
+    # A waiting task that must run moves; a placed one that stays does not, and a unit is given back for it.
     arc = np.concatenate([np.arange(len(least)), waits, stays])
     cost = np.repeat([0, 1, -1], [len(least), len(waits), len(stays)])
     room = np.concatenate([most - least, waiting, amount[kept]])
@@ -454,7 +454,7 @@ def nearest_optimum(problem: AssignmentProblem, here: Ints, there: Ints) -> Ints
 def _with_pairs(problem: AssignmentProblem, pairs: Ints, there: Ints) -> Places | None:
     """The places of the network, and some pairs of a class and a node, given as class * nodes + node.
 
-    Of a table without levels it is only the pairs that some optimum has; None if `there` is no optimum.
+    For a table without levels: only the pairs of some optimum; None if `there` is no optimum.
     """
     width = len(problem.capacity)
     if isinstance(problem, TabledProblem) and problem.near is None:
@@ -475,7 +475,7 @@ def _with_pairs(problem: AssignmentProblem, pairs: Ints, there: Ints) -> Places 
 
 
 def _cheapest_pairs(problem: TabledProblem, there: Ints) -> tuple[Ints, Ints] | None:
-    """Class and node of the pairs that some optimum has, by the prices of one; None if `there` is none."""
+    """Class and node of the pairs that occur in some optimum, by the prices of one; None if `there` is none."""
     prices = table_prices(problem, there)
     if prices is None:
         return None

@@ -1,19 +1,20 @@
 """Branch and bound for `generalized-assignment`: prices of tasks by subgradients, knapsacks, pairs that cost too much.
 
-The relaxation and what it leaves out are those of `problems.generalized_assignment` (Posta, Ferland and Michelon 2012).
-At each case prices are improved by deflected subgradients (Camerini, Fratta and Maffioli 1975), what the knapsacks hold
-is repaired into a placement, and it branches on the pair of task and node whose two parts cost most. All arithmetic
-that decides is in integers, so that the tree is a proof, and the same with and without compiled loops.
+The relaxation and the pairs that it leaves out are those of `problems.generalized_assignment` (Posta, Ferland and
+Michelon 2012). At each case, deflected subgradients improve the prices (Camerini, Fratta and Maffioli 1975), the
+content of the knapsacks is repaired into a placement, and the search branches on the pair of task and node whose two
+parts cost most. All arithmetic that decides is in integers, so the tree is a proof, and the same with and without
+compiled loops.
 
-It is searched limit after limit (`CapacityClimb`), with neighbourhoods of the best placement on the way.
-Nothing costs less than a limit, than this and a little, until something does. A tree at a limit just above the bound
-leaves out most pairs of task and node at once, however dear the best placement is that was found by then (Posta,
-Ferland and Michelon 2012). So the optimum is proved before, or while, it is found.
+`CapacityClimb` searches it limit after limit, with neighbourhoods of the best placement in between. It tries to prove
+that nothing costs less than a limit, then than a slightly higher one, until something does. A limit just above the
+bound leaves out most pairs of task and node at once, however expensive the incumbent is (Posta, Ferland and Michelon
+2012). So the optimum is proved before it is found, or at the same time.
 
 In a neighbourhood most tasks stay where they are, and a small tree places the others (large neighbourhood search, Shaw
-1998). What the Lagrangian prices say of each place guides it: tasks that are placed dearly are more often among those
-that are placed anew, and only places that are not too dear are open to them (a core problem: Balas and Zemel 1980).
-The tree is one of few cases: its bounds settle most neighbourhoods sooner than HiGHS does.
+1998). The Lagrangian prices of each place guide it: expensively placed tasks are chosen more often, and only places
+that are not too expensive are open to them (a core problem: Balas and Zemel 1980). The tree has few cases: its bounds
+settle most neighbourhoods sooner than HiGHS does.
 """
 
 from __future__ import annotations
@@ -39,33 +40,33 @@ from optsched.problems.relaxations import Box
 from optsched.solvers.compiled import compiles, ready
 from optsched.solvers.searches.generalized_assignment import repaired
 
-#: The most steps of a tree, and the most entries of knapsacks that a search fills: then it is given up.
+#: The most steps of a tree, and the most entries of knapsacks that a search fills before it gives up.
 MOST_STEPS, MOST_ENTRIES = 20_000, 10**10
 
-#: What filling a knapsack costs on top of its entries, counted in entries, for each task.
+#: The overhead of filling a knapsack for each task, counted in entries.
 _PER_TASK = 100
 
-#: From this many entries together on knapsacks are filled by compiled loops, where there are any.
+#: From this many entries together, compiled loops fill the knapsacks, if there are any.
 _COMPILED_FROM = 20_000
 
-#: Rounds of improving prices at the first case, at it with prices that were improved before, and at the others.
+#: Rounds of improving prices: at the first case, at it with prices that were improved before, and at the others.
 _FIRST, _AGAIN, _OTHERS = 400, 60, 40
 
-#: The most parts of a unit of cost in which prices are counted.
+#: The finest parts of a unit of cost in which prices are counted.
 _FINEST = 2**12
 
 #: At the first case the knapsacks are repaired into a placement once in this many rounds.
 _REPAIRED = 20
 
-#: Without a good placement prices aim at a bound that is better by this part of it.
+#: Without a good placement, prices aim at a bound that is better by this share of it.
 _FAR = 20
 
-#: The first step of prices, relative to the way to the value that is looked for; idle rounds after which it is halved.
+#: The first step of prices, relative to the distance to the target; and after how many idle rounds it is halved.
 _STEP, _PATIENCE = 1.5, 6
 
 
 def fill_compiled(cost: Any, weight: Ints, free: Bools, room: Ints) -> Filled:
-    """Fill knapsacks like `generalized_assignment.fill`: those of int64 by a compiled loop."""
+    """Fill knapsacks like `generalized_assignment.fill`, with a compiled loop for int64."""
     from optsched.solvers.kernels import fill_one
 
     if cost.dtype != np.int64:
@@ -91,7 +92,7 @@ def fill_compiled(cost: Any, weight: Ints, free: Bools, room: Ints) -> Filled:
 
 @dataclass(eq=False)
 class _Case:
-    """A step of the tree to be: positions of its multipliers, and its parts, lesser values first."""
+    """A future step of the tree: positions of its multipliers, and its parts, lesser values first."""
 
     by: list[int] = field(default_factory=list)
     branch: Branch | None = None
@@ -107,7 +108,7 @@ class _Case:
 
 
 class _Best:
-    """The best placement so far: the node of each task, or None, and what it costs, in units to be least."""
+    """The best placement so far: the node of each task, or None, and its cost, in units to minimise."""
 
     nodes: Ints | None = None
     limit: int
@@ -116,7 +117,7 @@ class _Best:
         self._cost, self.limit = cost, limit
 
     def hold(self, nodes: Ints | None) -> bool:
-        """Take another feasible placement, if it costs less than the limit; whether it does."""
+        """Take another feasible placement if it costs less than the limit; returns whether it does."""
         if nodes is None:
             return False
         cost = int(self._cost[np.arange(len(nodes)), nodes].sum())
@@ -127,27 +128,27 @@ class _Best:
 
 
 class CapacityTree(_Best):
-    """A search for the best placement, which grows its proof; it can be gone on with after it was stopped.
+    """A search for the best placement, which grows its proof; it can be continued after a stop.
 
-    `problem`: with at least one task, and a usable node for each. `prices`: of capacities to begin from, float64, shape
-    (resources, nodes), in units of cost; or whole `NodePrices`, improved before. `nodes`: node of each task of a
+    `problem`: with at least one task, and a usable node for each. `prices`: initial prices of capacities, float64,
+    shape (resources, nodes), in units of cost; or whole `NodePrices`, improved before. `nodes`: node of each task of a
     feasible placement, or None.
 
-    With `costless` the search is for any placement: it ends with the first one, and its tree proves that there is none.
-    With a `limit`, in units to be least, only what costs less is looked for. Where it is known that every placement
-    costs at least `enough`, the search ends with one that costs no more. With `within` (bool, shape (tasks, nodes))
-    only these places are looked at; the tree then proves nothing of the others.
+    With `costless` the search is for any placement: it ends with the first one, or its tree proves that there is none.
+    With a `limit`, in units to minimise, only cheaper placements are searched. If every placement is known to cost at
+    least `enough`, the search ends with one that costs no more. With `within` (bool, shape (tasks, nodes)) only these
+    places are tried; the tree then proves nothing about the others.
 
     Attributes
     ----------
     limit
-        Without a placement, more than any can cost.
+        Without a placement: more than any can cost.
     closed
         Whether the search is done: no placement costs less than `limit`.
     prices
         The best ones of the first case so far.
     size, work
-        How many steps the tree has, without those that are open, and how many entries of knapsacks were filled.
+        How many steps the tree has, without the open ones, and how many entries of knapsacks were filled.
     """
 
     def __init__(
@@ -176,7 +177,7 @@ class CapacityTree(_Best):
         self.work = self.size = 0
         self._scale = max(1, min(_FINEST, 2**36 // max(1, int(np.abs(self._cost).max()))))
         self.hold(nodes)
-        #: Prices of the first case; they were improved before where they were given whole.
+        #: Prices of the first case; if they were given whole, they were improved before.
         self.prices = prices if isinstance(prices, NodePrices) else self._start(prices)
         self._rounds = _AGAIN if isinstance(prices, NodePrices) else _FIRST
         box = self.knapsacks.box
@@ -185,7 +186,7 @@ class CapacityTree(_Best):
         self._open: list[tuple[_Case, Box, NodePrices]] = [(self._root, box, self.prices)]
 
     def _start(self, prices: Floats) -> NodePrices:
-        """Each task's price is what its cheapest node costs, capacities included; those of knapsacks are then free."""
+        """Each task's price is the cost of its cheapest node, including capacities; knapsacks are then free."""
         problem, knapsacks = self.problem, self.knapsacks
         paid = knapsacks.cost + (prices[:, None, :] * problem.demand).sum(axis=0)
         tasks = np.where(problem.usable, paid, np.inf).min(axis=1)
@@ -207,19 +208,19 @@ class CapacityTree(_Best):
         """The tree so far: open cases are leaves that prove what was known above them. None: nothing is proved."""
         if not self.size:
             return None
-        # Without costs prices have no scale: they are rays.
+        # Without costs, prices have no scale: they are rays.
         multipliers = [np.append(0, some[1:]) for some in self._multipliers] if self.costless else self._multipliers
         return Tree(multipliers, list(self._root.steps()))
 
     @property
     def bound(self) -> int:
-        """The bound that the tree proves, in units to be least."""
+        """The bound that the tree proves, in units to minimise."""
         return self.limit if self.closed or self.tree is None else self.tree.bound(self.knapsacks, self.limit)
 
     def search(self, most_entries: int = MOST_ENTRIES, most_steps: int | None = None) -> bool:
-        """Search on until nothing is open, or the tree or the work is too much; whether nothing is open.
+        """Search on until nothing is open, or the tree or the work is too large; returns whether nothing is open.
 
-        OutOfTime at the deadline. What is held and proved stays.
+        OutOfTime at the deadline. What is found and proved stays.
         """
         most = self.work + most_entries
         most_steps = MOST_STEPS if most_steps is None else most_steps
@@ -236,7 +237,7 @@ class CapacityTree(_Best):
         return True
 
     def _settled(self, case: _Case, box: Box, prices: NodePrices) -> NodePrices:
-        """Narrow the box by better and better prices as long as it pays; the box is empty if nothing is left."""
+        """Narrow the box by improving prices as long as it pays; the box is empty if nothing is left."""
         first = case is self._root
         for _ in range(4):
             if box.empty or not self.knapsacks.implied(box):
@@ -319,12 +320,12 @@ class CapacityTree(_Best):
         return priced
 
     def _repair(self, priced: Priced, lower: Bools) -> None:
-        """A placement near to what the knapsacks hold, if there is one that costs less."""
+        """A placement near the content of the knapsacks, if there is one that costs less."""
         gain = np.where(priced.free, priced.filled.including - priced.filled.without, 2**62)
         self.hold(repaired(self.problem, self.knapsacks.cost, np.where(lower, -(2**62), gain)))
 
     def _part(self, case: _Case, box: Box, prices: NodePrices) -> None:
-        """Branch on the pair whose two parts cost most; the part with the task on the node is looked at first."""
+        """Branch on the pair whose two parts cost most; the part with the task on the node comes first."""
         priced = self._priced(box, prices)
         shape = self.knapsacks.cost.shape
         placed = np.where(priced.free, priced.placed - priced.least, 2**60)
@@ -339,13 +340,13 @@ class CapacityTree(_Best):
 
 
 def _whole(prices: Floats) -> Ints:
-    """Prices in whole numbers, as large as a certificate may hold them."""
+    """Prices in whole numbers, as fine as a certificate allows."""
     rounded: Ints = np.rint(np.clip(prices, -LARGEST, LARGEST)).astype(np.int64)
     return rounded
 
 
 def _deflected(slope: Floats, before: Floats) -> Floats:
-    """The direction of this slope, turned towards the last direction where they are more than a right angle apart."""
+    """The direction of this slope, turned towards the last direction if they are more than a right angle apart."""
     length, product = float((before**2).sum()), float((slope * before).sum())
     if product >= 0 or not length:
         return slope
@@ -356,22 +357,22 @@ def _deflected(slope: Floats, before: Floats) -> Floats:
 # Limit after limit, and neighbourhoods --------------------------------------------------------------------------------
 
 
-#: The first limit is above the bound by this part of what is left; a tree of few steps doubles the next.
+#: The first limit is above the bound by this share of the remaining gap; a tree of few steps doubles the next one.
 _PARTS, _FEW = 2**10, 30
 
 
 class CapacityClimb(_Best):
-    """A search for the best placement, which grows its proof; it can be gone on with after it was stopped.
+    """A search for the best placement, which grows its proof; it can be continued after a stop.
 
-    `problem`: with at least one task, and a usable node for each. `prices`: prices of capacities to begin from,
-    float64, shape (resources, nodes), in units of cost. `nodes`: node of each task of a feasible placement.
+    `problem`: with at least one task, and a usable node for each. `prices`: initial prices of capacities, float64,
+    shape (resources, nodes), in units of cost. `nodes`: node of each task of a feasible placement.
 
     Attributes
     ----------
     bound
-        What is proved that every placement costs; less than any before the first step.
+        The proved lower bound on every placement's cost; below all costs before the first step.
     tree
-        What proves it; None before the first step.
+        Its proof; None before the first step.
     """
 
     def __init__(self, problem: GeneralizedAssignment, prices: Floats, nodes: Ints) -> None:
@@ -390,13 +391,13 @@ class CapacityClimb(_Best):
 
     @property
     def closed(self) -> bool:
-        """Whether the best placement is proved to be one."""
+        """Whether the best placement is proved optimal."""
         return self.bound >= self.limit
 
     def search(self, most_entries: int = MOST_ENTRIES) -> bool:
-        """Climb until the bound meets the placement, or the work or a tree is too much; whether they meet.
+        """Climb until the bound meets the placement, or the work or a tree is too large; returns whether they meet.
 
-        OutOfTime at the deadline. What is held and proved stays.
+        OutOfTime at the deadline. What is found and proved stays.
         """
         left = most_entries
         while not self.closed:
@@ -420,19 +421,19 @@ class CapacityClimb(_Best):
         return True
 
     def _prove(self, bound: int) -> None:
-        """Keep the tree where it proves more than the last one."""
+        """Keep the tree if it proves more than the last one."""
         if bound > self.bound:
             self.bound, self.tree = bound, self._tree.tree
 
 
-#: Tasks that are placed anew at first, and the fewest.
+#: The initial number of tasks that are placed again, and the lowest.
 _TASKS, _FEWEST = 40, 10
 
-#: They are a quarter more after this many settled trees that found nothing, beyond the unsettled ones; and a fifth
-#: fewer after this many unsettled ones, beyond the settled ones.
+#: The number rises by a quarter after this many settled trees that found nothing, beyond the unsettled ones; it falls
+#: by a fifth after this many unsettled ones, beyond the settled ones.
 _MORE, _FEWER = 40, 10
 
-#: A place is open where it costs no more than this part of what is open between the prices' bound and the placement.
+#: A place is open if its extra cost is at most this share of the gap between the prices' bound and the placement.
 _OPEN = 8
 
 #: The most cases of a tree.
@@ -440,12 +441,12 @@ _CASES = 20
 
 
 class CapacityNeighbourhoods(_Best):
-    """A search for better placements; it can be gone on with after it was stopped.
+    """A search for better placements; it can be continued after a stop.
 
     `problem`: with at least one task. `prices`: Lagrangian prices that prove a good bound. `nodes`: node of each task
     of a feasible placement.
 
-    `done`: whether nothing is left to look at: all tasks were placed anew together, or the prices prove the placement.
+    `done`: whether nothing is left to try: all tasks were placed again together, or the prices prove the placement.
     """
 
     def __init__(self, problem: GeneralizedAssignment, prices: NodePrices, nodes: Ints) -> None:
@@ -456,7 +457,7 @@ class CapacityNeighbourhoods(_Best):
         priced = knapsacks.priced(knapsacks.box, prices)
         self._bound = float(priced.bound) / prices.scale
         dearer = np.where(priced.free, priced.placed - priced.bound, 0).astype(np.float64) / prices.scale
-        #: By how much all costs more than the bound at least with a task on a node.
+        #: The least total cost with a task on a node, minus the bound.
         self._dearer: Floats = np.where(priced.free, np.maximum(dearer, 0.0), np.inf)
         super().__init__(knapsacks.cost, knapsacks.beyond)
         self.nodes: Ints
@@ -464,7 +465,7 @@ class CapacityNeighbourhoods(_Best):
         self.hold(nodes)
 
     def hold(self, nodes: Ints | None) -> bool:
-        """Take another feasible placement, if it costs less; whether it does."""
+        """Take another feasible placement if it costs less; returns whether it does."""
         better = super().hold(nodes)
         if better:
             self._streak, self.done = 0, self.limit <= self._bound
@@ -473,7 +474,7 @@ class CapacityNeighbourhoods(_Best):
     def search(self, trees: int) -> None:
         """Grow at most `trees` trees.
 
-        OutOfTime at the deadline. What is held stays.
+        OutOfTime at the deadline. What is found stays.
         """
         for _ in range(trees):
             check()
@@ -482,10 +483,11 @@ class CapacityNeighbourhoods(_Best):
             self._place_anew()
 
     def _place_anew(self) -> None:
-        """Look for better places of some tasks, those the more likely that are where it costs more, next to the others.
+        """Search better places for some tasks: expensively placed ones are more likely, and then those near to one
+        another.
 
-        Only places that are open are looked at. After that more tasks are drawn, or fewer. What a tree finds before the
-        deadline is held.
+        Only open places are tried. After that the number of tasks rises or falls. What a tree finds before the deadline
+        is kept.
         """
         every = np.arange(len(self.nodes))
         dear = self._dearer[every, self.nodes]

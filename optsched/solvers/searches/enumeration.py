@@ -1,26 +1,26 @@
-"""Enumerates every placement or schedule of a small instance: slow and plain, to check other ways against.
+"""Enumerates every placement or schedule of a small instance: slow and plain, for checks of other methods.
 
-**Placements.** `judged` asks the problem itself about each placement, and serves every problem. The others try only
-what fits; the registry names them, and the contract suite holds them equal to `judged`. All ask the problem's own
-`objective` what a placement is worth; `schedules` asks once for all that leave the same loads, which is where its time
-is saved.
+**Placements.** `judged` asks the problem itself about each placement, and works for every problem. The others try only
+what fits; the registry names them, and the contract suite checks that they equal `judged`. All ask the problem's own
+`objective` for a placement's value. `schedules` asks only once for all placements with the same loads, which is where
+it saves time.
 
-**Schedules** (`semi_active`). Of all feasible ones there are too many to try. It suffices to give each node's tasks of
-a kind in every order, and to start each as early as it can be, in that order (Baker 1974: semi-active schedules):
+**Schedules** (`semi_active`). There are too many feasible ones to try. It suffices to try every order of each node's
+tasks of a kind, and to start each task as early as possible in that order (Baker 1974: semi-active schedules):
 
-- No value grows where no task ends later. Maps never wait for reduces, and what they do to reduces (when they may
-  start, when they may end, when slots of running ones become free) is no later where no map ends later. So maps come
-  first, and of two outcomes of them one that is nowhere earlier than the other is left out.
+- No value grows if no task ends later. Maps never wait for reduces. Maps decide when reduces may start, when they may
+  end, and when slots of running ones become free; none of this is later if no map ends later. So maps come first, and
+  an outcome of the maps that is nowhere earlier than another one is left out.
 - Take a node's tasks of a kind in the order of their starts in a feasible schedule, and put each on the slot that is
   free first. Then none starts later than it did. By induction: sort the instants at which the slots become free, and
-  count one that is before the start of the last task as that start; then each is no later here than there. A task
-  starts there no sooner than some slot is free, so it starts here no later; it ends no later, since its end never falls
-  as its start grows; and its slot, the first of them, is replaced by that end.
-- Repeated, this ends with tasks in the order of their starts, since no start grows and all are whole. So an order in
-  which a task would start before the last one is left out.
+  replace those before the start of the last task by that start; then each is no later here than there. A task starts
+  there no sooner than some slot is free, so it starts here no later. It ends no later, since its end never falls as its
+  start grows. Its slot, the first of them, is replaced by that end.
+- Repeated, this ends with tasks in the order of their starts, since no start grows and all are whole. So an order is
+  left out if a task would start before the previous one.
 - A task that takes no time on a node needs no slot there: a map at its release, a reduce at the end of its job's last
   map or its release. It cannot end sooner anywhere, so no other node is tried.
-- Tasks of a job that take the same time everywhere change places without a change; they keep their order.
+- Tasks of a job that take the same time everywhere are interchangeable; they keep their order.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ if TYPE_CHECKING:  # so that enumerating one problem does not load the others
     from optsched.problems.latency import Latency
     from optsched.problems.utility import Utility
 
-#: A feasible placement's value as it compares (less is better), and its nodes.
+#: A feasible placement's value for comparisons (less is better), and its nodes.
 Judged = tuple[Value, list[int]]
 
-#: More placements than this are refused.
+#: The most placements.
 MOST_PLACEMENTS = 5_000_000
 
-#: More tasks are refused even where each has one place, or there is one order: the enumeration recurses once a task.
+#: The most tasks, even with one place or one order each: the enumeration recurses once per task.
 MOST_TASKS = 100
 
 
@@ -104,7 +104,7 @@ def best_decision(problem: AnyProblem, most: int = MOST_PLACEMENTS) -> tuple[Val
 
 
 def pareto_values(problem: Problem, most: int = MOST_PLACEMENTS) -> list[Value]:
-    """Values of all Pareto-optimal placements of a problem with two components, the best of the first one first.
+    """Values of all Pareto-optimal placements of a problem with two components, the best first component first.
 
     TooLarge as for `best_placement`.
 
@@ -122,7 +122,7 @@ def pareto_values(problem: Problem, most: int = MOST_PLACEMENTS) -> list[Value]:
 
 
 def _placements(problem: Problem, most: int = MOST_PLACEMENTS) -> Iterator[Judged]:
-    """Every feasible placement with its value, by the quicker enumeration that the problem's record names, if any."""
+    """Every feasible placement with its value, by the faster enumeration of the problem's record, if there is one."""
     record = record_of(type(problem))
     if not is_small(problem, most):
         mend = "leave the route out and let optsched choose"
@@ -161,12 +161,12 @@ def judged(problem: Problem) -> Iterator[Judged]:
 
 
 def _worth(problem: Problem, nodes: Sequence[int]) -> Judged:
-    """A feasible placement with what the problem's own objective says of it."""
+    """A feasible placement with its value by the problem's own objective."""
     return problem.minimised(problem.objective(problem.placement(nodes))), list(nodes)
 
 
 def allocations(problem: Utility) -> Iterator[Judged]:
-    """Every number of maps and reduces of each job on each node: which of them does not matter."""
+    """Every number of maps and reduces of each job on each node: it does not matter which tasks they are."""
     nodes, jobs = len(problem.instance.cluster), len(problem.jobs)
     positions = [tasks.tolist() for tasks in (*problem.map_positions, *problem.reduce_positions)]
     demand = [*problem.demand_map.tolist(), *problem.demand_reduce.tolist()]
@@ -203,9 +203,9 @@ def _within(
     need: Callable[[int, int], Sequence[int]],
     room: list[Sequence[int]],
 ) -> Iterator[Judged]:
-    """One of its choices for each task (NONE if it may wait), in every way that stays within the room of each.
+    """One of its choices for each task (NONE if it may wait), in every way that stays within each node's room.
 
-    `need` is what a task takes of the room of a node. `room` is in whole units; its last entry is that of NONE.
+    `need` is what a task takes of a node's room. `room` is in whole units; its last entry is that of NONE.
     """
     chosen = [NONE] * len(choices)
 
@@ -225,7 +225,7 @@ def _within(
 
 
 def assignments(problem: Problem) -> Iterator[Judged]:
-    """Every way to fill the slots that are offered, of each kind, with as many tasks of the kind as there are for."""
+    """Every way to fill the offered slots, of each kind, with as many tasks of the kind as possible."""
     names = list(problem.offered)
     kind = [names.index(KINDS[which]) for which in problem.instance.workload.kind[problem.tasks].tolist()]
     slots = np.array([problem.offered[name] for name in names], dtype=np.int64)
@@ -237,7 +237,7 @@ def assignments(problem: Problem) -> Iterator[Judged]:
 
 
 def schedules(problem: Latency) -> Iterator[Judged]:
-    """Every schedule of `latency`; the objective is asked once for all that leave the same loads."""
+    """Every placement of `latency`; the objective is evaluated once for all with the same loads."""
     loads = problem.initial_load.tolist()
     work = [
         [problem.w_loc if server in held else problem.w_rem for server in range(len(loads))]
@@ -264,15 +264,15 @@ def packings(problem: GeneralizedAssignment) -> Iterator[Judged]:
 # Schedules ------------------------------------------------------------------------------------------------------------
 
 
-#: A schedule's value as it compares (less is better), and node and start of each task to run.
+#: A schedule's value for comparisons (less is better), and node and start of each task to run.
 Timed = tuple[Value, tuple[list[int], list[int]]]
 
-#: More orders than this are refused.
+#: The most orders.
 MOST_ORDERS = 5_000_000
 
 
 def semi_active(problem: ScheduleProblem, most: int = MOST_ORDERS) -> Iterator[Timed]:
-    """Schedules among which is an optimum, each with its value; nothing where none is feasible.
+    """Schedules that include an optimum, each with its value; nothing if none is feasible.
 
     TooLarge if there may be more than `most` orders of the tasks on nodes, or more than `MOST_TASKS` tasks.
 
@@ -286,7 +286,7 @@ def semi_active(problem: ScheduleProblem, most: int = MOST_ORDERS) -> Iterator[T
     """
     if problem.plainly_infeasible is not None:
         return
-    if len(problem.tasks) > MOST_TASKS:  # of more tasks the number of orders alone may have more digits than fit a page
+    if len(problem.tasks) > MOST_TASKS:  # the number of orders of more tasks could have more digits than fit a page
         raise _too_large(problem, f"{len(problem.tasks):,} tasks", most)
     kinds = [_Kind(problem, kind) for kind in (MAP, REDUCE)]
     orders = prod(kind.orders for kind in kinds)
@@ -305,7 +305,7 @@ def semi_active(problem: ScheduleProblem, most: int = MOST_ORDERS) -> Iterator[T
 
 
 def _too_large(problem: ScheduleProblem, what: str, most: int) -> TooLarge:
-    """The refusal of more than `most` orders or tasks."""
+    """The error for more than `most` orders or tasks."""
     return TooLarge(
         f'{problem.name}: route "brute-force" would try {what}; it takes up to {most:,} orders, of up to {MOST_TASKS} '
         "tasks; leave the route out and let optsched choose"
@@ -324,7 +324,7 @@ class _After(NamedTuple):
 
     @classmethod
     def of(cls, problem: ScheduleProblem, maps: _Kind, placed: _Placed) -> _After:
-        """What these ends of maps, and those of running ones, leave."""
+        """The state after these ends of maps, and those of running ones."""
         ends: list[list[int]] = [[] for _ in problem.jobs.ids]
         for job, end in (*maps.busy, *((maps.job[position], end) for position, (_, _, end) in placed.items())):
             ends[job].append(end)
@@ -336,13 +336,13 @@ class _After(NamedTuple):
 
 
 def _undominated(problem: ScheduleProblem, maps: _Kind) -> list[tuple[_After, _Placed]]:
-    """Outcomes of the maps, each with maps that have it, without those that are nowhere earlier than another."""
+    """Outcomes of the maps, each with maps that give it, except those that are nowhere earlier than another."""
     nothing = (-NEVER,) * len(problem.jobs)
     found: dict[_After, _Placed] = {}
     for placed in maps.every(nothing, nothing):
         found.setdefault(_After.of(problem, maps, placed), placed)
     kept: list[tuple[_After, _Placed]] = []
-    for after in sorted(found):  # one that is nowhere later comes first
+    for after in sorted(found):  # an outcome that is nowhere later comes first
         flat = (*after.last, *after.begin)
         if not any(all(map(le, (*other.last, *other.begin), flat)) for other, _ in kept):
             kept.append((after, found[after]))
@@ -362,10 +362,10 @@ def _completions(
 
 
 class _Kind:
-    """The tasks of one kind that wait, by their positions, and the slots for them.
+    """The waiting tasks of one kind, by their positions, and the slots for them.
 
-    `job` is the job of each. `busy` is of each task that runs its job, and when it would end if the maps had ended.
-    `orders` is in how many ways its tasks may follow each other on nodes, at most.
+    `job` is the job of each. `busy` has, for each running task, its job, and its end as if the maps had ended. `orders`
+    is an upper limit on the number of orders of its tasks on nodes.
     """
 
     def __init__(self, problem: ScheduleProblem, kind: int) -> None:
@@ -398,7 +398,7 @@ class _Kind:
     def every(self, last: tuple[int, ...], begin: tuple[int, ...]) -> Iterator[_Placed]:
         """Every order of the tasks on nodes.
 
-        `last` is when each job's tasks of this kind end at the earliest, and `begin` when they may begin.
+        `last` is the earliest end of each job's tasks of this kind, and `begin` when they may begin.
         """
         placed: _Placed = {}
         for position, job in self.job.items():
@@ -413,7 +413,7 @@ class _Kind:
         taken = [0] * len(self._classes)
 
         def follow(at: int, free: list[int], before: int) -> Iterator[_Placed]:
-            """Every way to go on at an open node whose slots become free at these times, or at a later one."""
+            """Every way to continue at an open node whose slots become free at these times, or at a later one."""
             check()
             if len(placed) == len(self.job):
                 yield dict(placed)

@@ -1,4 +1,4 @@
-"""`generalized-assignment`: SciPy's assignment where a node only counts its tasks, else HiGHS on arrays.
+"""`generalized-assignment`: SciPy's assignment if a node only counts its tasks, else HiGHS on arrays.
 
 HiGHS solves the linear relaxation, whose duals are prices of the capacities, and the integer program.
 """
@@ -30,13 +30,13 @@ from optsched.solvers.profiles import Profile
 from optsched.solvers.searches.program_tree import as_arrays
 from optsched.solvers.searches.tabled_assignment import seconds_at_worst, slot_prices, table_fits
 
-#: How many orders of the tasks a greedy packing tries.
+#: The number of task orders that a greedy packing tries.
 _ORDERS = 20
 
-#: Units of a pair that is not usable: more than any path of usable pairs, which total at most 2^53.
+#: Units of an unusable pair: more than any path of usable pairs, which total at most 2^53.
 _FORBIDDEN = 2**60
 
-#: How often the program is solved with more covers at most.
+#: The most solves of the program with further covers.
 _ROUNDS = 200
 
 
@@ -48,9 +48,9 @@ class CapacityPrices(NamedTuple):
 
 
 def capacity_prices(problem: GeneralizedAssignment, profile: Profile) -> CapacityPrices:
-    """The prices that prove the best bound, of those that the relaxation's duals round to; else prices of 0.
+    """Prices for the best bound, among the roundings of the relaxation's duals; else prices of 0.
 
-    The bound is valid for any prices (`GeneralizedAssignment.price_bound`). So no solver is believed.
+    The bound is valid for any prices (`GeneralizedAssignment.price_bound`). So no solver is trusted.
 
     KeyboardInterrupt if Ctrl-C came while HiGHS ran.
     """
@@ -68,7 +68,7 @@ def capacity_prices(problem: GeneralizedAssignment, profile: Profile) -> Capacit
 
 
 class Assigned(NamedTuple):
-    """An optimum of plain assignment: node of each task, and prices if they prove it; or what shows there is none."""
+    """An optimum of plain assignment: node of each task, and prices if they prove it; or a proof that there is none."""
 
     nodes: Ints | None
     prices: CapacityPrices | None
@@ -76,10 +76,10 @@ class Assigned(NamedTuple):
 
 
 def plain_assignment(problem: GeneralizedAssignment) -> Assigned | None:
-    """Solve the problem where all tasks demand the same of a node, so that the node only counts them. None if not.
+    """Solve the problem if all tasks demand the same of a node, so that the node only counts them. None if not.
 
     SciPy assigns tasks to slots. The prices of slots, by shortest paths in integers, become prices of the capacity that
-    a slot stands for. None also where the integer program is the better way (`table_fits`), or where SciPy might miss a
+    a slot represents. None also if the integer program is the better way (`table_fits`), or if SciPy might miss a
     deadline.
 
     SolverDisagreement if SciPy says that nothing is feasible, but a matching of all tasks is.
@@ -108,7 +108,7 @@ def plain_assignment(problem: GeneralizedAssignment) -> Assigned | None:
 
 
 def _crowd(problem: GeneralizedAssignment, slots: Ints) -> Tree:
-    """Tasks that share too few slots (Hall), as a tree of one case: a place is worth 1 to each of them, and no cost."""
+    """Tasks that share too few slots (Hall), as a tree of one case: a place is worth 1 to each of them, at no cost."""
     task, node = np.nonzero(problem.usable)
     starts = np.searchsorted(task, np.arange(len(problem.tasks) + 1))
     matching = maximum_b_matching(starts, node, slots)
@@ -131,7 +131,7 @@ def slots_counted(problem: GeneralizedAssignment) -> Ints | None:
 
 
 def _capacity_prices(problem: GeneralizedAssignment, slots: Ints, prices: Ints) -> CapacityPrices | None:
-    """Prices of capacities that amount to these prices of slots; None if there are none, or only too large ones.
+    """Prices of capacities equivalent to these prices of slots; None if there are none, or only too large ones.
 
     On each node the resource that runs out first has the price. A unit of it costs the slot's price over the demand, so
     the scale is a common multiple of the demands that count.
@@ -158,15 +158,15 @@ def solve_integer_program(
 ) -> tuple[SolverOutcome, Placement | None]:
     """Solve the integer program, with a cover for each capacity that HiGHS keeps only to its tolerance.
 
-    HiGHS keeps a row to about a millionth of its size. With demands near 10^8 and more it therefore holds placements
-    that exceed a capacity by a few units. Tasks that together exceed the capacity of a node are a cover: one of them at
-    least must be elsewhere. Such rows are exact for any demands. They are added, and the program is solved again.
-    What HiGHS proves without some of them (a bound, or that there is no placement) stays true with them.
+    HiGHS keeps a row to about a millionth of its size. With demands near 10^8 and more its placements may therefore
+    exceed a capacity by a few units. Tasks that together exceed the capacity of a node are a cover: at least one of
+    them must be elsewhere. Such rows are exact for any demands. They are added, and the program is solved again. What
+    HiGHS proves without some of them (a bound, or that there is no placement) stays true with them.
 
-    No task of `problem` may be without a usable node. Returns what HiGHS says, in the problem's own sense and in units
-    of 1/`grid`, and the placement that it holds.
+    No task of `problem` may be without a usable node. Returns HiGHS's claims, in the problem's own sense and in units
+    of 1/`grid`, and its placement.
 
-    SolverDisagreement if HiGHS holds a solution that is no feasible placement, however many covers are added.
+    SolverDisagreement if HiGHS's solution is no feasible placement, however many covers are added.
     """
     began = time.perf_counter()
     task, node = np.nonzero(problem.usable)
@@ -195,7 +195,7 @@ def solve_integer_program(
 
 
 def _covers(problem: GeneralizedAssignment, nodes: Ints) -> Iterator[tuple[Ints, int]]:
-    """For each capacity that a placement exceeds: as few of the node's tasks as still exceed it, and the node."""
+    """For each exceeded capacity of a placement: as few of the node's tasks as still exceed it, and the node."""
     for position, column in itertools.product(range(len(problem.resources)), range(problem.units.shape[1])):
         held = np.flatnonzero(nodes == column)
         demand = problem.demand[position, held, column]
@@ -206,7 +206,7 @@ def _covers(problem: GeneralizedAssignment, nodes: Ints) -> Iterator[tuple[Ints,
 
 
 def _with_covers(program: LinearProgram, covers: list[tuple[Ints, int]], task: Ints, node: Ints) -> LinearProgram:
-    """The program with a row for each cover: one of its tasks at least is elsewhere."""
+    """The program with a row for each cover: at least one of its tasks is elsewhere."""
     rows = [(np.isin(task, tasks) & (node == column)).astype(np.float64) for tasks, column in covers]
     return replace(
         program,
@@ -216,11 +216,11 @@ def _with_covers(program: LinearProgram, covers: list[tuple[Ints, int]], task: I
     )
 
 
-# Packings that are quickly found --------------------------------------------------------------------------------------
+# Quick packings -------------------------------------------------------------------------------------------------------
 
 
 def greedy_packing(problem: GeneralizedAssignment) -> Placement | None:
-    """The best of several greedy packings: the tasks in an order, each where it is cheapest among where it fits."""
+    """The best of several greedy packings: the tasks in an order, each on its cheapest node with room."""
     rng = np.random.default_rng(0)
     cost = np.where(problem.usable, problem.sign * problem.units, _NEVER)
     spread = np.ptp(np.where(problem.usable, problem.units, problem.units.min(axis=1, keepdims=True)), axis=1)
@@ -238,10 +238,10 @@ def greedy_packing(problem: GeneralizedAssignment) -> Placement | None:
     return None if best is None else best[1]
 
 
-#: How often moves and swaps are made at most.
+#: The most moves and swaps.
 _MOVES = 200
 
-#: The most tasks for which swaps are looked at, since there are as many as pairs of these.
+#: The most tasks for which swaps are tried, since their number is that of pairs of tasks.
 _MOST_SWAPPED = 1_000
 
 #: More than any gain; and less than any change that counts.
@@ -249,12 +249,12 @@ _NEVER, _LITTLE = 2**62, 1e-9
 
 
 def repaired(problem: GeneralizedAssignment, cost: Ints, gain: Ints) -> Ints | None:
-    """Each task where its gain is best among where it fits, those that would lose most first; then `improved`.
+    """Each task on its best node with room by `gain`, those that would lose most first; then `improved`.
 
-    A task that finds no room is where it gains most, and the moves afterwards take away what is too much.
+    A task that finds no room goes where it gains most, and the later moves repair the excess.
 
-    `cost` is to be least; the less a `gain`, the more a node wants a task; both int64, shape (tasks, nodes). Node of
-    each task, or None if no moves make it feasible.
+    `cost` is minimised; the less a `gain`, the more a node wants a task; both int64, shape (tasks, nodes). Returns the
+    node of each task, or None if no moves make it feasible.
     """
     width = gain.shape[1]
     gain = np.where(problem.usable, gain, _NEVER)
@@ -263,7 +263,7 @@ def repaired(problem: GeneralizedAssignment, cost: Ints, gain: Ints) -> Ints | N
 
 
 def _placed_in_turn(problem: GeneralizedAssignment, order: Ints, gain: Ints) -> Ints:
-    """Each task of an order where its gain is least among where it fits; if it fits nowhere, where it is least."""
+    """Each task of an order on the node with room and the least `gain`; if it fits nowhere, on that with the least."""
     left, nodes = problem.capacity.copy(), np.full(len(order), NONE, dtype=np.int64)
     for task in order.tolist():
         fits = problem.usable[task] & (problem.demand[:, task] <= left).all(axis=0)
@@ -274,9 +274,9 @@ def _placed_in_turn(problem: GeneralizedAssignment, order: Ints, gain: Ints) -> 
 
 
 def improved(problem: GeneralizedAssignment, cost: Ints, nodes: Ints) -> Ints | None:
-    """The placement after the best moves of a task, and swaps of two, as long as one makes it better.
+    """The placement after the best moves of a task, and swaps of two, as long as one improves it.
 
-    What exceeds a capacity counts first, in parts of the capacity, and the cost then. None if some of it is left.
+    Excess over a capacity counts first, in parts of the capacity, and then the cost. None if some excess remains.
     """
     nodes, every = nodes.copy(), np.arange(len(nodes))
     usable = np.where(problem.usable, cost, np.inf)
@@ -312,7 +312,7 @@ def improved(problem: GeneralizedAssignment, cost: Ints, nodes: Ints) -> Ints | 
 
 
 def _swaps(usable: Floats, own: Floats, demand: Floats, used: Floats, nodes: Ints, exceeding: float) -> Floats:
-    """The gain, or loss, where two tasks change places."""
+    """The gain, or loss, if two tasks change places."""
     every = np.arange(len(nodes))
     over = _over(used)
     # What each node has with one of its tasks left out, and each other one in its place.
@@ -323,6 +323,6 @@ def _swaps(usable: Floats, own: Floats, demand: Floats, used: Floats, nodes: Int
 
 
 def _over(used: Floats) -> Floats:
-    """The parts of their capacities by which the resources are exceeded, together."""
+    """The total excess of the resources, in parts of their capacities."""
     over: Floats = np.maximum(used - 1.0 - _LITTLE, 0.0).sum(axis=0)
     return over

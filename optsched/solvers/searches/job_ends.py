@@ -1,17 +1,17 @@
-"""When jobs end at the earliest, as is proved: by prices of slots, by windows of time, and by each job alone.
+"""Proved earliest ends of jobs: by prices of slots, by windows of time, and by each job alone.
 
-`latest_window` looks for a window of time that is too short for its tasks; prices of nodes for it are from a linear
-program (`node_prices`). `AloneSearch` bounds when each job ends if it is alone, by `latency` problems.
+`latest_window` searches a window of time that is too short for its tasks; a linear program gives prices of nodes for it
+(`node_prices`). `AloneSearch` bounds the end of each job alone, by `latency` problems.
 
-Prices of slots by time (`StartProgram`) are from a linear program over starts. In it jobs end within a box, slots are
-alike, and tasks are in parts. A job ends at the least step of its box, and later by the share of its tasks that end
-later: so starts are the only variables, and cost what they are late. The duals are prices of slots, at which whole jobs
-are priced exactly (`problems.schedule_bounds`).
+Prices of slots over time (`StartProgram`) come from a linear program over starts. In it jobs end within a box, slots
+are alike, and tasks are divisible. A job ends at the least step of its box, or later by the share of its tasks that end
+later. So starts are the only variables, and their cost is their lateness. The duals are prices of slots, at which whole
+jobs are priced exactly (`problems.schedule_bounds`).
 
-For `job-times` there is a tree of cases by when jobs end (`EndTree`). Cases are parted best first, and from each one on
-down to one in which the program has every job whole. For that a schedule is looked for (`ended_by`). A limit below the
-best schedule closes most of the tree at once, so that limits are tried from what is proved on (destructive bounds,
-Klein and Scholl 1999).
+For `job-times` there is a tree of cases by jobs' ends (`EndTree`). The search takes the best case first, and from each
+one goes down to a case in which the program has every job whole. It then looks for a schedule of that (`ended_by`). A
+limit below the best schedule closes most of the tree at once, so limits are tried from the proved bound on (destructive
+bounds, Klein and Scholl 1999).
 """
 
 from __future__ import annotations
@@ -61,19 +61,20 @@ from optsched.solvers.searches.program_tree import as_arrays
 #: Units of price in a job's waiting for a step.
 _SCALE = 2**14
 
-#: Less of a task is nothing.
+#: A smaller part of a task counts as none.
 _PART = 1e-6
 
-#: Time has at most this many steps, or 1. Steps are longer where the program would have more coefficients, or prices
-#: would take more comparisons.
+#: Time has at most this many steps, or 1. Steps are longer if the program would have more coefficients, or prices would
+#: take more comparisons.
 _STEPS, _COEFFICIENTS, _COMPARED = 600, 500_000, 5_000_000
 
 
 class Late(NamedTuple):
-    """What the program says of a box.
+    """The program's result for a box.
 
-    `prices` are of slots; with the scale 0 a ray. `late` has of each job the parts of it that end after the least step
-    of its box, after the next one, and so on. `outside` is whether parts of tasks end after the box, or never.
+    `prices` are those of slots; with the scale 0 a ray. `late` has, for each job, the parts of it that end after the
+    least step of its box, after the next one, and so on. `outside` is whether parts of tasks end after the box, or
+    never.
     """
 
     prices: TimePrices
@@ -84,7 +85,7 @@ class Late(NamedTuple):
 def fine_enough(problem: ScheduleProblem, schedule: Schedule, ends: Ints) -> PricedTime:
     """A problem, not plainly infeasible, in the shortest steps of time in which its program is not too large.
 
-    A good schedule is given, and when each job ends at the earliest, as of `PricedTime`.
+    It takes a good schedule, and the earliest end of each job, as for `PricedTime`.
     """
     until = int(problem.completions(schedule).max())
     latest = problem.latest_completions(problem.evaluate(schedule)[0])
@@ -105,7 +106,7 @@ def fine_enough(problem: ScheduleProblem, schedule: Schedule, ends: Ints) -> Pri
 
 
 class StartProgram:
-    """The program for boxes within one; `penalty` is what a task costs that is left out."""
+    """The program for boxes within one; `penalty` is the cost of a task that is left out."""
 
     def __init__(self, priced: PricedTime, box: Box, penalty: float = 1.0) -> None:
         self._step, self._last, self._penalty = priced.step, int(box.upper.max(initial=0)), penalty
@@ -129,9 +130,9 @@ class StartProgram:
                     entries += [(covered, np.repeat(own, each.length)), (np.full(len(own), rows + len(due)), own)]
                     due.append(float(each.count))
                     count += len(begins)
-        #: Of each start the job, the earliest end of the job by it, and what part of the job's work the task is.
+        #: For each start: the job, the earliest end of the job by it, and the task's share of the job's work.
         self._job, self._end, self._share = (np.concatenate(parts) for parts in zip(*columns, strict=True))
-        entries.append((rows + np.arange(len(due)), count + np.arange(len(due))))  # what is left out
+        entries.append((rows + np.arange(len(due)), count + np.arange(len(due))))  # tasks that are left out
         self._due = len(due)
         row, column = (np.concatenate(parts) for parts in zip(*entries, strict=True))
         room = [
@@ -140,7 +141,7 @@ class StartProgram:
         ]
         upper, count = np.concatenate([*room, due]), count + len(due)
         linear = LinearProgram(  # rows are slots of each kind in each step, and the tasks of each class
-            objective=np.zeros(count),  # a box gives costs and bounds
+            objective=np.zeros(count),  # a box sets costs and bounds
             col_lower=np.zeros(count),
             col_upper=np.full(count, np.inf),
             integer=np.zeros(count, dtype=bool),
@@ -152,13 +153,13 @@ class StartProgram:
 
     @property
     def size(self) -> int:
-        """How many starts there are."""
+        """The number of starts."""
         return len(self._job)
 
     def solve(self, box: Box, ray: bool = False) -> Late | None:
-        """What the program says of a box that is not empty; None if HiGHS was stopped.
+        """The program's result for a nonempty box; None if HiGHS was stopped.
 
-        For a `ray` nothing but what is left out costs anything, so that prices show that nothing is in the box.
+        For a `ray` only tasks that are left out have a cost, so that prices can prove that the box is empty.
         """
         late = np.maximum(self._end - box.lower[self._job], 0)
         cost = 0.0 * late if ray else self._weight[self._job] * self._share * late
@@ -180,7 +181,7 @@ class StartProgram:
 
 
 def latest_priced(problem: Makespan, low: int, schedule: Schedule) -> tuple[TimePrices, int] | None:
-    """Prices by which not all tasks end within some number of steps, by halves the most; None: there were none.
+    """Prices that prove that not all tasks end within a number of steps, the most by halving; None: there are none.
 
     `low` is the first end that is not ruled out, in microseconds; a good schedule is given, too.
     """
@@ -205,16 +206,16 @@ def latest_priced(problem: Makespan, low: int, schedule: Schedule) -> tuple[Time
 # The tree -------------------------------------------------------------------------------------------------------------
 
 
-#: How often a case is settled at most, each time with less in its box; and the steps that it must lose each time.
+#: The most times that a case is settled, each time with a smaller box; and by how many steps it must shrink each time.
 _ROUNDS, _LOST = 3, 3
 
-#: What is late by less is not late.
+#: Smaller lateness does not count.
 _WHOLE = 1e-6
 
 
 @dataclass(eq=False)
 class _Case:
-    """A box, the positions of the multipliers that settle it, what is proved of it, and its parts."""
+    """A box, the positions of the multipliers that settle it, its proved bound, and its parts."""
 
     box: Box
     bound: int
@@ -225,11 +226,11 @@ class _Case:
 
 
 class EndTree:
-    """The tree over `ends`, as far as it is.
+    """The tree over `ends` so far.
 
-    `realised` looks for a schedule whose jobs end by given steps, or about then, and returns what the best one costs
-    that is known. `limit` is that of `ends`, or that cost if it is less. `programs` are the linear programs that were
-    solved, `work` how long it takes to check the tree (`JobEnds.work`), at most `MOST_WORK`.
+    `realised` looks for a schedule whose jobs end by given steps, or near them, and returns the cost of the best known
+    one. `limit` is that of `ends`, or that cost if it is less. `programs` is the number of linear programs that were
+    solved, `work` the effort of checking the tree (`JobEnds.work`), at most `MOST_WORK`.
     """
 
     def __init__(self, ends: JobEnds, realised: Callable[[list[int]], int]) -> None:
@@ -266,11 +267,11 @@ class EndTree:
         return min([self.limit, *leaves])
 
     def tree(self) -> Tree:
-        """The tree that proves as much."""
+        """The tree that proves it."""
         return Tree(self._multipliers, [Step(tuple(case.by), case.branch) for case in self._walk()])
 
     def run(self, most: int) -> None:
-        """Part cases until none is open, or `most` programs were solved."""
+        """Branch on cases until none is open, or `most` programs were solved."""
         if self._closed(self._root):
             return
         self._solve(self._root)
@@ -291,7 +292,7 @@ class EndTree:
         heapq.heappush(self._open, (case.bound, self._cases, case))
 
     def _settle(self, case: _Case, prices: TimePrices) -> None:
-        """Bound a case and narrow its box by prices, if they can be used."""
+        """Bound a case and narrow its box by prices, if they are usable."""
         work = self._ends.work(prices)
         if self._ends.too_large(prices) is None and self.work + work <= MOST_WORK:
             self.work += work
@@ -300,7 +301,7 @@ class EndTree:
             case.bound = max(case.bound, self._ends.settle(case.box, prices, self.limit) or case.bound)
 
     def _solve(self, case: _Case) -> None:
-        """Settle a case by prices of its program, again while that narrows it; by a ray where nothing is in it."""
+        """Settle a case by prices of its program, repeatedly while that narrows it; by a ray if its box is empty."""
         found = None
         for _ in range(_ROUNDS):
             before = (case.box.upper - case.box.lower).sum()
@@ -311,7 +312,7 @@ class EndTree:
             self._solved(case, ray=True)
 
     def _solved(self, case: _Case, ray: bool = False) -> Late | None:
-        """What the program of a case says, by which it is settled; None if nothing."""
+        """The result of a case's program, by which the case is settled; None if there is none."""
         check()
         self.programs += 1
         found = self._program.solve(case.box, ray)
@@ -327,9 +328,9 @@ class EndTree:
         return found
 
     def _parted(self, case: _Case) -> _Case | None:
-        """The part of a case that costs less, while the other one waits; None if there is none, or it is whole.
+        """The cheaper part of a case, while the other one waits; None if there is no branch, or every job is whole.
 
-        It is parted by the job with the largest part late, at about when that ends.
+        It branches on the job with the largest late part, near the end of that part.
         """
         largest, branch = _WHOLE, None
         for job, late in enumerate(case.late):
@@ -351,7 +352,7 @@ class EndTree:
         return left[0] if left else None
 
     def _attain(self, case: _Case) -> None:
-        """Look for a schedule where each job ends as the program of a case says, if it says anything."""
+        """Look for a schedule in which each job ends as in the result of a case's program, if there is one."""
         if self._closed(case) or not case.late:
             return
         ends = [int(lower) + round(float(late.sum())) for lower, late in zip(case.box.lower, case.late, strict=True)]
@@ -377,13 +378,13 @@ def ended_by(problem: JobTimes, ends: Ints, most: int) -> Schedule | None:
 
 
 # Windows --------------------------------------------------------------------------------------------------------------
-# By these the tasks of a kind do not all end so soon; certificates recompute what is kept. With a function of lengths a
-# window is exact to the microsecond, where prices of slots by time round to a step. With prices of nodes it shows that
-# the data of many tasks is on few nodes. These prices are duals of the program that spreads tasks over nodes. Tasks
-# that take the same time in an area (a node, a rack, anywhere) meet at a hub, from which they go on to its nodes. So
-# there are as many variables as replicas, and hubs times nodes, and not tasks times nodes.
+# They prove that the tasks of a kind do not all end so soon; certificates recompute what is kept. With a function of
+# lengths a window is exact to the microsecond, while prices of slots over time round to a step. With prices of nodes it
+# shows that the data of many tasks is on few nodes. These prices are duals of the program that spreads tasks over
+# nodes. Tasks that take the same time in an area (a node, a rack, anywhere) meet at a hub, which leads to its nodes. So
+# the number of variables is that of replicas, plus hubs times nodes, and not tasks times nodes.
 
-#: Prices are up to this, so that they can be multiplied by lengths.
+#: The highest price, so that prices can be multiplied by lengths.
 _LARGEST = 1000
 
 #: Larger programs are not posed: this many variables take seconds.
@@ -394,7 +395,7 @@ _FUNCTIONS, _BEGINNINGS = range(4), 8
 
 
 def latest_window(problem: Makespan, kind: int, low: int, high: int) -> Window | None:
-    """A window that rules out an end, by halves the latest; None: no end. The problem is not plainly infeasible.
+    """A window that rules out an end, the latest by halving; None: no end. The problem must not be plainly infeasible.
 
     `low` is the first end that is not ruled out, `high` one that is attained; microseconds.
     """
@@ -412,7 +413,7 @@ def latest_window(problem: Makespan, kind: int, low: int, high: int) -> Window |
 
 
 def _windows(problem: Makespan, kind: int, end: int) -> Iterator[Window]:
-    """Windows up to an end: from the snapshot and some releases on by functions of lengths, then at prices of nodes."""
+    """Windows up to an end: from the snapshot and some releases on, by functions of lengths, then prices of nodes."""
     begins = np.unique(np.append(problem.earliest_starts[problem.kind == kind], problem.now))
     chosen = np.unique(np.linspace(0, len(begins) - 1, _BEGINNINGS).round().astype(np.int64))
     for begin in begins[chosen].tolist():
@@ -425,9 +426,9 @@ def _windows(problem: Makespan, kind: int, end: int) -> Iterator[Window]:
 
 
 def node_prices(problem: ScheduleProblem, window: Window) -> Ints | None:
-    """Prices of nodes by which the tasks of a window need most; None if there are none, or the program is too large.
+    """Prices of nodes for which the tasks of a window need most; None if there are none, or the program is too large.
 
-    Lengths count as they are: function and prices of the window do not matter.
+    Lengths count unchanged: function and prices of the window do not matter.
     """
     long, room = window.end - window.begin, problem.room[KINDS[window.kind]].astype(np.float64)
     nodes, until, _ = problem.running_of(window.kind)
@@ -446,7 +447,7 @@ def node_prices(problem: ScheduleProblem, window: Window) -> Ints | None:
 
 
 def _posed(problem: ScheduleProblem, tasks: Ints, long: int, room: Floats) -> LinearProgram | None:
-    """The least part of all nodes' room that holds the tasks; rows are tasks, hubs and nodes."""
+    """The least share of all nodes' room that holds the tasks; rows are tasks, hubs and nodes."""
     usable = room > 0
     arcs: list[tuple[Ints, Ints, Floats]] = []  # the row that a variable takes 1 from, and what it adds to another one
     into_nodes: list[tuple[Ints, Ints, Floats]] = []
@@ -481,25 +482,25 @@ def _posed(problem: ScheduleProblem, tasks: Ints, long: int, room: Floats) -> Li
 
 
 # Each job alone on the empty cluster ----------------------------------------------------------------------------------
-# By the search of `latency`, by covers first and then exactly. Jobs that may prove most come first. Work is limited by
-# counts, not by a clock: what is beyond them counts as before.
+# By the search of `latency`, first by covers and then exactly. Jobs that may prove most come first. Counts limit the
+# work, not a clock: jobs beyond them keep their earlier bound.
 
-#: Tasks, and pairs of a task and a slot with its data, that are looked at in all; and what beginning a job counts as.
+#: Tasks, and pairs of a task and a slot with its data, that are examined in total; and the overhead of a job.
 _SIZE, _BEGUN = 4_000_000, 8_000
 
-#: Jobs that are looked at exactly, and the most tasks and pairs of each.
+#: Jobs that are examined exactly, and the most tasks and pairs of each.
 _EXACT, _LITTLE = 20, 3_000
 
 
 class AloneSearch:
-    """The bounds so far of jobs alone, of a problem that is not plainly infeasible.
+    """The bounds so far of jobs alone, for a problem that is not plainly infeasible.
 
     Attributes
     ----------
     ends
-        int64, shape (jobs,): microseconds at which each job ends at the earliest.
+        int64, shape (jobs,): the proved earliest end of each job, in microseconds.
     entries
-        By job: what a certificate holds of it (`alone_entry`); not for jobs where counting proves as much.
+        By job: its entry of a certificate (`alone_entry`); not for jobs for which counting proves as much.
     """
 
     def __init__(self, problem: ScheduleProblem) -> None:
@@ -511,7 +512,7 @@ class AloneSearch:
 
     @property
     def bound(self) -> Bound:
-        """The bound of all jobs, each alone: of the last end, or of the sum of their times."""
+        """The bound of all jobs, each alone: on the last end, or on the sum of their times."""
         problem = self.problem
         if isinstance(problem, JobTimes):
             value = problem.total(self.ends)
@@ -523,7 +524,7 @@ class AloneSearch:
 
     @property
     def proofs(self) -> list[Mapping[str, Any]]:
-        """The entries that a certificate needs: all of them, or for `makespan` that of the job that ends last."""
+        """The entries that a certificate needs: all of them; for `makespan` only that of the job that ends last."""
         if not isinstance(self.problem, Makespan):
             return [entry for _, entry in sorted(self.entries.items())]
         last = int(np.argmax(self.ends)) if len(self.ends) else -1
@@ -547,7 +548,7 @@ class AloneSearch:
                     self._searches[job] = alone, search
 
     def exactly(self) -> None:
-        """Bound jobs by the optimum of `latency`, where it is proved by a cover or prices; those that may gain most."""
+        """Bound jobs by the optimum of `latency`, if a cover or prices prove it; those that may gain most first."""
         promising = [job for job in self._promising() if job in self._searches]
         for job in promising[:_EXACT]:
             if self._gains()[job] > 0:
@@ -555,19 +556,19 @@ class AloneSearch:
                 self._keep(alone, search.makespan_certificate(search.first_feasible().limit))
 
     def _gains(self) -> Ints:
-        """How much later than is proved each job may end, or of `makespan` all of them; microseconds."""
+        """By how much each job (for `makespan`: all of them) may end later than is proved; microseconds."""
         proved = self.ends.max(initial=self.problem.now) if isinstance(self.problem, Makespan) else self.ends
         return np.asarray(self._jobs.latest - proved)
 
     def _promising(self) -> list[int]:
-        """Jobs that alone may end later than is proved, those first that may gain most."""
+        """Jobs that alone may end later than is proved; those that may gain most come first."""
         gain = self._gains()
         weights = np.array(self.problem.job_weights, dtype=np.float64)
         order: list[int] = np.argsort(-gain * weights, kind="stable").tolist()
         return [job for job in order if gain[job] > 0 and weights[job] > 0]
 
     def _keep(self, alone: JobAlone, proof: Certificate) -> None:
-        """Hold a proof that says more of its job than is known; not a solver's word."""
+        """Keep a proof that says more about its job than is known; not a solver's claim."""
         if not proof.kind.checkable:
             return
         entry = alone_entry(self.problem, alone, proof)

@@ -1,11 +1,11 @@
-"""`latency` exactly: one limit on the makespan after another; at each a bound, a packing, and cuts where they differ.
+"""`latency` exactly: one limit on the makespan after another, each by a bound, a packing, and cuts if they differ.
 
 At a fixed limit on the makespan the least work is the least number of remote tasks. A maximum b-matching of tasks to
-servers with replicas bounds it from below. A packing of the remote tasks into the room that is left bounds it from
-above. Where the two meet, the proof is a cover of servers. Where they do not, the duals of the compact program's
-relaxation, tightened by cuts, are prices that prove more, or rule the limit out. The program itself, with continuous
-local shares and integer remote counts, decides where these are not enough. Only where no prices prove what it says is
-the proof the solver's word.
+servers with replicas bounds it from below. A packing of the remote tasks into the remaining room bounds it from above.
+If the two meet, the proof is a cover of servers. Otherwise, the duals of the compact program's relaxation, tightened by
+cuts, are prices that prove more, or rule the limit out. If these do not suffice, the program itself decides, with
+continuous local shares and integer remote counts. Only if no prices prove its result does the proof rest on the
+solver's claim.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from optsched.solvers.matching import GrowingMatching
 from optsched.solvers.profiles import Profile
 
 # Packing at one limit: a placement with as few remote tasks as a maximum matching allows ------------------------------
-# There are two attempts, both quicker than a program. The first fills the room that is left with remote tasks. The
-# second moves local tasks along paths of replicas, so that scattered room adds up to room for remote tasks. What
-# neither of them packs may still fit.
+# There are two attempts, both faster than a program. The first fills the remaining room with remote tasks. The second
+# moves local tasks along paths of replicas, so that scattered room adds up to room for remote tasks. A placement that
+# neither of them finds may still exist.
 
 
-#: Matchings that are kept as they are; of the others size and cover are known.
+#: Matchings that are kept complete; for the others only size and cover.
 _KEPT = 8
 
 
@@ -50,7 +50,7 @@ class GrowingMatchings:
     """Maximum matchings of tasks to servers with a replica within limits on the makespan, each grown from a lower one.
 
     `covers`, `sizes`: by limit: the cover of its matching (bool, shape (nodes,)), and how many tasks it matches.
-    `packings`: by limit: what `LatencySearch.packed` gave, int32.
+    `packings`: by limit: the result of `LatencySearch.packed`, int32.
     """
 
     def __init__(self, problem: Latency) -> None:
@@ -83,17 +83,17 @@ class GrowingMatchings:
         return self._matchings[limit]
 
     def size(self, limit: int) -> int:
-        """How many tasks a maximum matching within `limit` matches; OutOfTime as `at`."""
+        """The number of tasks in a maximum matching within `limit`; OutOfTime as for `at`."""
         return self.sizes[limit] if limit in self.sizes else self.at(limit).size
 
     @property
     def latest(self) -> tuple[int, GrowingMatching] | None:
-        """The highest limit whose matching is held, and this; None if none is."""
+        """The highest limit whose matching is kept, and the matching; None if there is none."""
         return max(self._matchings.items(), default=None, key=lambda entry: entry[0])
 
 
 def with_remote(problem: Latency, limit: int, local: Ints) -> Ints | None:
-    """`local` (server or -1 of each task) with all others remote, where they fit within `limit`; else None."""
+    """`local` (server or -1 of each task) with all others remote, if they fit within `limit`; else None."""
     space = _spare(problem, limit, local) // problem.w_rem
     waiting = np.flatnonzero(local == NONE)
     space = np.minimum(space, len(waiting))
@@ -109,7 +109,7 @@ def with_remote(problem: Latency, limit: int, local: Ints) -> Ints | None:
 
 
 def _spare(problem: Latency, limit: int, local: Ints) -> Ints:
-    """Room of each server within `limit` that its local tasks leave."""
+    """Room of each server within `limit` after its local tasks."""
     used = np.bincount(local[local != NONE], minlength=len(problem.initial_load))
     return problem.room(limit) - problem.w_loc * used
 
@@ -117,15 +117,15 @@ def _spare(problem: Latency, limit: int, local: Ints) -> Ints:
 def shifted(problem: Latency, limit: int, local: Ints) -> Ints:
     """`local` with tasks moved to other servers with their replicas, so that more remote tasks fit.
 
-    Room beyond whole remote tasks is of no use. A server that lacks little room for one more gives up local tasks. They
-    move one by one, along a shortest path of replicas, to servers where they take only room of no use. Servers that
-    lack least come first.
+    Room beyond whole remote tasks is useless. A server that lacks little room for one more gives up local tasks. They
+    move one by one, along a shortest path of replicas, to servers where they only take useless room. Servers that lack
+    least come first.
     """
     w_loc, w_rem = problem.w_loc, problem.w_rem
     placed = np.flatnonzero(local != NONE)
     counts = np.bincount(local[placed], minlength=len(problem.initial_load))
     placed_on = Ragged.of_lengths(counts, placed[np.argsort(local[placed], kind="stable")])
-    # Rows as lists, each made when it is first asked for: of large instances few are. Those of tasks change on the way.
+    # Rows as lists, each made on first use: large instances need few. Those of tasks change on the way.
     tasks_on, replicas = (cache(lambda row, rows=rows: rows[row].tolist()) for rows in (placed_on, problem.replicas))
     nodes, room = local.tolist(), _spare(problem, limit, local)
     lacking = len(local) - len(placed) - int((room // w_rem).sum())
@@ -192,7 +192,7 @@ class FixedLimit:
     limit
         The limit.
     nodes
-        Node of each task in the best placement within it; None if none is held.
+        Node of each task in the best placement within it; None if there is none.
     remote, remote_bound
         Remote tasks of that placement, and their proved least number; None if unknown, or the limit is infeasible.
     feasible
@@ -200,9 +200,9 @@ class FixedLimit:
     proof
         Kind of proof of `remote_bound`, or of infeasibility.
     cover, prices
-        The cover of servers that proves it, if the proof is combinatorial, or the prices where a cover does not.
+        The cover of servers that proves it, if the proof is combinatorial; the prices if a cover does not suffice.
     stopped
-        What cut the search at this limit short.
+        What stopped the search at this limit.
     """
 
     limit: int
@@ -228,10 +228,10 @@ FixedLimitSolver = Callable[["LatencySearch", FixedLimit, Profile], FixedLimit]
 class LatencySearch:
     """Answers about one `latency` problem, each computed once.
 
-    `profile`: limits; a time limit holds for the search as a whole. `decide`: what settles limits that bound and
-    packing leave open, such as `latency_program.compact_program`. `start`: a placement to begin from; it is a hint to
-    every program whose limit it keeps. `shortcuts`: whether the packing is tried; without it every limit that the bound
-    leaves open goes to `decide`.
+    `profile`: limits; a time limit holds for the search as a whole. `decide`: settles limits that bound and packing
+    leave open, such as `latency_program.compact_program`. `start`: an initial placement; it is a hint to every program
+    whose limit it satisfies. `shortcuts`: whether the packing is tried; otherwise every limit that the bound leaves
+    open goes to `decide`.
     """
 
     def __init__(
@@ -265,7 +265,7 @@ class LatencySearch:
         )
 
     def _cover(self, limit: int) -> Bools:
-        """A cover for `limit` that takes no search: that of a known matching, else an empty one, as for l**."""
+        """A cover for `limit` without a search: that of a known matching, else an empty one, as for l**."""
         if limit in self._matchings.covers:
             return self._matchings.covers[limit]
         return np.zeros(len(self.problem.initial_load), dtype=bool)
@@ -273,7 +273,7 @@ class LatencySearch:
     # One limit -----------------------------------------------------------------------------------------------------
 
     def at(self, limit: int) -> FixedLimit:
-        """All that the search can say about placements within `limit`."""
+        """Everything that the search can say about placements within `limit`."""
         if limit not in self._known:
             self._known[limit] = self._examine(limit)
         return self._known[limit]
@@ -291,7 +291,7 @@ class LatencySearch:
         return replace(known, stopped=Limit.TIME) if left.time_limit == 0 else self.decide(self, known, left)
 
     def hint(self, limit: int) -> Placement | None:
-        """The start, where its makespan is within `limit`."""
+        """The start, if its makespan is within `limit`."""
         if self.start is None or self.problem.evaluate(self.start)[0] > limit:
             return None
         return self.start
@@ -315,7 +315,7 @@ class LatencySearch:
         return self._least_beyond(self.flow_bound() - 1, lambda known: known.feasible is False)
 
     def _least_beyond(self, low: int, ruled_out: Callable[[FixedLimit], bool]) -> FixedLimit:
-        """The least limit beyond `low` that is not ruled out, as all limits up to `low` are.
+        """The least limit beyond `low` that is not ruled out; all limits up to `low` are.
 
         A limit is ruled out only if all limits below it are. Steps double until a limit is not ruled out, and then they
         halve: with large weights the answer may be far away.
@@ -327,7 +327,7 @@ class LatencySearch:
         return self.at(low + 1 + bisect_left(between, True, key=lambda limit: not ruled_out(self.at(limit))))
 
     def fallback(self, limit: int) -> Ints:
-        """Some placement with a makespan of at least `limit`: the best held, or the first packing that succeeds."""
+        """Some placement with a makespan of at least `limit`: the best known, or the first packing that succeeds."""
         held = [known for known in self._known.values() if known.nodes is not None]
         if held:
             best = min(held, key=lambda known: known.limit).nodes
@@ -335,7 +335,7 @@ class LatencySearch:
             return best
         with contextlib.suppress(OutOfTime):
             return _first_that_fits(self.packed, limit)
-        # One that takes no search: local tasks as a known matching has them, else in turn; others remote.
+        # One without a search: local tasks as in a known matching, else in turn; the others remote.
         problem = self.problem
         if (latest := self._matchings.latest) is not None:
             limit, local = max(limit, latest[0]), latest[1].node
@@ -349,12 +349,12 @@ class LatencySearch:
         return _first_that_fits(lambda limit: with_remote(problem, limit, local), limit)
 
     def work(self, remote: int) -> int:
-        """Work with that many remote tasks."""
+        """Work with this many remote tasks."""
         problem = self.problem
         return problem.w_loc * (len(problem.tasks) - remote) + problem.w_rem * remote
 
     def open_limit(self) -> FixedLimit:
-        """The least limit that nothing rules out so far, with what is known there; for a search that was broken off."""
+        """The least limit that nothing rules out so far, with what is known there; for a search that was stopped."""
         problem = self.problem
         infeasible = [limit for limit, known in self._known.items() if known.feasible is False]
         counted = [limit for limit in self._matchings.covers if not problem.fits(limit, self.remote_bound(limit))]
@@ -363,7 +363,7 @@ class LatencySearch:
         return self._known.get(limit, FixedLimit(limit, problem.least_remote(limit, cover), cover))
 
     def makespan_certificate(self, limit: int) -> Certificate:
-        """Proof that no placement ends before `limit`: by counting or prices that rule out `limit - 1`, else a word."""
+        """Proof that no placement ends before `limit`: counting or prices that rule out `limit - 1`, else a claim."""
         cover = self._cover(limit - 1)
         if self.problem.fits(limit - 1, self.problem.least_remote(limit - 1, cover)):
             return self._certificate("makespan", limit, self._known[limit - 1])
@@ -375,7 +375,7 @@ class LatencySearch:
         return self._certificate("work", self.work(known.remote_bound), known)
 
     def _certificate(self, component: str, claim: int, known: FixedLimit) -> Certificate:
-        """The proof of what is known at a limit: its prices, its cover, or a word."""
+        """The proof of what is known at a limit: its prices, its cover, or a solver's claim."""
         if known.prices is not None:
             return latency_prices(self.problem, component, claim, known.limit, known.prices)
         if known.proof is Proof.COMBINATORIAL:
@@ -383,7 +383,7 @@ class LatencySearch:
         return Certificate(component, known.proof, claim)
 
     def frontier(self) -> tuple[list[FrontierPoint], Limit | None]:
-        """Every Pareto-optimal point by increasing makespan, and what cut the search short, if anything did."""
+        """Every Pareto-optimal point by increasing makespan, and what stopped the search, if anything did."""
         points: list[FrontierPoint] = []
         try:
             return points, self._frontier(points)
@@ -391,7 +391,7 @@ class LatencySearch:
             return points, stopped(error)[0]
 
     def _frontier(self, points: list[FrontierPoint]) -> Limit | None:
-        """Add the points in order. Returns what cut the search short, if anything did."""
+        """Add the points in order. Returns what stopped the search, if anything did."""
         problem = self.problem
         if not len(problem.tasks):
             return None
@@ -423,7 +423,7 @@ class LatencySearch:
         )
 
     def _earlier_certificate(self, previous: FrontierPoint, limit: int) -> Certificate:
-        """Proof that below `limit` no placement has less work than the point before: counting, prices, or a word."""
+        """Proof that below `limit` no placement has less work than the previous point: counting, prices, or a claim."""
         least = int(previous.objective[1])
         if self.work(self.remote_bound(limit - 1)) < least:
             return self._certificate("work", least, self.at(limit - 1))
@@ -431,7 +431,7 @@ class LatencySearch:
 
 
 def _first_that_fits(pack: Callable[[int], Ints | None], limit: int) -> Ints:
-    """What `pack` gives for a limit, or for the first one beyond it, in growing steps, for which it gives something."""
+    """The result of `pack` for a limit, or for the first one beyond it, in growing steps, at which it succeeds."""
     step = 0
     while (nodes := pack(limit + step)) is None:
         step = 2 * step + 1
@@ -439,7 +439,7 @@ def _first_that_fits(pack: Callable[[int], Ints | None], limit: int) -> Ints:
 
 
 def with_claimed_bound(known: FixedLimit, claimed: float | None) -> FixedLimit:
-    """`known` with a solver's bound on the number of remote tasks, where this is stronger than the cover's."""
+    """`known` with a solver's bound on the number of remote tasks, if this is stronger than the cover's."""
     assert known.remote_bound is not None
     bound = None if claimed is None else whole_bound(claimed)
     if bound is None or bound <= known.remote_bound:
@@ -454,7 +454,7 @@ def with_placement(search: LatencySearch, known: FixedLimit, nodes: Ints, stoppe
     _, remote = problem.counts(placement)
     if problem.violations(placement) or int(problem.objective(placement)[0]) > known.limit:
         raise SolverDisagreement(f"{problem.name}: a solver's placement does not keep the limit {known.limit}")
-    # Where remote tasks take no longer, their number does not matter, and programs that minimise work leave it open.
+    # If remote tasks take no longer, their number does not matter, and programs that minimise work leave it open.
     number = known.remote_bound if problem.w_rem == problem.w_loc else int(remote.sum())
     found = replace(known, nodes=nodes, remote=number, feasible=True)
     return found if found.closed else replace(found, stopped=stopped)

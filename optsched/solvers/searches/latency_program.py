@@ -1,7 +1,7 @@
-"""The program of `latency` at a limit (Agosta et al., note 4) with cuts, and the prices that its relaxation gives.
+"""The program of `latency` at a limit (Agosta et al., note 4) with cuts, and the prices of its relaxation.
 
-Rounding makes the relaxation strong: of a server with three tasks of its own and room for five units, a remote task of
-three takes away one of them, not none.
+Rounding makes the relaxation strong: if a server has three own tasks and room for five units, a remote task of three
+displaces one of them, not none.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from optsched.solvers.profiles import Profile
 from optsched.solvers.searches.latency import FixedLimit, LatencySearch, with_claimed_bound, with_placement
 from optsched.solvers.searches.program_tree import as_arrays
 
-#: The most rounds of cuts before a program is solved, which they make many times as fast, and to prove what it claims.
+#: The most rounds of cuts: before a program is solved, which becomes many times as fast, and to prove its result.
 _ROUNDS_BEFORE, _ROUNDS = 20, 50
 
-#: Before, rounds in a row that may gain nothing. Of 1,000 servers no limit was ruled out after more.
+#: Before it, the most rounds in a row without a gain. For 1,000 servers no limit was ruled out after more.
 _PATIENCE = 5
 
-#: A cut counts as broken from here on.
+#: From here on a cut counts as violated.
 _BROKEN = 1e-6
 
-#: Remote tasks, as a fraction of one, by which a round must raise the bound to count as a gain.
+#: The least gain of a round, in fractions of a remote task, that counts as one.
 _GAIN = 1e-4
 
-#: Duals become whole prices on this grid, or a coarser one where their total would be too large.
+#: Duals become whole prices on this grid, or on a coarser one if their total would be too large.
 _GRID = 10**6
 
 
 class CompactProgram:
     """The program of a problem at a limit (`Latency.program`), with cuts, for the fewest remote tasks.
 
-    Its last column is remote tasks without room: there are none of them but in the program that looks for the fewest.
+    Its last column is remote tasks without room: they exist only in the program that minimises their number.
 
-    With q remote tasks, a server takes at most f(q) = min(k, (room - w_rem q) // w_loc) of any k tasks of its own. From
-    the last q at which f is what it is with none, f falls. A cut is the line down to the next q, no steeper than
-    w_rem // w_loc; the relaxation would leave out the corner between (mixed-integer rounding, Nemhauser and Wolsey
-    1990). There is one for each server's own tasks together, and for others where a relaxation breaks it.
+    With q remote tasks, a server takes at most f(q) = min(k, (room - w_rem q) // w_loc) of any k own tasks. From the
+    last q for which f equals f(0), f falls. A cut is the line down to the next q, no steeper than w_rem // w_loc; it
+    removes the corner of the relaxation between (mixed-integer rounding, Nemhauser and Wolsey 1990). There is one for
+    each server's own tasks together, and for others if a relaxation violates it.
     """
 
     def __init__(self, problem: Latency, limit: int) -> None:
@@ -86,7 +86,7 @@ class CompactProgram:
         )
 
     def _cut(self, server: Ints, own: Ints) -> tuple[Ints, Floats]:
-        """Slope and height of the cut of `own` tasks of a server's own: local + slope remote <= height."""
+        """Slope and height of the cut for `own` tasks of a server: local + slope remote <= height."""
         w_loc, w_rem, room = self.problem.w_loc, self.problem.w_rem, self.room[server]
         most = np.minimum(own, room // w_loc)
         last = (room - w_loc * most) // w_rem
@@ -95,7 +95,7 @@ class CompactProgram:
         return slope, (most + slope * last).astype(np.float64)
 
     def _add_cuts(self, servers: Ints, own: Ints, columns: Ints) -> None:
-        """Add the cut of `own` tasks of each of some servers: those of these columns that are of the server."""
+        """Add the cut for `own` tasks of each of some servers: those of these columns that belong to the server."""
         slope, most = self._cut(servers, own)
         row = np.searchsorted(servers, self._server[columns])
         takes = np.flatnonzero(self._count[servers] >= 0)
@@ -106,10 +106,10 @@ class CompactProgram:
         self._cuts.append((sp.csr_array(entries, shape=(len(servers), len(self.posed.numbers.objective) + 1)), most))
 
     def prices(self, profile: Profile, rounds: int = 1, patience: int | None = None) -> Iterator[LatencyPrices]:
-        """Prices from the relaxation's duals, after each round of cuts that the one before broke.
+        """Prices from the relaxation's duals, after each round of cuts that the previous one violated.
 
-        There are no more where the profile's limits are reached, nothing is broken, the prices rule the limit out, or
-        `patience` rounds in a row have gained nothing.
+        It ends if the profile's limits are reached, nothing is violated, the prices rule the limit out, or `patience`
+        rounds in a row have gained nothing.
         """
         began, unroomed = time.perf_counter(), False
         best, idle = -np.inf, 0
@@ -133,7 +133,7 @@ class CompactProgram:
                 return
 
     def _sharpened(self, x: Floats) -> bool:
-        """Add the cut of each server that a solution of the relaxation breaks most; False if it breaks none."""
+        """Add the cut of each server that a solution of the relaxation violates most; False if it violates none."""
         each = x[: len(self._server)]
         order = np.lexsort((-each, self._server))  # the most local tasks of a server first
         server = self._server[order]
@@ -160,9 +160,9 @@ class CompactProgram:
 def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:
     """Least number of remote tasks within a limit, by the program of the problem with HiGHS and arrays.
 
-    The duals of its relaxation are prices, stronger from one round of cuts to the next. Where they rule the limit out,
-    or prove as many remote tasks as the program then finds, they are the proof. Where they do not, after more rounds,
-    it is the solver's word.
+    The duals of its relaxation are prices, stronger from one round of cuts to the next. They are the proof if they rule
+    the limit out, or prove as many remote tasks as the program then finds. If they do not, after more rounds, it is the
+    solver's claim.
     """
     problem, limit, began = search.problem, known.limit, time.perf_counter()
     compact = CompactProgram(problem, limit)
@@ -194,7 +194,7 @@ def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) 
 def relaxation(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:
     """The same without the program: what the duals of its relaxation prove, after a few rounds of cuts.
 
-    What they leave open stays so. No answer is a solver's word, and none takes long.
+    The rest stays open. No answer rests on a solver's claim, and none takes long.
     """
     compact = CompactProgram(search.problem, known.limit)
     return _priced(known, search.problem, compact.prices(profile, _ROUNDS_BEFORE, _PATIENCE))
@@ -203,7 +203,7 @@ def relaxation(search: LatencySearch, known: FixedLimit, profile: Profile) -> Fi
 def _priced(
     known: FixedLimit, problem: Latency, some: Iterable[LatencyPrices], enough: int | None = None
 ) -> FixedLimit:
-    """`known` with the most that any of some prices prove, up to `enough` remote tasks, if it is more than is known."""
+    """`known` with the most that any of some prices prove, up to `enough` remote tasks, if it is more than known."""
     for prices in some:
         remote = problem.priced_remote(known.limit, prices)
         if remote is None:

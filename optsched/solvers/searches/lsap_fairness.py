@@ -2,8 +2,8 @@
 
 With the number of placed tasks fixed, a cycle of the network changes the number of tasks of at most two groups, one up
 and one down. So only the order of the groups' steps decides what is optimal. The costs of the network are the ranks of
-the steps: small integers that no engine rounds, for any weights. For the same reason the prices of an optimal flow
-are steps of groups, and differences of steps.
+the steps: small integers that no engine rounds, for any weights. For the same reason the prices of an optimal flow are
+steps of groups, and differences of steps.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ def most_local(problem: LsapFairness) -> tuple[Ints, BMatching]:
 
 
 class CappedNetwork:
-    """The network of `lsap-fairness` with at most `off_data` tasks off their data, where steps cost their ranks.
+    """The network of `lsap-fairness` with at most `off_data` tasks off their data, with ranks as costs of steps.
 
-    Tasks off their data take the slots that are left; these always suffice.
+    Tasks off their data take the remaining slots; these always suffice.
 
-    `values`: the steps, increasing: what each rank stands for.
+    `values`: the steps, increasing; ranks are positions in it.
     """
 
     def __init__(self, problem: LsapFairness, off_data: int) -> None:
@@ -69,7 +69,7 @@ class CappedNetwork:
         """The placement of least fairness distance within the limit on tasks off their data. One must exist.
 
         `engine` is `flows` (maximum flows, step after step), `arrays` (HiGHS) or `network-simplex` (networkx, for small
-        instances and for agreement).
+        instances and for comparison).
         """
         if engine == "flows":
             solver = {"name": "SciPy maximum_flow", "version": scipy.__version__}
@@ -82,11 +82,11 @@ class CappedNetwork:
         return self.problem.nodes_of(self.problem.decision_of(values, program))
 
     def _greedy_flow(self) -> Ints:
-        """The flow on each arc that takes as much as it can of the smallest step first (without steps that stay 0).
+        """The flow on each arc that uses the smallest step first, as much as possible (without steps that stay 0).
 
-        The sets of tasks that can be placed at once, with this limit off their data, are the independent sets of a
-        transversal matroid, and steps increase within a group. So the greedy choice is optimal: what a maximum flow
-        takes of one step in addition to all smaller ones never has to be given back.
+        The sets of tasks that can be placed together, with this limit off their data, are the independent sets of a
+        transversal matroid, and steps increase within a group. So the greedy choice is optimal: a maximum flow for all
+        smaller steps and one more never has to give anything back later.
         """
         whole = self.network
         inner, groups = np.flatnonzero(whole.tail > 0), np.array(list(self._group.values()), dtype=np.int64)
@@ -94,7 +94,7 @@ class CappedNetwork:
         head = np.concatenate([groups, whole.head[inner]])
         order = np.lexsort((head, tail))
         limit = np.concatenate([np.zeros(len(groups), dtype=np.int64), whole.capacity[inner]])[order]
-        # Arcs of the source come first, one a group, in the order of their vertices.
+        # Arcs of the source come first, one per group, in the order of their vertices.
         starts = np.searchsorted(tail[order], np.arange(whole.sink + 2))
         parts = (limit.astype(np.int32), head[order].astype(np.int32), starts.astype(np.int32))
         network = sp.csr_array(parts, shape=(whole.sink + 1, whole.sink + 1))
@@ -111,7 +111,7 @@ class CappedNetwork:
                 reached = int(maximum_flow(network, 0, whole.sink).flow_value)
                 network.data[group] = taken + reached - total
                 total = reached
-        found = maximum_flow(network, 0, whole.sink)  # each group has just what it takes, so none takes from another
+        found = maximum_flow(network, 0, whole.sink)  # each group has exactly its amount, so none takes from another
         if found.flow_value != self.problem.count:
             message = f"SciPy places {found.flow_value} of {self.problem.count} tasks"
             raise SolverDisagreement(f"{self.problem.name}: {message}")
@@ -128,7 +128,7 @@ class CappedNetwork:
         """
         problem, whole = self.problem, self.network
         flow = whole.flow_of(problem.values_of(placement, whole.program))
-        steps = {}  # of each group with placed tasks, what the last of them added
+        steps = {}  # for each group with placed tasks, what the last of them added
         for group, (number, held) in enumerate(zip(problem.placed_by_group(placement), problem.steps, strict=True)):
             for step, size in held:
                 if number > 0:

@@ -1,4 +1,4 @@
-"""`min-cost-flow` by HiGHS on arrays: a linear program whose vertices are whole and whose duals are potentials."""
+"""`min-cost-flow` by HiGHS on arrays: a linear program whose vertices are integral and whose duals are potentials."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from optsched.solvers.networks import FlowStatus, cheapened, min_cost_flow, resi
 from optsched.solvers.profiles import Profile
 from optsched.solvers.searches.program_tree import as_arrays
 
-#: Networks with more arcs take the network simplex of networkx seconds.
+#: With more arcs, the network simplex of networkx takes seconds.
 _MOST_ARCS = 2000
 
 
 def by_arrays(problem: MinCostFlow, profile: Profile) -> tuple[SolverOutcome, NetworkFlow | None, Ints | None]:
-    """Solve the linear program; what HiGHS says, the flow that it holds, and its duals as whole potentials.
+    """Solve the linear program; returns HiGHS's claims, its flow, and its duals as whole potentials.
 
-    SolverDisagreement if what HiGHS holds is no whole flow: numbers near 2^53 are beyond its tolerances.
+    SolverDisagreement if HiGHS's flow is not whole: numbers near 2^53 are beyond its tolerances.
     """
     posed = problem.program()
     found = solve_arrays(as_arrays(posed.numbers, integer=False), profile)
@@ -46,9 +46,9 @@ def whole_flow(problem: MinCostFlow, units: Ints) -> NetworkFlow:
 
 
 def in_integers(problem: MinCostFlow, engine: str) -> tuple[SolverOutcome, NetworkFlow | None, Ints | None]:
-    """Solve by an engine that computes in integers; how it ended, the flow, and the potentials that prove it.
+    """Solve by an engine that computes in integers; returns how it ended, the flow, and the potentials that prove it.
 
-    `engine` is `cost-scaling`, which leaves what int64 has no room for to the other, or `network-simplex`.
+    `engine` is `cost-scaling`, which passes on what int64 has no room for, or `network-simplex`.
     """
     network = problem.instance
     found = min_cost_flow(*_columns(network), network.supply, scaling=engine == "cost-scaling")
@@ -72,16 +72,16 @@ def potentials_of(problem: MinCostFlow, flow: NetworkFlow) -> Ints | None:
 
 
 def cheapest_of(problem: MinCostFlow, flow: NetworkFlow) -> NetworkFlow:
-    """A flow of least cost from one that is nearly so; of a problem without a negative cycle that has no limit."""
+    """A flow of least cost from one that is nearly so; the problem must have no negative cycle without a limit."""
     network = problem.instance
     return NetworkFlow(cheapened(*_columns(network), flow.units, len(network)))
 
 
 def cut_potentials(problem: MinCostFlow, profile: Profile) -> Ints | None:
-    """Potentials that show that there is no flow: those of the fewest units that must go past the network.
+    """Potentials that prove that there is no flow: those of the fewest units that must go outside the network.
 
-    They do show it where there is none (`certificates.no_flow_certificate` looks), unless numbers are beyond the
-    tolerances of HiGHS, which is asked where engines in integers take long.
+    They prove it if there is none (`certificates.no_flow_certificate` checks), unless numbers are beyond the tolerances
+    of HiGHS, which is used if engines in integers would take long.
     """
     network, nodes = problem.instance, len(problem.instance)
     hub, inner = np.full(nodes, nodes), np.arange(nodes)

@@ -1,7 +1,8 @@
-"""The network of a program whose columns are each in nested rows of two sorts, and what solves networks.
+"""The network of a program whose columns are each in two families of nested rows, and how it is solved.
 
-A row of either sort is a vertex, and an arc from or to the row that it lies in. A column is an arc from its innermost
-row of the one sort to that of the other. So flows are values of the program, and potentials are prices of its rows.
+A row of either family is a vertex, and an arc from or to the row that contains it. A column is an arc from its
+innermost row of one family to that of the other. So flows are values of the program, and potentials are prices of its
+rows.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from optsched.solvers.answers import SolverOutcome, whole_numbers, whole_prices
 from optsched.solvers.networks import cheapened, min_cost_flow, residual_potentials, simplex_compiled
 from optsched.solvers.profiles import Profile
 
-#: Costs of no more bits than this have never made HiGHS give up here.
+#: Costs of at most this many bits have never made HiGHS give up here.
 _QUIET_BITS = 24
 
 
 class ProgramNetwork:
-    """The network of a program, whose columns have entries of 1 in the rows that are named.
+    """The network of a program whose columns have entries of 1 in the named rows.
 
-    One with an entry of -1 in a row of supply is another way to that row's vertex. `supplies` and `capacities` are
+    A column with an entry of -1 in a row of supply is another way to that row's vertex. `supplies` and `capacities` are
     families of rows from the source and from the sink inwards, as far as the program has them; `count` units flow.
 
     There is an arc (`tail`, `head`, `capacity`, `cost` in units) for each column and then for each row. In `supply` the
@@ -81,18 +82,18 @@ class ProgramNetwork:
         return slice(first, first + rows.stop - rows.start)
 
     def flow_of(self, values: Ints) -> Ints:
-        """The flow of values of the program: a row's is what its columns come to."""
+        """The flow for values of the program: that of a row is the sum of its columns."""
         numbers = self.program.numbers
         sums = np.zeros(len(numbers.row_lower), dtype=np.int64)
         np.add.at(sums, numbers.row, numbers.value * values[numbers.column])
         return np.concatenate([values, *(sums[self.program.rows_of(family.name)] for family in self.families)])
 
     def values(self, flow: Ints) -> Ints:
-        """The values of the program that a flow gives."""
+        """The values of the program for a flow."""
         return flow[: len(self.program.numbers.objective)]
 
     def falls(self, potential: Ints, name: str) -> Ints:
-        """What potentials fall by along the arc of each row of a family: its price."""
+        """The fall of the potentials along the arc of each row of a family: its price."""
         arcs = self.arcs_of(name)
         fall: Ints = potential[self.tail[arcs]] - potential[self.head[arcs]]
         return fall
@@ -102,12 +103,12 @@ class ProgramNetwork:
         return solve_network(self.tail, self.head, self.capacity, self.cost, self.supply, profile, engine)
 
     def proved(self, values: Ints) -> Ints | None:
-        """Potentials that prove values to cost least, by shortest paths; None if they do not."""
+        """Potentials that prove that values cost least, by shortest paths; None if they do not."""
         found = residual_potentials(*self._columns, self.flow_of(values), len(self.supply))
         return None if found is None else -found
 
     def cheapened(self, values: Ints) -> Ints:
-        """Values that cost least, from some that nearly do."""
+        """Values of least cost, from some that nearly are."""
         return self.values(cheapened(*self._columns, self.flow_of(values), len(self.supply)))
 
     @property
@@ -116,10 +117,10 @@ class ProgramNetwork:
 
 
 class NetworkSolution(NamedTuple):
-    """The answer of an engine on a network: a flow of least cost on its arcs, None if a limit struck first.
+    """The answer of an engine on a network: a flow of least cost on its arcs, None if a limit came first.
 
     `potential` of the vertices proves it, with cost - potential[tail] + potential[head] >= 0 on arcs with room.
-    `outcome` is how the engine ended, `build_seconds` those until it began.
+    `outcome` is how the engine ended, `build_seconds` the time until it began.
     """
 
     flow: Ints | None
@@ -134,7 +135,7 @@ def solve_network(
     """Solve a network that has a flow.
 
     `engine` is `arrays` (HiGHS), `network-simplex` (`min_cost_flow`: compiled, or networkx for small instances), or
-    `network`: the network simplex where it is compiled, else HiGHS.
+    `network`: the network simplex if it is compiled, else HiGHS.
     """
     if engine == "network-simplex" or (engine == "network" and simplex_compiled(len(tail))):
         result = min_cost_flow(tail, head, np.zeros_like(tail), capacity, cost, supply)
@@ -145,13 +146,13 @@ def solve_network(
 
 
 def _by_highs(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints, profile: Profile) -> NetworkSolution:
-    """A vertex of the network's linear program, with a column an arc and a row a vertex.
+    """A vertex of the network's linear program, with a column per arc and a row per vertex.
 
     Presolve is off unless the profile asks for it: on these networks it takes up to forty times as long as the simplex
-    method. Where HiGHS gives up ("Unknown", seen with costs of 10^13), it runs once more with costs divided by a power
-    of two.
+    method. If HiGHS gives up ("Unknown", seen with costs of 10^13), it runs once more with costs divided by a power of
+    two.
     """
-    import scipy.sparse as sp  # which, as HiGHS, take longer to import than a matching takes
+    import scipy.sparse as sp  # like HiGHS, it takes longer to import than a matching takes
 
     from optsched.solvers.answers import LinearProgram
     from optsched.solvers.highs import solve_arrays
@@ -185,17 +186,17 @@ def _by_highs(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints, 
 
 
 def cheapest_flow(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints, who: str) -> Ints:
-    """The flow of least cost on each arc of a network, for schedulers that solve such a problem each round.
+    """The flow of least cost on each arc of a network, for schedulers that solve such a problem in each round.
 
-    KeyboardInterrupt if Ctrl-C came while HiGHS ran. OptschedError if it gave up (memory). The message names `who`
-    asked. OutOfTime if a deadline was past.
+    KeyboardInterrupt if Ctrl-C came while HiGHS ran. OptschedError if it gave up (memory). The message names the caller
+    `who`. OutOfTime if a deadline had passed.
     """
     found = solve_network(tail, head, capacity, cost, supply, Profile("exact"))
     return unless_stopped(found.flow, found.outcome.limit, found.outcome.raw_status, who)
 
 
 def unless_stopped(answer: Ints | None, limit: Limit | None, status: str, who: str) -> Ints:
-    """The answer of an engine; the error that stands for what stopped it, if it has none."""
+    """The answer of an engine; if it has none, raises the error for what stopped it."""
     if limit is Limit.INTERRUPTED:
         raise KeyboardInterrupt
     if limit is Limit.TIME:

@@ -1,7 +1,7 @@
 """Grows a tree of cases that proves the optimum of an integer program, or that it is infeasible.
 
-Each case is bounded by the prices of its linear relaxation, or, where nothing is in that, by a ray (Farkas), both in
-whole numbers (`problems.relaxations.IntegerProgram`). The checker recomputes the whole tree.
+Each case is bounded by the prices of its linear relaxation or, if that is empty, by a ray (Farkas), both in whole
+numbers (`problems.relaxations.IntegerProgram`). The checker recomputes the whole tree.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from optsched.solvers.profiles import Profile
 #: Denominators of the prices of rows, and of rays.
 _SCALE, _RAY_SCALE = 2**16, 2**24
 
-#: A value nearer to a whole number is one.
+#: A value this near to a whole number counts as whole.
 _WHOLE = 1e-6
 
-#: Variables, the farthest from whole, that are tried at each case; a part that gains less counts as gaining the last.
+#: Variables, the farthest from whole, that are tried at each case; parts with less gain than this count as this.
 _CANDIDATES, _LEAST_GAIN = 20, 0.1
 
 
 def as_arrays(program: IntegerProgram, box: Box | None = None, integer: bool = True) -> LinearProgram:
-    """The program as HiGHS takes it, within a box, or its linear relaxation."""
+    """The program in HiGHS's form, within a box, or its linear relaxation."""
     lower, upper = (program.lower, program.upper) if box is None else box
     shape = len(program.row_lower), len(program.objective)
     return LinearProgram(
@@ -50,10 +50,9 @@ def as_arrays(program: IntegerProgram, box: Box | None = None, integer: bool = T
 def settling_tree(program: IntegerProgram, limit: int, profile: Profile, most_programs: int) -> Tree | None:
     """A tree that settles the program at a limit, in units of the objective: nothing in it costs less.
 
-    The variable to branch on is the one whose two parts cost most, as their linear programs say (strong branching).
-    None if there are more than `most_programs` of these, a limit of the profile cut it short, something was met that
-    costs less, or HiGHS takes no coefficients so large. OutOfTime if a deadline passes, KeyboardInterrupt if Ctrl-C
-    came while HiGHS ran.
+    It branches on the variable whose two parts cost most by their linear programs (strong branching). None if there are
+    more than `most_programs` of these, a limit of the profile stopped it, something cheaper was found, or coefficients
+    are too large for HiGHS. OutOfTime if a deadline passes, KeyboardInterrupt if Ctrl-C came while HiGHS ran.
 
     Examples
     --------
@@ -85,7 +84,7 @@ def settling_tree(program: IntegerProgram, limit: int, profile: Profile, most_pr
 
 @dataclass(frozen=True, eq=False)
 class _Case:
-    """A box that its multipliers have narrowed, what they prove of it, and the values of its linear relaxation."""
+    """A box that its multipliers have narrowed, their bound, and the values of its linear relaxation."""
 
     box: Box
     multipliers: Ints
@@ -97,8 +96,8 @@ class _Case:
 class Root(NamedTuple):
     """The linear relaxation of a program.
 
-    What HiGHS says of it; its solution if that is whole (int64, shape (columns,)), else None; and a tree of one case,
-    settled by its prices, None if HiGHS holds none.
+    HiGHS's outcome; its solution if that is whole (int64, shape (columns,)), else None; and a tree of one case, settled
+    by its prices, None if HiGHS has none.
     """
 
     outcome: SolverOutcome
@@ -112,7 +111,7 @@ def root(program: IntegerProgram, profile: Profile, scale: int = _SCALE) -> Root
         status = "coefficients are too large for HiGHS"
         return Root(SolverOutcome(Termination.ERROR, None, None, None, status, 0.0, None), None, None)
     found = solve_uninterrupted(as_arrays(program, integer=False), profile)
-    with np.errstate(over="ignore"):  # duals past every number make no prices
+    with np.errstate(over="ignore"):  # infinite duals make no prices
         prices = None if found.row_duals is None else whole_prices(found.row_duals * scale)
     tree = None if prices is None else Tree([np.concatenate([[scale], prices])], [Step((0,))])
     values = None
@@ -123,7 +122,7 @@ def root(program: IntegerProgram, profile: Profile, scale: int = _SCALE) -> Root
 
 
 def _is_taken(program: IntegerProgram) -> bool:
-    """Whether HiGHS takes the coefficients of the rows."""
+    """Whether the coefficients of the rows are small enough for HiGHS."""
     return int(np.abs(program.value).max(initial=0)) < MOST_COEFFICIENT
 
 
@@ -135,13 +134,13 @@ class _Search:
         self._left = most_programs
 
     def case(self, box: Box) -> _Case | None:
-        """What the linear relaxation says of a box; None if it says nothing, or too many were solved."""
+        """The result of a box's linear relaxation; None if it has none, or too many were solved."""
         check()
         self._left -= 1
         linear = as_arrays(self.program, box, integer=False)
         found = solve_uninterrupted(linear, self.profile)
         scale, duals, values = _SCALE, found.row_duals, found.x
-        if values is None and found.outcome.limit is None:  # nothing is in it, and a ray shows that
+        if values is None and found.outcome.limit is None:  # it is empty, and a ray proves that
             found = solve_uninterrupted(_elastic(linear), self.profile)
             scale, duals, values = 0, found.row_duals, found.x
         if self._left < 0 or values is None or duals is None:
@@ -157,7 +156,7 @@ class _Search:
         return _Case(box, multipliers, least, closed, values[: len(box.lower)])
 
     def parted(self, case: _Case) -> tuple[Branch, list[_Case]] | None:
-        """The branch whose two parts cost most, and these; None if all is whole, or a part says nothing."""
+        """The branch whose two parts cost most, and the parts; None if all is whole, or a part has no result."""
         off = np.abs(case.values - np.rint(case.values))
         off[case.box.lower >= case.box.upper] = 0
         best: tuple[float, Branch, list[_Case]] | None = None
@@ -179,7 +178,7 @@ class _Search:
 
 
 def _elastic(program: LinearProgram) -> LinearProgram:
-    """The least by which rows are broken: its duals are a ray where nothing is within all rows."""
+    """The least violation of the rows: its duals are a ray if no point satisfies all rows."""
     rows, columns = program.matrix.shape
     more = sp.hstack([program.matrix, sp.eye_array(rows), -sp.eye_array(rows)], format="csr")
     return replace(

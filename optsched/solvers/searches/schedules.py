@@ -1,11 +1,11 @@
-"""`makespan` and `job-times`: bounds from the cheapest on, schedules from the quickest on, until the two meet.
+"""`makespan` and `job-times`: bounds, the cheapest first, and schedules, the quickest first, until the two meet.
 
-Each job in turn gets the slots on which it ends soonest, around what is placed before it. Within a time by which the
-job is to end, as many of its maps as can be read their data where they run (augmenting paths), and the rest goes where
-there is time left. The time is found by counting first and then by trying.
+Each job in turn gets the slots on which it ends soonest, around what is placed before it. Within a given time, as many
+of its maps as possible read their data where they run (augmenting paths); the rest fills the remaining time. The time
+is found first by counting and then by trying.
 
-What is searched is the order of jobs: by arrival and by work, as the jobs would end at the prices of slots, and by
-exchanges from the best one on. `job_ends` has the bounds.
+The search is over orders of jobs: by arrival and by work, by their ends at the prices of slots, and by exchanges from
+the best order on. `job_ends` has the bounds.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from optsched.solvers.searches.job_ends import AloneSearch, EndTree, ended_by, f
 
 T = TypeVar("T")
 
-#: A time is first looked for in steps of a part of a task, and then this many times by halves.
+#: A time is first searched in steps of a part of a task, then halved this many times.
 _PARTS, _HALVES = 8, 6
 
 
 def job_orders(problem: ScheduleProblem) -> Iterator[list[int]]:
     """Orders of jobs: by arrival and work on all slots, least work, arrival, the latest to end alone, most work first.
 
-    Work counts for a job's weight where jobs have one.
+    Work is divided by a job's weight if jobs have weights.
     """
     work = np.zeros(len(problem.jobs))
     np.add.at(work, problem.jobs.of_task[problem.tasks], problem.least_times.astype(np.float64))
@@ -57,7 +57,7 @@ def job_orders(problem: ScheduleProblem) -> Iterator[list[int]]:
 
 
 def placed_schedules(problem: ScheduleProblem) -> Iterator[Schedule]:
-    """The schedules by each of `job_orders`, with slots taken either way; all are feasible, and none where none is."""
+    """The schedules by each of `job_orders`, with slots taken either way; all are feasible; none if nothing is."""
     if problem.plainly_infeasible is None:
         placing = JobPlacing(problem)
         for order in job_orders(problem):
@@ -80,7 +80,7 @@ class Placed(NamedTuple):
 
 
 class _Gaps:
-    """The free times of slots of a kind: columns of the slot's node, begin and end, the last one of a slot endless."""
+    """The free times of slots of a kind: columns of the slot's node, begin and end; a slot's last gap is endless."""
 
     def __init__(self, nodes: Ints, begin: Ints) -> None:
         self.node, self.begin = nodes, begin
@@ -104,7 +104,7 @@ class _Gaps:
 
 
 class _Class(NamedTuple):
-    """Maps of a job with the same times at each level, the nearest first, and for each of them its nearest nodes."""
+    """Maps of a job with the same times at each level, the nearest first, and the nearest nodes of each of them."""
 
     tasks: list[int]
     times: tuple[int, ...]
@@ -112,9 +112,9 @@ class _Class(NamedTuple):
 
 
 def _least(made: Callable[[int], T | None], time: int, step: int, finest: int, halves: int) -> T:
-    """What is made by about the first time at which anything is: from a time on by steps that double, then by halves.
+    """The result of `made` near the first time at which there is one: by steps that double, then by halving.
 
-    These end after a number, or where the time is known to `finest`.
+    Halving ends after a number of times, or when the time is known to within `finest`.
     """
     low, found = time, made(time)
     while found is None:
@@ -133,14 +133,14 @@ def _least(made: Callable[[int], T | None], time: int, step: int, finest: int, h
 
 
 class JobPlacing:
-    """Places jobs of a problem, for which each kind with tasks has a slot, in any order."""
+    """Places jobs of a problem in any order; each kind with tasks must have a slot."""
 
     def __init__(self, problem: ScheduleProblem) -> None:
         self.problem = problem
         self._job = problem.jobs.of_task[problem.tasks]
         self._room = [problem.slots(kind)[:2] for kind in (MAP, REDUCE)]
         waiting = enumerate(problem.slots(REDUCE)[2].tolist())
-        self._waiting = [(place, job) for place, job in waiting if job >= 0]  # of reduces that run
+        self._waiting = [(place, job) for place, job in waiting if job >= 0]  # of running reduces
         self._maps = [self._classes(job) for job in range(len(problem.jobs))]
         self._reduces: list[list[int]] = [[] for _ in range(len(problem.jobs))]
         reduces = np.flatnonzero(problem.kind == REDUCE)
@@ -153,7 +153,7 @@ class JobPlacing:
             self._running_ends[job].append(end)
 
     def _classes(self, job: int) -> list[_Class]:
-        """The maps of a job, those that take longest first."""
+        """The maps of a job, the longest first."""
         problem = self.problem
         positions = np.flatnonzero((self._job == job) & (problem.kind == MAP))
         by_times: dict[tuple[int, ...], list[int]] = {}
@@ -165,10 +165,10 @@ class JobPlacing:
         return classes
 
     def schedule(self, order: Sequence[int], packed: Bools, reduces: Sequence[int] | None = None) -> Schedule:
-        """The schedule with all jobs placed in an order, each so that its maps end as soon as they can.
+        """The schedule with all jobs placed in an order, each so that its maps end as soon as possible.
 
-        A job that is `packed` takes the slots on which it has least time to spare, rather than those that are free
-        first. `reduces` is the order of the jobs' reduces; by default the same.
+        A `packed` job takes the slots on which it has least time to spare, rather than those that are free first.
+        `reduces` is the order of the jobs' reduces; by default the same.
         """
         problem = self.problem
         nodes, starts = (np.zeros(len(problem.tasks), dtype=np.int64) for _ in range(2))
@@ -185,9 +185,9 @@ class JobPlacing:
         return problem.schedule(nodes, starts)
 
     def within(self, order: Sequence[int], packed: bool, by: Sequence[int]) -> Schedule | None:
-        """The schedule with the maps of each job at any time `by` then (microseconds); None if they did not fit.
+        """The schedule with the maps of each job ending `by` its time (microseconds); None if they did not fit.
 
-        Slots are filled from the end on, without a break, and then all moves to the front as far as it can.
+        Slots are filled from the end on, without a break, and then everything moves to the front as far as possible.
         """
         problem = self.problem
         nodes, starts = (np.zeros(len(problem.tasks), dtype=np.int64) for _ in range(2))
@@ -217,14 +217,14 @@ class JobPlacing:
     # Maps ---------------------------------------------------------------------------------------------------------
 
     def _place_maps(self, gaps: _Gaps, job: int, packed: bool) -> Placed:
-        """Place the maps of a job so that they end as soon as they can."""
+        """Place the maps of a job so that they end as soon as possible."""
         problem, classes = self.problem, self._maps[job]
         release = max(problem.now, int(problem.jobs.arrival[job]))
         begin = np.maximum(gaps.begin, release)
         shortest = max(1, max(min(known.times) for known in classes))
 
         def counted(time: int) -> int | None:
-            """The time, unless counting says that there is too little until then, were all tasks local."""
+            """The time, unless counting shows that there is too little room until then, even with all tasks local."""
             free = np.minimum(gaps.end, time) - begin
             free = free[free > 0]
             needed = 0
@@ -236,7 +236,7 @@ class JobPlacing:
             return time if int(free.sum()) >= needed else None
 
         def fitted(time: int) -> Placed | None:
-            """The maps so that all end by a time; None if they were not made to fit."""
+            """Maps that all end by a time; None if they did not fit."""
             end = np.minimum(gaps.end, time)
             usable = np.flatnonzero(end > begin if all(min(known.times) for known in classes) else end >= begin)
             fitting = _Fitting(problem.times, gaps.node[usable], begin[usable], end[usable], packed)
@@ -250,9 +250,9 @@ class JobPlacing:
     # Reduces ------------------------------------------------------------------------------------------------------
 
     def _place_reduces(self, order: Sequence[int], map_ends: list[list[int]], nodes: Ints, starts: Ints) -> None:
-        """Each reduce where it ends first, and no sooner than it must, by when the maps of each job end.
+        """Each reduce where it ends first, given the ends of each job's maps, and no sooner than it must.
 
-        It fills in where each runs, and when.
+        It fills in `nodes` and `starts`.
         """
         if not any(self._reduces):
             return
@@ -283,7 +283,7 @@ class JobPlacing:
 class _Fitting:
     """Tasks that are put at the beginning of gaps, one after another, so that all end in time.
 
-    The node of each gap is given, and between which instants it is free. Where it is `packed`, tasks go where least
+    The node of each gap is given, and the instants between which it is free. If it is `packed`, tasks go where least
     time is left over, rather than where they end first.
     """
 
@@ -315,7 +315,7 @@ class _Fitting:
         return True
 
     def _put(self, task: int, able: Ints, length: Ints | int) -> None:
-        """Put a task on one of some gaps, on which it takes so long."""
+        """Put a task on one of some gaps, with the given time on each."""
         ends = self._clock[able] + length
         rest = (self._until[able] - ends) % np.maximum(length, 1) if self._packed else ends
         chosen = int(np.argmin(rest))
@@ -328,9 +328,9 @@ class _Fitting:
 
 
 def matched(homes: list[list[int]], room: list[int]) -> list[int]:
-    """Match as many tasks as possible to nodes of their own: the node of each, or -1.
+    """Match as many tasks as possible to their own nodes: the node of each, or -1.
 
-    `homes` are the nodes of each task, `room` how many tasks each node takes. Those with the fewest come first.
+    `homes` are the nodes of each task, `room` how many tasks each node takes. Tasks with the fewest nodes come first.
     """
     order = sorted(range(len(homes)), key=lambda task: len(homes[task]))
     cover = Cover(homes, order, len(room))
@@ -340,36 +340,36 @@ def matched(homes: list[list[int]], room: list[int]) -> list[int]:
 
 # The search -----------------------------------------------------------------------------------------------------------
 
-#: The most exchanges that are tried for each job, and the most in a row that gain nothing.
+#: The most exchanges that are tried for each job, and the most in a row without a gain.
 _EXCHANGES, _PATIENCE = 400, 60
 
-#: Placements of tasks in all: fewer exchanges are tried of large problems.
+#: Placements of tasks in total: large problems get fewer exchanges.
 _PLACEMENTS = 600_000
 
-#: How far a limit of cases is from what is proved towards the best schedule; and the starts of their programs in all.
+#: A limit of cases lies this far from the proved bound towards the best schedule; and all starts of their programs.
 _SHARE, _STARTS = Fraction(1, 4), 8_000_000
 
-#: The most tasks with which a program over nodes is posed; with more a tree first looks for schedules, by these starts.
+#: The most tasks for a program over nodes; with more, a tree first looks for schedules, with this many starts.
 _SMALL, _DIVES = 500, 1_500_000
 
-#: Ends of jobs for which schedules are looked for; and the most variables of programs over nodes.
+#: Ends of jobs for which schedules are searched; and the most variables of programs over nodes.
 _ENDS, _VARIABLES = 25, 8_000
 
-#: Orders that are tried at random from the end on.
+#: Random orders that are tried from the end on.
 _NOISY = 200
 
-#: From this share of maps on reduces are taken to begin after all of them.
+#: From this share of maps on, reduces are assumed to begin after all of them.
 _LATE = 0.5
 
 
 class ScheduleSearch:
-    """The best schedule, or None, and a proof of the best bound so far; `run` goes on until they meet.
+    """The best schedule, or None, and a proof of the best bound so far; `run` continues until they meet.
 
-    The problem is not plainly infeasible; the search may begin with a schedule.
+    The problem must not be plainly infeasible; the search may begin with a schedule.
     """
 
     def __init__(self, problem: ScheduleProblem, start: Schedule | None = None) -> None:
-        self.problem: Any = problem  # a makespan or job times: each stage is of one of them, or of both
+        self.problem: Any = problem  # makespan or job times: each stage is for one of them, or both
         self.best: Any = None  # a schedule
         self.value: Any = None  # a number from the first schedule on
         self.proof: Certificate = counting_certificate(problem)
@@ -387,18 +387,18 @@ class ScheduleSearch:
 
     @property
     def closed(self) -> bool:
-        """Whether the best schedule is proved to be one."""
+        """Whether the best schedule is proved optimal."""
         return self.value is not None and self.value <= self.proof.claim
 
     def run(self) -> None:
-        """Search until bound and schedule meet, or all has been tried; OutOfTime at a deadline."""
+        """Search until bound and schedule meet, or everything has been tried; OutOfTime at a deadline."""
         for _, step in self.stages():
             if self.closed:
                 return
             step()
 
     def stages(self) -> Iterator[tuple[str, Callable[[], None]]]:
-        """The stages in order, each by a name; a stage may be left out, but not what comes before it."""
+        """The stages in order, with their names; a stage may be left out, but not the earlier ones."""
         yield "orders", self._by_orders
         yield "jobs alone", self._by_jobs_alone
         if isinstance(self.problem, JobTimes):
@@ -413,14 +413,14 @@ class ScheduleSearch:
     # Schedules ----------------------------------------------------------------------------------------------------
 
     def _try(self, schedule: Schedule) -> Number:
-        """Hold a schedule if it is the best; its value."""
+        """Keep a schedule if it is the best; returns its value."""
         value: Number = self.problem.evaluate(schedule)[0]
         if self.value is None or value < self.value:
             self.best, self.value = schedule, value
         return value
 
     def _by_orders(self) -> None:
-        """Jobs by arrival, by work, and by when they would end were all slots theirs from their arrival on."""
+        """Jobs by arrival, by work, and by their ends if all slots were theirs from their arrival on."""
         self._placing = JobPlacing(self.problem)
         for order in job_orders(self.problem):
             for packed in (False, True):
@@ -429,7 +429,7 @@ class ScheduleSearch:
                     return
 
     def _place(self, order: Sequence[int], packed: Bools) -> bool:
-        """Place jobs in an order, and keep the order if none was better; whether it is kept."""
+        """Place jobs in an order, and keep the order if none was better; returns whether it is kept."""
         check()
         tried = (*order, *packed.tolist())
         if tried in self._tried:
@@ -442,9 +442,9 @@ class ScheduleSearch:
         return True
 
     def _by_halving(self) -> None:
-        """All maps by one time, which is halved between what is proved and what is held; for `makespan`.
+        """All maps by one time, found by halving between the bound and the best schedule; for `makespan`.
 
-        Jobs go from the end on: the last to arrive first, or the longest, and then at random around that.
+        Jobs go from the end on: the last to arrive first, or the longest, and then randomly near that.
         """
         problem, longest = self.problem, self._longest
         release = np.maximum(problem.jobs.arrival, problem.now)
@@ -460,7 +460,7 @@ class ScheduleSearch:
             self._halve(order, number % 8 < 4, after, once=True)
 
     def _halve(self, order: list[int], packed: bool, after: Ints, once: bool = False) -> None:
-        """Try an order by one time after another, or go on only while each is kept, a step before the best."""
+        """Try an order for a series of times; with `once` go on only while each is kept, a step before the best."""
         problem, step = self.problem, self.problem.lattice
         low = problem.now + int(self.proof.claim * MICRO) - step
         high = problem.now + int(self.value * MICRO)
@@ -476,7 +476,7 @@ class ScheduleSearch:
                 low = middle
 
     def _by_exchanges(self) -> None:
-        """Move jobs within the best order, and let them take slots the other way, at random; the seed is fixed."""
+        """Move jobs within the best order, and let them take slots the other way, at random with a fixed seed."""
         chance, jobs, idle = self._chance, len(self.problem.jobs), 0
         number = min(_EXCHANGES * jobs, _PLACEMENTS // (10 * jobs + len(self.problem.tasks) + 1))
         for _ in range(number):
@@ -509,14 +509,14 @@ class ScheduleSearch:
                 return
 
     def _by_end_prices(self) -> None:
-        """Prices of slots by time, by which not all tasks end so soon."""
+        """Prices of slots over time that prove that not all tasks end so soon."""
         problem = self.problem
         found = latest_priced(problem, problem.now + int(self.proof.claim * MICRO), self.best)
         if found is not None:
             self._prove(end_certificate(problem, *found))
 
     def _by_windows(self) -> None:
-        """Windows in which tasks need more than there is, by functions of lengths or by prices of crowded nodes."""
+        """Windows in which demand exceeds supply, by functions of lengths or by prices of crowded nodes."""
         problem = self.problem
         claimed, until = (problem.now + int(time * MICRO) for time in (self.proof.claim, self.value))
         for kind in sorted(set(problem.kind.tolist())):
@@ -525,13 +525,13 @@ class ScheduleSearch:
                 self._prove(counting_certificate(problem, window=found))
 
     def _by_prices(self) -> None:
-        """Prices of slots by time: a tree of one case, up to what the best schedule costs."""
+        """Prices of slots over time: a tree of one case, up to the cost of the best schedule."""
         if isinstance(self.problem, JobTimes) and any(self.problem.weights):
             self._priced = fine_enough(self.problem, self.best, self._alone.ends)
             self._grown(self.value, 1)
 
     def _by_cases(self) -> None:
-        """Trees of cases by jobs' ends, for one limit after another, up to what the best schedule costs."""
+        """Trees of cases by jobs' ends, for one limit after another, up to the cost of the best schedule."""
         if self._priced is None:
             return
         starts, closed = _STARTS, True
@@ -543,9 +543,9 @@ class ScheduleSearch:
             starts -= used
 
     def _grown(self, limit: Number, starts: int) -> tuple[bool, int]:
-        """Grow a tree up to a limit in seconds, while its programs have at most `starts` starts in all.
+        """Grow a tree up to a limit in seconds, while its programs have at most `starts` starts in total.
 
-        It returns whether the tree is closed, and how many starts its programs had.
+        Returns whether the tree is closed, and how many starts its programs had.
         """
         problem, priced, alone = self.problem, self._priced, self._alone
         wanted, most = (priced.limit_of(goal) for goal in (limit, self.value))
@@ -559,7 +559,7 @@ class ScheduleSearch:
         return tree.closed, max(1, tree.programs) * tree.size
 
     def _realised(self, ends: list[int]) -> int:
-        """Look for schedules whose jobs end by given steps; what the best of all costs after that, in units."""
+        """Look for schedules whose jobs end by given steps; returns the cost of the best of all then, in units."""
         problem, priced, by = self.problem, self._priced, np.array(ends)
         if len(self._realised_ends) < _ENDS and tuple(ends) not in self._realised_ends:
             self._realised_ends.add(tuple(ends))

@@ -1,10 +1,10 @@
 """Assignment problems with a table of costs, class by node: as a transportation problem, or as an assignment to slots.
 
-The network of such a problem has an arc for each entry of the table, which makes the engines for networks slow.
-`transport` prices the entries where they stand, and gives prices of nodes as proof. Where the table is small, or where
-kernels are not compiled, SciPy's rectangular assignment takes it with a row or column for each task and each slot, as
-long as tasks and slots are not many times the classes and nodes. It gives no prices; those come from the optimal
-placement, by shortest paths between nodes, in integers.
+The network of such a problem has an arc for each entry of the table, which makes network engines slow. `transport`
+prices the entries in place, and gives prices of nodes as proof. If the table is small, or kernels are not compiled,
+SciPy's rectangular assignment solves it with a row or column for each task and each slot, unless tasks and slots are
+many times the classes and nodes. It gives no prices; those come from the optimal placement, by shortest paths between
+nodes, in integers.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from optsched.problems.assignment import BLOCK, TabledProblem
 from optsched.solvers.compiled import compiles
 from optsched.solvers.networks import assign_dense, transport, transport_fits
 
-#: Up to this many entries of a table, or pairs of task and slot, SciPy is done before kernels are loaded.
+#: Up to this many entries of a table, or pairs of task and slot, SciPy finishes before kernels are loaded.
 _FEW_ENTRIES, _FEW_PAIRS = 20_000, 2**19
 
-#: SciPy's table beats the network up to this many pairs of task and slot for each pair of class and node (benchmarks).
+#: SciPy is faster than the network up to this many pairs of task and slot per pair of class and node (benchmarks).
 _REPEATED = 40
 
-#: Where kinds of tasks want different nodes, SciPy beats the transportation problem up to this many pairs of task and
-#: slot for each pair of class and node. This many kinds are asked, and half of them must differ (benchmarks).
+#: If kinds of tasks prefer different nodes, SciPy is faster than the transportation problem up to this many pairs of
+#: task and slot per pair of class and node. This many kinds are compared, and half of them must differ (benchmarks).
 _FEW_COPIES, _ASKED = 4, 64
 
-#: The most entries of SciPy's matrix, 2 GB, where another engine has the choice.
+#: The most entries of SciPy's matrix, 2 GB, if there is a choice of engines.
 _MOST_CELLS = 2**28
 
-#: Where levels tell the costs, no table of more pairs of class and node is made: the network grows with the replicas.
+#: If costs are levels, no table with more pairs of class and node is made: the network grows with the replicas.
 _MOST_LEVELLED = 2**18
 
-#: Seconds that SciPy's assignment takes at most, per pair of task and slot, times the tasks or slots, if fewer.
+#: The longest seconds of SciPy's assignment, per pair of task and slot, times the tasks or slots, whichever are fewer.
 _SECONDS = 1e-9
 
 
@@ -50,7 +50,7 @@ class Prices(NamedTuple):
 
 
 def is_transported(problem: object) -> bool:
-    """Whether `transport_table` is the way to take for a problem: it has a table that is large, and kernels compile."""
+    """Whether `transport_table` should solve a problem: it has a table that is large, and kernels compile."""
     if not isinstance(problem, TabledProblem) or problem.pairs <= _FEW_ENTRIES or _is_levelled(problem):
         return False
     if not compiles():
@@ -68,7 +68,7 @@ def is_transported(problem: object) -> bool:
 def transport_table(problem: TabledProblem) -> tuple[Ints, Ints, Ints, Prices]:
     """Class, node and number of tasks of each flow, and prices, of an optimum of a problem that places some tasks.
 
-    OutOfTime if a deadline is past.
+    OutOfTime if a deadline has passed.
     """
     idle = problem.idle_nodes
     found = transport(problem.class_units, problem.classes().size, problem.capacity[idle])
@@ -76,7 +76,7 @@ def transport_table(problem: TabledProblem) -> tuple[Ints, Ints, Ints, Prices]:
 
 
 def is_tabled(problem: object) -> bool:
-    """Whether `assign_table` is the way to take for a problem: it has a table, and `table_fits`."""
+    """Whether `assign_table` should solve a problem: it has a table, and `table_fits`."""
     if not isinstance(problem, TabledProblem):
         return False
     tasks, slots = len(problem.tasks), int(problem.capacity.sum())
@@ -84,15 +84,15 @@ def is_tabled(problem: object) -> bool:
 
 
 def _is_levelled(problem: TabledProblem) -> bool:
-    """Whether the network of areas is the way to take."""
+    """Whether the network of areas should solve it."""
     return problem.near is not None and problem.pairs > _MOST_LEVELLED
 
 
 def table_fits(tasks: int, slots: int, pairs: int, largest: int) -> bool:
-    """Whether SciPy's assignment of tasks to slots is the way to take.
+    """Whether SciPy should assign tasks to slots.
 
-    It is not where tasks and slots only repeat the pairs of a table, where their matrix is too large, or where doubles
-    would not hold the sums of costs up to `largest`.
+    It should not if tasks and slots only repeat the pairs of a table, if their matrix is too large, or if doubles
+    cannot represent the sums of costs up to `largest`.
     """
     cells = tasks * slots
     few = cells <= min(_MOST_CELLS, _REPEATED * pairs) and has_room(8 * cells)
@@ -100,14 +100,14 @@ def table_fits(tasks: int, slots: int, pairs: int, largest: int) -> bool:
 
 
 def seconds_at_worst(tasks: int, slots: int) -> float:
-    """The longest that SciPy's assignment may take; mostly it takes a small part. It does not look at the clock."""
+    """The longest that SciPy's assignment may take, without a check of the clock; mostly it takes a small part."""
     return _SECONDS * tasks * slots * min(tasks, slots)
 
 
 def assign_table(problem: TabledProblem) -> Ints:
     """Node of each of `problem.tasks` or -1, at least cost; SciPy's rectangular assignment.
 
-    OutOfTime if a deadline is past. SciPy does not look at the clock.
+    OutOfTime if a deadline has passed. SciPy does not check the clock.
     """
     check()
     idle = problem.idle_nodes
@@ -118,10 +118,9 @@ def assign_table(problem: TabledProblem) -> Ints:
 def table_prices(problem: TabledProblem, nodes: Ints) -> Prices | None:
     """Prices that prove a placement (node or -1 of each of `problem.tasks`) optimal; None if it is not.
 
-    The price of a slot is what one more of it would save: the best chain in which each task moves to the place of the
-    next, and a task that was left out takes the last place that is freed. These are shortest paths (Bellman and Ford,
-    in integers). Between two nodes only the cheapest task to move counts, so the vertices are nodes, however many tasks
-    there are.
+    The price of a slot is what one more would save: the best chain in which each task moves to the place of the next,
+    and a task that was left out takes the last freed place. These are shortest paths (Bellman and Ford, in integers).
+    Between two nodes only the cheapest task to move counts, so the vertices are nodes, however many tasks there are.
     """
     of_class, placed = problem.classes().of_task, nodes != NONE
     column = np.searchsorted(problem.idle_nodes, nodes[placed])
@@ -134,7 +133,7 @@ def table_prices(problem: TabledProblem, nodes: Ints) -> Prices | None:
 
 
 def _prices(problem: TabledProblem, task: int, prices: Ints) -> Prices:
-    """Prices of the problem by that of one more task and of a slot on each of `idle_nodes`."""
+    """The problem's prices, from those of one more task and of a slot on each of `idle_nodes`."""
     slots = np.zeros_like(problem.capacity)
     slots[problem.idle_nodes] = prices
     pool = next((cost for cost, size in problem.pools[0].tiers if size), 0)
@@ -144,9 +143,9 @@ def _prices(problem: TabledProblem, task: int, prices: Ints) -> Prices:
 def slot_prices(units: Ints, row: Ints, column: Ints, spare: Bools, waiting: Ints) -> tuple[int, Ints] | None:
     """The price of one more task, and of a slot in each column, that prove an assignment; None if it is not optimal.
 
-    `units` are costs by row and column, at most 2^60 (for a pair that is not allowed). `row` and `column` are of each
-    task that is placed, at least one; several may have the same. `spare` says which columns have a slot that is not
-    used, and `waiting` are the rows of tasks that are not placed; if there are any, no column has a spare slot.
+    `units` are costs by row and column, at most 2^60 (for a forbidden pair). `row` and `column` are those of each
+    placed task, at least one; several may be equal. `spare` marks columns with an unused slot, and `waiting` are the
+    rows of tasks that are not placed; if there are any, no column has a spare slot.
     """
     width = units.shape[1]
     # Each row counts once in each column that it is in.
@@ -174,7 +173,7 @@ def slot_prices(units: Ints, row: Ints, column: Ints, spare: Bools, waiting: Int
 
 
 def _least(units: Ints, rows: Ints, less: Ints) -> Ints:
-    """Least of `units[row] - less` over some rows, in each column; block by block, so that memory stays small."""
+    """Least of `units[row] - less` over some rows, in each column; block by block, so that memory use stays small."""
     step = max(1, BLOCK // units.shape[1])
     least = np.full(units.shape[1], np.iinfo(np.int64).max, dtype=np.int64)
     for begin in range(0, len(rows), step):

@@ -1,10 +1,10 @@
 """`traffic` exactly: least traffic within one limit on the load after another, by prices of slots, or else a MIP.
 
-Once the slots of each datacenter have prices, the jobs are independent, and the best datacenter of each is a closed
-form (`Traffic.price_bound`). It is a bound that anybody can check. The prices are duals of the linear relaxation of a
-program over classes of maps. Where the relaxation has the reduces whole and its placement meets the bound, nothing else
-is needed. Else branch and bound finds the optimum. A search over the datacenters of single jobs then looks for prices
-that prove it case by case. Only where that takes too many cases is the proof the solver's word.
+Once the slots of each datacenter have prices, the jobs are independent, and the best datacenter of each has a closed
+form (`Traffic.price_bound`). Anybody can check this bound. The prices are duals of the linear relaxation of a program
+over classes of maps. If the relaxation has whole reduces and its placement meets the bound, nothing else is needed.
+Otherwise branch and bound finds the optimum. A search over the datacenters of single jobs then looks for prices that
+prove it case by case. Only if that takes too many cases does the proof rest on the solver's claim.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from optsched.solvers.searches.program_tree import as_arrays
 _MOST_CASES = 4000
 _MOST_COLUMNS = 10_000_000
 
-#: How far from a whole number a solver's value may be.
+#: The tolerance of a solver's values for whole numbers.
 _WHOLE = 1e-5
 
 
@@ -46,8 +46,8 @@ _WHOLE = 1e-5
 class WithinLimit:
     """The state of the search within one limit on the load; None: no limit.
 
-    The best placement held within it causes `units` of traffic, every one at least `bound`. The best `prices` known
-    prove `proved` units of that. `feasible` is False if a solver says that no placement is.
+    The best placement found within it causes `units` of traffic, every one at least `bound`. The best known `prices`
+    prove `proved` of those units. `feasible` is False if a solver says that no placement is.
     """
 
     limit: int | None
@@ -64,15 +64,15 @@ class WithinLimit:
         return self.units == self.bound
 
 
-#: Decides what prices leave open, from (search, limit, profile, start) to the solver's outcome and what it holds.
+#: Decides what prices leave open: (search, limit, profile, start) -> the solver's outcome and its placement.
 Decider = Callable[["TrafficSearch", int | None, Profile, Placement | None], tuple[SolverOutcome, Placement | None]]
 
 
 class TrafficSearch:
     """Answers about one `traffic` problem, each computed once.
 
-    `solver`, `raw_status` and `stopped` are of the last engine that decided: names and options, its own words, and what
-    cut it short.
+    `solver`, `raw_status` and `stopped` describe the last engine that decided: names and options, its own words, and
+    what stopped it.
 
     Parameters
     ----------
@@ -81,11 +81,11 @@ class TrafficSearch:
     profile
         Limits; a time limit holds for the search as a whole.
     start
-        A feasible placement to begin from.
+        An initial feasible placement.
     decide
-        What settles what prices leave open; by default the program with HiGHS and arrays. Its figures are in MB.
+        Settles what prices leave open; by default the program with HiGHS and arrays. Its figures are in MB.
     shortcuts
-        Whether closed form and relaxation may give the placement; without them everything goes to `decide`.
+        Whether closed form and relaxation may give the placement; otherwise everything goes to `decide`.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class TrafficSearch:
         return int(self.problem.objective(placement)[1])
 
     def priced(self, limit: int | None) -> WithinLimit:
-        """The bound of closed form and prices within a limit, with the relaxation's placement where that is whole."""
+        """The bound of closed form and prices within a limit, with the relaxation's placement if that is whole."""
         if limit not in self._programs:
             self._programs[limit] = self._priced(limit)
         return self._programs[limit]
@@ -145,7 +145,7 @@ class TrafficSearch:
         return best_apart(self.problem)
 
     def at(self, limit: int | None) -> WithinLimit:
-        """The least traffic within a limit, computed once. KeyboardInterrupt where Ctrl-C came."""
+        """The least traffic within a limit, computed once. KeyboardInterrupt if Ctrl-C came."""
         if limit not in self._known:
             self._known[limit] = self._examine(self.priced(limit))
             if self.stopped is Limit.INTERRUPTED:
@@ -154,7 +154,7 @@ class TrafficSearch:
 
     @property
     def incumbent(self) -> Placement | None:
-        """The best placement that is held without a limit."""
+        """The best known placement without a limit."""
         known = self._known.get(None)
         return None if known is None else known.placement
 
@@ -183,7 +183,7 @@ class TrafficSearch:
         return known
 
     def _holding(self, known: WithinLimit, placement: Placement | None) -> WithinLimit:
-        """`known` with a placement, if that is feasible, within the limit, and better than what is held."""
+        """`known` with a placement, if that is feasible, within the limit, and better than the best one."""
         if placement is None or self.problem.violations(placement):
             return known
         units, load = self.units(placement), self.load(placement)
@@ -196,7 +196,7 @@ class TrafficSearch:
         return self.profile.since(self._began)
 
     def _late(self) -> bool:
-        """Whether the time is out, which is then what stopped the search."""
+        """Whether the time is over, which then stopped the search."""
         late = self.left().time_limit == 0 or remaining() == 0
         self.stopped = Limit.TIME if late else self.stopped
         return late
@@ -204,8 +204,8 @@ class TrafficSearch:
     def least_load(self, known: WithinLimit) -> tuple[WithinLimit, int]:
         """A placement of least load at the traffic of `known`, which is closed, and the proved least load there.
 
-        The two loads differ where the search was cut short. Prices rule out limits by bisection. The limits that are
-        left are decided from below.
+        The two loads differ if the search was stopped. Prices rule out limits by bisection. The remaining limits are
+        decided from below.
         """
         assert known.units is not None
         assert known.placement is not None
@@ -239,9 +239,9 @@ class TrafficSearch:
         """As `least_load`, among the placements that the prices leave at the traffic; None if that settles nothing.
 
         At prices whose bound a placement attains, each job is in a datacenter that is best for it, each map where it
-        pays least given its job's, and every slot that has a price is taken. So the program of the least load has few
-        columns left. Its duals, added to the prices in parts so small that no other choice becomes a best one, prove
-        that less load causes more traffic.
+        pays least given its job's, and every slot with a price is taken. So the program of the least load has few
+        columns left. Its duals are added to the prices, divided so finely that no other choice becomes a best one. They
+        prove that less load causes more traffic.
         """
         assert known.units is not None
         assert known.placement is not None
@@ -272,7 +272,7 @@ class TrafficSearch:
     # Certificates and frontier -------------------------------------------------------------------------------------
 
     def traffic_certificate(self, known: WithinLimit, cases: bool = True) -> Certificate:
-        """Proof of the traffic without a limit: its prices, by cases where asked for, or the solver's word if more."""
+        """Proof of the traffic without a limit: its prices, by cases if asked for, or the solver's claim if more."""
         proof: Cases | None = Cases(known.prices)
         if known.bound > known.proved:
             proof = self.proof(None, known.bound) if known.closed and cases else None
@@ -281,7 +281,7 @@ class TrafficSearch:
         return traffic_certificate(self.problem, proof, known.bound)
 
     def load_certificate(self, load: int, traffic: int, cases: bool = True) -> Certificate:
-        """Proof that no placement with at most `traffic` units has less than `load`: counting, prices, or a word."""
+        """Proof that no placement with at most `traffic` units has less than `load`: counting, prices, or a claim."""
         if load <= self.problem.least_load:
             return load_certificate(self.problem, load - 1, Cases(SlotPrices.none(self.problem)))
         known = self.priced(load - 1)
@@ -291,10 +291,10 @@ class TrafficSearch:
         return load_certificate(self.problem, load - 1, proof)
 
     def proof(self, limit: int | None, target: int) -> Cases | None:
-        """Prices, by cases where need be, which prove that placements within a limit cause `target` units or more.
+        """Prices, by cases if necessary, that prove that placements within a limit cause `target` units or more.
 
-        Branch and bound on the datacenter of the bundle that the relaxation splits most. A case that the prices of the
-        case above it settle is not looked into. None if that would take too many relaxations.
+        It is branch and bound on the datacenter of the bundle that the relaxation splits most. A case that the prices
+        of the case above settle is not examined. None if that would take too many relaxations.
         """
         known = self.priced(limit)
         if known.proved >= target:
@@ -337,14 +337,14 @@ class TrafficSearch:
         return cases(posed.program().numbers.box, 0)
 
     def _enough(self, target: int) -> Iterator[int]:
-        """How many times a price in steps is tried that proves a case to be infeasible: until it proves the target."""
+        """Growing multiples at which prices that prove a case infeasible are tried, until they prove the target."""
         times = max(1, target // self.problem.step)
         while times < LARGEST // 2**22:
             yield times
             times *= 16
 
     def frontier(self) -> tuple[list[FrontierPoint], Limit | None]:
-        """Every Pareto-optimal point by increasing traffic, and what cut the search short, if anything did."""
+        """Every Pareto-optimal point by increasing traffic, and what stopped the search, if anything did."""
         points: list[FrontierPoint] = []
         known = self.at(None)
         while known.closed:
@@ -354,7 +354,7 @@ class TrafficSearch:
             if self.load(best.placement) != load:
                 return points, self.stopped
             value = self.problem.evaluate(best.placement)
-            # Less traffic than this point's, if there is any, has the load of the point before.
+            # Any placement with less traffic than this point has at least the load of the previous point.
             first = points[-1].certificates[1] if points else self.traffic_certificate(known)
             if points:
                 first = self.load_certificate(int(points[-1].objective[1]), known.units - 1)
@@ -369,7 +369,7 @@ class TrafficSearch:
 def best_apart(problem: Traffic) -> Placement | None:
     """Each job where it causes least traffic, as if slots were free; None if there are not enough slots there.
 
-    Of equally good datacenters a bundle takes the first. Maps stay with their reduces where that costs nothing.
+    Of equally good datacenters a bundle takes the first. Maps stay with their reduces if that costs nothing.
     """
     at_map = np.argmin(problem.map_units, axis=1)
     at_reduce = np.zeros(len(problem.reduces), dtype=np.int64)
@@ -388,10 +388,10 @@ def best_apart(problem: Traffic) -> Placement | None:
 
 
 class Arrays:
-    """The program of the least traffic as HiGHS takes it; figures are in units of the problem's `step`.
+    """The program of the least traffic in HiGHS's form; figures are in units of the problem's `step`.
 
-    `relaxed`, `integral`: the linear relaxation, and with whole bundles: given these, what is left is a network, whose
-    vertices are whole.
+    `relaxed`, `integral`: the linear relaxation, and the program with whole bundles: given these, the rest is a
+    network, whose vertices are integral.
     """
 
     def __init__(self, problem: Traffic) -> None:
@@ -405,14 +405,14 @@ class Arrays:
         self.integral = replace(self.relaxed, integer=integer)
 
     def prices(self, row_duals: Floats, times: Iterable[int] = (1,)) -> Iterator[SlotPrices]:
-        """The prices that multiples of duals of the relaxation round to, without those too large to be exact."""
+        """The roundings of multiples of the relaxation's duals to prices, without those too large to be exact."""
         price = np.maximum(-row_duals[self._slots] * self.problem.step, 0.0)
         for factor in times:
             for whole, scale in rounded_prices(price * factor):
                 yield SlotPrices(whole[: self.centers], whole[self.centers :], scale)
 
     def placement_if_whole(self, x: Floats) -> Placement | None:
-        """The placement that a solution stands for; None if it has bundles or maps in parts."""
+        """The placement of a solution; None if it splits bundles or maps."""
         placed = x[: self._placed]
         whole = (np.abs(placed - np.rint(placed)) <= _WHOLE).all()
         return self.problem.decision_of(np.rint(x).astype(np.int64), self.program) if whole else None
@@ -420,7 +420,7 @@ class Arrays:
     def most_parted(self, x: Floats, *boxes: Box) -> int | None:
         """The bundle that a solution splits most, of those that may be in several datacenters in the first box.
 
-        None may be there: of those in the next box. None: none may be in any.
+        If there is none, the same for the next box. None: there is none in any.
         """
         share = x[: self._hosts].reshape(-1, self.centers).max(axis=1, initial=0.0)
         for box in boxes:
@@ -431,9 +431,9 @@ class Arrays:
 
     @cached_property
     def overfull(self) -> LinearProgram:
-        """The least number of slots that would have to be added, a column a room after those of the relaxation.
+        """The least number of additional slots, with a column per room after those of the relaxation.
 
-        Where some are, its duals are prices that any multiple of makes dearer than anything.
+        If it is above 0, its duals are prices; some multiple of them exceeds any target.
         """
         rooms, columns = 2 * self.centers, len(self.relaxed.objective)
         own = np.arange(self._slots.start, self._slots.stop)
@@ -454,7 +454,7 @@ class Arrays:
         return lower, upper
 
     def with_bundles_at(self, program: LinearProgram, x: Floats) -> LinearProgram:
-        """The program with each bundle where a solution has it: a network, whose vertices are whole."""
+        """The program with each bundle where a solution has it: a network, whose vertices are integral."""
         lower, upper = program.col_lower.copy(), program.col_upper.copy()
         lower[: self._hosts] = upper[: self._hosts] = np.rint(x[: self._hosts])
         return replace(program, col_lower=lower, col_upper=upper, integer=np.zeros(len(lower), dtype=bool))
@@ -463,8 +463,7 @@ class Arrays:
 class BestPlaces(Arrays):
     """The program of the least load among the placements that attain the bound of some prices.
 
-    `problem`: its program has the limit on the load that the bound is for. `bought`: prices of the slots. `units`: the
-    bound.
+    `problem`: its program has the limit on the load of the bound. `bought`: prices of the slots. `units`: the bound.
     """
 
     def __init__(self, problem: Traffic, bought: SlotPrices, units: int) -> None:
@@ -514,7 +513,7 @@ class BestPlaces(Arrays):
 def by_arrays(
     search: TrafficSearch, limit: int | None, _: Profile, start: Placement | None
 ) -> tuple[SolverOutcome, Placement | None]:
-    """Branch and bound with HiGHS, within the time that the search has left; its figures are turned into MB."""
+    """Branch and bound with HiGHS, within the time left for the search; its figures are converted to MB."""
     program = Arrays(search.problem.within(limit))
     hint = None if start is None else search.problem.values_of(start, program.program).astype(np.float64)
     found = solve_arrays(program.integral, search.left(), hint, program.placement_if_whole)

@@ -1,17 +1,17 @@
 """`transmission` exactly: branch and bound over the reduces, whose tree is the proof.
 
-The problem (Shen et al. 2016, note 2) decides the nodes of maps j and of reduces f. With x_jp = 1 where map j runs on
-node p, and y_fi = 1 where reduce f runs on node i, it is
+The problem (Shen et al. 2016, note 2) decides the nodes of maps j and of reduces f. With x_jp = 1 if map j runs on node
+p, and y_fi = 1 if reduce f runs on node i, it is
 
     min  sum_jp C_jp x_jp  +  sum_fi R_fi y_fi  +  sum_jfpi I_jf h_pi x_jp y_fi
 
-C is what a map costs by itself, R what a reduce costs by itself, I the MB that a map sends to a reduce, h the distance.
-Once all y are fixed, the last sum is linear in x, and the maps are an assignment problem. So the search branches over
-the reduces only.
+C is a map's own cost, R a reduce's own cost, I the MB that a map sends to a reduce, h the distance. Once all y are
+fixed, the last sum is linear in x, and the maps are an assignment problem. So the search branches only over the
+reduces.
 
-**States.** The reduces have an order. A state fixes the choices of the first of them: each is on a node, or left out
-where the slots do not hold all. Its children are the choices of the next reduce. The root fixes nothing. Of reduces
-that nothing tells apart, the later one never gets an earlier node, so that no placement is searched twice.
+**States.** The reduces have an order. A state fixes the choices of the first of them: each is on a node, or left out if
+the slots do not hold all. Its children are the choices of the next reduce. The root fixes nothing. Of identical
+reduces, the later one never gets an earlier node, so that no placement is searched twice.
 
 **Bounds** (`problems.transmission_bounds`). All children of a state are bounded together, by three relaxations:
 
@@ -24,8 +24,8 @@ that nothing tells apart, the later one never gets an earlier node, so that no p
    with multipliers that need no search.
 3. Two open reduces may take the same place, unless one of them is the next in the order.
 
-The bound of a child is the cost of the next reduce on that node, and the least cost of each other open reduce. Where
-that is quick, two reduces share a copy of the maps, and every pair of their nodes is tried (`_PAIRED` says when).
+The bound of a child is the cost of the next reduce on that node, plus the least cost of each other open reduce. If that
+is fast enough, two reduces share a copy of the maps, and every pair of their nodes is tried (`_PAIRED` says when).
 
 **Prices.** The prices of map slots are found anew in every state, in rounds (`TransmissionSearch._bounded`). A round
 completes the most promising child: its other reduces go where each by itself costs least, and the maps are assigned.
@@ -33,23 +33,22 @@ The result is a placement, which may be the best so far. It also gives new price
 reduce was open, else a subgradient step. Each child keeps the best bound of all rounds. The prices of the best round
 are what its own rounds begin with.
 
-**Branching.** The next state is the one with the least bound (best first), but for two cases that go deep first: where
-one reduce is left, since its children are settled at once, and where too many states wait. The order of the reduces
-begins with those that would have no partner in a pair, then goes by what the reduces fetch, most first.
+**Branching.** The next state is the one with the least bound (best first), except in two cases that go deep first: if
+one reduce is left, since its children are settled at once, and if too many states wait. The order of the reduces begins
+with those that would have no partner in a pair, then follows the amounts that reduces fetch, the largest first.
 
-**Pruning.** A child is dropped where its bound is no less than the best placement's cost. The first placements are
-found before the tree: the start, and the maps as if nothing were shuffled with the reduces that suit them best.
+**Pruning.** A child is dropped if its bound is no less than the best placement's cost. The first placements are found
+before the tree: the start, and the maps as if nothing were shuffled with the reduces that suit them best.
 
 **Proof.** `Branching` keeps the order, and for each state its prices. From that alone `ReduceBounds.proved` computes
 all bounds again in integers, for every child of every state, so that nothing can be left out.
 `certificates.transmission` checks it that way.
 
-**Tuned constants** here and in `problems.transmission_bounds` decide how long a search
-takes and how near it comes to a proof within a limit. What it proves is true with any values. The comment at each
-constant says what it trades. Counts are by `python benchmarks/transmission_constants.py NAME`, over 24 instances of up
-to 300 states each, or with `--large` over 12 instances of 10 states each, with first placements that moves had
-improved. "States" are expanded states in all; "the gap" is the sum over the instances of best value less bound, in
-units of cost.
+**Tuned constants** here and in `problems.transmission_bounds` decide how long a search takes and how near it comes to a
+proof within a limit. Its proofs are valid with any values. The comment at each constant says what it trades. Counts are
+by `python benchmarks/transmission_constants.py NAME`, over 24 instances of up to 300 states each, or with `--large`
+over 12 instances of 10 states each, with first placements that moves had improved. "States" are all expanded states;
+"the gap" is the sum over the instances of best value less bound, in units of cost.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ class Incumbent:
 
     @property
     def value(self) -> int:
-        """The cost of the best placement, in units; `IMPOSSIBLE` where there is none yet."""
+        """The cost of the best placement, in units; `IMPOSSIBLE` if there is none yet."""
         return IMPOSSIBLE if self._best is None else self._best[0]
 
     @property
@@ -121,13 +120,13 @@ class Incumbent:
             self._best = value, fixed.copy(), rows
 
     def complete(self, fixed: Ints, costs: Ints) -> Ints:
-        """The cheapest rows of the maps where all reduces are placed, which are kept as by `keep`."""
+        """The cheapest rows of the maps with all reduces placed, kept as by `keep`."""
         rows = cheapest_rows(costs, self.bounds.room)
         self.keep(fixed, rows, costs)
         return rows
 
     def begin(self, start: Placement) -> Ints:
-        """Keep a placement to begin from as by `keep`; returns the choices of its reduces."""
+        """Keep an initial placement as by `keep`; returns the choices of its reduces."""
         problem, bounds = self.bounds.problem, self.bounds
         nodes = problem.nodes_of(start)
         fixed: Ints = np.where(nodes[problem.reduces] == NONE, bounds.nowhere, nodes[problem.reduces])
@@ -135,10 +134,9 @@ class Incumbent:
         return fixed
 
     def in_turn(self, profile: Profile) -> Ints | None:
-        """Keep maps as if nothing were to be shuffled, with the reduces that suit them best; returns these choices.
+        """Keep maps as if nothing were shuffled, with the reduces that suit them best; returns these choices.
 
-        None if the time is out, or where costs are near 2^53: those of maps alone are added up more roughly, and may
-        be refused.
+        None if the time is over, or if costs are near 2^53: sums of maps alone are less precise, and may be refused.
         """
         try:
             maps = TransmissionMaps(self.bounds.problem.instance)
@@ -161,8 +159,8 @@ class Incumbent:
 # The search ---------------------------------------------------------------------------------------------------------
 
 
-#: A tree of more states is not kept as a proof: the size of the proof against having one. With 24 maps on single slots
-#: a state took 2 kB of a solution file and 2 ms to check, so that this many take 40 MB and 40 s.
+#: A tree of more states is not kept as a proof: its size is weighed against having one. With 24 maps on single slots a
+#: state took 2 kB of a solution file and 2 ms to check, so this many take 40 MB and 40 s.
 MOST_STATES = 20_000
 
 #: States that wait beyond this number are expanded depth first: memory against the bound at a limit, which best first
@@ -170,8 +168,8 @@ MOST_STATES = 20_000
 #: are 1,615, 1,596 and 1,596 states, and the gap is 587, 403 and 383.
 _MOST_WAITING = 100_000
 
-#: No search begins where a dense assignment of maps to slots has more cells than this: 128 MB. One of 2^23 cells took
-#: half a second, and a search solves one in each round of prices.
+#: No search begins if a dense assignment of maps to slots has more cells than this: 128 MB. One of 2^23 cells took half
+#: a second, and a search solves one in each round of prices.
 _MOST_CELLS = 2**24
 
 #: Rounds of prices in the root: each costs a bound of all its children, and its prices are where all states begin. With
@@ -193,11 +191,11 @@ _SHORTER = 0.7
 
 
 class Searched(NamedTuple):
-    """What a search ends with.
+    """The result of a search.
 
-    `nodes`: node of each of `problem.tasks` in the best placement found, or None. `bound`: what is proved, in units.
-    `tree`: what proves it, or None if it has more than `MOST_STATES` states. `states`: how many were expanded, their
-    children bounded. `limit`: what cut the search short.
+    `nodes`: node of each of `problem.tasks` in the best placement found, or None. `bound`: the proved bound, in units.
+    `tree`: its proof, or None if it has more than `MOST_STATES` states. `states`: how many were expanded, their
+    children bounded. `limit`: what stopped the search.
     """
 
     nodes: Ints | None
@@ -208,9 +206,9 @@ class Searched(NamedTuple):
 
 
 class _Waiting(NamedTuple):
-    """A state that is to be expanded: the one of least bound first, of equal ones the one that waits longest.
+    """A state to expand: the one with the least bound first; of equal ones the one that waits longest.
 
-    `state`: choices of the first reduces in the order. `prices`: of map slots, which its rounds begin with.
+    `state`: choices of the first reduces in the order. `prices`: of map slots, with which its rounds begin.
     """
 
     bound: int
@@ -237,7 +235,7 @@ class TransmissionSearch:
         self._stack: list[_Waiting] = []
         #: Bound of the state that is being expanded: an interrupt may come before all of its children wait.
         self._at = IMPOSSIBLE
-        #: Least bound of the states in which no reduce is open.
+        #: Least bound of the states without open reduces.
         self._settled = IMPOSSIBLE
         self._tick = itertools.count()
 
@@ -293,7 +291,7 @@ class TransmissionSearch:
         return self.profile.since(self._began).time_limit == 0
 
     def _push(self, bound: int, state: tuple[int, ...], prices: Ints) -> None:
-        """Let a state wait: on the stack where it is to be expanded next, else on the heap by its bound."""
+        """Let a state wait: on the stack if it is expanded next, else on the heap by its bound."""
         entry = _Waiting(bound, next(self._tick), state, prices)
         if len(state) >= len(self.order) - 1 or len(self._heap) > _MOST_WAITING:
             self._stack.append(entry)
@@ -301,7 +299,7 @@ class TransmissionSearch:
             heapq.heappush(self._heap, entry)
 
     def _order(self) -> Ints:
-        """First the reduces that would be without a partner in pairs of them, then those that fetch most."""
+        """First the reduces that would have no partner in pairs, then those that fetch most."""
         most = np.argsort(-self.bounds.sent.sum(axis=1), kind="stable")
         if not self.bounds.paired:
             return most
@@ -311,9 +309,9 @@ class TransmissionSearch:
     # A state ----------------------------------------------------------------------------------------------------------
 
     def _expand(self, entry: _Waiting) -> None:
-        """Bound the children of a state, and let those wait that may hold a better placement.
+        """Bound the children of a state, and let those wait that may contain a better placement.
 
-        The most promising child is pushed last, since the stack gives back the last first.
+        The most promising child is pushed last, since the stack returns the last one first.
         """
         bounds, order, state = self.bounds, self.order, entry.state
         fixed = bounds.fixed(order, state)
@@ -339,16 +337,16 @@ class TransmissionSearch:
     def _bounded(self, fixed: Ints, reduce: int, prices: Ints) -> tuple[Ints, list[Ints], Ints]:
         """Bounds of the choices of the next reduce, the prices that give them, and those of the best round.
 
-        A round completes the choice whose bound is least. Where no other reduce is open, prices that prove the cost of
-        this completion settle the choice. Else the prices take a subgradient step; it does not aim at one choice, so
-        that the prices become good for many choices at once.
+        A round completes the choice with the least bound. If no other reduce is open, prices that prove the cost of
+        this completion settle the choice. Otherwise the prices take a subgradient step; it does not aim at one choice,
+        so that the prices become good for many choices at once.
         """
         bounds, used = self.bounds, [prices] if prices.any() else []
         found = last = bounds.children(fixed, reduce, prices, None, self.best.value)
         others = int(np.count_nonzero(fixed == OPEN)) - 1
         best, highest, step = prices, last.min(), 1.0
         rounds = _FIRST_ROUNDS if others == len(self.order) - 1 else _ROUNDS.get(others, _MANY_ROUNDS)
-        for _ in range(rounds if others else bounds.nowhere + 1):  # where no other is open a round settles one choice
+        for _ in range(rounds if others else bounds.nowhere + 1):  # if no other is open, a round settles one choice
             choice = int(found.argmin())
             likely = self._completed(fixed, reduce, choice, prices) if found[choice] < self.best.value else None
             if likely is None or self._late():

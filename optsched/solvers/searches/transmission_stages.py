@@ -1,14 +1,14 @@
 """The stages of `transmission` by themselves: maps given the reduces, reduces given the maps, or reduces by first fit.
 
-Each is an assignment problem. Its prices are what the bounds of the search are made of; `solvers.searches.transmission`
-says how. Reduces are those of `transmission-reduces`, by the network of its program. Flow goes from a source to classes
+Each is an assignment problem. Its prices are the basis of the search's bounds, as `solvers.searches.transmission`
+explains. Reduces are those of `transmission-reduces`, by the network of its program. Flow goes from a source to classes
 of equal reduces, on to pairs of job and node (at most one reduce each), on to nodes, and by their idle slots to the
 sink. The linear program over a network is integral, so flows are placements, and potentials are the prices that prove
 them.
 
-Where k reduces are placed, a class needs no more than the k nodes that are cheapest for it: k - 1 others leave it one
-of these, which costs no more than any other node. So there are at most k arcs a class, however many nodes there are. A
-node that is left free has no price, so that the prices prove the optimum on all nodes.
+If k reduces are placed, a class needs no more than its k cheapest nodes: k - 1 others leave it one of these, which
+costs no more than any other node. So there are at most k arcs per class, however many nodes there are. A node that is
+left free has no price, so the prices prove the optimum on all nodes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from optsched.solvers.searches.program_network import ProgramNetwork
 
 
 def cheapest_rows(costs: Ints, room: Ints) -> Ints:
-    """The row of each map (column) in an assignment of least cost, no row with more than its room.
+    """The row of each map (column) in an assignment of least cost, with at most each row's room.
 
     >>> cheapest_rows(np.array([[1, 2, 3], [5, 9, 4]]), np.array([1, 2])).tolist()
     [1, 0, 1]
@@ -39,7 +39,7 @@ def cheapest_rows(costs: Ints, room: Ints) -> Ints:
     best: Ints = costs.argmin(axis=0)
     if (np.bincount(best, minlength=len(room)) <= room).all():
         return best
-    from scipy.optimize import linear_sum_assignment  # which takes long to import
+    from scipy.optimize import linear_sum_assignment  # its import takes long
 
     slots = np.repeat(np.arange(len(room)), room)
     rows, columns = linear_sum_assignment(costs.T[:, slots])
@@ -60,8 +60,8 @@ def slot_prices(costs: Ints, room: Ints, rows: Ints) -> Ints:
 def stepped_prices(costs: Ints, room: Ints, prices: Ints, missing: float) -> Ints:
     """Prices after one subgradient step (Polyak's step length).
 
-    Prices rise on rows where the maps would use more slots than there are, and fall where they use fewer. Were the
-    bound linear in the prices, the step would raise it by `missing`.
+    Prices rise on rows where the maps would use more slots than there are, and fall where they use fewer. If the bound
+    were linear in the prices, the step would raise it by `missing`.
     """
     used = np.bincount((costs + prices[:, None]).argmin(axis=0), minlength=len(room))
     rising = np.where((prices <= 0) & (used < room), 0, used - room)
@@ -105,7 +105,7 @@ def posed_network(problem: TransmissionReduces) -> tuple[TransmissionReduces, Pr
 
 
 def cheapest_nodes(problem: TransmissionReduces) -> Bools:
-    """The nodes that each class needs, shape (classes, nodes): as many as are placed at all, the cheapest of those."""
+    """The nodes that each class needs, shape (classes, nodes): its cheapest, as many as reduces are placed."""
     first, count = problem.classes().first, problem.count
     offered: Bools = problem.usable[first]
     if count < offered.shape[1]:
@@ -118,7 +118,7 @@ def cheapest_nodes(problem: TransmissionReduces) -> Bools:
 
 
 def by_arrays(problem: TransmissionReduces, profile: Profile) -> tuple[SolverOutcome, Ints | None, ReducePrices | None]:
-    """Solve the network: what its engine says, the node of each reduce (or -1), and its potentials as prices."""
+    """Solve the network: its engine's outcome, the node of each reduce (or -1), and its potentials as prices."""
     posed, network = posed_network(problem)
     found = network.solved(profile)
     nodes, prices = None, None
@@ -138,7 +138,7 @@ def by_arrays(problem: TransmissionReduces, profile: Profile) -> tuple[SolverOut
 
 
 def first_fit(slots: ReduceSlots, order: Ints, preference: Floats) -> Ints:
-    """Each reduce on the node that it prefers among those that are free and not barred to it.
+    """Each reduce on its preferred node among those that are free and not barred to it.
 
     `slots`: where reduces may run. `order`: positions of the reduces, in the order in which they choose. `preference`:
     shape (reduces, nodes): the least is preferred, of equal ones the first.
@@ -171,7 +171,7 @@ def first_fit(slots: ReduceSlots, order: Ints, preference: Floats) -> Ints:
 
 
 def filled(slots: ReduceSlots, nodes: Ints) -> Ints:
-    """The most reduces placed that fit: those left over go in along the shortest chains of moves.
+    """The most reduces placed that fit: the remaining ones go in along the shortest chains of moves.
 
     A chain gives a waiting reduce a place that another one leaves for the next. Reduces of a job are alike here, so
     chains are searched from job to node to job.
@@ -192,8 +192,8 @@ def filled(slots: ReduceSlots, nodes: Ints) -> Ints:
 
 
 def _chain(slots: ReduceSlots, nodes: Ints, used: Ints, waiting: list[int]) -> list[tuple[int, int]]:
-    """The moves (reduce, its new node), the first of a waiting reduce, the last to a node with a free slot."""
-    before: dict[int, int] = {}  # for each node that is reached, the reduce that would move there
+    """The moves (reduce, its new node): first of a waiting reduce, last to a node with a free slot."""
+    before: dict[int, int] = {}  # for each reached node, the reduce that would move there
     asked: set[int] = set()  # jobs
     queue = deque(waiting)
     while queue:

@@ -44,21 +44,21 @@ from optsched.solvers.highs import solve_arrays, solve_uninterrupted
 from optsched.solvers.profiles import Profile
 from optsched.solvers.searches.program_tree import as_arrays, settling_tree
 
-#: Denominator of the prices of tasks that are short, which are at most 1.
+#: Denominator of the prices of missing tasks, which are at most 1.
 SHORT_SCALE = 2**30
 
 #: Denominator of the prices of tasks in units of utilisation.
 USE_SCALE = 2**10
 
-#: How far a pattern must be better than what the linear program pays for its node, relative to it.
+#: The relative amount by which a pattern must be better than what the linear program pays for its node.
 _BETTER = 1e-9
 
 
 def best_patterns(rooms: Ints, demand: Ints, limit: Ints, worth: Floats) -> tuple[Floats, Ints]:
-    """For each room a pattern that is worth most, and its worth; `limit` (items,) of each item are left.
+    """For each room a pattern of highest worth, and its worth; `limit` (items,) is how many of each item are left.
 
     `rooms`: int64, shape (rooms, resources). `demand`: int64, shape (items, resources). `worth`: float64, shape
-    (items,); what is worth nothing is left out.
+    (items,); items without worth are left out.
 
     Returns float64, shape (rooms,), and int64, shape (rooms, items). Time is items x states x log(limit).
     """
@@ -106,7 +106,7 @@ def best_patterns(rooms: Ints, demand: Ints, limit: Ints, worth: Floats) -> tupl
 
 @dataclass
 class Patterns:
-    """Patterns that are known so far, each of a type of nodes, without repetition."""
+    """The known patterns, each of a type of nodes, without repetition."""
 
     kind: list[int] = field(default_factory=list)
     counts: list[Ints] = field(default_factory=list)
@@ -133,24 +133,24 @@ class Patterns:
 
 
 class Relaxation(NamedTuple):
-    """The linear program over patterns for a lowest utility: its answer.
+    """The answer of the linear program over patterns for a lowest utility.
 
     Attributes
     ----------
     units
-        The utility that each job is to have at least.
+        The utility that each job must have at least.
     patterns
-        Those that are known.
+        The known patterns.
     feasible
-        Whether fractions of patterns hold what it needs; None if a limit cut the search short.
+        Whether fractions of patterns hold what it needs; None if a limit stopped the search.
     prices
         int64, shape (items,): duals of the tasks, times `SHORT_SCALE` or, of the utilisation, `USE_SCALE`.
     weight
         float64, shape (patterns,): how many nodes take each of the first patterns.
     needed
-        int64, shape (items,): of the counts that are enough for each job, those that the fractions are nearest to.
+        int64, shape (items,): of the sufficient counts of each job, those nearest to the fractions.
     limit
-        What cut it short.
+        What stopped it.
     """
 
     units: int
@@ -165,13 +165,12 @@ class Relaxation(NamedTuple):
 def fractions(problem: Utility, units: int, patterns: Patterns, profile: Profile, use: bool) -> Relaxation:
     """Pack tasks that give each job at least a utility by fractions of patterns, by column generation.
 
-    Either they hold what it needs but for the fewest tasks. If some are short, the prices prove by
-    `Utility.utility_bound` that no placement has its utility, and the search for new patterns ends as soon as they do.
-    Or, with `use`, they use the most in addition to what it needs; the prices bound the utilisation by
-    `Utility.utilisation_bound`.
+    Without `use`, they minimise the tasks that are missing. If some are, the prices prove by `Utility.utility_bound`
+    that no placement has the utility, and the search for new patterns ends as soon as they do. With `use`, they
+    maximise the use in addition to the needs; the prices bound the utilisation by `Utility.utilisation_bound`.
 
     `units`: the utility, at most `saturated_units`. `patterns`: grows by those that the linear program needs; with
-    `use` it must hold some that reach what is needed.
+    `use` it must contain some that meet the needs.
     """
     demand, limit, share = problem.items
     owner, pair = least_pairs(problem, units)
@@ -185,7 +184,7 @@ def fractions(problem: Utility, units: int, patterns: Patterns, profile: Profile
             nothing = np.zeros(count, dtype=np.int64)
             return Relaxation(units, patterns, None, nothing, np.zeros(known), nothing, found.outcome.limit)
         rows = 2 * count if use else count
-        # Of what jobs need, and of how many tasks there are.
+        # Rows for what jobs need, and for how many tasks there are.
         price, paid = found.row_duals[:rows].reshape(-1, count).sum(axis=0), -found.row_duals[rows : rows + types]
         short = 0.0 if use else float(found.x[known : known + count].sum())
         if not use and short <= tolerance:
@@ -199,14 +198,14 @@ def fractions(problem: Utility, units: int, patterns: Patterns, profile: Profile
         least = sum(float(cost[owner == job].min()) for job in range(len(problem.jobs)))
         if not use and least - float(problem.type_size @ values) > short / 2:
             break  # these prices prove it already
-        # The best pattern of a type is new where it is worth more than a node of the type costs.
+        # The best pattern of a type is new if it is worth more than a node of the type costs.
         better = np.flatnonzero(values > paid + _BETTER * np.maximum(1.0, np.abs(paid)))
         added = [patterns.add(kind, best[kind]) for kind in better.tolist()]
         if not any(added):
             break
     chosen = found.x[len(found.x) - len(owner) :]
     nearest = [int(np.argmax(np.where(owner == job, chosen, -1.0))) for job in range(len(problem.jobs))]
-    with np.errstate(over="ignore"):  # which is past every number, and no price
+    with np.errstate(over="ignore"):  # infinite values are no prices
         prices = whole_prices(price * (USE_SCALE if use else SHORT_SCALE))
     return Relaxation(
         units,
@@ -219,11 +218,10 @@ def fractions(problem: Utility, units: int, patterns: Patterns, profile: Profile
 
 
 def _program(problem: Utility, owner: Ints, pair: Ints, patterns: Patterns, use: bool) -> LinearProgram:
-    """The linear program over the known patterns: for the fewest tasks short of what jobs need, or for the most use.
+    """The linear program over the known patterns: for the fewest missing tasks, or for the most use.
 
-    Columns: nodes that take each pattern; tasks short of the need, without `use`; share of each pair of counts. Rows:
-    what each job needs of each item; with `use` how many tasks there are of it; nodes of each type; the pairs of each
-    job.
+    Columns: nodes that take each pattern; missing tasks, without `use`; share of each pair of counts. Rows: what each
+    job needs of each item; with `use` how many tasks there are of it; nodes of each type; the pairs of each job.
     """
     (_, limit, share), size = problem.items, problem.type_size
     count, known, pairs, jobs = len(limit), len(patterns.kind), len(owner), len(problem.jobs)
@@ -256,7 +254,7 @@ def _one_in_each(rows: Ints, height: int) -> sp.coo_array:
 # Exact programs -------------------------------------------------------------------------------------------------------
 
 
-#: More columns are not tried, nor more nodes of the branch and bound for a better placement.
+#: The most columns that are tried, and the most nodes of the branch and bound for a better placement.
 _MOST_COLUMNS, _MOST_NODES = 5_000, 2_000
 
 #: The most linear programs of a tree, and the most columns of all of them together.
@@ -264,17 +262,17 @@ _MOST_PROGRAMS, _MOST_SOLVED = 2_000, 2_000_000
 
 
 class Best(NamedTuple):
-    """Counts of items by node that use most, shape (items, nodes), or None if those that are held do; its proof."""
+    """Counts of items by node that use most, shape (items, nodes), or None if the incumbent's do; its proof."""
 
     counts: Ints | None
     proof: Certificate | None
 
 
 def most_utilisation(problem: Utility, units: int, prices: TaskPrices, used: int, profile: Profile) -> Best | None:
-    """The most utilisation where every job has a utility; None if too many columns are left to tell.
+    """The most utilisation if every job has a utility; None if too many columns are left to decide.
 
-    `units`: the utility. `prices` of tasks nearly prove the utilisation that is held. `used`: what is held, in units,
-    without fixed reduces.
+    `units`: the utility. `prices` of tasks nearly prove the incumbent's utilisation. `used`: that utilisation, in
+    units, without fixed reduces.
     """
     columns = columns_at(problem, units, prices, -used)
     if columns is None or len(columns.kind) > _MOST_COLUMNS:
@@ -303,7 +301,7 @@ def _tree(columns: Columns, limit: int, profile: Profile) -> Tree | None:
     most = min(_MOST_PROGRAMS, _MOST_SOLVED // max(1, len(columns.program.objective)))
     try:
         return settling_tree(columns.program, limit, profile, most) if most else None
-    except OutOfTime:  # what is held stays held, by a word
+    except OutOfTime:  # the incumbent stays, with a solver's claim
         return None
 
 
@@ -317,12 +315,12 @@ def is_too_large(problem: Utility) -> bool:
 
 
 def solve_packing(posing: UtilityProgram, units: int, profile: Profile, use: bool) -> tuple[SolverOutcome, Ints | None]:
-    """Find counts with which each job has a utility of at least `units`; with `use` the most utilisation.
+    """Find counts that give each job a utility of at least `units`; with `use` the most utilisation.
 
-    Returns what HiGHS says, of the negated utilisation in units, and the counts that it holds, int64, of the maps of
-    each job, then the reduces of each job, by node. None if it holds none.
+    Returns HiGHS's claims about the negated utilisation in units, and its counts, int64, of the maps of each job, then
+    the reduces of each job, by node. None if it has none.
 
-    SolverDisagreement if HiGHS holds counts that are not feasible, or too few.
+    SolverDisagreement if HiGHS's counts are infeasible, or too few.
     """
     program = posing.most_used(units)
     whole = program.numbers if use else without_costs(program.numbers)
@@ -345,18 +343,18 @@ def solve_packing(posing: UtilityProgram, units: int, profile: Profile, use: boo
 #: Branch-and-bound nodes for the programs over known patterns, which may well have no solution.
 _NODES_OF_A_TRY = 500
 
-#: What ends the search; the few nodes of a try do not.
+#: What ends the search; running out of a try's few nodes does not.
 _STOPPING = (Limit.INTERRUPTED, Limit.TIME, Limit.MEMORY)
 
-#: Of patterns that are worth the same at the prices, those of large tasks go first, since small ones fill what is left.
+#: Of patterns with the same worth at the prices, those of large tasks go first, since small tasks fill the rest.
 _TIE = 1e-3
 
 
 @dataclass
 class UtilitySearch:
-    """The search for one problem; after `run` it holds placement, certificates, and why it stopped.
+    """The search for one problem; after `run` it has placement, certificates, and why it stopped.
 
-    `profile`: limits; a time limit holds for the search as a whole. `start`: a feasible placement to begin from.
+    `profile`: limits; a time limit holds for the search as a whole. `start`: an initial feasible placement.
     """
 
     problem: Utility
@@ -382,7 +380,7 @@ class UtilitySearch:
         return self.problem.placed(self.counts)
 
     def lowest(self, counts: Ints) -> int:
-        """The lowest utility that counts give, in units."""
+        """The lowest utility of the counts, in units."""
         maps, reduces = np.split(counts.sum(axis=1), 2)
         fixed = self.problem.fixed
         units = self.problem.utility_units(maps, reduces if fixed is None else fixed.sum(axis=1))
@@ -395,7 +393,7 @@ class UtilitySearch:
     # The search -------------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Search. Ctrl-C leaves what is held and proved by then."""
+        """Search. After Ctrl-C, what is found and proved so far stays."""
         try:
             self._run()
         except STOPPED as error:
@@ -441,7 +439,7 @@ class UtilitySearch:
         return best, held
 
     def _pack_downwards(self, ceiling: int, relaxation: Relaxation | None) -> None:
-        """Try to pack thresholds from the ceiling down, in growing steps, until one is held."""
+        """Try to pack thresholds from the ceiling down, in growing steps, until one succeeds."""
         threshold, step = ceiling, 1
         while relaxation is not None and threshold > self.lowest(self.counts) and self.limit is None:
             if self._pack(threshold, relaxation, threshold == ceiling):
@@ -452,11 +450,11 @@ class UtilitySearch:
             relaxation = self._short(threshold)
 
     def _short(self, units: int) -> Relaxation:
-        """How short fractions of patterns are of what a lowest utility needs."""
+        """How many tasks of what a lowest utility needs fractions of patterns miss."""
         return fractions(self.problem, units, self.patterns, self._within(), use=False)
 
     def _used_most(self, units: int) -> tuple[Relaxation, Certificate]:
-        """The most utilisation of fractions of patterns at a lowest utility that is held, and what it proves."""
+        """The most utilisation of fractions of patterns at a known lowest utility, and its proof."""
         jobs = len(self.problem.jobs)
         for kind, counts in zip(self.problem.node_type.tolist(), self.counts.T, strict=True):
             self.patterns.add(kind, counts)
@@ -510,7 +508,7 @@ class UtilitySearch:
             self._by_columns(units, prices)
 
     def _by_columns(self, units: int, prices: TaskPrices) -> bool:
-        """Whether a tree over the columns that prices leave proves the utilisation that is held, or that they have."""
+        """Whether a tree over the columns that prices leave proves the incumbent's utilisation, or its result's."""
         best = most_utilisation(self.problem, units, prices, self.used(self.counts), self._within())
         if best is None:
             return False
@@ -523,13 +521,13 @@ class UtilitySearch:
     # Ways to a placement ----------------------------------------------------------------------------------------------
 
     def _keep(self, counts: Ints) -> None:
-        """Hold counts that are better than what is held."""
+        """Keep counts that are better than the incumbent's."""
         value = self.lowest(counts), self.used(counts)
         if value > (self.lowest(self.counts), self.used(self.counts)):
             self.counts = counts.copy()
 
     def _rounded(self, relaxation: Relaxation) -> Ints:
-        """Whole patterns of the fractions; then each node left gets the pattern worth most of what is missing."""
+        """Whole patterns of the fractions; then each remaining node gets the pattern worth most of what is missing."""
         problem, items = self.problem, self.items
         counts = np.zeros((len(items.limit), len(problem.room)), dtype=np.int64)
         left = items.limit.copy()
@@ -557,7 +555,7 @@ class UtilitySearch:
         return counts
 
     def _fill(self) -> None:
-        """Add tasks where there is room left, on alike nodes the same, and always those that use most."""
+        """Add tasks where there is room left, the same on alike nodes, and always those that use most."""
         problem, items = self.problem, self.items
         counts = self.counts.copy()
         room = problem.room - counts.T @ items.demand
@@ -577,7 +575,7 @@ class UtilitySearch:
         self._keep(counts)
 
     def _known_patterns(self, relaxation: Relaxation, use: bool) -> tuple[SolverOutcome, Ints | None]:
-        """The integer program over the patterns that are known, for a few nodes."""
+        """The integer program over the known patterns, for a few nodes."""
         problem, count = self.problem, len(self.items.limit)
         known = {kind: relaxation.patterns.of_kind(kind, count) for kind in range(len(problem.type_size))}
         nodes = min(_NODES_OF_A_TRY, self.profile.node_limit or _NODES_OF_A_TRY)
@@ -591,6 +589,6 @@ class UtilitySearch:
         return self.profile.since(self._began)
 
     def _interrupted(self, outcome: SolverOutcome) -> None:
-        """An interrupt ends the search, and so does the time limit; the few nodes of a try do not."""
+        """Whether an interrupt or the time limit ends the search; running out of a try's few nodes does not."""
         if outcome.limit in _STOPPING:
             self.limit = outcome.limit
