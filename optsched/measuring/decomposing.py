@@ -330,7 +330,7 @@ def decompose_all(
         return Decompositions(problem, (), failed)
     step("the best schedule")
     replays = {made.label: tuple(replaying.replays(made, seed, ran) for seed in chosen) for made in ran}
-    tried: dict[bool, list[Number]] = {False: [], True: []}  # by whether the policy knows what comes
+    tried: dict[bool, list[Number]] = {False: [], True: []}  # by whether the policy knows the future
     for made in ran:
         tried[made.knows] += [one for each in replays[made.label] for one in (each.as_is, each.at_once, each.any_order)]
     solution = best.solution
@@ -408,7 +408,7 @@ class _Replaying:
             self.orders[seed] = {order: self._value(InOrder(problem, order), seed)[0] for order in ORDERS}
 
     def _value(self, policy: Any, seed: int, heartbeat: float | None = 0) -> tuple[Number, str]:
-        """The value of a run, and the rules by which it went, in words."""
+        """The value of a run, and its rules in words."""
         slowstart, service = self.problem.parameters["slowstart"], problem_service(self.problem)
         rules: dict[str, Any] = {"heartbeat": heartbeat, "assign": self.assign, "slowstart": slowstart}
         run = simulate(self.problem.instance, policy, service, seed=seed, **rules)

@@ -1,8 +1,7 @@
 """Prints tables, CSV, JSON, and progress on a terminal; it computes nothing itself.
 
-Numbers are exact until here; tables round them to a few digits, CSV and JSON write rationals as doubles. A page has so
-many characters a line: those of a terminal, or 80 in a file and a pipe. What does not fit is shortened, left out or
-folded.
+Numbers are exact up to here; tables round them to a few digits, CSV and JSON write rationals as doubles. The width of a
+page is that of the terminal, or 80 characters in a file and a pipe. What does not fit is shortened, left out or folded.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Cell(str):
-    """A text of a table and the number that it stands for (None: nothing is known); with `again` a command.
+    """A text of a table and its number (None: unknown); with `again` a command.
 
     >>> Cell("12.5 %", 0.125), Cell("12.5 %", 0.125).value
     ('12.5 %', 0.125)
@@ -50,8 +49,8 @@ class Table:
     """A table of texts.
 
     `columns` are names, the first one the head of each row; `rows` have a text or a `Cell` for each; `numbers` are the
-    columns of numbers. In a report a table is found by its `key` in links, labels and CSV; `title` says what it is,
-    `note` what must be known to read it. Unless it is `everywhere`, it is for the page and CSV alone, not for papers.
+    columns of numbers. A report uses the `key` of a table in links, labels and CSV; `title` names it, `note` explains
+    it. Unless it is `everywhere`, it is only for the page and CSV, not for papers.
     """
 
     columns: tuple[str, ...]
@@ -64,13 +63,13 @@ class Table:
 
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, str | int]], texts: Collection[str], **more: Any) -> Table:
-        """A table of rows by column, which are of numbers but for `texts`; whole numbers are counts."""
+        """A table of rows by column; columns are of numbers except `texts`; whole numbers are counts."""
         cells = [[cell if isinstance(cell, str) else counts(cell)[0] for cell in row.values()] for row in rows]
         columns = tuple(rows[0])
         return cls(columns, cells, frozenset(columns).difference(texts), **more)
 
     def numbered(self) -> Iterator[dict[str, Any]]:
-        """Each row by column: numbers in full, and the text where there is no number."""
+        """Each row by column: numbers in full, and the text if there is no number."""
         for row in self.rows:
             full = [cell if (known := in_full(cell)) is None else known for cell in row]
             yield dict(zip(self.columns, full, strict=True))
@@ -86,7 +85,7 @@ def in_full(cell: str) -> float | int | str | None:
 
 
 def render(table: Table, form: str = "table") -> str:
-    """A table as text of aligned columns, however wide (`on_page` fits it to a page).
+    """A table as text of aligned columns, at any width (`on_page` fits it to a page).
 
     `form` may be `markdown`, `latex` (for the package booktabs) or `csv` instead of `table`. CSV has numbers in full.
 
@@ -113,7 +112,7 @@ def render(table: Table, form: str = "table") -> str:
 
 
 class _Layout:
-    """Some columns of a table, by default all, of these widths; those of numbers stand at the right."""
+    """Some columns of a table, by default all, with these widths; columns of numbers are aligned right."""
 
     def __init__(self, table: Table, shown: Sequence[int] | None = None, widths: Sequence[int] | None = None) -> None:
         self.columns = table.columns if shown is None else tuple(table.columns[at] for at in shown)
@@ -130,7 +129,7 @@ class _Layout:
         return self._shown(cells)
 
     def _shown(self, cells: Sequence[str]) -> str:
-        """The cells of a line. A cell that is wider than its column moves the next ones by as little as it must."""
+        """The cells of a line. A cell that is wider than its column moves the next ones as little as possible."""
         text, start = "", 0
         for name, width, cell in zip(self.columns, self.widths, map(printable, cells), strict=True):
             at = start + width - len(cell) if name in self._numbers else start
@@ -150,7 +149,7 @@ def _aligned(lines: _Layout, rows: Iterable[Sequence[str]], terminal: bool = Fal
     return lines.head(terminal) + "".join(map(lines.line, rows))
 
 
-#: How LaTeX and Markdown write what they would otherwise obey.
+#: Escapes for characters that LaTeX and Markdown would interpret.
 _LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -168,7 +167,7 @@ _MARKDOWN = str.maketrans({character: f"\\{character}" for character in r"\`*_[]
 
 
 def escaped(text: str, form: str) -> str:
-    r"""A text in which LaTeX (`latex`) or GitHub's Markdown (`markdown`) obeys nothing.
+    r"""A text in which LaTeX (`latex`) or GitHub's Markdown (`markdown`) interprets nothing.
 
     >>> print(escaped("5 % of a_b", "latex"), escaped("a_b", "markdown"))
     5 \% of a\_b a\_b
@@ -178,17 +177,17 @@ def escaped(text: str, form: str) -> str:
 
 # On a page of limited width ---------------------------------------------------------------------------------------
 
-#: Characters to which names are cut before a column is left out, and to which they are cut where none is left to go.
+#: Characters to which names are cut before a column is left out, and then if no column can be left out.
 _SHORT, _SHORTEST = 12, 8
 
-#: The least room of a last column of text; with less it is put below its row.
+#: The least width of a last column of text; with less it goes below its row.
 _ROOM = 24
 
 
 def page_width(file: bool = False) -> int:
-    """How many characters a line may have: of the terminal, 80 where there is none; COLUMNS goes before both.
+    """The number of characters in a line: the terminal's, or 80 without one; COLUMNS takes precedence.
 
-    `file` is where a file is written, and no terminal counts.
+    `file`: a file is written, and no terminal counts.
     """
     columns = os.environ.get("COLUMNS", "")
     asked = int(columns) if columns.isdecimal() else 0
@@ -196,7 +195,7 @@ def page_width(file: bool = False) -> int:
 
 
 def elided(text: str, most: int) -> str:
-    """A name in at most `most` characters, its end kept as well as its beginning.
+    """A name in at most `most` characters, with its end and its beginning.
 
     >>> elided("lsap-n24-slots2-t40-racks4-seed1", 20), elided("lsap", 20)
     ('lsap-n24-...s4-seed1', 'lsap')
@@ -208,7 +207,7 @@ def elided(text: str, most: int) -> str:
 
 
 def folded(text: str, most: int, indent: str = "") -> str:
-    """A text in lines of at most `most` characters, 20 at least, each but the first indented.
+    """A text in lines of at most `most` characters, at least 20, each indented except the first.
 
     >>> print(folded("more words than that, by far", 20, "  "), end="")
     more words than
@@ -260,7 +259,7 @@ def on_page(table: Table, most: int, terminal: bool = False) -> str:
 
 
 def _narrowed(widths: Sequence[int], least: Sequence[int], most: int) -> list[int]:
-    """Widths of columns that fit a line: the widest that may become narrower does, one after another."""
+    """Widths of columns that fit a line: repeatedly the widest one that may shrink does."""
     found = list(widths)
     while (over := sum(found) + 2 * (len(found) - 1) - most) > 0:
         loose = [at for at, width in enumerate(found) if width > least[at]]
@@ -281,10 +280,10 @@ def _folded_row(cells: Sequence[str], widths: Sequence[int]) -> Iterator[Sequenc
 
 
 class Fitted(_Layout):
-    """The lines of a table that fit a page; the last column is text that is folded, below the row if need be.
+    """The lines of a table that fit a page; the last column is text that is folded, below the row if necessary.
 
-    Rows may come one by one: those of `table` say how wide columns are to be, `most` how long a line may be. Names are
-    cut to `short` characters before the columns of `shed` are left out, the first one first. The last column is to have
+    Rows may come one by one: those of `table` determine the widths of columns, `most` the length of a line. Names are
+    cut to `short` characters before the columns of `shed` are left out, the first one first. The last column gets
     `reserved` characters.
 
     >>> table = Table(("name", "value", "note"), [["an instance with a name", "7", "a note that is longer"]])
@@ -339,7 +338,7 @@ class Fitted(_Layout):
 def fitted(table: Table, most: int, shed: Sequence[str] = (), terminal: bool = False, keyed: str = "") -> str:
     """A whole table that fits a page: `most` and `shed` as for `Fitted`; an empty last column is left out.
 
-    `keyed` is a column of names that become numbers where there is no room for them, with a line below that says whose.
+    If names in the column `keyed` do not fit, they become numbers, which a line below explains.
 
     >>> rows = [["dl", "far too long for that", ""], ["rand", "far too long for that", ""], ["fifo", "here", ""]]
     >>> print(fitted(Table(("heuristic", "on", "note"), rows), 24, keyed="on"), end="")
@@ -370,7 +369,7 @@ def fitted(table: Table, most: int, shed: Sequence[str] = (), terminal: bool = F
 
 @dataclass(frozen=True)
 class Page:
-    """What tables are put on: lines of `most` characters where the form is `table`, else `markdown` or `latex`.
+    """Where tables are printed: lines of `most` characters in the form `table`, else `markdown` or `latex`.
 
     On a `terminal` heads are bold.
     """
@@ -427,9 +426,9 @@ def canonical(value: Any) -> str:
 
 
 def to_csv(records: Sequence[Mapping[str, Any]], names: Sequence[str] | None = None, header: bool = True) -> str:
-    """Records as CSV: what is unknown is empty, lists and objects are JSON text.
+    """Records as CSV: unknown values are empty, lists and objects are JSON text.
 
-    `names` are the columns; by default every field of a record. A field that is none of them is an error. `header`:
+    `names` are the columns; by default every field of a record. Any other field of a record is an error. `header`:
     whether the names come first.
 
     >>> print(to_csv([{"name": "a", "gap": [1, None], "error": None}]), end="")
@@ -453,7 +452,7 @@ def _cell(content: Any) -> Any:
 
 
 def number(exact: Number | float | None) -> str:
-    """A number with up to six digits, an integer with all; `-` where it is unknown.
+    """A number with up to six digits, an integer with all; `-` if it is unknown.
 
     >>> number(1234567), number(Fraction(1, 3)), number(None)
     ('1234567', '0.333333', '-')
@@ -503,7 +502,7 @@ def half_width(values: Sequence[float]) -> float | None:
 
 
 def spread(shown: str, half: float) -> str:
-    """A mean as it is shown, with half the width of its interval, in the same unit.
+    """A mean in its shown form, with half the width of its interval, in the same unit.
 
     >>> spread("28.33 %", 0.0941), spread("+2.5", 0.377), spread("0", 0)
     ('28.33 ±9.41 %', '+2.5 ±0.377', '0')
@@ -550,24 +549,24 @@ def figures(value: float | None) -> Cell:
 
 
 class Progress:
-    """Called with what is done next; this one shows nothing."""
+    """Called with the next step; this one shows nothing."""
 
     def __call__(self, text: str) -> None:
         """Begin the next step."""
 
     def within(self, share: float) -> None:
-        """A part of the present step is done: `share`, from 0 to 1."""
+        """Report a part of the present step as done: `share`, from 0 to 1."""
 
     def aside(self) -> AbstractContextManager[None]:
-        """Out of the way of what is printed meanwhile."""
+        """Hide the progress while something is printed."""
         return nullcontext()
 
 
 @contextmanager
 def progress(stream: TextIO, total: int | None = None) -> Iterator[Progress]:
-    """Show on a terminal, and nowhere else, what goes on; yields what is to be called with each step before it begins.
+    """Show progress on a terminal, and nowhere else; yields a function to call with each step before it begins.
 
-    `total` is how many steps there are; None for one of unknown length.
+    `total` is the number of steps; None for one step of unknown length.
     """
     if not stream.isatty():
         yield Progress()
@@ -585,7 +584,7 @@ def progress(stream: TextIO, total: int | None = None) -> Iterator[Progress]:
 
 
 def time_left(elapsed: float, done: float, total: float) -> str:
-    """How long it may still take, in words, if the steps to come take as long as those that are done.
+    """The remaining time, in words, if the remaining steps take as long as those that are done.
 
     >>> time_left(8, 4, 8), time_left(600, 4, 5), time_left(36000, 1, 2), time_left(8, 0, 8)
     ('about 8 s left', 'about 2 min left', 'about 10 h left', 'time left unknown yet')
@@ -600,7 +599,7 @@ def time_left(elapsed: float, done: float, total: float) -> str:
 
 
 def _time_left() -> ProgressColumn:
-    """A column with the time that is left, if the steps to come take as long as those that are done."""
+    """A column with the remaining time, if the remaining steps take as long as those that are done."""
     from rich.progress import ProgressColumn, Task
     from rich.text import Text
 
@@ -631,7 +630,7 @@ class _Bar(Progress):
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        self._bar.stop()  # which wipes it away
+        self._bar.stop()  # it clears the bar
         try:
             yield
         finally:

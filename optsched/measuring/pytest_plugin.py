@@ -1,6 +1,6 @@
-"""The pytest plugin: a fixture and a marker, both called `optsched_gap`, that hold a heuristic to its gap.
+"""The pytest plugin: a fixture and a marker, both called `optsched_gap`, that limit a heuristic's gap.
 
-It is installed with the package. Nothing but this module is imported in a run that does not use it.
+It is installed with the package. A run that does not use it imports only this module.
 
     def test_close_to_the_optimum(optsched_gap):
         optsched_gap("my_package.scheduler:place", "traces/*.json", problem="lsap", max_gap="5%")
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from optsched.measuring.studies.checks import CheckArguments, Outcome
     from optsched.measuring.studies.tables import GapReports
 
-#: Of the fixture, the marker, and the properties of a test.
+#: Name of the fixture, the marker, and the properties of a test.
 NAME = "optsched_gap"
 
 #: Whether a test's own baseline was begun in this run.
@@ -30,7 +30,7 @@ _BEGUN = pytest.StashKey[bool]()
 #: The most characters of a test's parameters in the name of its baseline.
 _LONGEST = 100
 
-#: Where the terminal's summary finds what a test measured.
+#: Where the terminal's summary finds the results of a test.
 _PROPERTY = "optsched"
 
 
@@ -43,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell pytest of the marker."""
+    """Register the marker."""
     config.addinivalue_line(
         "markers",
         f"{NAME}(heuristic, instances, problem=..., ...): hold a heuristic to its gap before the test runs",
@@ -52,13 +52,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def optsched_gap(request: pytest.FixtureRequest) -> GapCheck:
-    """Holds a heuristic to its gap; see `optsched.measuring.pytest_plugin.GapCheck`."""
+    """Limits a heuristic's gap; see `optsched.measuring.pytest_plugin.GapCheck`."""
     return GapCheck(request.node)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
-    """Hold the heuristics of the test's markers to their gaps, before the test itself runs."""
+    """Check the gaps of the test's markers, before the test itself runs."""
     __tracebackhide__ = True
     for mark in item.iter_markers(NAME):
         GapCheck(item)(*mark.args, **mark.kwargs)
@@ -70,7 +70,7 @@ class GapCheck:
     Parameters
     ----------
     node
-        The test: its name is that of its baseline, and what is measured goes to its properties (JUnit XML).
+        The test: its name is that of its baseline, and its properties (JUnit XML) get the results.
     """
 
     def __init__(self, node: Any) -> None:
@@ -83,36 +83,36 @@ class GapCheck:
         problem: str | Sequence[str],
         **arguments: Unpack[CheckArguments],
     ) -> GapReports:
-        """Run the heuristic on the instances, and fail unless all that is asked for holds.
+        """Run the heuristic on the instances, and fail unless all requirements hold.
 
         Parameters
         ----------
         heuristic
-            As `optsched.gap` takes it: `"package.module:function"`, a callable, a policy, a name of the list. A text
-            may hold parameters (`"dl,reading=heartbeat"`). Or a list of them.
+            As for `optsched.gap`: `"package.module:function"`, a callable, a policy, a listed name. A text may contain
+            parameters (`"dl,reading=heartbeat"`). Or a list of them.
         instances
             Names of the library, files, folders, patterns (`"traces/*.json"`), `optsched.Instance`s, families
             (`optsched.Family("lsap", seeds=range(30), parameters={"tasks": 80})`), or a list of them. Relative paths
-            are looked for from the current folder, then from that of the test's file.
+            start from the current folder, or else from that of the test's file.
         problem
             Its name, or a list of names: every heuristic is measured in every one.
         **arguments
-            What must hold, and how the gaps are measured: `optsched.measuring.studies.checks.CheckArguments`. Here
-            `baseline` may be True for a file of the test's own (next to it, `gaps/MODULE/TEST.json`); a path is looked
-            for from pytest's root folder, and several tests may have the file in common. `pytest --optsched-update`
-            records it: a test's own file anew, of another file the runs that are measured.
+            The requirements, and how the gaps are measured: `optsched.measuring.studies.checks.CheckArguments`. Here
+            `baseline` may be True for the test's own file (next to it, `gaps/MODULE/TEST.json`); a path starts from
+            pytest's root folder, and several tests may share the file. `pytest --optsched-update` records it: a test's
+            own file anew, in another file the measured runs.
 
         Returns
         -------
         GapReports
-            What was measured.
+            The results.
 
         Raises
         ------
         AssertionError
-            If something does not hold; the heuristic's own exception is its cause.
+            If a requirement does not hold; the heuristic's own exception is its cause.
         UsageError, InputError
-            If what is asked for does not exist or is wrong.
+            If something in the arguments does not exist or is wrong.
         """
         __tracebackhide__ = True
         from optsched.core.errors import InputError, UsageError
@@ -145,13 +145,13 @@ class GapCheck:
             recorded = Baseline.of(outcome.reports.measured)
             if baseline is True and not self._node.stash.get(_BEGUN, False):
                 self._node.stash[_BEGUN] = True
-                recorded.write(path)  # the test's own file is begun anew, and then holds all its checks
+                recorded.write(path)  # the test's own file is begun anew, and then has all its checks
             else:
                 recorded.record(path)
         return outcome
 
     def _sources_of(self, instances: Any) -> Any:
-        """The instances, those of relative paths from the test's own folder where the current one has none."""
+        """The instances; relative paths start from the test's own folder if the current one has no such file."""
         import glob
         import os
 
@@ -166,7 +166,7 @@ class GapCheck:
         return instances
 
     def _tell(self, outcome: Outcome) -> None:
-        """Put what was measured into the test's properties, which JUnit XML holds and xdist brings home."""
+        """Write the results to the test's properties, which JUnit XML contains and xdist brings home."""
         count = 1 + sum(name == _PROPERTY for name, _ in self._node.user_properties)
         line = f"{outcome.in_words} (--optsched-update records them)" if outcome.improved else outcome.in_words
         self._node.user_properties.append((_PROPERTY, f"{'FAILED ' if outcome.failed else ''}{line}"))
@@ -175,9 +175,9 @@ class GapCheck:
 
 
 def own_name(nodeid: str) -> str:
-    """The name of the file of a test, which no other test of its module has: of its classes, its own, its parameters.
+    """The file name of a test, unique in its module: from its classes, its name and its parameters.
 
-    Where characters of the parameters are none of file names, or are too many, a hash of them tells it from others.
+    If the parameters have characters that file names cannot have, or too many, a hash of them makes it unique.
 
     >>> own_name("tests/test_a.py::TestFifo::test_gap[small-3]"), own_name("test_a.py::test_gap[a/b]")
     ('TestFifo.test_gap-small-3', 'test_gap-a-b-c14cddc0')
@@ -196,7 +196,7 @@ def own_name(nodeid: str) -> str:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """List what was measured, one line a check."""
+    """List the results, one line per check."""
     lines = [
         (report.nodeid, value)
         for reports in terminalreporter.stats.values()

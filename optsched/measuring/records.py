@@ -1,4 +1,4 @@
-"""Records of runs, just measured or read from where they are kept, for tables, frames and summaries."""
+"""Records of runs, new or read from where they are kept, for tables, frames and summaries."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from optsched.problems.locality_counts import CLASSES
 if TYPE_CHECKING:
     import pandas as pd
 
-#: A number for each component; one number alone where there is one component.
+#: A number for each component; a single number if there is one component.
 Entries: TypeAlias = float | list[float | None] | None
 
-#: The outcomes of a run (`GapReport.status`), and of one that was contained in a process of its own.
+#: The outcomes of a run (`GapReport.status`), also of a contained one.
 Status: TypeAlias = Literal["done", "infeasible", "starved", "failed", "out-of-time", "out-of-memory", "crashed"]
 
 #: How many tasks of each kind are how near to their data.
@@ -37,7 +37,7 @@ Locality: TypeAlias = dict[str, dict[str, int]] | None
 class Record(Struct, frozen=True, kw_only=True):
     """A run, as `GapReport.record` and `optsched gap --format json` write it; with `ran_in` a cell of a gap matrix.
 
-    Fields that older versions did not write have defaults; `further` has what only some problems and runs say.
+    Fields that older versions did not write have defaults; `further` has fields of only some problems and runs.
     """
 
     instance: str
@@ -70,7 +70,7 @@ class Record(Struct, frozen=True, kw_only=True):
     source: str = ""
     profile: str = "exact"
     time_limit: float | UnsetType | None = UNSET
-    # What stands before or after these, or in some records alone.
+    # The other fields, before or after these or only in some records.
     version: str = ""
     wave: int | UnsetType | None = UNSET
     ran_in: str | None = None
@@ -79,7 +79,7 @@ class Record(Struct, frozen=True, kw_only=True):
     further: dict[str, Any] = {}
 
     def __post_init__(self) -> None:
-        """Say what became of a run of an older version, which did not record who starved."""
+        """Set the status of an older version's run, which did not record starvation."""
         if self.status is None:
             status = "done" if self.feasible else "infeasible"
             if self.error is not None:
@@ -99,7 +99,7 @@ class Record(Struct, frozen=True, kw_only=True):
         return msgspec.convert({**renewed(document), "further": further}, cls)
 
     def of_each(self, name: str) -> list[Any]:
-        """The values of a field, one for each component: of one component it is no list."""
+        """The values of a field, one for each component; for one component it is no list."""
         value = getattr(self, name)
         return value if isinstance(value, list) else [value]
 
@@ -123,7 +123,7 @@ def renewed(document: Mapping[str, Any]) -> dict[str, Any]:
 #: The meaning of `over 0` in all tables and reports.
 OVER_ZERO = "over 0: the reference is 0, so the gap is a difference and has no percentage"
 
-#: Outcomes of runs without a relative gap (`Run.outcome`), and what tables call them.
+#: Outcomes of runs without a relative gap (`Run.outcome`), and their names in tables.
 WITHOUT = {
     "infeasible": "infeasible",
     "starved": "starved",
@@ -140,7 +140,7 @@ _FIELDS = Record.__struct_fields__[: Record.__struct_fields__.index("version")]
 
 
 def record_fields(problems: Iterable[TaskProblem[Any]], *, policies: bool, placements: bool = False) -> list[str]:
-    """The fields that the records of any gaps in these problems may have, in order: the header of a table of them.
+    """The fields that records of any gaps in these problems may have, in order: the header of a table of them.
 
     `policies`: whether a policy runs. `placements`: whether they have placements.
     """
@@ -159,11 +159,11 @@ def record_fields(problems: Iterable[TaskProblem[Any]], *, policies: bool, place
 
 @dataclass(frozen=True)
 class Run:
-    """A run, and what it is called where several stand together.
+    """A run, and its labels when several are shown together.
 
-    `made` is the report of a gap that was measured just now, or the record of one that was kept; `group` the group of
-    instances that it belongs to. `heuristic`, `problem` and `instance` are what these are called, where not by the
-    names of the record; `ran_in` the problem in which the heuristic ran: another one in some cells of a gap matrix.
+    `made` is the report of a new gap, or a kept record; `group` is its group of instances. `heuristic`, `problem` and
+    `instance` are labels, by default the names in the record; `ran_in` is the problem in which the heuristic ran:
+    another one in some cells of a gap matrix.
     """
 
     made: GapReport | Record
@@ -174,7 +174,7 @@ class Run:
     ran_in: str = ""
 
     def __post_init__(self) -> None:
-        """Call by the names of the record what has no other."""
+        """Set missing labels to the names in the record."""
         made = self.made
         if isinstance(made, GapReport):
             names = {"problem": made.problem.name, "instance": made.problem.instance.name, "heuristic": made.run.name}
@@ -191,7 +191,7 @@ class Run:
 
     @property
     def report(self) -> GapReport:
-        """The report, of a run that was measured just now."""
+        """The report, for a new run."""
         assert isinstance(self.made, GapReport)
         return self.made
 
@@ -207,20 +207,20 @@ class Run:
 
     @cached_property
     def reference(self) -> Hashable:
-        """The same for runs that are measured against the same: of an instance, or a wave of one."""
+        """A key of the reference: equal for runs on an instance, or on a wave of one, with the same reference."""
         record = self.record
         parameters = canonical(record.parameters)
         return record.instance_sha256, record.instance, record.problem, parameters, str(record.wave)
 
     @property
     def proof(self) -> str:
-        """The kind of proof of the reference where that is an optimum; else `bound` or `unknown`."""
+        """The kind of proof of the reference if that is an optimum; else `bound` or `unknown`."""
         kind = self.record.reference_kind
         return (self.record.certificate if kind == "optimum" else kind) or "unknown"
 
     @cached_property
     def outcome(self) -> str:
-        """What it came to.
+        """The outcome of the run.
 
         `optimal` (a proved optimum is met), `above`, `over_zero`, `unknown`, `infeasible`, `starved`, `failed`,
         `out_of_time`, `out_of_memory` or `crashed`.
@@ -237,12 +237,12 @@ class Run:
 
     @property
     def status(self) -> str:
-        """What became of it, as `GapReport.status` says it."""
+        """How the run ended, as in `GapReport.status`."""
         return str(self.record.status)
 
     @property
     def components(self) -> list[str]:
-        """Names of the components of the objective; of a record that has no names their numbers."""
+        """Names of the components of the objective; their numbers if the record has no names."""
         made = self.made
         if isinstance(made, GapReport):
             return [part.name for part in made.problem.components]
@@ -285,10 +285,10 @@ class Run:
     def reason(self) -> str | None:
         """Why there is no gap, in one word; None if there is one.
 
-        `failed`: the heuristic raised or answered nonsense. `out-of-time`: it did not end in its time. `starved`: it
-        left tasks waiting for ever. `unproved`: no reference is known. `no-schedule`, `no-placement`: the problem is
-        about when tasks run, and the heuristic said where alone, or the other way round. Else the constraint of the
-        problem that the placement violates first.
+        `failed`: the heuristic raised or returned something invalid. `out-of-time`: it did not end in its time.
+        `starved`: it left tasks waiting for ever. `unproved`: no reference is known. `no-schedule`, `no-placement`: the
+        problem decides when tasks run but the heuristic only where, or the reverse. Else the first constraint of the
+        problem that the placement violates.
         """
         made = self.made
         if isinstance(made, Record) and made.reason is not None:
@@ -300,10 +300,10 @@ class Run:
         return "unproved" if self.deciding is None else None
 
     def cell(self) -> Cell:
-        """The gap in a table of several problems: relative, a difference where the optimum is 0, or the reason.
+        """The gap in a table of several problems: relative, a difference if the optimum is 0, or the reason.
 
-        It is marked where it is of a later component than the first, where it is against a bound, and where the
-        heuristic ran in another problem: `legend` says what the marks mean.
+        It is marked if it is of a later component than the first, if it is against a bound, and if the heuristic ran in
+        another problem: `legend` explains the marks.
         """
         found = self.deciding
         marks = (f" ({found[0] + 1})" if found and found[0] else "") + " ~" * self.bounded + " *" * self.carried
@@ -338,12 +338,12 @@ class Run:
 
     @property
     def maximum(self) -> bool:
-        """Whether the first component is to be high."""
+        """Whether the first component is maximised."""
         return bool(self.record.of_each("sense")[0] == "max")
 
 
 def legend(runs: Iterable[Run]) -> list[str]:
-    """What the marks in the cells of these runs mean, a line for each mark that there is."""
+    """The meaning of the marks in the cells of these runs, a line for each mark that occurs."""
     runs = list(runs)
     entries: dict[str, None] = {}
     for run in runs:
@@ -371,7 +371,7 @@ def matrix_table(runs: Iterable[Run]) -> Table:
 
 
 def frame_of(kept: Iterable[Run]) -> pd.DataFrame:
-    """A row for each run, one number a column; `optsched.GapReports.frame` says which."""
+    """A row for each run, one number per column; `optsched.GapReports.frame` lists them."""
     import pandas as pd
 
     runs = list(kept)

@@ -1,9 +1,9 @@
-"""When each task ran where, of runs over time and of schedules, as pandas frames: the numbers behind the pictures.
+"""When each task ran where, for runs over time and schedules, as pandas frames: the numbers behind the pictures.
 
-Times are in seconds on the clock of the instance. Functions take what `timeline` takes, one or several. Distributions
-put runs of one name together, so that policies are compared over many seeds and instances. `regret` says what each
-decision cost, in the snapshot in which it was taken. Regrets are no parts of a run's gap, since decisions that are
-optimal one by one need not add up to a good run.
+Times are in seconds on the clock of the instance. Functions take the arguments of `timeline`, one or several.
+Distributions combine runs of one name, so that policies are compared over many seeds and instances. `regret` is the
+cost of each decision in the snapshot in which it was taken. Regrets are no parts of a run's gap, since decisions that
+are optimal one by one need not sum to a good run.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ class Timeline:
     Attributes
     ----------
     instance
-        What was run.
+        The instance that was run.
     name
-        What ran it: runs of one name are put together.
+        What ran it: runs of one name are combined.
     rows
-        int64: the tasks that ran or ran when it began, rows of the instance, in the order of their starts.
+        int64: the tasks that ran, also at the beginning, as rows of the instance, in the order of their starts.
     nodes, starts, ends
-        int64, of each of these: node, and microseconds. What had not ended when a run was stopped ends there.
+        int64, for each of these: node, and microseconds. Tasks that had not ended when a run was stopped end there.
     ended
-        bool, of each of these: whether it did end.
+        bool, for each of these: whether it did end.
     begin, last
-        Microseconds of the beginning, and of the last that happened, or of when the run was stopped.
+        Microseconds of the beginning, and of the last event, or of when the run was stopped.
     assumed
         How long tasks took, and when slots were offered, in words; empty if none were.
     vain
@@ -111,7 +111,7 @@ class Timeline:
 
     @cached_property
     def slots(self) -> Mapping[str, Ints]:
-        """Slots of each kind on each node that tasks may run on: idle at the beginning, or of what ran then."""
+        """Slots of each kind on each node that tasks may use: idle at the beginning, or held by a running task then."""
         state, kind = self.instance.state, self.instance.workload.kind
         runs = np.flatnonzero(state.status == RUNNING)
         idle = (state.idle_slots, state.idle_reduce_slots)
@@ -122,7 +122,7 @@ class Timeline:
 
     @cached_property
     def lanes(self) -> Ints:
-        """The slot of its kind on its node that each of `rows` takes, from 0: of the free ones the one used last."""
+        """The slot of its kind on its node for each of `rows`, from 0: of the free ones the one used last."""
         found = np.zeros(len(self.rows), dtype=np.int64)
         groups: dict[tuple[int, int], list[tuple[int, int]]] = {}  # by node and kind: slots by their last end
         spans = zip(self.nodes.tolist(), self.kinds.tolist(), self.starts.tolist(), self.ends.tolist(), strict=True)
@@ -137,14 +137,14 @@ class Timeline:
 
     @cached_property
     def placement(self) -> Placement:
-        """Where the tasks ran, those that did."""
+        """The nodes of the tasks that ran."""
         nodes = np.full(len(self.instance.workload), NONE)
         nodes[self.rows] = self.nodes
         return Placement(nodes)
 
     @cached_property
     def job_ends(self) -> Ints:
-        """The microsecond at which each of `jobs` ended; 2^60 where it did not."""
+        """The microsecond at which each of `jobs` ended; 2^60 if it did not."""
         ends = np.full(len(self.instance.workload), NEVER)
         ends[self.rows[self.ended]] = self.ends[self.ended]
         found = np.full(len(self.jobs), -NEVER)
@@ -160,7 +160,7 @@ def timeline(of: Any, decision: Any = None, name: str = "") -> Timeline:
     of
         A `Simulation`; a problem over time with a `decision`; a `GapReport` of such a problem; a `Timeline`.
     decision
-        A `Schedule`, or a `Solution` that holds one.
+        A `Schedule`, or a `Solution` that has one.
     name
         What ran it; by default the policy, or "schedule".
 
@@ -195,7 +195,7 @@ def timeline(of: Any, decision: Any = None, name: str = "") -> Timeline:
 def timelines_of(runs: Any) -> list[Timeline]:
     """The timelines of one or several; UsageError if there is none.
 
-    Policies of one name are called with those parameters, too, in which their runs differ.
+    Policies of one name also get those parameters in their names in which their runs differ.
     """
     given = list(runs) if isinstance(runs, Iterable) and not isinstance(runs, str) else [runs]
     found = [timeline(run) for run in given]
@@ -226,7 +226,7 @@ def _of_schedule(problem: ScheduleProblem, decision: Any, name: str) -> Timeline
 
 
 def _made(instance: Instance, name: str, columns: tuple[Ints, Ints, Ints], begin: int, last: int) -> Timeline:
-    """A timeline of columns over all tasks."""
+    """A timeline from columns over all tasks."""
     nodes, starts, ends = columns
     rows = np.flatnonzero((nodes != NONE) & (instance.state.status != FINISHED))
     rows = rows[np.lexsort((rows, ends[rows], starts[rows]))]
@@ -240,7 +240,7 @@ def _made(instance: Instance, name: str, columns: tuple[Ints, Ints, Ints], begin
 
 
 def spans(runs: Any) -> pd.DataFrame:
-    """A row for each task that ran: what a Gantt chart shows.
+    """A row for each task that ran, as in a Gantt chart.
 
     Columns `run`, `task_id`, `job_id` (missing: of no job), `kind`, `node`, `slot` (of its kind on the node, from 0),
     `locality`, `start`, `end` (seconds; missing: it had not ended).
@@ -274,7 +274,7 @@ def spans(runs: Any) -> pd.DataFrame:
 
 
 def running_tasks(runs: Any) -> pd.DataFrame:
-    """How many tasks run and wait from each instant on at which that changes, up to the last.
+    """How many tasks run and wait from each instant of change on, up to the last.
 
     Columns `run`, `kind`, `time` (seconds), `running`, `waiting` (of jobs that have arrived), `slots` and `utilisation`
     (running over slots; missing without slots). Runs of one name stay apart by `number`, from 0.
@@ -313,7 +313,7 @@ def _steps(one: Timeline, kind: int) -> tuple[Ints, Ints, Ints]:
 
 
 def time_distribution(runs: Any, of: str = "job") -> pd.DataFrame:
-    """How long jobs, maps or reduces took, sorted, and which share of a run's took at most so long.
+    """How long jobs, maps or reduces took, sorted, and which share of a run's took at most that long.
 
     Shen et al. (2016) draw these as Figures 4 and 6. Columns `run`, `seconds` (of a job from its arrival to its end, of
     a task from its start to its end) and `share`, of all that there are: what has not ended has no row.
@@ -321,7 +321,7 @@ def time_distribution(runs: Any, of: str = "job") -> pd.DataFrame:
     Parameters
     ----------
     runs
-        One or several; those of one name are put together.
+        One or several; those of one name are combined.
     of
         `job`, `map` or `reduce`.
 
@@ -346,7 +346,7 @@ def time_distribution(runs: Any, of: str = "job") -> pd.DataFrame:
 
 
 def _times(one: Timeline, of: str) -> Ints:
-    """Microseconds that each job took from its arrival, or each task of a kind; `NEVER` of what has not ended."""
+    """Microseconds that each job took from its arrival, or each task of a kind; `NEVER` if it has not ended."""
     if of == "job":
         return np.where(one.job_ends < NEVER, one.job_ends - one.jobs.arrival, NEVER)
     kind = KINDS.index(of)
@@ -357,11 +357,11 @@ def _times(one: Timeline, of: str) -> Ints:
 
 
 def job_reductions(runs: Any, name: str | None = None) -> pd.DataFrame:
-    """By which share each job was quicker with one of the policies than with the others.
+    """By which share each job was faster with one of the policies than with the others.
 
     Shen et al. (2016) draw it as Figure 5. Columns `run` (the other one), `job_id`, `seconds`, `other_seconds` and
-    `reduction`: (other - this) / other, below 0 where this one was slower. Jobs that did not end in both, or took no
-    time in the other, have no row.
+    `reduction`: (other - this) / other, negative if this one was slower. Jobs that did not end in both, or took no time
+    in the other, have no row.
 
     Parameters
     ----------
@@ -413,12 +413,12 @@ def _by_name(runs: Sequence[Timeline]) -> dict[str, list[Timeline]]:
 def locality_by_size(runs: Any) -> pd.DataFrame:
     """How near to their data the maps of jobs ran, by the size of the job.
 
-    Shen et al. (2016) draw it as Figure 7. The size of a job is the MB that its maps read, or where some map has no
-    size (in any of the runs) the number of its maps. Up to eight sizes stand one by one. Of more, sizes from a power
-    of two up to the next are together. Maps of no job are left out.
+    Shen et al. (2016) draw it as Figure 7. The size of a job is the MB that its maps read or, if some map has no size
+    (in any of the runs), the number of its maps. Up to eight sizes appear one by one. With more, sizes from a power of
+    two up to the next are combined. Maps of no job are left out.
 
-    Columns `run`, `least` and `most` (the sizes that are there), `unit` (`MB` or `maps`), `jobs`, `maps`, and `node`,
-    `rack` and `off_rack`: the shares of the maps that ran so near.
+    Columns `run`, `least` and `most` (the sizes that occur), `unit` (`MB` or `maps`), `jobs`, `maps`, and `node`,
+    `rack` and `off_rack`: the shares of the maps by locality.
     """
     import pandas as pd
 
@@ -456,7 +456,7 @@ def _near(one: Timeline, unit: str) -> list[tuple[float, Ints]]:
     return [(float(size[job]), counts[job]) for job in np.flatnonzero(counts.sum(axis=1)).tolist()]
 
 
-# What each decision of a run cost, in the snapshot in which it was taken ----------------------------------------------
+# The cost of each decision of a run, in the snapshot in which it was taken --------------------------------------------
 
 
 def regret(
@@ -470,13 +470,13 @@ def regret(
     """The gap of each decision of a run in the snapshot in which it was taken.
 
     A decision is what a node started at one instant. It is compared with the optimum of the snapshot: its tasks stay
-    where they were started, and all others are placed as well as that allows. So a decision without regret is part of
+    where they were started, and all others are placed as well as possible then. So a decision without regret is part of
     an optimum; later decisions do not matter.
 
     Parameters
     ----------
     run
-        What came of `optsched.simulate`.
+        The result of `optsched.simulate`.
     problem
         Name of the problem that is posed on each snapshot. Decisions without a task that it places are left out.
     parameters, profile, time_limit
@@ -487,8 +487,8 @@ def regret(
     pandas.DataFrame
         A row for each decision: `time` (seconds), `node`, `tasks` (their ids), `optimum` and `taken` (the first
         component of the snapshot's optimum, and of the best that the decision allows), `regret` (how much worse that
-        is), `proved` (whether both are proved). `taken` and `regret` are missing where no feasible placement of the
-        problem has the decision in it.
+        is), `proved` (whether both are proved). `taken` and `regret` are missing if no feasible placement of the
+        problem contains the decision.
 
     Raises
     ------

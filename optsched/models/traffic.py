@@ -98,7 +98,7 @@ def build_pyomo(problem: Traffic, limit: int | None = None, *, per_pair: bool = 
 
 
 def _bundles(problem: Traffic) -> dict[str, tuple[Bundle, Any]]:
-    """Each bundle and the maps of its job (places in `problem.maps`), by the id of its first reduce."""
+    """Each bundle and the maps of its job (positions in `problem.maps`), by the id of its first reduce."""
     ids = problem.task_ids[problem.reduces].tolist()
     return {ids[bundle.reduces[0]]: (bundle, job.maps) for job in problem.jobs for bundle in job.bundles}
 
@@ -197,7 +197,7 @@ def _decode_literal(model: Any, problem: Traffic) -> Placement:
 
 
 def _centers(problem: Traffic, placement: Placement) -> dict[str, str]:
-    """The datacenter of each task that is placed; a bundle is named by its first reduce, and is where that is."""
+    """The datacenter of each placed task; a bundle is named by its first reduce, and is where that is."""
     tasks, nodes = problem.task_ids.tolist(), problem.nodes_of(placement).tolist()
     names, center = problem.datacenters, problem.datacenter.tolist()
     return {task: names[center[node]] for task, node in zip(tasks, nodes, strict=True) if node != NONE}

@@ -17,7 +17,7 @@ from optsched.problems.demands import count_limits
 from optsched.problems.latency_definition import LatencyDefinition
 from optsched.problems.programs import Builder, Program, Programmed, labelled
 
-#: From this weight of a remote task on, limits on numbers of tasks express the room of a server (`count_limits`).
+#: From this weight of a remote task, limits on numbers of tasks express the room of a server (`count_limits`).
 _LARGE_WEIGHT = 10_000
 
 
@@ -113,7 +113,7 @@ class LatencyProgram:
         return self._enter_counts(builder, limit, paid, counted)
 
     def _enter_places(self, builder: Builder, limit: int, paid: bool) -> tuple[_OnServers, _OnServers]:
-        """Add each task on each server; returns what is local there, and what is remote."""
+        """Add each task on each server; returns the local and the remote columns."""
         tasks, servers = self.ids
         task, server = np.divmod(np.arange(len(tasks) * len(servers)), max(1, len(servers)))
         local = self.problem.at_home(task, server)
@@ -174,7 +174,7 @@ class LatencyProgram:
         return _OnServers(held, count), _OnServers(takes, number)
 
     def _enter_room(self, builder: Builder, limit: int, scale: int, local: _OnServers, remote: _OnServers) -> None:
-        """Add that each server ends within a limit, in units of `scale`."""
+        """Require each server to end within a limit, in units of `scale`."""
         servers, own = self.ids[1], np.unique(np.concatenate((local.server, remote.server)))
         room, w_loc, w_rem = self.problem.room(limit) // scale, self.problem.w_loc // scale, self.problem.w_rem // scale
         limits = [(server, 0, w_loc, w_rem, int(room[server])) for server in own.tolist()]
@@ -201,7 +201,7 @@ class LatencyProgram:
             builder.enter(rows[row[used]], np.repeat(part.column, each)[used], weight[row[used]])
 
     def _enter_makespan(self, builder: Builder, most: int, local: _OnServers, remote: _OnServers) -> None:
-        """Add the makespan, and that each server that gets work ends within it."""
+        """Add the makespan, and require each server that gets work to end within it."""
         problem, servers, least = self.problem, self.ids[1], self.problem.counting_bound()
         makespan = builder.variables("makespan", [()], lower=least, upper=most, cost=1, doc="the latency")
         own = np.unique(np.concatenate((local.server, remote.server)))

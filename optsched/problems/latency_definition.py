@@ -1,7 +1,7 @@
 """What `latency` is: all tasks to loaded servers, least makespan, then least work (Agosta et al., sections 3.1 to 3.3).
 
 Here are objective and constraints, what fits within a limit on the makespan, and the bounds by counting and by prices.
-Slots play no part: every task is placed. A server works through what it was given after its initial load.
+Slots play no part: every task is placed. A server first works off its initial load, then its tasks.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.base import OwnCosts, Parameter, Problem, exact_sum, number, resolve
 
-#: The most mixes of local and remote tasks that are tried in search of one that fills a server best.
+#: The most mixes of local and remote tasks that are tried for the one that fills a server best.
 _MOST_MIXES = 1000
 
 
 class LatencyPrices(NamedTuple):
     """Prices that bound the number of remote tasks within a limit on the makespan (see `price_bound`).
 
-    `weight`: what a remote task costs, at least 0; with 0 the prices are of room alone. `tasks`: int64, shape (tasks,):
-    what each task pays for being placed; nobody pays a negative price. `remote`: what room for a remote task costs, at
-    least 0.
+    `weight`: the cost of a remote task, at least 0; with 0 the prices are only for room. `tasks`: int64, shape
+    (tasks,): what each task pays for being placed, counted as at least 0. `remote`: the price of room for a remote
+    task, at least 0.
     """
 
     weight: int
@@ -41,7 +41,7 @@ class LatencyPrices(NamedTuple):
 
     @staticmethod
     def largest(tasks: int) -> int:
-        """The largest number that the prices of `tasks` tasks may have, so that no sum is past 2^53."""
+        """The largest allowed price for `tasks` tasks, so that no sum exceeds 2^53."""
         return LARGEST // (4 * max(1, tasks))
 
 
@@ -101,15 +101,15 @@ class LatencyDefinition(Problem):
 
     @property
     def own_costs(self) -> OwnCosts:
-        """The work of each task; the makespan is of all tasks of a server together."""
+        """The work of each task; the makespan depends on all tasks of a server together."""
         return OwnCosts(1, 1, self.work_of)
 
     def work_of(self, positions: Ints, nodes: Ints) -> Ints:
-        """Work of the tasks at `positions` on `nodes`: `w_loc` where the server holds a replica, else `w_rem`."""
+        """Work of the tasks at `positions` on `nodes`: `w_loc` if the server has a replica, else `w_rem`."""
         return np.where(self.at_home(positions, nodes), self.w_loc, self.w_rem).astype(np.int64)
 
     def at_home(self, positions: Ints, nodes: Ints) -> Bools:
-        """Whether the servers `nodes` hold a replica of the tasks at `positions`."""
+        """Whether the servers `nodes` have a replica of the tasks at `positions`."""
         rows = self.replicas.take(positions)
         local = np.zeros(len(positions), dtype=bool)
         local[rows.row_of[rows.values == nodes[rows.row_of]]] = True
@@ -124,11 +124,11 @@ class LatencyDefinition(Problem):
         return local, np.bincount(placed, minlength=servers).astype(np.int64, copy=False) - local
 
     def cluster_makespan(self, placement: Placement) -> int:
-        """Largest final load over all servers, also those that get no work: Agosta et al.'s formula for the latency."""
+        """Largest final load over all servers, with or without work: Agosta et al.'s formula for the latency."""
         return max(int(self.objective(placement)[0]), int(self.initial_load.max(initial=0)))
 
     def throughput(self, placement: Placement) -> float | None:
-        """Tasks a unit of work, Agosta et al.'s R; None if there is no task."""
+        """Tasks per unit of work, Agosta et al.'s R; None if there is no task."""
         work = self.objective(placement)[1]
         return len(self.tasks) / float(work) if work else None
 
@@ -144,7 +144,7 @@ class LatencyDefinition(Problem):
         return np.maximum(limit - self.initial_load, 0)
 
     def local_pairs(self, limit: int) -> Ragged:
-        """For each task the servers with its replica and room within `limit`, as the program has them."""
+        """For each task the servers with its replica and room within `limit`, as in the program."""
         return self.replicas.kept(self.room(limit)[self.replicas.values] >= self.w_loc)
 
     def local_capacity(self, limit: int) -> Ints:
@@ -152,9 +152,9 @@ class LatencyDefinition(Problem):
         return self.room(limit) // self.w_loc
 
     def fillable(self, limit: int) -> Ints:
-        """The most work that whole tasks, of `w_loc` or `w_rem` each, add up to on each server within `limit`."""
+        """The most work that whole tasks, of `w_loc` or `w_rem` each, sum to on each server within `limit`."""
         room, common = self.room(limit), gcd(self.w_loc, self.w_rem)
-        # More remote tasks than these are no help: w_loc/common of them are as much work as w_rem/common local ones.
+        # More remote tasks never help: w_loc/common of them are as much work as w_rem/common local ones.
         most = min(self.w_loc // common - 1, int(room.max(initial=0)) // self.w_rem)
         if most > _MOST_MIXES:
             return room // common * common
@@ -167,15 +167,14 @@ class LatencyDefinition(Problem):
     def usable_work(self, limit: int, remote: int) -> int:
         """A limit on the work of whole tasks, at most `remote` of them remote, on all servers within `limit`.
 
-        It is less than what is `fillable` where few remote tasks have to use up the room that local ones leave over: a
-        server with room for 5 and tasks of 2 and 5 is full with a remote task alone. Tasks of w_loc alone leave over
-        `left = room % w_loc` of a server. With b tasks of w_rem they leave over `(left - w_rem b) % w_loc`, so these
-        gain the difference. The gains of 0, 1, 2, ... of them lie below a concave line. However the remote tasks are
-        shared out, all servers gain no more than by going up these lines where they are steepest, `remote` steps in
-        all.
+        It is less than `fillable` if there are too few remote tasks to fill the room that local ones leave: with tasks
+        of 2 and 5, only a remote task fills a server with room for 5. Only local tasks waste `waste = room % w_loc` of
+        a server. With b remote tasks the waste is `(waste - w_rem b) % w_loc`, so b tasks gain the difference. The
+        gains of 0, 1, 2, ... remote tasks lie below a concave line. So however they are distributed, all servers
+        together gain at most what the `remote` steepest steps of these lines sum to.
         """
         room, mixes = self.room(limit), self.w_loc // gcd(self.w_loc, self.w_rem)
-        if mixes == 1:  # whole remote tasks leave over what local ones do
+        if mixes == 1:  # whole remote tasks waste as much as local ones
             return exact_sum(room - room % self.w_loc)
         if mixes * self.w_loc > _MOST_MIXES:
             return exact_sum(self.fillable(limit))
@@ -195,22 +194,21 @@ class LatencyDefinition(Problem):
     def fits(self, limit: int, remote: int) -> bool:
         """Whether counting alone allows that all tasks end within `limit` with at least `remote` of them remote.
 
-        Where a placement has more remote tasks, `w_loc` of work in place of `w_rem` fits too, so that exactly `remote`
-        are counted.
+        If a placement has more remote tasks, they also fit with `w_loc` of work instead of `w_rem`, so that exactly
+        `remote` are counted.
         """
         return self._enough(limit, self.usable_work(limit, remote), remote)
 
     def _enough(self, limit: int, usable: int, remote: int) -> bool:
-        """Whether there is room for `remote` remote tasks, and for the work of all tasks in what is usable of it."""
+        """Whether there is room for `remote` remote tasks, and for the work of all tasks in the `usable` work."""
         work = self.w_loc * (len(self.tasks) - remote) + self.w_rem * remote
         return exact_sum(self.room(limit) // self.w_rem) >= remote and usable >= work
 
     def least_remote(self, limit: int, cover: Bools) -> int:
         """The least number of remote tasks in any placement within `limit`, by a cover (bool, shape (nodes,)).
 
-        A local task runs on a server of the cover, whose local capacity limits how many do, or on another server with
-        room, where it then has a replica. The bound is valid for every cover; a minimum vertex cover makes it as strong
-        as a maximum b-matching.
+        A local task runs on a server of the cover, within its local capacity, or on another server with room and its
+        replica. The bound is valid for every cover; a minimum vertex cover makes it as strong as a maximum b-matching.
         """
         capacity = self.local_capacity(limit)
         free = self.replicas.count_any((~cover & (capacity > 0))[self.replicas.values])
@@ -219,16 +217,16 @@ class LatencyDefinition(Problem):
     def price_bound(self, limit: int, prices: LatencyPrices) -> int:
         """A lower bound on `prices.weight` times the remote tasks of any placement within `limit` (weak duality).
 
-        Every task is sold at its price, and room for a remote task at another. A server earns at most what whole remote
-        tasks, and the dearest of its own tasks with them, make within its room. The bound is valid for any
-        prices; where it is above 0 with a weight of 0, no placement is within `limit`. It sees what a cover does not:
-        room that is left over by whole tasks.
+        Every task has a price, and so has room for a remote task. A server earns at most what whole remote tasks, and
+        its own most expensive tasks with them, bring within its room. The bound is valid for any prices. If it is above
+        0 with a weight of 0, no placement is within `limit`. Unlike a cover, it accounts for room that whole tasks
+        leave unused.
         """
         on, room = self.server_tasks, self.room(limit)
         paid = np.maximum(prices.tasks[on.values], 0)
         order = np.lexsort((-paid, on.row_of))
         earned = np.append(0, np.cumsum(paid[order]))
-        # Fewer remote tasks than leave room for all of a server's own are no better than as many as do.
+        # Fewer remote tasks than leave room for all of a server's own are no better than that number.
         first = (room - self.w_loc * np.minimum(on.lengths, room // self.w_loc)) // self.w_rem
         number = room // self.w_rem - first + 1
         server, start = np.repeat(np.arange(len(room)), number), np.cumsum(number) - number
@@ -240,7 +238,7 @@ class LatencyDefinition(Problem):
         return int(np.minimum(prices.tasks, prices.weight + prices.remote).sum()) - exact_sum(best)
 
     def priced_remote(self, limit: int, prices: LatencyPrices) -> int | None:
-        """The least number of remote tasks within `limit` that prices prove; None: they prove that nothing is."""
+        """The least number of remote tasks within `limit` that prices prove; None: they prove that nothing fits."""
         bound = self.price_bound(limit, prices)
         if not prices.weight:
             return None if bound > 0 else 0
@@ -248,17 +246,17 @@ class LatencyDefinition(Problem):
 
     @cached_property
     def homeless(self) -> int:
-        """Tasks without a replica anywhere: they are remote in every placement."""
+        """The number of tasks without any replica: they are remote in every placement."""
         return len(self.tasks) - int(np.count_nonzero(self.replicas.lengths))
 
     @property
     def least_work(self) -> int:
-        """Work when every task with a replica runs on one: no placement has less."""
+        """Work if every task with a replica is local: no placement has less."""
         return self.w_loc * (len(self.tasks) - self.homeless) + self.w_rem * self.homeless
 
     @cached_property
     def server_tasks(self) -> Ragged:
-        """For each server the positions of the tasks that have a replica on it."""
+        """For each server the positions of the tasks with a replica on it."""
         return self.replicas.transposed(len(self.initial_load))
 
     # Bounds --------------------------------------------------------------------------------------------------------
@@ -271,8 +269,8 @@ class LatencyDefinition(Problem):
         """l* and l** of Agosta et al., and the least work.
 
         l* averages over all servers, also those that are too loaded to get work. So it bounds the makespan of the whole
-        cluster, and that of the job only where every server's load is below it (Agosta et al., note 2). The stronger
-        bound l_flow needs a flow engine: `optsched.bounds` has it.
+        cluster. It bounds the job's only if every server's load is below it (Agosta et al., note 2). The stronger bound
+        l_flow needs a flow engine: `optsched.bounds` has it.
         """
         average = self.average_bound()
         harmless = not len(self.tasks) or int(self.initial_load.max(initial=0)) < average
@@ -303,20 +301,20 @@ class LatencyDefinition(Problem):
     def _counting_bound(self) -> int:
         starts = self.replicas.starts[:-1][self.replicas.lengths > 0]
         loads = self.initial_load[self.replicas.values]
-        # When a server with a replica of it is free first, for each task that has one.
+        # For each task with replicas: the earliest time at which a server with one is free.
         begins = np.minimum.reduceat(loads, starts) if len(starts) else loads
 
         def allowed(limit: int) -> bool:
-            # |T_rem[l]| of Agosta et al.: tasks all of whose replicas are on servers that are busy at the limit.
+            # |T_rem[l]| of Agosta et al.: tasks whose replicas are all on servers that are busy at the limit.
             forced = len(self.tasks) - int(np.count_nonzero(begins < limit))
             return self._enough(limit, exact_sum(self.room(limit)), forced)
 
         return self.least_limit(allowed)
 
     def least_limit(self, allowed: Callable[[int], bool], low: int = 0, top: int | None = None) -> int:
-        """The least limit that is allowed, at most `top`: by default that of all tasks remote on one server.
+        """The least allowed limit, at most `top`: by default that of all tasks remote on one server.
 
-        Every limit above it must be allowed too, and `top` is; no limit below `low` may be allowed. Steps upwards from
+        `top` and every limit above an allowed one must be allowed; no limit below `low` may be. Steps upwards from
         `low` double until a limit is allowed; then bisection finds the least. So few limits far from `low` are tried.
         """
         if not len(self.tasks):
@@ -330,7 +328,7 @@ class LatencyDefinition(Problem):
 
 
 def _concave(heights: Sequence[int]) -> Iterator[tuple[Fraction, int]]:
-    """Slope and width of each piece that rises of the least concave line above heights at 0, 1, 2, ...
+    """Slope and width of each rising piece of the least concave line above heights at 0, 1, 2, ...
 
     >>> list(_concave([0, -1, 2, 3, 1]))
     [(Fraction(1, 1), 3)]
@@ -347,7 +345,7 @@ def _concave(heights: Sequence[int]) -> Iterator[tuple[Fraction, int]]:
 def _whole_factor(loads: Floats) -> int | None:
     """The least factor up to 10^6 that makes all loads whole, or None.
 
-    A load is the decimal that it is written as; a computed one, such as 1/3, is a fraction of small denominator.
+    A load counts as the decimal that it is written as; a computed one, such as 1/3, as a fraction of small denominator.
     """
     factor = 1
     for load in np.unique(loads).tolist():

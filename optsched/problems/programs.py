@@ -410,7 +410,7 @@ class Limited(Programmed):
 
 
 def limit_unit(problem: Any) -> int:
-    """The factor that makes the first component a limit (`Limited`)."""
+    """The factor that converts the first component to a limit (`Limited`)."""
     return int(problem.components[0].sign)
 
 

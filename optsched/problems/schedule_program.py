@@ -463,7 +463,7 @@ class ScheduleProgram:
         cluster = problem.instance.cluster
         nodes, racks = cluster.node_ids.tolist(), cluster.rack_ids.tolist()
         self._tasks: list[str] = problem.task_ids.tolist()
-        self._groups: list[tuple[str, str, str]] = []  # each goes by its first task, and a pool by its first node
+        self._groups: list[tuple[str, str, str]] = []  # each is named by its first task, and a pool by its first node
         for group in self.table.groups:
             place = racks[group.place] if group.level == "rack" else nodes[group.nodes[0]]
             self._groups.append((self._tasks[group.first], group.level, "any" if group.place < 0 else place))

@@ -283,7 +283,7 @@ class Transmission(Problem, Programmed):
 
     @cached_property
     def map_members(self) -> dict[str, tuple[str, ...]]:
-        """Ids of the maps of each class, by the first."""
+        """Ids of the maps of each class, by the first one."""
         maps = self.task_ids[self.maps]
         rows = [tuple(maps[row].tolist()) for row in self.map_classes.members]
         return {row[0]: row for row in rows}

@@ -58,9 +58,9 @@ class Branching(NamedTuple):
     order
         int64, shape (reduces,): the order in which they are placed.
     states
-        The states that were expanded, each named by the choices of the first reduces in this order, with prices of the
-        map slots. Each child of the state has a bound by each of these prices, and the best of them holds. A child that
-        is not itself a state here keeps this bound.
+        The expanded states, each named by the choices of the first reduces in this order, with prices of the map slots.
+        Each child of the state has a bound by each of these prices; the best of them holds. A child that is not itself
+        a state here keeps this bound.
     """
 
     order: Ints
@@ -249,8 +249,8 @@ class ReduceBounds:
         Parameters
         ----------
         prices
-            int64, shape (rows,), in units of 1/`scale`: price of each node's map slots, and last, where not every map
-            is placed, of leaving one out. What the slots bring in at these prices is taken off again.
+            int64, shape (rows,), in units of 1/`scale`: price of each node's map slots and, if not every map is placed,
+            last of leaving one out. The earnings of the slots at these prices are subtracted.
         known
             Bounds by other prices, computed before. The better one holds.
         enough

@@ -552,7 +552,7 @@ SMALL_MODELS: dict[str, tuple[LinearProgram, float]] = {
 
 
 def wrong_answers() -> list[str]:
-    """One line for each of the models that the installed HiGHS gets wrong; empty is good.
+    """One line for each of the models that the installed HiGHS gets wrong; it should be empty.
 
     >>> wrong_answers()
     []

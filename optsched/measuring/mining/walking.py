@@ -1,6 +1,6 @@
 """The search of `mine`: scores instances, starts, walks to worse ones, and shrinks to a minimal one.
 
-An instance is judged by its gap against the proved optimum, or by whether a claim is broken on it. The search is
+An instance is judged by its gap against the proved optimum, or by whether it breaks a claim. The search is
 deterministic for a seed.
 """
 
@@ -34,17 +34,17 @@ from optsched.problems import problem_class
 from optsched.problems.base import TaskProblem
 from optsched.solvers.profiles import Profile
 
-#: Larger is worse for the heuristic: the sort of failure, and how bad it is within that sort.
+#: Larger is worse for the heuristic: the kind of failure, and how bad it is within that kind.
 Score = tuple[int, Fraction]
 
-#: The sorts: a gap or the distance from a broken claim; a gap over 0 (the optimum is 0), which is larger than
-#: every share; a broken claim, and a run without a feasible placement where there is one.
+#: The kinds: a gap or the distance from a broken claim; a gap over 0 (the optimum is 0), which is larger than every
+#: share; a broken claim, and a run without a feasible placement although there is one.
 _FINITE, OVER_ZERO = 0, 1
 BROKEN: Score = (2, Fraction(0))
 
 
 def is_broken(answer: Any) -> bool:
-    """Whether an answer of a claim says that it does not hold: False, nothing, or a number below 0.
+    """Whether a claim's answer says that it does not hold: False, nothing, or a negative number.
 
     UsageError if it is neither a truth value nor a number.
 
@@ -57,7 +57,7 @@ def is_broken(answer: Any) -> bool:
 
 
 def _slack(answer: Any) -> Fraction:
-    """How far a claim is from being broken: a number that it answered; for a truth value 0 or -1."""
+    """How far a claim is from being broken: the number that it returned; for a truth value 0 or -1."""
     if isinstance(answer, bool | np.bool_ | type(None)):
         return Fraction(0 if answer else -1)
     try:
@@ -67,10 +67,9 @@ def _slack(answer: Any) -> Fraction:
 
 
 def failure_of(report: GapReport) -> tuple[Any, ...] | None:
-    """The failure of a run, so that two that fail alike compare equal; None for a feasible placement.
+    """The failure of a run, so that two similar failures compare equal; None for a feasible placement.
 
-    What was raised, and where; else what was wrong with the answer, without numbers and names; else which constraints
-    are violated.
+    The exception and its place; else the fault of the answer, without numbers and names; else the violated constraints.
     """
     if report.feasible:
         return None
@@ -85,9 +84,9 @@ def failure_of(report: GapReport) -> tuple[Any, ...] | None:
 
 @dataclass(frozen=True)
 class Aim:
-    """The aim of a search: `worst`, `component`, `claim`, `failures` and `over` as `mine` takes them.
+    """The aim of a search: `worst`, `component`, `claim`, `failures` and `over` as for `mine`.
 
-    If failures are no aim, a run that fails counts for nothing. It never breaks a claim.
+    If failures are no aim, a failing run counts for nothing. It never breaks a claim.
     """
 
     worst: str = "relative"
@@ -109,7 +108,7 @@ class Aim:
     def check(self, name: str) -> None:
         """Raise UsageError if the problem has no such component, or needs one to be named."""
         if self.claim is None:
-            self.limit.check(cast(TaskProblem[Any], problem_class(name)))  # components and name are of the class, too
+            self.limit.check(cast(TaskProblem[Any], problem_class(name)))  # a class has components and a name, too
 
     def score(self, report: GapReport) -> Score | None:
         """How bad a run is; None if it counts for nothing."""
@@ -135,7 +134,7 @@ class Aim:
         return BROKEN if slack < 0 else (_FINITE, -slack)
 
     def over_all(self, scores: Sequence[Score]) -> Score:
-        """The one score of several runs."""
+        """The combined score of several runs."""
         if self.claim is not None:
             return max(scores)
         if self.limit.over == "mean":
@@ -152,9 +151,9 @@ class Aim:
 
 @dataclass(frozen=True)
 class Judged:
-    """A document, what the heuristic does on it, how bad that is, and whether it is what was looked for.
+    """A document, the heuristic's result on it, how bad that is, and whether it meets the aim.
 
-    `runs` are those that count, `report` is the worst of them of the score's sort; `counts`: there is a gap, or the
+    `runs` are those that count, `report` is the worst of them of the score's kind; `counts`: there is a gap, or the
     claim is broken.
     """
 
@@ -166,12 +165,12 @@ class Judged:
 
     @property
     def key(self) -> tuple[Score, tuple[int, ...]]:
-        """The key of comparison: worse first, and of equals the smaller."""
+        """The key for comparisons: worse first, and of equals the smaller one."""
         return self.score, tuple(-part for part in size(self.document))
 
     @property
     def compared(self) -> str:
-        """What the heuristic comes to, in words: `makespan 4, work 11 against the optimum 3, 9`."""
+        """The heuristic's result in words: `makespan 4, work 11 against the optimum 3, 9`."""
         report = self.report
         best = ", ".join(map(str, report.reference.value or ()))
         if report.objective is None:
@@ -187,7 +186,7 @@ class Judged:
 class Judge:
     """Runs a heuristic, once for each seed, on documents, against the optimum of each.
 
-    `refused` says why the last document was refused that is no instance of the problem, `passed` why the last run did
+    `refused` says why the last document that is no instance of the problem was refused, `passed` why the last run did
     not count.
     """
 
@@ -225,9 +224,9 @@ class Judge:
         return judged
 
     def report(self, document: Document, problem: TaskProblem[Any]) -> Judged | None:
-        """What the heuristic comes to on the problem; None if that counts for nothing.
+        """The heuristic's report on the problem; None if it counts for nothing.
 
-        KeyboardInterrupt is raised also where the interrupt stopped a solver.
+        KeyboardInterrupt also if the interrupt stopped a solver.
         """
         reference = Reference.solved(problem, self.profile)
         reference.solution.raise_if_interrupted()
@@ -257,7 +256,7 @@ class Judge:
 # Where a search starts: small random instances of a family ---------------------------------------------------------
 
 
-#: Sizes of families that a problem's record names none of.
+#: Sizes of families for problems whose record names none.
 _SMALL = {
     "nodes": 3,
     "tasks": 4,
@@ -273,18 +272,18 @@ _SMALL = {
 #: The family whose instances have the fields of all problems.
 _ALL_FIELDS = "mixed"
 
-#: How many instances are drawn to see whether a family's can be posed.
+#: How many instances are drawn to test whether a family's can be posed.
 _LOOKED_AT = 8
 
-#: Fields that say nothing of an instance's data, so that a mined instance is given its own.
+#: Fields that say nothing about an instance's data; a mined instance gets its own.
 _OWN = ("name", "description", "source", "labels")
 
 
 def hard_shapes(family: str, usual: Mapping[str, Any], nodes: int) -> list[tuple[str, dict[str, Any]]]:
-    """Families and all that is set of their instances, on which a greedy rule often fails.
+    """Families with all settings of their instances, on which a greedy rule often fails.
 
     The family itself, with these `usual` sizes, is made tight: as many tasks as nodes, one idle slot each, up to three
-    replicas and none lost. So is the family of the same problem in which an optimum is planted.
+    replicas and none lost. The family of the same problem with a planted optimum is made tight, too.
 
     >>> [name for name, _ in hard_shapes("lsap", {}, 4)]
     ['lsap', 'planted-lsap']
@@ -308,8 +307,8 @@ def hard_shapes(family: str, usual: Mapping[str, Any], nodes: int) -> list[tuple
 class Starts:
     """Small random instances of a family, and hard ones, if there are any: by their number of nodes (`hard_shapes`).
 
-    Parameters that were given are `fixed`. Of the other `sizes` half differ in each instance, up to the number of
-    records that a table may have at `most`.
+    Given parameters are `fixed`. Of the other `sizes` half vary in each instance, up to the number of records that a
+    table may have (`most`).
     """
 
     family: str
@@ -319,12 +318,12 @@ class Starts:
     hard: list[list[tuple[str, dict[str, Any]]]] = field(default_factory=list)
 
     def kinds(self, seed: int) -> list[tuple[str, int | list[int]]]:
-        """The kinds of instances that there are, each with the seed of its own draws: `usual`, and `hard` ones."""
+        """The available kinds of instances, each with the seed of its own draws: `usual`, and `hard` ones."""
         kinds: list[tuple[str, int | list[int]]] = [("usual", seed)]
         return [*kinds, ("hard", [seed, 1])] if self.hard else kinds
 
     def draw(self, rng: np.random.Generator, kind: str = "usual") -> Document:
-        """The document of one."""
+        """The document of a new instance."""
         if kind == "hard":
             shapes = self.hard[rng.integers(len(self.hard))]
             name, tight = shapes[rng.integers(len(shapes))]
@@ -342,14 +341,14 @@ class Starts:
 
 
 def _document(family: str, drawn: Any) -> Document:
-    """The document of an instance, without what says nothing of its data."""
+    """The document of an instance, without fields that say nothing about its data."""
     if not isinstance(drawn, Instance):
         raise UsageError(f"family {family} draws flow networks, for which there are no heuristics")
     return {key: value for key, value in to_document(drawn).items() if key not in _OWN}
 
 
 def starts_of(judge: Judge, family: str | None, settings: Mapping[str, Any], most: Mapping[str, int]) -> Starts:
-    """The instances of a family; where none is named, of the problem's own or else of the one with all fields.
+    """The instances of a family; by default of the problem's own or else of the one with all fields.
 
     UsageError if there is no such family or parameter, or its instances cannot be posed for the heuristic.
     """
@@ -358,7 +357,7 @@ def starts_of(judge: Judge, family: str | None, settings: Mapping[str, Any], mos
         raise UsageError(f'no family "{family}"; {nearest(family, list(FAMILIES))}')
     names = [_ALL_FIELDS] if family is None else [family]
     if family is None and own.family is not None:
-        # What is given is of the problem's own family.
+        # The given parameters are those of the problem's own family.
         names = [own.family] if settings else [own.family, _ALL_FIELDS]
     refused: list[InputError] = []
     for name in names:
@@ -387,21 +386,21 @@ def starts_of(judge: Judge, family: str | None, settings: Mapping[str, Any], mos
 # From random starts on to worse instances, then down to a minimal one ----------------------------------------------
 
 
-#: Instances tried before the search starts over, times the terms of Luby, Sinclair and Zuckerman (1993).
+#: Instances that are tried before the search starts over, times the terms of Luby, Sinclair and Zuckerman (1993).
 ROUND = 500
 
 #: How many random instances each round starts from.
 STARTS = 10
 
-#: How many documents the search goes on from.
+#: How many documents the search continues from.
 POOL = 12
 
-#: The share of a time limit that is for the search; the rest is for shrinking.
+#: The share of a time limit for the search; the rest is for shrinking.
 SEARCHED = 0.7
 
 
 def luby() -> Iterator[int]:
-    """1, 1, 2, 1, 1, 2, 4, 1, ...: how long searches go on that start over, since the best length is not known.
+    """1, 1, 2, 1, 1, 2, 4, 1, ...: lengths of searches that start over, since the best length is unknown.
 
     >>> from itertools import islice
     >>> list(islice(luby(), 15))
@@ -415,11 +414,11 @@ def luby() -> Iterator[int]:
 
 @dataclass
 class Search:
-    """A search, and what it has found so far.
+    """A search, and its results so far.
 
-    No table gets more than `most` records. `budget` is how many documents are tried; None: until the time is up.
+    No table gets more than `most` records. `budget` is how many documents are tried; None: until the time is over.
     `step` is called with each. `best` is the worst that counts, `posed` whether any could be judged. Of those `tried`,
-    `searched` were not of shrinking. `minimal`: no single step of shrinking keeps it as bad.
+    `searched` were not part of shrinking. `minimal`: no single step of shrinking keeps it as bad.
     """
 
     judge: Judge
@@ -435,11 +434,11 @@ class Search:
     minimal: bool = field(default=False, init=False)
 
     def run(self) -> None:
-        """Spend the budget, or less where there is nothing worse to be found: a round from each kind of starts in turn.
+        """Spend the budget, or less if nothing worse can be found: a round from each kind of starts in turn.
 
-        A round mixes no kinds, since what is worst at the start would crowd out what is worse in the end.
+        A round mixes no kinds, since the worst at the start would displace what is worse in the end.
         """
-        # Each kind has draws and ranges of its own: neither takes the other's luck.
+        # Each kind has its own draws and ranges, independent of the other's.
         kinds = [
             (kind, np.random.default_rng(drawn), Changes(self.most)) for kind, drawn in self.starts.kinds(self.seed)
         ]
@@ -453,7 +452,7 @@ class Search:
                         document = self.starts.draw(rng, kind)
                         changes.learn(document)
                     else:
-                        at = min(rng.integers(len(pool)), rng.integers(len(pool)))  # rather a bad one
+                        at = min(rng.integers(len(pool)), rng.integers(len(pool)))  # prefer a bad one
                         document = changes(pool[at].document, rng)
                     found = self._try(document)
                     if found is not None:
@@ -472,7 +471,7 @@ class Search:
         return found
 
     def shrink(self) -> None:
-        """Take away what can go while it stays as bad, until nothing can; renumber what is left."""
+        """Remove what can go while it stays as bad, until nothing can; renumber the rest."""
         if self.best is None:
             return
         at = kept = 0
@@ -487,7 +486,7 @@ class Search:
             else:
                 at, kept = at + 1, kept + 1
         self.minimal = True
-        # The same under other ids is another instance: what was tried before does not show it to be minimal.
+        # With other ids it is another instance: earlier trials do not show it to be minimal.
         numbered = self._as_bad(numbered_anew(self.best.document))
         if numbered is not None and not any(self._as_bad(step) for step in smaller(numbered.document)):
             self.best = numbered

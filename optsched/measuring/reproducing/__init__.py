@@ -1,7 +1,7 @@
 """The papers' figures and tables: one description each, and the same figure with the optimum in it.
 
-The descriptions are data: `instances/figures/PAPER.toml`. `results` measures, and has the statistics and the
-table; `optsched.showing` draws.
+The descriptions are data: `instances/figures/PAPER.toml`. `results` measures, and has the statistics and the table;
+`optsched.showing` draws.
 """
 
 from __future__ import annotations
@@ -38,37 +38,37 @@ class PaperFigure(FigureDefinition, forbid_unknown_fields=True, frozen=True, kw_
     paper
         The paper's authors and year.
     place, title
-        Where in the paper it stands, and what it shows.
+        Its place in the paper, and what it shows.
     kind
         One of `KINDS`.
     judge
         `snapshots` (decisions on instances) or `runs` (policies over time).
     on
-        Instances, as the checks of claims have them, by a label; the label is empty if there is only one. With a
-        list of instances, what is measured on them stands in one row.
+        Instances, as in the checks of claims, by a label; the label is empty if there is only one. The results of a
+        list of instances form one row.
     on_full
-        The same for full measurements, if these are of other sizes.
+        The same for full measurements, if these have other sizes.
     problem, service
-        As the checks of claims have them.
+        As in the checks of claims.
     measure
-        What each name stands for, as the checks of claims have it (`optsched.measuring.judging.quantities`).
+        The meaning of each name, as in the checks of claims (`optsched.measuring.judging.quantities`).
     series
-        The lines: expressions over these names. The first is the optimum or the bound, if the figure has one.
-        For `scatter` two expressions each: up, then across.
+        The lines: expressions over these names. The first is the optimum or the bound, if the figure has one. For
+        `scatter` two expressions each: up, then across.
     along
-        Whether a series has a value for each place on the axis in one draw, instead of one draw for each place.
+        Whether one draw gives a series its values at all places of the axis, instead of one draw for each place.
     x, y, across
-        What varies; the label of what is measured, with the unit; and that of the other number of a scatter plot.
+        What varies; the label of the measured number, with the unit; and that of the other number of a scatter plot.
     draws, full
         Seeds of either effort; without `full` the same.
     published
-        The paper's own numbers, where its text has them: of a series, by the value on the axis.
+        The paper's own numbers, if its text has them: of a series, by the value on the axis.
     caption
-        What a reader must know: the region, the reading, what is assumed.
+        What a reader must know: the region, the reading, the assumptions.
     shown_by
-        The command that shows it instead, where nothing is drawn at random.
+        The command that shows it instead, if nothing is random.
     left_out
-        Why it is not measured (a diagram, a cluster that is gone).
+        Why it is not measured (a diagram, a cluster that no longer exists).
     """
 
     def reproduce(
@@ -87,20 +87,20 @@ class PaperFigure(FigureDefinition, forbid_unknown_fields=True, frozen=True, kw_
         Parameters
         ----------
         effort
-            `quick` (seconds) or `full` (what the paper has).
+            `quick` (seconds) or `full` (the paper's).
         seeds
             The number of draws, for any effort.
         jobs
             Processes that work at once.
         store
-            A file (SQLite) that keeps each measured draw. What it has of this version of the code is not
-            measured again.
+            A file (SQLite) that keeps each measured draw. Draws in it of this version of the code are not measured
+            again.
         time_limit
             Seconds; draws that do not fit are left out, and points without a draw are `missing`.
         notify
-            Called with a word on each draw, before it is measured.
+            Called with a line on each draw, before it is measured.
         partial
-            Called with what is measured so far, after 1, 2, 5, 10, ... draws of each point.
+            Called with the results so far, after 1, 2, 5, 10, ... draws of each point.
 
         Raises
         ------
@@ -113,13 +113,13 @@ class PaperFigure(FigureDefinition, forbid_unknown_fields=True, frozen=True, kw_
         if seeds is not None and not 1 <= seeds <= MOST_DRAWS:
             raise UsageError(f"seeds {seeds!r}: give how many draws, from 1 to {MOST_DRAWS}")
         self._check_measured()
-        from optsched.measuring.reproducing.results import measured  # what listing figures does not need
+        from optsched.measuring.reproducing.results import measured  # listing figures does not need it
 
         draws = seeds or self.draws_of(effort)
         return measured(self, effort, draws, jobs, store, time_limit, notify, partial)
 
     def stored(self, effort: str = "full") -> Reproduction:
-        """What is kept of the last measurement of the project itself.
+        """The kept result of the project's own last measurement.
 
         Raises
         ------
@@ -136,12 +136,12 @@ class PaperFigure(FigureDefinition, forbid_unknown_fields=True, frozen=True, kw_
             raise UsageError(f"{self.id} is not measured: {self.left_out or f'see {self.shown_by}'}")
 
     def record(self) -> dict[str, Any]:
-        """Everything about the figure, as JSON has it."""
+        """Everything about the figure, in JSON's types."""
         content: dict[str, Any] = msgspec.to_builtins(self)
         return content
 
 
-#: The papers, in the order in which they are listed.
+#: The papers, in listed order.
 PAPERS = SHIPPED[:-1]
 
 

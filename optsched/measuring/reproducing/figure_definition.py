@@ -30,7 +30,7 @@ class Axis(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     quick, full
         Its values at either effort; without `full` the same.
     log
-        Whether the picture has a logarithmic axis, of a scatter plot too.
+        Whether the picture has a logarithmic axis, also in a scatter plot.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Axis(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class FigureDefinition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """The fields of `PaperFigure`, which says what each is, and what follows from them; measuring is left to it."""
+    """The fields of `PaperFigure`, which describes them, and derived values; subclasses measure."""
 
     id: str
     paper: str
@@ -83,7 +83,7 @@ class FigureDefinition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, 
         return (self.full if effort == "full" else 0) or self.draws
 
     def points(self, effort: str) -> dict[tuple[str, int | float | str], Check]:
-        """What is measured in one draw each, by label and value on the axis; "" where one draw has all values."""
+        """What is measured in one draw each, by label and value on the axis; "" if one draw has all values."""
         found = {}
         for label, texts in self.instances(effort).items():
             for value in ("",) if self.along or self.kind == "cdf" else self.values(effort):

@@ -1,6 +1,6 @@
-"""Figures as they are measured: statistics over draws, as a table, a frame and JSON; measured anew, or kept in files.
+"""Measured figures: statistics over draws, as a table, a frame and JSON; measured anew, or kept in files.
 
-A cell is one draw at one point on the axis. Cells are measured in processes, and kept in a file as they come.
+A cell is one draw at one point on the axis. Cells are measured in processes, and kept in a file as they arrive.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["QUANTILES", "Entry", "Reproduction", "Values", "keep", "kept"]
 
-#: The shares of the values at which a distribution is measured, in per cent.
+#: The shares of the values at which a distribution is measured, in percent.
 QUANTILES = (0, 10, 25, 50, 75, 90, 100)
 
 #: Resamples of a bootstrap interval.
@@ -49,7 +49,7 @@ class Values(msgspec.Struct, frozen=True):
     Attributes
     ----------
     mean, low, high
-        The mean, and the 95 % interval of it by the bootstrap (percentiles, 1,000 resamples, one seed).
+        The mean, and its 95 % interval by the bootstrap (percentiles, 1,000 resamples, one seed).
     median, least, most
         The median and both ends.
     draws
@@ -66,7 +66,7 @@ class Values(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, values: Any) -> Values:
-        """Make it from an array of one number for each draw.
+        """Build it from an array of one number per draw.
 
         >>> values = Values.of(np.array([1.0, 2.0, 6.0]))
         >>> values.mean, values.median, values.low >= 1, values.high <= 6
@@ -81,14 +81,14 @@ class Values(msgspec.Struct, frozen=True):
         return cls(mean, low, high, median, least, most, len(found))
 
     def __str__(self) -> str:
-        """The mean, and the interval where there is one."""
+        """The mean, and the interval if there is one."""
         if self.low == self.high:
             return f"{self.mean:.4g}"
         return f"{self.mean:.4g} [{self.low:.4g}, {self.high:.4g}]"
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A point of a figure: its instances, series and value of the axis, and what was measured there.
+    """A point of a figure: its instances, series and value of the axis, and the result there.
 
     `across` is the other number of a point of a scatter plot.
     """
@@ -101,13 +101,13 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def label(self) -> str:
-        """What the line is called."""
+        """The label of the line."""
         return ", ".join(filter(None, (self.on, self.series)))
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A figure as it was measured.
+    """A measured figure.
 
     Attributes
     ----------
@@ -116,15 +116,15 @@ class Reproduction:
     effort
         `quick` or `full`.
     draws
-        How many draws a point has; until all are measured, the most that one has.
+        The number of draws of a point; until all are measured, that of the most measured point.
     entries
         The points.
     version
         The code that measured them.
     seconds
-        How long it took; None for what is kept.
+        The time it took; None for a kept result.
     date
-        The day (UTC) of what is kept.
+        The day (UTC) of a kept result.
     """
 
     figure: FigureDefinition
@@ -147,7 +147,7 @@ class Reproduction:
         return found
 
     def missing(self) -> list[str]:
-        """The points that no draw was measured of, where time ran out."""
+        """The points without a draw, because time ran out."""
         there = {place for entry in self.entries for place in ((entry.on, entry.x), (entry.on, ""))}
         places = [place for place in self.figure.points(self.effort) if place not in there]
         return [", ".join(str(part) for part in place if part != "") for place in places]
@@ -158,7 +158,7 @@ class Reproduction:
         return own.get(str(entry.x))
 
     def table(self) -> Table:
-        """A row for each value on the axis, and a column for each line; of a scatter plot a row for each point."""
+        """A row for each value on the axis, and a column for each line; for a scatter plot a row for each point."""
         if self.figure.kind == "scatter":
             return self._points()
         columns: dict[str, dict[Any, Cell]] = {}
@@ -213,7 +213,7 @@ class Reproduction:
         return f"{figure.paper}, {figure.place}: {figure.title}. {what}: {over}{interval}. {end}".strip()
 
     def record(self) -> dict[str, Any]:
-        """The figure and its points, as JSON has them."""
+        """The figure and its points, in JSON's types."""
         return {
             "figure": self.figure.id,
             "effort": self.effort,
@@ -246,13 +246,13 @@ class Draw(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """A digest of all that decides the numbers."""
+        """A digest of everything that determines the numbers."""
         return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:24]
 
 
-@lru_cache(maxsize=4)  # the next point asks the same one if only its measures differ
+@lru_cache(maxsize=4)  # the next point uses the same one if only its measures differ
 def _asked(*about: Any) -> Callable[[str], Any]:
-    from optsched.measuring.judging.judges import asked  # what reading results does not need
+    from optsched.measuring.judging.judges import asked  # reading results does not need it
 
     return asked(*about)
 
@@ -264,12 +264,12 @@ def numbers(cell: Draw) -> Numbers:
     each = {name: [ask(text) for ask in asks] for name, text in check.measure.items()}
     if len(asks) == 1:
         known = {name: value for name, (value,) in each.items()}
-    else:  # what was measured on several instances is in one row
+    else:  # the results on several instances form one row
         known = {name: np.concatenate(list(map(np.ravel, values))) for name, values in each.items()}
 
     def found(text: str) -> list[float]:
         values = np.asarray(evaluated(text, known), dtype=float).ravel()
-        if cell.distribution:  # the least value that this per cent of all do not exceed
+        if cell.distribution:  # the least value that is not exceeded by this percentage of all
             values = np.percentile(values, QUANTILES, method="inverted_cdf")
         return values.tolist()
 
@@ -324,7 +324,7 @@ def measured(
 def _entries(
     figure: FigureDefinition, effort: str, point: tuple[str, str, Any], found: list[list[list[float]]]
 ) -> Iterator[Entry]:
-    """The entries of a series at a point, of its numbers in each draw."""
+    """The entries of a series at a point, from its numbers in each draw."""
     label, name, value = point
     columns = [np.array(column) for column in zip(*found, strict=True)]  # of each expression: draws x quantiles
     if figure.kind == "cdf" or figure.along:
@@ -339,7 +339,7 @@ def _entries(
 def _done(
     waiting: list[Draw], jobs: int, time_limit: float | None, notify: Callable[[str], object] | None
 ) -> Iterator[tuple[Draw, Numbers]]:
-    """Each cell with its numbers, as they come."""
+    """Each cell with its numbers, as they arrive."""
     by_key = {cell.key: cell for cell in waiting}
 
     def announced() -> Iterator[tuple[str, Draw]]:
@@ -395,7 +395,7 @@ def _read(path: Path) -> dict[str, dict[str, _Kept]]:
 
 
 def kept(figure: FigureDefinition, effort: str) -> Reproduction:
-    """What is kept of a figure, for `PaperFigure.stored`."""
+    """The kept result of a figure, for `PaperFigure.stored`."""
     found = _read(folder("instances") / "figures" / f"{figure.id.partition('/')[0]}.json").get(figure.id, {})
     if effort not in found:
         again = f"optsched figure {figure.id} --effort {effort}"
@@ -405,7 +405,7 @@ def kept(figure: FigureDefinition, effort: str) -> Reproduction:
 
 
 def keep(reproductions: Sequence[Reproduction], to: str | os.PathLike[str] | None = None) -> None:
-    """Put measurements among what is kept: in the clone of the project, or in a folder of files of the same form."""
+    """Add measurements to the kept results: in the clone of the project, or in a folder of files of the same form."""
     day = datetime.now(UTC).date().isoformat()
     for paper in dict.fromkeys(one.figure.id.partition("/")[0] for one in reproductions):
         path = Path(to or folder("instances") / "figures") / f"{paper}.json"

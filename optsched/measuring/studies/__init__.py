@@ -1,4 +1,4 @@
-"""Studies: many gaps at once, limits on them, and what was recorded of them.
+"""Studies: many gaps at once, limits on them, and recorded results.
 
 `choices` says what heuristics and instances may be given as, `runs` plans and measures, `tables` sums up. `limits` and
 `baselines` judge, `checks` says what must hold, `check_reports` what came of it. `study_files` reads the files of

@@ -1,8 +1,8 @@
 """Baselines: what each run came to when it was recorded, and which runs come to more today.
 
 A baseline is a JSON file (`optsched-baseline/1`) with one entry for each run: instance and its hash, problem and
-parameters, heuristic, seed, and the objective, exactly. A run is compared with its entry as objectives are, component
-by component and without a tolerance; on one instance, a worse objective is a larger gap. The gap itself is recorded for
+parameters, heuristic, seed, and the objective, exactly. A run is compared with its entry like objectives, component by
+component and without a tolerance; on one instance, a worse objective is a larger gap. The gap itself is recorded for
 readers of the file. Several tests, also in several processes, may record their runs in one file.
 """
 
@@ -34,7 +34,7 @@ from optsched.measuring.studies.limits import Breach, reason
 
 FORMAT = "optsched-baseline/1"
 
-#: Seconds to wait for a file that another process records in.
+#: Seconds to wait for a file in which another process records.
 PATIENCE = 20.0
 
 
@@ -89,7 +89,7 @@ class Baseline:
 
     @classmethod
     def of(cls, measured: Iterable[Run]) -> Baseline:
-        """The baseline that these runs make."""
+        """The baseline of these runs."""
         return cls({found.key: found for found in map(Recorded.of, measured)})
 
     @classmethod
@@ -122,7 +122,7 @@ class Baseline:
         return cls(entries)
 
     def write(self, path: str | Path) -> None:
-        """Write a file, one run a line, in the order of names; the same bytes for the same runs."""
+        """Write a file, one run per line, sorted by name; the same bytes for the same runs."""
         lines = []
         for _, entry in sorted(self.entries.items()):
             value = None if entry.objective is None else [spelled(part) for part in entry.objective]
@@ -135,7 +135,7 @@ class Baseline:
         write_whole(str(path), text.encode())
 
     def record(self, path: str | Path) -> None:
-        """Write these runs into a file that may hold others, which stay; also where several processes do so at once.
+        """Write these runs into a file, keeping its other runs; also if several processes do so at once.
 
         InputError if the file is no baseline, cannot be written, or is held by another process for long.
         """
@@ -148,7 +148,7 @@ class Baseline:
     ) -> tuple[list[Breach], int]:
         """Which of these runs are worse than recorded, and how many are better.
 
-        `recorder` says how to record what is meant. `every`: whether a run without a record is wrong where another seed
+        `recorder` says how to record the new runs. `every`: whether a run without a record is a fault if another seed
         of it has one.
         """
         breaches: list[Breach] = []
@@ -210,8 +210,8 @@ def _recorded(run: Any, place: str, faults: list[Fault]) -> Recorded | None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Keeps other processes from recording in a file meanwhile."""
-    # An empty database of the temporary folder: its lock is the system's, and ends with the process that holds it.
+    """Keeps other processes from recording in a file within the block."""
+    # An empty database in the temporary folder: its lock is the system's, and ends with the process that holds it.
     digest = hashlib.sha256(os.path.realpath(path).encode("utf-8", "surrogateescape")).hexdigest()[:32]
     lock = Path(tempfile.gettempdir()) / f"optsched-{getattr(os, 'getuid', int)()}-{digest}.lock"
     with closing(sqlite3.connect(lock, timeout=PATIENCE, isolation_level=None)) as held:

@@ -29,7 +29,7 @@ class Result:
 
     @property
     def verdict(self) -> str:
-        """`passed`, `FAILED`, `recorded` where a baseline was and all else holds, `not finished`, or `not run`."""
+        """`passed`, `FAILED`, `recorded` if a baseline was and everything else holds, `not finished`, or `not run`."""
         if self.outcome is None:
             return "not finished" if self.done else "not run"
         if self.outcome.failed:
@@ -61,9 +61,9 @@ class Result:
 
 
 def breach_lines(result: Result, folder: str = "") -> Iterator[str]:
-    """The lines on each breach, for people, and the traceback of what a heuristic raised.
+    """The lines on each breach, for people, and the traceback of a heuristic's exception.
 
-    `folder` is where commands are to be typed, if not here.
+    `folder` is where commands should be typed, if not here.
     """
     if result.outcome is None or not result.outcome.failed:
         return
@@ -78,8 +78,8 @@ def breach_lines(result: Result, folder: str = "") -> Iterator[str]:
 def junit(results: Sequence[Result], folder: str = "") -> bytes:
     """The results in the form that CI servers read: a suite for each check, a case for each group of its runs.
 
-    A group is an instance or a family, with one heuristic in one problem. What was measured is among the properties of
-    the suite; a check that was not finished is one case that was skipped.
+    A group is an instance or a family, with one heuristic in one problem. The suite's properties have the results; an
+    unfinished check is one skipped case.
     """
     root = ET.Element("testsuites", {"name": "optsched check"})
     for result in results:
@@ -138,12 +138,12 @@ def _cases(suite: ET.Element, name: str, outcome: Outcome, folder: str) -> None:
             failure.text = _xml_text("\n".join(text))
 
 
-#: Characters that no XML document can hold, escaped or not.
+#: Characters that no XML document can contain, escaped or not.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def _xml_text(text: str) -> str:
-    """A text with what XML cannot hold spelled out."""
+    """A text in which characters that XML cannot contain are spelled out."""
     return _FORBIDDEN.sub(lambda match: printable(match[0]), text)
 
 
@@ -153,11 +153,10 @@ def _xml_text(text: str) -> str:
 def github_annotations(
     results: Iterable[Result], path: str | Path, workspace: str | Path = ".", folder: str = ""
 ) -> Iterator[str]:
-    """A line for each check that failed, which GitHub Actions shows next to the code.
+    """A line for each failed check, which GitHub Actions shows next to the code.
 
-    It is shown at the line of the user's own code that raised, where one did, else at the check in its file `path`.
-    `workspace` is the folder that the repository is checked out to, `folder` where commands are to be typed, if not
-    here.
+    It is shown at the line of the user's own code that raised, if one did, else at the check in its file `path`.
+    `workspace` is the folder of the repository's checkout, `folder` where commands should be typed, if not here.
     """
     for result in results:
         if result.outcome is None or not result.outcome.failed:
@@ -174,7 +173,7 @@ def github_annotations(
 
 
 def _within(path: Path, workspace: Path) -> str:
-    """A path as GitHub wants it: from the workspace on, where it is in it."""
+    """A path as GitHub wants it: relative to the workspace, if it is in it."""
     full, root = path.resolve(), workspace.resolve()
     return full.relative_to(root).as_posix() if full.is_relative_to(root) else str(path)
 
@@ -195,7 +194,7 @@ def _raised_at(outcome: Outcome, workspace: Path) -> tuple[str, int | None] | No
 
 
 def _escaped(value: object, of_property: bool = False) -> str:
-    """A value as the commands of GitHub Actions write it."""
+    """A value escaped for the commands of GitHub Actions."""
     escapes = {"%": "%25", "\r": "%0D", "\n": "%0A"} | ({":": "%3A", ",": "%2C"} if of_property else {})
     return re.sub(f"[{''.join(escapes)}]", lambda match: escapes[match[0]], str(value))
 
@@ -204,7 +203,7 @@ def _escaped(value: object, of_property: bool = False) -> str:
 
 
 def markdown(results: Sequence[Result], folder: str = "") -> str:
-    """A heading, a table with a row for each check, and what does not hold."""
+    """A heading, a table with a row for each check, and the breaches."""
     failed = [result for result in results if result.verdict == "FAILED"]
     unfinished = [result for result in results if result.outcome is None]
     heading = f"{len(failed)} of {len(results)} failed" if failed else f"{len(results) - len(unfinished)} passed"

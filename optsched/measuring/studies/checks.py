@@ -1,9 +1,8 @@
 """Assertions on a heuristic's gaps: as objects for any test runner, as files (TOML), and reports on their results.
 
 `Check` says what to measure and which gaps are allowed. `Planned` is a check that can be run, and `Outcome` the result.
-
-`CheckFile` reads a file. It has a table `[[check]]` for each check, whose keys are the arguments of `Check.of`. What
-stands above the tables holds for all checks that do not say otherwise. `runs_of` runs one of them in a process.
+`CheckFile` reads a file. It has a table `[[check]]` for each check, whose keys are the arguments of `Check.of`. Keys
+above the tables hold for all checks that do not override them. `runs_of` runs one of them in a process.
 """
 
 from __future__ import annotations
@@ -52,11 +51,11 @@ from optsched.solvers.profiles import AnyProfile
 
 __all__ = ["Check", "CheckArguments", "CheckFile", "Outcome", "Planned", "runs_of"]
 
-#: What a reference may rest on without a proof, if `certify` allows it.
+#: The basis that a reference may have instead of a proof, if `certify` allows it.
 KINDS = ("enumeration", "solver", "nothing")
 
 
-#: Those that say which gap is limited, and how far.
+#: The arguments that say which gap is limited, and how far.
 _LIMITING = ("max_gap", "max_absolute", "over", "component", "frontier")
 
 
@@ -66,39 +65,40 @@ _TRUTH = Rule("true or false", bool)
 
 
 class CheckArguments(TypedDict, total=False):
-    """What a check asserts, and how its gaps are measured: for tests, files of checks and `Check.of` alike.
+    """A check's requirements, and how its gaps are measured: for tests, files of checks and `Check.of` alike.
 
-    A rule says what the value of a file must be; a value that is not gets that message.
+    A rule says what the value in a file must be; a wrong value gets that message.
 
     Attributes
     ----------
     max_gap
-        Most that a gap may be, as a share of the optimum: `0.05` or `"5%"`. A bare number of 1 or more is refused.
+        The largest gap, as a share of the optimum: `0.05` or `"5%"`. A bare number of 1 or more is refused.
     max_absolute
         The same as a difference, for optima that may be 0.
     over
-        Which gap of the runs on an instance, or on all instances of a family: `worst`, `mean`, `median`, or a
-        quantile such as 0.9.
+        Which gap of the runs on an instance, or on all instances of a family: `worst`, `mean`, `median`, or a quantile
+        such as 0.9.
     component
         Component of the objective; by default the first that differs.
     frontier
-        Whether the component is compared with the best at the other component's value, instead of with the optimum.
+        Whether the component is compared with its best at the other component's value, instead of with the optimum.
     feasible
         Whether every run must have a feasible placement.
     baseline
         The path of a file: no run may be worse than recorded there.
     certify
         Whether the reference must be proved by certificates, all of it (True), or but for allowed kinds
+        Whether certificates must prove the whole reference (True), or all of it except for allowed kinds
         (`["solver"]`).
     seeds
-        Seeds of the heuristic: how many, from 0, or which: a list, or a text (`"0-9"`). By default ten where it draws
+        Seeds of the heuristic: how many, from 0, or which: a list, or a text (`"0-9"`). By default ten if it draws
         random numbers, else one.
     parameters
         Parameters of the problem.
     profile, time_limit
         As for `optsched.gap`.
     run_limit, memory_limit
-        As for `optsched.study`: seconds and MiB after which a run or solve is killed, in a process of its own.
+        As for `optsched.study`: seconds and MiB after which a run or solve is killed, in its own process.
     """
 
     max_gap: Annotated[Any, Rule('a share such as 0.05 or "5%"', _FIGURE, lambda value: gap_limit(value, "a share"))]
@@ -128,7 +128,7 @@ class CheckArguments(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Check:
-    """A check: what is asserted of heuristics in problems; see `of`.
+    """A check: the requirements on heuristics in problems; see `of`.
 
     Examples
     --------
@@ -146,14 +146,14 @@ class Check:
     limit: GapLimit | None = None
     feasible: bool = True
     baseline: Path | None = None
-    #: Kinds of claims that are taken without a proof; None if nothing is certified.
+    #: Kinds of claims that are accepted without a proof; None if nothing is certified.
     allowed: tuple[str, ...] | None = None
     #: None: as many as each heuristic needs (`measure`).
     seeds: tuple[int, ...] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     profile: AnyProfile = "exact"
     time_limit: float | None = None
-    #: The limits of each run and each solve, which then have processes of their own.
+    #: The limits of each run and each solve, which then have their own processes.
     contained: Limits | None = None
 
     @classmethod
@@ -164,19 +164,19 @@ class Check:
         problem: str | Sequence[str],
         **arguments: Unpack[CheckArguments],
     ) -> Check:
-        """Make a check of these arguments.
+        """Make a check from these arguments.
 
         Parameters
         ----------
         heuristic, instances, problem
-            As `optsched.measuring.pytest_plugin.GapCheck` takes them.
+            As for `optsched.measuring.pytest_plugin.GapCheck`.
         **arguments
             See `CheckArguments`.
 
         Raises
         ------
         UsageError
-            If nothing is asserted, there is no such argument, or a value is none that there is.
+            If nothing is required, an argument does not exist, or a value is invalid.
         """
         asked: dict[str, Any] = {**arguments}
         for name in asked:
@@ -211,7 +211,7 @@ class Check:
 
     @property
     def asserted(self) -> str:
-        """What must hold, in a few words."""
+        """The requirements, in a few words."""
         claims = {
             str(self.limit): self.limit is not None,
             "no worse than recorded": self.baseline is not None,
@@ -220,21 +220,21 @@ class Check:
         return ", ".join(words for words, holds in claims.items() if holds) or f"feasible; {_NO_LIMIT}"
 
     def planned(self, record: bool = False, recorder: str = "record it") -> Planned:
-        """The runs of the check; wrong arguments are found here.
+        """The runs of the check; faults in the arguments are found here.
 
         Parameters
         ----------
         record
-            Whether the runs are to be recorded as the baseline, and not compared with it.
+            Whether the runs are recorded as the baseline, instead of being compared with it.
         recorder
-            What to do where there is no baseline, in words.
+            What to do if there is no baseline, in words.
 
         Raises
         ------
         UsageError
             For heuristics, problems, parameters and limits that do not go together.
         InputError
-            For instances, and for a baseline, that are wrong.
+            For invalid instances or an invalid baseline.
         """
         check_served(self.choices, self.problems, each=True)
         work = plan(self.instances, self.problems, self.choices, self.parameters)
@@ -247,7 +247,7 @@ class Check:
 
 
 def kinds_of(certify: bool | Iterable[str]) -> tuple[str, ...] | None:
-    """The kinds of claims that `certify` takes without a proof; None if it asks for no proof.
+    """The kinds of claims that `certify` accepts without a proof; None if it requires no proof.
 
     UsageError if there is no such kind.
     """
@@ -262,12 +262,12 @@ def kinds_of(certify: bool | Iterable[str]) -> tuple[str, ...] | None:
 
 @dataclass(frozen=True)
 class Planned:
-    """A check that can be run: what on, what the runs are compared with, and where it stands in a file.
+    """A check that can be run: its runs, what they are compared with, and its place in a file.
 
     Attributes
     ----------
     name, line
-        That no other check of the file has, and where it begins there; None if that is not known.
+        Unique in the file, and the line where it begins there; None if unknown.
     """
 
     check: Check
@@ -280,12 +280,12 @@ class Planned:
 
     @property
     def steps(self) -> int:
-        """How many runs there are to be; without seeds, of how many heuristics on problems."""
+        """The number of runs; without seeds, of heuristics on problems."""
         return len(self.check.seeds or (0,)) * sum(len(part.choices) for part in self.work)
 
     @property
     def whole(self) -> str:
-        """` of 20`, where it is known how many runs there are to be."""
+        """` of 20`, if the number of runs is known."""
         return "" if self.check.seeds is None else f" of {self.steps}"
 
     def measure(self, step: Callable[[str], None] = lambda text: None) -> Iterator[Run]:
@@ -300,7 +300,7 @@ class Planned:
             return self.judge(self.measure())
 
     def judge(self, measured: Iterable[Run]) -> Outcome:
-        """Judge the runs, once all are there."""
+        """Judge the complete runs."""
         check, reports = self.check, GapReports(measured)
         broken = breaches(reports.measured, check.limit, check.feasible)
         if check.allowed is not None:
@@ -315,7 +315,7 @@ class Planned:
         return Outcome(check, reports, tuple(broken), improved)
 
 
-#: The words of a check that asks for nothing but feasible placements.
+#: The words of a check that only requires feasible placements.
 _NO_LIMIT = "limits no gap: give max_gap"
 
 
@@ -326,9 +326,9 @@ class Outcome:
     Attributes
     ----------
     check, reports
-        What was asserted, and what was measured.
+        The requirements, and the results.
     breaches
-        What does not hold.
+        The requirements that do not hold.
     improved
         How many runs are better than recorded.
     """
@@ -340,12 +340,12 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        """Whether something does not hold."""
+        """Whether some requirement does not hold."""
         return bool(self.breaches)
 
     @property
     def cause(self) -> BaseException | None:
-        """What the heuristic raised, in the first run that shows it."""
+        """The heuristic's exception, in the first run that shows it."""
         return next((cause for entry in self.breaches if (cause := entry.worst.report.run.cause) is not None), None)
 
     told = Renamed("in_words")
@@ -359,7 +359,7 @@ class Outcome:
 
     @property
     def numbers(self) -> dict[str, float]:
-        """How many runs there are and how many have a feasible placement, and the worst and mean gap of these."""
+        """The number of runs and of those with a feasible placement, and the worst and mean gap of these."""
         return self.reports.in_words(self.check.limit)[1]
 
     @property
@@ -372,14 +372,14 @@ class Outcome:
         return f"{over} of {counted(len(reports), 'run')} over the limit of {limit.shown(limit.most)}"
 
     def lines(self, folder: str = "", breaches: Sequence[Breach] | None = None) -> Iterator[str]:
-        """All that does not hold, or some of it; `folder` is where commands are to be typed, if not here."""
+        """All breaches, or some of them; `folder` is where commands should be typed, if not here."""
         check, broken = self.check, self.breaches if breaches is None else breaches
         return lines(broken, check.choices, folder, check.profile, check.time_limit, check.contained)
 
 
 def _uncertified(measured: Iterable[Run], allowed: Sequence[str]) -> Iterator[Breach]:
     """The references that are not proved."""
-    runs: dict[int, Run] = {}  # the first of each reference
+    runs: dict[int, Run] = {}  # the first run of each reference
     for run in measured:
         runs.setdefault(id(run.report.reference), run)
     for entry in runs.values():
@@ -401,7 +401,7 @@ _RULES: dict[str, Rule] = {
 
 
 class CheckFile:
-    """A file of checks. Its relative paths and modules are looked for from the current folder.
+    """A file of checks. Its relative paths and modules start from the current folder.
 
     InputError if it cannot be read or is no TOML.
     """
@@ -413,8 +413,8 @@ class CheckFile:
     def planned(self, only: Iterable[str] = (), record: bool = False) -> list[Planned]:
         """The checks of the names `only`, or all.
 
-        `record`: whether their runs are to be recorded as baselines, and not compared with them. UsageError if there is
-        no check of such a name; InputError with all that is wrong with the file and with what it names.
+        `record`: whether their runs are recorded as baselines, instead of being compared with them. UsageError if there
+        is no check of such a name; InputError with everything that is wrong with the file and with what it names.
         """
         faults: list[Fault] = []
         above = {key: rule for key, rule in _RULES.items() if key != "name"}
@@ -445,7 +445,7 @@ class CheckFile:
 
 
 def runs_of(asked: tuple[str, bool, str]) -> list[Run] | OptschedError:
-    """The runs of one check, for a process of its own in the folder of the file: by its path, `record`, and name."""
+    """The runs of one check, for its own process in the folder of the file: by its path, `record`, and name."""
     path, record, name = asked
     try:
         with redirect_stdout(sys.stderr):
@@ -457,7 +457,7 @@ def runs_of(asked: tuple[str, bool, str]) -> list[Run] | OptschedError:
 
 
 def _planned(name: str, looking: Looking, record: bool) -> Planned | None:
-    """The runs of a check; None if something is wrong, which is among the faults then."""
+    """The runs of a check; None if something is wrong, which is then among the faults."""
     choices, problems, groups = looking.choices(), looking.problems(), looking.groups()
     values = looking.sound(_RULES)
     if not (choices and problems):
@@ -477,12 +477,12 @@ def _planned(name: str, looking: Looking, record: bool) -> Planned | None:
     return next(iter(looking.one(looking.place, made, values)), None)
 
 
-#: Stands for instances that are wrong, so that other faults of their check are found too.
+#: Stands for wrong instances, so that other faults of their check are found too.
 _NO_GROUP = Group("none", ())
 
 
-#: Seconds after which a run or a solve is killed, where the file does not say: none may hang a server for ever.
+#: Seconds after which a run or a solve is killed, if the file sets no limit: none may hang a server for ever.
 RUN_LIMIT = 600
 
-#: The advice where there is no baseline.
+#: The advice if there is no baseline.
 RECORDER = "optsched check --update records it"

@@ -22,10 +22,10 @@ from optsched.instances.files import load
 from optsched.instances.library import NETWORK, fitting
 from optsched.problems.base import resolve
 
-#: The seeds that a heuristic runs with by default: one that draws no random numbers with the first alone.
+#: The default seeds of a heuristic; only the first if it draws no random numbers.
 SEEDS = range(10)
 
-#: The parameters that `optsched.heuristics.run` takes itself, and how each is given.
+#: The parameters of `optsched.heuristics.run` itself, and how each is given.
 OF_RUN = {
     "seed": "the seed is given by --seed or --repeats (Python: seed=)",
     "time_limit": "the limit is given by --time-limit (Python: time_limit=)",
@@ -38,7 +38,7 @@ MOST_SEEDS = 1_000_000
 
 @dataclass(frozen=True)
 class Choice:
-    """A heuristic with the parameters that were given, and the label that tells it from others."""
+    """A heuristic with the given parameters, and its unique label."""
 
     entry: Heuristic
     parameters: Mapping[str, Any]
@@ -46,12 +46,12 @@ class Choice:
 
 
 def chosen(named: AnyHeuristic | Choice) -> Choice:
-    """A heuristic from a text `H[,K=V...]`, or from what `optsched.heuristics.heuristic` takes.
+    """A heuristic from a text `H[,K=V...]`, or from anything that `optsched.heuristics.heuristic` takes.
 
-    In a text, commas part the parameters, so that a list is written with colons (`f_c=0:0.1:1`). A module of the
-    current folder is found, too.
+    In a text, commas separate the parameters, so a list is written with colons (`f_c=0:0.1:1`). A module of the current
+    folder is found, too.
 
-    UsageError if there is no such heuristic or parameter, or it does not take the value.
+    UsageError if there is no such heuristic or parameter, or it refuses the value.
 
     >>> choice = chosen("dl,reading=heartbeat")
     >>> choice.entry.name, dict(choice.parameters)
@@ -63,7 +63,7 @@ def chosen(named: AnyHeuristic | Choice) -> Choice:
         entry = heuristic(named)
         return Choice(entry, {}, entry.name)
     name, texts = parted(named, "--heuristic")
-    if name == "solve":  # which policies over time know, and which is no heuristic
+    if name == "solve":  # policies over time know it, but it is no heuristic
         raise UsageError(
             f'"{named}": solve decides in rounds of simulate and decompose; here derive a class from '
             "optsched.heuristics.simulating.EveryRound, and name it package.module:class"
@@ -107,15 +107,15 @@ def distinct(choices: Iterable[Choice]) -> list[Choice]:
 
 
 def find_here() -> None:
-    """Let modules of the current folder be found; one hides no installed module."""
+    """Make modules of the current folder importable; they hide no installed module."""
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
 
 
 def users_function(name: str, what: str) -> Callable[..., Any]:
-    """A user's function `package.module:function`, also of a module of the current folder.
+    """A user's function `package.module:function`, also from a module of the current folder.
 
-    `what` it is meant to be is for the UsageError if there is none.
+    `what` is its role, for the UsageError if there is none.
 
     >>> users_function("math:floor", "claim")(2.5)
     2
@@ -143,7 +143,7 @@ def assignments(option: str, texts: Iterable[str]) -> dict[str, str]:
 
 
 def literal(text: str) -> Any:
-    """What a user's own function gets: a number, true, false or a text; a list where there are colons."""
+    """The value for a user's own function: a number, true, false or a text; a list if there are colons."""
     if ":" in text:
         return [literal(part) for part in text.split(":")]
     if text in ("true", "false"):
@@ -157,9 +157,9 @@ def literal(text: str) -> Any:
 
 
 def seeds_of(seeds: int | str | Iterable[int]) -> list[int]:
-    """Seeds from how many there are, from 0, or from which: a list, or a text such as `0-29` or `1,4,7-9`.
+    """Seeds from their number, starting at 0, or from a list, or a text such as `0-29` or `1,4,7-9`.
 
-    UsageError if they are none, or more than a million.
+    UsageError if they are invalid, or more than a million.
 
     >>> seeds_of(3), seeds_of("1,4,7-9")
     ([0, 1, 2], [1, 4, 7, 8, 9])
@@ -191,11 +191,11 @@ class Family:
     Attributes
     ----------
     name
-        As `optsched list families` knows it.
+        As in `optsched list families`.
     seeds
-        Seeds of the instances, as `seeds_of` takes them.
+        Seeds of the instances, as for `seeds_of`.
     parameters
-        That differ from the family's defaults.
+        Those that differ from the family's defaults.
 
     Examples
     --------
@@ -208,7 +208,7 @@ class Family:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Keep what an iterator gives, which it gives once."""
+        """Keep the values of an iterator, which yields them only once."""
         if isinstance(self.seeds, Iterator):
             object.__setattr__(self, "seeds", tuple(islice(self.seeds, MOST_SEEDS + 1)))
 
@@ -243,18 +243,18 @@ class Group:
     instances: tuple[Instance, ...]
 
 
-#: What instances may be given as: a name of the library, a file, a folder, a pattern of files (`traces/*.json`) or of
-#: names of the library (`papers/*`) where it fits no file, an instance, a family, or a group that was made of these.
+#: Instances may be given as: a name of the library, a file, a folder, a pattern of files (`traces/*.json`) or, if it
+#: fits no file, of names of the library (`papers/*`), an instance, a family, or a group made of these.
 Source = str | os.PathLike[str] | Instance | Family | Group
 
 
 def groups_of(sources: Source | Iterable[Source]) -> list[Group]:
-    """The instances that are meant, each file and name a group of its own, each family one.
+    """The instances, each file and name as its own group, each family as one.
 
-    A name that two of the instances bear gives way to the path or name by which each was asked for.
+    If two of the instances have the same name, each gets the path or name by which it was asked for.
 
-    UsageError if a source is none. InputError with the faults of all files, if there are any, and for folders and
-    patterns without instances.
+    UsageError if a source is none of these. InputError with the faults of all files, if there are any, and for folders
+    and patterns without instances.
     """
     if isinstance(sources, str | os.PathLike | Instance | Family | Group):
         sources = [sources]
@@ -281,7 +281,7 @@ def groups_of(sources: Source | Iterable[Source]) -> list[Group]:
 
 
 def _expanded(sources: Iterable[Source], errors: list[InputError]) -> Iterator[str | Instance | Family | Group]:
-    """Folders and patterns as the files and names that they hold, each once; those without any are noted."""
+    """Folders and patterns expanded to their files and names, each once; those without any are noted."""
     seen: set[str] = set()
     for source in sources:
         if isinstance(source, Instance | Family | Group):
@@ -314,7 +314,7 @@ def _paths(source: str) -> list[str]:
         message = "fits no file, and no instance of the library"
     elif source.endswith(SUFFIXES) or os.path.exists(source):
         return [source]
-    else:  # of the library: its whole name, which is that of no other instance
+    else:  # of the library: its whole name, which is unique
         found = [entry.name for entry in fitting(source)]
         return found if len(found) == 1 else [source]
     if not found:
@@ -323,7 +323,7 @@ def _paths(source: str) -> list[str]:
 
 
 def load_instance(source: str) -> Instance:
-    """The instance of a file or of the library, called by its path where it has no name.
+    """The instance of a file or of the library, named by its path if it has no name.
 
     InputError if there is none, it is wrong, or it is a flow network.
     """
@@ -345,6 +345,6 @@ class _SeveralInputs(InputError):
 
 
 def raise_all(errors: Sequence[InputError]) -> None:
-    """Raise the errors, if there are any, as one."""
+    """Raise the errors, if there are any, as a single one."""
     if errors:
         raise errors[0] if len(errors) == 1 else _SeveralInputs(errors)

@@ -54,7 +54,7 @@ def _parameters(values: Mapping[str, Any], table: Iterable[Any]) -> list[str]:
 
 
 def _limits(profile: str, seconds: float | UnsetType | None) -> list[str]:
-    """The options that say how hard a reference was tried for; the command line has a limit on time by default."""
+    """The options with the solving effort of a reference; the command line has a time limit by default."""
     limit = [] if seconds is UNSET else ["--time-limit", "none" if seconds is None else f"{seconds:g}"]
     return [*([] if profile == "exact" else ["--profile", profile]), *limit]
 
@@ -70,9 +70,9 @@ def again(
     contained: Limits | None = None,
     folder: str = "",
 ) -> str:
-    """The shell command that makes a run again, with all that decides it; where there is none, what to do first.
+    """The shell command that repeats a run, with everything that determines it; if there is none, what to do first.
 
-    `profile`, `time_limit` and `contained` are what it was measured with; `folder` is where the command is to be typed.
+    `profile`, `time_limit` and `contained` are those of the measurement; `folder` is where the command should be typed.
     """
     report = entry.report
     problem, instance = report.problem, report.problem.instance
@@ -104,7 +104,7 @@ def _name_of(profile: AnyProfile, loaded: Profile) -> str:
 
 
 def _found_from(name: str, folder: str) -> str:
-    """What lets a command find a module that lies neither in its folder nor among the installed packages."""
+    """What a command needs to find a module that is neither in its folder nor installed."""
     path = Path(getattr(sys.modules.get(name), "__file__", None) or "").resolve()
     parts = (*name.split("."), *["__init__"] * (path.stem == "__init__"))
     root = path.parents[len(parts) - 1] if len(path.parents) >= len(parts) else path

@@ -52,10 +52,10 @@ class GapLimit:
     """How large a gap may be.
 
     `most` is a share of the reference, or with `absolute` a difference in the unit of the component, for references
-    that may be 0. `over` is `worst`, `mean`, `median`, or a quantile between 0 and 1 over the runs of a group; a
-    quantile q leaves out the worst 1 - q of them. `component` is by default the first one that differs from the
-    reference. With `frontier` it is measured against the best at the run's own value of the other component, instead of
-    the optimum.
+    that may be
+    0. `over` is `worst`, `mean`, `median`, or a quantile between 0 and 1 over the runs of a group; a quantile q ignores
+       the worst 1 - q of them. `component` is by default the first one that differs from the reference. With `frontier`
+       the gap is measured against the best at the run's own value of the other component, instead of the optimum.
     """
 
     most: Number | float
@@ -73,9 +73,9 @@ class GapLimit:
         component: str | None = None,
         frontier: bool = False,
     ) -> GapLimit | None:
-        """The limit that is meant, read and checked; None if neither kind of limit is given.
+        """The limit from these arguments, checked; None if neither kind of limit is given.
 
-        UsageError if both are given, or what is limited without a limit, or a value is none that there is.
+        UsageError if both are given, if other arguments are given without a limit, or if a value is invalid.
         """
         if max_gap is None and max_absolute is None:
             if (over, component, frontier) != ("worst", None, False):
@@ -95,7 +95,7 @@ class GapLimit:
         return cls(most, absolute, over, component, frontier)
 
     def check(self, problem: TaskProblem[Any]) -> None:
-        """Raise UsageError if the problem has no such component, or the limit says too little of it."""
+        """Raise UsageError if the problem has no such component, or the limit is ambiguous for it."""
         names = [component.name for component in problem.components]
         if self.component is None:
             if self.absolute and len(names) > 1:
@@ -106,7 +106,7 @@ class GapLimit:
             raise UsageError(f"{problem.name} has no frontier to measure against; leave frontier out")
 
     def gap(self, report: GapReport) -> Number | float | None:
-        """The gap that is limited: infinite where there is no feasible placement, None if it is unknown."""
+        """The limited gap: infinite without a feasible placement, None if it is unknown."""
         if not report.feasible:
             return math.inf
         pair = self.pair(report)
@@ -136,7 +136,7 @@ class GapLimit:
         return report.absolute_gap[position], report.relative_gap[position]  # type: ignore[return-value]
 
     def over_all(self, gaps: Sequence[Number | float]) -> Number | float:
-        """The one gap of several runs that is compared."""
+        """The combined gap of several runs, for comparison."""
         if self.over == "worst":
             return max(gaps)
         if any(math.isinf(gap) for gap in gaps) and self.over == "mean":
@@ -154,7 +154,7 @@ class GapLimit:
         return sum((Fraction(gap) for gap in gaps), Fraction(0)) / len(gaps)
 
     def compared(self, measured: Iterable[Run]) -> Number | float | None:
-        """The gap that is held to the limit, of the group where it is largest; None if none is known."""
+        """The gap that is compared with the limit, of the group where it is largest; None if none is known."""
         each = (_weighed(runs, [self.gap(entry.report) for entry in runs]) for runs in grouped(measured).values())
         return max((self.over_all(gaps) for gaps in each if gaps), default=None)
 
@@ -169,7 +169,7 @@ class GapLimit:
         return f"{what}{' on the frontier' if self.frontier else ''} at most {self.shown(self.most)}"
 
     def shown(self, gap: Number | float | None) -> str:
-        """A gap as this limit counts it: `12.5 %`, or `3`."""
+        """A gap in the units of this limit: `12.5 %`, or `3`."""
         if gap is None:
             return "unknown"
         if math.isinf(gap):
@@ -181,8 +181,8 @@ class GapLimit:
 class Breach:
     """Runs of one heuristic on one group that break a limit.
 
-    `message` says what is wrong; `worst` is the run that shows it best, of all `runs` of the group, and `own` its gap,
-    where that is not the one that is compared.
+    `message` says what is wrong. `worst` is the clearest run among `runs`, all those of the group; `own` is its gap, if
+    another statistic was compared.
     """
 
     message: str
@@ -194,8 +194,8 @@ class Breach:
 def breaches(measured: Iterable[Run], limit: GapLimit | None, feasible: bool = True) -> list[Breach]:
     """The groups whose runs break the limit: one breach for each group, problem and heuristic.
 
-    `limit` is None if only feasibility counts. `feasible`: whether a run without a feasible placement breaks it at
-    any limit. If not, its gap is infinite, so that a quantile may pass over it.
+    `limit` is None if only feasibility counts. `feasible`: whether a run without a feasible placement breaks any limit.
+    Otherwise its gap is infinite, so that a quantile may ignore it.
     """
     found = []
     for runs in grouped(measured).values():
@@ -208,7 +208,7 @@ def breaches(measured: Iterable[Run], limit: GapLimit | None, feasible: bool = T
 
 
 def group_of(entry: Run) -> tuple[str, str, str]:
-    """What a run is judged together with: those of its group of instances, its problem and its heuristic."""
+    """The key of the runs that are judged together: their group of instances, problem and heuristic."""
     return entry.group, entry.report.problem.name, entry.heuristic
 
 
@@ -221,7 +221,7 @@ def grouped(measured: Iterable[Run]) -> dict[tuple[str, str, str], list[Run]]:
 
 
 def _weighed(runs: Sequence[Run], gaps: Sequence[Number | float | None]) -> list[Number | float]:
-    """The gaps that are known; one run without random numbers stands for as many as others have seeds."""
+    """The known gaps; a single run without random numbers counts as often as others have seeds."""
     counts = Counter(id(entry.report.problem) for entry in runs)
     most = max(counts.values())
     return [
@@ -275,7 +275,7 @@ def reason(report: GapReport) -> str:
     return f"infeasible{', tasks starved' if report.run.starved else ''}: {broken}"
 
 
-# What a failed test says of a gap: the run, how it differs from the optimum, and the command that shows it ---------
+# The texts of a failed test: the run, how it differs from the optimum, and the command that shows it ------------------
 
 
 #: The most tasks that are placed differently, and the most breaches, that are printed one by one.
@@ -292,7 +292,7 @@ def lines(
 ) -> Iterator[str]:
     """A text on breaches: for each the worst run, its differences from the optimum, and how to see it again.
 
-    `folder` is where the command is to be typed, if that is not the current one; `profile`, `time_limit` and
+    `folder` is where the command should be typed, if that is not the current one; `profile`, `time_limit` and
     `contained` are those of the runs.
     """
     go = f"cd {shlex.quote(folder)} && " if folder else ""
@@ -319,7 +319,7 @@ def lines(
 
 
 def differing(report: GapReport) -> Iterator[str]:
-    """What is avoidable, and a table of the tasks that the nearest optimum known places elsewhere."""
+    """What is avoidable, and a table of the tasks that the nearest known optimum places elsewhere."""
     from optsched.measuring.explaining.chains import nearer, own_costs_of
     from optsched.measuring.explaining.explanation import cause_lines, causes_of, gained
 
@@ -356,12 +356,12 @@ def differing(report: GapReport) -> Iterator[str]:
 
 
 def traceback_of(error: BaseException) -> str:
-    """The traceback of what a heuristic raised, from its own first line on, wherever it ran."""
+    """The traceback of a heuristic's exception, from its own first line on, wherever it ran."""
     return error.trace if isinstance(error, TracedElsewhere) else own_traceback(error)
 
 
 def frames_of(error: BaseException) -> list[tuple[str, int | None]]:
-    """File and line of each frame of what a heuristic raised, the innermost last."""
+    """File and line of each frame of a heuristic's exception, the innermost last."""
     if isinstance(error, TracedElsewhere):
         return list(error.frames)
     return [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]

@@ -31,7 +31,7 @@ from optsched.solvers.profiles import Profile, load_profile
 
 
 class UnrepeatableWarning(UserWarning):
-    """A heuristic does not do the same again with the same seed."""
+    """A heuristic gives different results with the same seed."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,11 @@ def posed(
 ) -> list[tuple[str, TaskProblem[Any]]]:
     """The problems on each instance, with its group.
 
-    Where they were not asked for by name (`needed`), only those that can be posed; `refused` is called with the others.
-    Where the instances were not chosen (not `strict`), those without a problem's fields are passed over.
+    If they were not asked for by name (`needed`), only those that can be posed; `refused` is called with the others. If
+    the instances were not chosen (not `strict`), those without a problem's fields are skipped.
 
     InputError for what was asked for and cannot be posed, for an instance that no problem fits, and for a problem that
-    none of the passed over instances can pose.
+    none of the skipped instances can pose.
     """
     found: list[tuple[str, Any]] = []
     errors: list[InputError] = []
@@ -125,8 +125,8 @@ def work_on(
 ) -> list[Work]:
     """The heuristics to run on each problem: the chosen ones that serve it, or every applicable one.
 
-    A chosen heuristic whose fields are missing is an error where the instances were chosen too (`strict`), or where it
-    would run nowhere; else it passes over the instance.
+    Missing fields of a chosen heuristic are an error if the instances were chosen too (`strict`), or if it would run
+    nowhere; otherwise it skips the instance.
     """
     if not choices:
         return [
@@ -166,11 +166,11 @@ def plan(
     refused: Refused = not_noted,
     strict: bool = True,
 ) -> list[Work]:
-    """Plan the work of `measure`; every fault of what was asked for is found here.
+    """Plan the work of `measure`; every fault in the arguments is found here.
 
     The arguments are those of `study`. `refused` is called with problems that were not asked for by name and cannot be
-    posed. Where the instances were not chosen (not `strict`), those that lack fields are passed over. UsageError for
-    what does not exist or does not go together, InputError for instances that are wrong.
+    posed. If the instances were not chosen (not `strict`), those that lack fields are skipped. UsageError for what does
+    not exist or does not go together, InputError for wrong instances.
     """
     names = [problems] if isinstance(problems, str) else list(problems)
     several = isinstance(heuristics, Iterable) and not isinstance(heuristics, str | Choice | Mapping)
@@ -207,14 +207,14 @@ def measure(
     time_limit: float | None = None,
     step: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Run]:
-    """Every report as soon as it is there; a problem is solved once, for all heuristics and seeds.
+    """Every report as soon as it is known; a problem is solved once, for all heuristics and seeds.
 
-    `work`: from `plan`. `seeds`: as `seeds_of` takes them. None: ten of a heuristic that draws random numbers, one of
-    another. Code from outside then runs twice with the first, and a warning says where its two answers differ.
-    `profile`, `time_limit`: as for `optsched.gap`: of each reference, and of each run of a heuristic. `step`: called
-    with each run before it begins; without `seeds` once for all seeds. KeyboardInterrupt also where the interrupt cut
-    short a solver, which tells of it in its solution. ProblemFailed at the end, with a line for each instance on which
-    the problem of another package raised.
+    `work`: from `plan`. `seeds`: as for `seeds_of`. None: ten for a heuristic that draws random numbers, one for
+    others. A user's own code then runs twice with the first seed, and a warning says where its two answers differ.
+    `profile`, `time_limit`: as for `optsched.gap`, for each reference and each run of a heuristic. `step`: called with
+    each run before it begins; without `seeds` once for all seeds. KeyboardInterrupt also if the interrupt stopped a
+    solver, whose solution says so. ProblemFailed at the end, with a line for each instance on which the problem of
+    another package raised.
     """
     loaded = load_profile(profile)
     limits = loaded.with_limits(time_limit=time_limit)
@@ -256,7 +256,7 @@ def _measured(
 
 
 def _repeatable(first: GapReport, choice: Choice, time_limit: float | None) -> bool:
-    """Whether a heuristic does the same again with the same seed: code from outside runs again, and a warning says."""
+    """Whether a heuristic repeats its result with the same seed: a user's own code runs again; a warning if not."""
     if choice.entry.shipped or first.error is not None:
         return True
     again = run(first.problem, choice.entry, first.seed, time_limit=time_limit, **choice.parameters)
@@ -264,7 +264,7 @@ def _repeatable(first: GapReport, choice: Choice, time_limit: float | None) -> b
 
 
 def tell_unrepeatable(label: str, on: str) -> bool:
-    """Warn of two runs that differ, though they have one seed; False."""
+    """Warn of two runs that differ though they have the same seed; returns False."""
     where = f" on {on}" if on else ""
     message = f"{label} is not repeatable: two runs{where} with seed {SEEDS[0]} differ; draw from rng alone"
     warn(message, UnrepeatableWarning, stacklevel=2)

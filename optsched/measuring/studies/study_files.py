@@ -23,7 +23,7 @@ from optsched.solvers.profiles import load_profile
 
 Found = TypeVar("Found")
 
-#: Forms of values: a text that is not empty, one or several; true or false with them; a finite number.
+#: Forms of values: a nonempty text, one or several; the same or true or false; a finite number.
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 Texts: TypeAlias = Text | Annotated[list[Text], Meta(min_length=1)]
 AboveZero: TypeAlias = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
@@ -40,8 +40,8 @@ class _Named(msgspec.Struct):
 class Rule:
     """What the value of a key must be.
 
-    `expected` says that in words, `form` is its type as msgspec takes it. `check` raises UsageError or InputError for
-    what is wrong with one of that form.
+    `expected` describes it in words, `form` is its type in msgspec. `check` raises UsageError or InputError for a fault
+    of a value of that form.
     """
 
     expected: str
@@ -75,7 +75,7 @@ MEASURED: dict[str, Rule] = {
 def formed(table: Mapping[str, Any], rules: Mapping[str, Rule], before: str, faults: list[Fault]) -> dict[str, Any]:
     """The values of a table that have the right form; the others are among the faults, and None in a list.
 
-    `before` stands before the key in the place of a fault.
+    `before` precedes the key in the place of a fault.
     """
     found = {}
     for key, value in table.items():
@@ -110,16 +110,16 @@ def _shown(value: Any) -> str:
 
 
 def listed(value: Any) -> list[Any]:
-    """A list as it is, and anything else as one of it."""
+    """A list unchanged, and anything else as a list of one."""
     return value if isinstance(value, list) else [value]
 
 
 @dataclass
 class Looking:
-    """Looks at what the values of a table stand for; what is wrong is noted at its place.
+    """Resolves the values of a table; faults are noted at their places.
 
-    `values` are those of the right form; `places` say where each stands, `place` where the table does. `missing`:
-    whether a key is missing that there must be.
+    `values` are those of the right form; `places` has the place of each, `place` that of the table. `missing`: whether
+    a required key is missing.
     """
 
     values: Mapping[str, Any]
@@ -129,7 +129,7 @@ class Looking:
     missing: bool = False
 
     def one(self, place: str, looked_at: Callable[[Any], Found], value: Any) -> list[Found]:
-        """What a value stands for; nothing where it is wrong."""
+        """The object for a value; nothing if it is wrong."""
         try:
             return [looked_at(value)]
         except (UsageError, InputError) as error:
@@ -137,7 +137,7 @@ class Looking:
             return []
 
     def each(self, key: str, looked_at: Callable[[Any], Found]) -> list[Found]:
-        """What the value of a key, or each entry of its list, stands for."""
+        """The objects for the value of a key, or for each entry of its list."""
         value, place = self.values.get(key, []), self.places[key]
         if not isinstance(value, list):
             return self.one(place, looked_at, value)
@@ -159,7 +159,7 @@ class Looking:
         return [group for groups in (*named, *drawn) for group in groups]
 
     def sound(self, rules: Mapping[str, Rule]) -> dict[str, Any]:
-        """The values of these keys, less those that the check of their key finds wrong."""
+        """The values of these keys, without those that the check of their key refuses."""
         return {
             key: known
             for key, known in ((key, _known(value)) for key, value in self.values.items())
@@ -175,11 +175,11 @@ def tables_of(
     faults: list[Fault],
     needed: Sequence[str] = (),
 ) -> tuple[dict[str, Any], list[Looking]]:
-    """What stands above the tables `[[key]]` of a document, and each table with the values that hold for it.
+    """The values above the tables `[[key]]` of a document, and each table with its values in force.
 
-    Entries of a wrong form, or missing ones, are among the faults. `rules` and `above` say what may stand in a table
-    and above them; the latter holds for all tables that do not say otherwise. `needed` are keys that each table must
-    have, or what is above it; where nothing is needed, a document without such a table is one itself.
+    Entries of a wrong form, and missing ones, are among the faults. `rules` and `above` define the keys in a table and
+    above the tables; the latter hold for all tables that do not override them. `needed` are keys that each table must
+    have, or that must be above it; if none are needed, a document without such a table is itself one.
     """
     shared = {name: value for name, value in document.items() if name != key}
     values = formed(shared, {**above, key: Rule("a list of tables", bool)}, "", faults)

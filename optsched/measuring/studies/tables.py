@@ -1,8 +1,8 @@
 """Results of a study: its gaps as pandas frames, and summaries by problem and heuristic.
 
-In a sum an instance counts once, with the mean of its runs over seeds. A run without a relative gap is in no mean, and
-is counted with the reason; one over 0 keeps its instance out, since the other seeds alone,
-which meet the 0, would make it a gap of 0 %.
+In a summary an instance counts once, with the mean of its runs over seeds. A run without a relative gap is in no mean,
+and is counted with the reason. If any seed is over 0, the instance is excluded: its other seeds meet the optimum 0 and
+would count as a gap of 0 %.
 """
 
 from __future__ import annotations
@@ -80,11 +80,11 @@ def study(
     parameters
         Parameters of the problems: `{"levels": (0, 1, 2)}` for all that have it, `{"latency": {"w_rem": 5}}` for one.
     profile, time_limit
-        As for `optsched.gap`: of each reference, and of each run.
+        As for `optsched.gap`: for each reference, and for each run.
     run_limit, memory_limit
-        Seconds and MiB after which a run or a solve is killed. With one of them each has a process of its own, so that
-        a hang, a crash or a lack of memory is a report with its `status` and `error`. A heuristic must
-        be fit to be pickled; those of a notebook are.
+        Seconds and MiB after which a run or a solve is killed. With one of them each has its own process, so that a
+        hang, a crash or a lack of memory is a report with its `status` and `error`. Heuristics must be picklable.
+        Functions defined in a notebook are.
 
     Returns
     -------
@@ -119,7 +119,7 @@ class GapReports(Sequence[GapReport]):
     Attributes
     ----------
     measured
-        Each with its group of instances, and what its heuristic was called.
+        Each with its group of instances, and the label of its heuristic.
 
     Examples
     --------
@@ -164,18 +164,18 @@ class GapReports(Sequence[GapReport]):
         return [report.record() for report in self]
 
     def frame(self) -> pd.DataFrame:
-        """A row for each run, one number a column.
+        """A row for each run, one number per column.
 
         Returns
         -------
         pandas.DataFrame
             `group`, `instance`, `problem`, `parameters` (JSON), `heuristic`, `seed`, `feasible`, `starved`, `status`
             (`done`, `out-of-time`, ..., as in records), `error`, `proof`, `termination`, `gap` (relative, of the first
-            component that differs; infinite over 0), `absolute_gap` (the same as a difference), then
-            for each component i, from 1, `component_i` (its name), `objective_i`, `reference_i`, `absolute_gap_i`,
-            `relative_gap_i`, `waiting` (tasks that the heuristic left), `map_node`, `map_rack`, `map_off_rack` (how
-            near maps are to their data), `reduce_...`, the same of the reference (`reference_map_node`, ...), what a
-            gap says besides, and the seconds. Numbers are doubles, NaN where unknown.
+            component that differs; infinite over 0), `absolute_gap` (the same as a difference), then for each component
+            i, from 1, `component_i` (its name), `objective_i`, `reference_i`, `absolute_gap_i`, `relative_gap_i`,
+            `waiting` (tasks that the heuristic left), `map_node`, `map_rack`, `map_off_rack` (how near maps are to
+            their data), `reduce_...`, the same of the reference (`reference_map_node`, ...), further figures of a gap,
+            and the seconds. Numbers are doubles, NaN if unknown.
         """
         return frame_of(self.measured)
 
@@ -186,11 +186,11 @@ class GapReports(Sequence[GapReport]):
         -------
         pandas.DataFrame
             `problem`, `heuristic`, `instances`, `runs`, `seeds` (how many), `optimal` (runs that meet a proved
-            optimum), `counted` (instances with a relative gap, over which the next ones are), `median`, `mean`,
-            `worst` (relative gaps of the first component, each instance's mean over its seeds counted once; NaN where
-            none is known), `half_width` (of the 95 % interval of the mean over instances, from three on), `worst_on`
-            (the instance), `infeasible`, `starved`, `failed`, `out_of_time`, `out_of_memory`, `crashed`, `over_zero`
-            (runs whose reference is 0, so that there is no percentage), `unknown`.
+            optimum), `counted` (instances with a relative gap, which the next ones summarise), `median`, `mean`,
+            `worst` (relative gaps of the first component, each instance's mean over its seeds counted once; NaN if none
+            is known), `half_width` (of the 95 % interval of the mean over instances, from three on), `worst_on` (the
+            instance), `infeasible`, `starved`, `failed`, `out_of_time`, `out_of_memory`, `crashed`, `over_zero` (runs
+            whose reference is 0, so that there is no percentage), `unknown`.
         """
         return summary_frame(summaries(self.measured))
 
@@ -215,7 +215,7 @@ class GapReports(Sequence[GapReport]):
         if known:
             every = [value for part in known.values() for value in part]
             means = [float(limit.mean(part)) for part in known.values()]
-            mean = limit.mean([limit.mean(part) for part in known.values()])  # exact, as a limit is compared with it
+            mean = limit.mean([limit.mean(part) for part in known.values()])  # exact, for the comparison with a limit
             numbers |= {"worst": float(max(every)), "mean": float(mean)}
             parts.append(f"worst gap {limit.shown(max(every))}")
             drawn = means if len(means) > 1 else list(map(float, every))
@@ -239,7 +239,7 @@ class GapReports(Sequence[GapReport]):
 
 
 def summary_frame(found: Iterable[ProblemSummary]) -> pd.DataFrame:
-    """The rows of all problems as a frame; `GapReports.summary` says which columns it has."""
+    """The rows of all problems as a frame; `GapReports.summary` lists its columns."""
     import pandas as pd
 
     rows = [
@@ -294,11 +294,11 @@ class ProblemSummary:
     problem, component
         Its name, and that of the component whose gaps are reported.
     instances
-        On how many.
+        The number of instances.
     proofs
         How many of their references are an optimum with each kind of proof, and how many are a bound or unknown.
     rows
-        One a heuristic.
+        One per heuristic.
     """
 
     problem: str
@@ -308,7 +308,7 @@ class ProblemSummary:
     rows: tuple[Row, ...]
 
     def heading(self) -> str:
-        """The problem, and what is the same for all its heuristics, in a line."""
+        """The problem, and what all its heuristics have in common, in a line."""
         proofs = ", ".join(f"{count} {kind}" for kind, count in self.proofs.items())
         count = counted(self.instances, "instance")
         return f"{self.problem}: {count}; optima by proof: {proofs}; gaps in {self.component}"
@@ -326,7 +326,7 @@ class ProblemSummary:
 
 
 def summaries(runs: Iterable[Run]) -> list[ProblemSummary]:
-    """The runs summed up by problem, in order of appearance.
+    """The runs summarised by problem, in order of appearance.
 
     Examples
     --------
@@ -353,7 +353,7 @@ def _summed(label: str, runs: Sequence[Run]) -> Row:
     counts = Counter(run.outcome for run in runs)
     names = {run.reference: run.instance or "instance" for run in runs}
     by_instance: dict[Hashable, list[float]] = {key: [] for key in names}
-    # Where some seeds are over 0, those that meet it are no share of the whole either.
+    # If some seeds are over 0, those that meet it are no share of the whole either.
     over_zero = {run.reference for run in runs if run.outcome == "over_zero"}
     for run in runs:
         if run.outcome in ("optimal", "above") and run.reference not in over_zero:
@@ -376,21 +376,21 @@ def _summed(label: str, runs: Sequence[Run]) -> Row:
     )
 
 
-# Rows of single runs under headings of what is the same in all -----------------------------------------------------
+# Rows of single runs under headings with what all have in common ----------------------------------------------------
 
 
-#: Columns of gaps that are left out where there is no room, the first one first.
+#: Columns of gaps that are left out if there is no room, the first one first.
 _SHED = ("proof", "reference", "objective", "worst gap")
 
-#: Characters to which names of instances, whose ends tell them apart, are cut before a column is left out.
+#: Characters to which names of instances, which differ at their ends, are cut before a column is left out.
 _TELLING = 28
 
 
 def gap_row(label: str, reports: Sequence[GapReport], repeated: bool = False) -> dict[str, str]:
-    """The row of a heuristic, called `label`, on a problem and instance, by column.
+    """The row of a heuristic with a `label`, on a problem and instance, by column.
 
     `repeated`: whether there may be several seeds: then how many, the mean gap with its 95 % confidence interval, and
-    the worst. Later components count only those seeds whose earlier ones are at the reference.
+    the worst. Later components count only seeds whose earlier ones are at the reference.
     """
     problem, first = reports[0].problem, reports[0].reference
     references = list(dict.fromkeys(report.reference.value for report in reports))
@@ -409,7 +409,7 @@ _COLUMNS = ("instance", "problem", "heuristic", "objective", "reference", "kind"
 _MEAN = "mean gap ±95 %"
 _GAP_NUMBERS = frozenset({"objective", "reference", "gap", "seeds", _MEAN, "worst gap"})
 
-#: Width of what is not known before it is there, with one component and with two. A longer one moves the rest a little.
+#: Width of values that are not known yet, with one component and with two. A longer one moves the rest a little.
 _WIDTHS = {
     "objective": (9, 17),
     "reference": (9, 17),
@@ -435,12 +435,12 @@ def gap_table(runs: Iterable[Run], repeated: bool = False) -> Table:
 
 
 def _row_of(run: Run) -> tuple[str, str, str]:
-    """The runs of one row have the same instance, problem and heuristic."""
+    """The key of a row: its runs have the same instance, problem and heuristic."""
     return run.report.problem.instance.name, run.report.problem.name, run.heuristic
 
 
 def _to_come(work: Iterable[_Work], columns: Sequence[str]) -> Table:
-    """The columns with rows that are as wide as those to come: the work says how wide names are."""
+    """The columns with placeholder rows as wide as those to come: the work determines the widths of names."""
     rows = []
     for problem, labels in work:
         known = {name: "-" * widths[len(problem.components) > 1] for name, widths in _WIDTHS.items()}
@@ -450,7 +450,7 @@ def _to_come(work: Iterable[_Work], columns: Sequence[str]) -> Table:
 
 
 def _mean_value(values: Sequence[Sequence[Number | None] | None]) -> str:
-    """The one value, or the mean of several, entry by entry; what is unknown is left out."""
+    """The one value, or the mean of several, entry by entry; unknown ones are left out."""
     known = [entry for entry in values if entry is not None]
     if not known:
         return "-"
@@ -463,7 +463,7 @@ def _mean_value(values: Sequence[Sequence[Number | None] | None]) -> str:
 
 
 def _gaps(group: Sequence[GapReport], repeated: bool) -> list[str]:
-    """The cells that tell the gap: one, or how many seeds, mean with interval, and worst."""
+    """The cells with the gap: a single one, or how many seeds, mean with interval, and worst."""
     known = [report for report in group if report.absolute_gap is not None and report.relative_gap is not None]
     seeds = [str(len({report.seed for report in group}))] if repeated else []
     if not known:
@@ -484,9 +484,9 @@ def _gaps(group: Sequence[GapReport], repeated: bool) -> list[str]:
 
 
 def _gap_note(group: Sequence[GapReport]) -> str:
-    """The notes on a row: errors, starvation, violations, what was out of time, and in how many of its runs.
+    """The notes on a row: errors, starvation, violations, what ran out of time, and in how many of its runs.
 
-    For a policy over time, also how long tasks were assumed to take, and when slots to be offered.
+    For a policy over time, also the assumed durations of tasks and times of offers.
     """
     notes: dict[str, int] = {}
     for report in group:
@@ -519,7 +519,7 @@ def _gap_note(group: Sequence[GapReport]) -> str:
 
 
 def _nearer(report: GapReport) -> str:
-    """How many tasks are on a node with their data, in a rack with it and off-rack, where a gap is."""
+    """How many tasks are on a node with their data, in a rack with it and off-rack, if there is a gap."""
     held, best = report.locality, report.reference.locality
     racks = len(report.problem.instance.cluster.rack_ids)
     if held is None or best is None or held == best or not racks or not any(report.deciding or ()):
@@ -544,12 +544,12 @@ def gap_lines(
     most: int = 80,
     terminal: bool = False,
 ) -> Iterator[str]:
-    """The rows of gaps for people as they come: each once all seeds of a heuristic on a problem are there.
+    """The rows of gaps for people as they come: each once all seeds of a heuristic on a problem are known.
 
-    They stand under a heading for each instance and problem. Of several instances with one heuristic each there is one
-    table by instance, since each section would be all heads. `work` is each problem with the labels of its heuristics,
-    in the order in which they come. `seeds` is how many there are to be; None: as many as a heuristic needs, so that a
-    row is whole once the next begins.
+    They appear under a heading for each instance and problem. Several instances with one heuristic each form one table
+    by instance, because sections of one row each would be mostly headings. `work` is each problem with the labels of
+    its heuristics, in order. `seeds` is their number; None: as many as a heuristic needs, so that a row is complete
+    once the next begins.
     """
     work, repeated = [(problem, labels) for problem, labels in work if labels], seeds != 1
     by_instance = len(work) > 1 and all(len(labels) == 1 for _, labels in work)
@@ -596,7 +596,7 @@ def _by_instance(work: Sequence[_Work]) -> tuple[str, Sequence[_Work], set[str]]
 
 
 def _section(work: Sequence[_Work], first: GapReport) -> tuple[str, Sequence[_Work], set[str]]:
-    """The same of a section of one instance and problem."""
+    """The same for a section of one instance and problem."""
     problem, reference = first.problem, first.reference
     here = (problem.instance.name, problem.name)
     parts = ", ".join(part.name for part in problem.components)

@@ -1,12 +1,11 @@
-"""Sweeps: many gaps, each in a process of its own, into a store in which what is finished is never lost.
+"""Sweeps: many gaps, each in its own process, into a store in which finished results are never lost.
 
-`plans` says what is to be computed, and by what it is found again. `store` is the file, what is read from it, and
-whether it is sound. Here a sweep runs from beginning to end: jobs in processes of their own, outcomes into the store.
-
-A job solves one problem, or runs one heuristic and judges it; jobs and what they answer can be pickled. A process keeps
-what several jobs in a row share: the problem as it is posed, and the reference with what was asked of it. Runs wait for
-the optimum that they share; a run that can begin goes before the next optimum, so that results come from the beginning
-on. Only the process that sweeps writes. A row has the whole record, and columns of its own for some fields.
+`plans` says what is computed, and the keys of results. `store` is the file, what is read from it, and its check. Here a
+sweep runs from beginning to end: jobs in their own processes, outcomes into the store. A job solves one problem, or
+runs one heuristic and judges it; jobs and their answers are picklable. A process keeps what several jobs in a row
+share: the posed problem, and the reference with its derived values. Runs wait for the optimum that they share; a run
+that can begin goes before the next optimum, so that the first results come early. Only the process that sweeps writes.
+A row has the whole record, and some fields as columns.
 """
 
 from __future__ import annotations
@@ -85,7 +84,8 @@ code_version()  # it reads all sources: a worker loads this module before the ti
 class Job:
     """Solve a problem within the time limit of its profile; or run a heuristic on a solved one, and judge it.
 
-    The problem and the solution that a run is measured against are pickled, and only read where they are not held.
+    The problem and the solution that a run is compared with are pickled, and only read if the process does not have
+    them.
     """
 
     optimum: str
@@ -104,7 +104,7 @@ class Job:
         return cls(posed.key, pickle.dumps(content))
 
     def solved(self, solution: Solution) -> Job:
-        """This problem with its solution; the data of its proofs need not go along."""
+        """This problem with its solution, without the data of its proofs."""
         bare = replace(solution, certificates=tuple(replace(entry, data={}) for entry in solution.certificates))
         return replace(self, solution=pickle.dumps(bare))
 
@@ -116,7 +116,7 @@ class Job:
 
 
 def execute(job: Job) -> Solution | dict[str, Any] | str:
-    """The solution of a problem, or the record of a run; a text says why it is not what it is to be kept as.
+    """The solution of a problem, or the record of a run; a text says why a result cannot be kept as such.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def execute(job: Job) -> Solution | dict[str, Any] | str:
     >>> record["objective"], record["reference"], record["certificate"]
     (1, 0, 'dual')
     """
-    with redirect_stdout(sys.stderr):  # what a heuristic or solver prints is no data
+    with redirect_stdout(sys.stderr):  # what a heuristic or solver prints must not mix with data
         problem, profile = _posed(job.posed)
         if optimum_key(problem, profile) != job.optimum:
             return f"optsched {code_version()} runs there, or a package of another version that brings a problem"
@@ -140,7 +140,7 @@ def execute(job: Job) -> Solution | dict[str, Any] | str:
             return f"heuristic {job.heuristic} has another source there than when the sweep began"
         ran = run(problem, job.heuristic, job.seed, time_limit=profile.time_limit, **job.parameters)
         if ran.cause is not None and refused(ran.cause):
-            raise ran.cause  # there was not memory enough: this is no answer of the heuristic
+            raise ran.cause  # there was too little memory: this is no answer of the heuristic
         return gap_of(problem, ran, job.seed, _reference(job.posed, job.solution)).record()
 
 
@@ -148,7 +148,7 @@ def execute(job: Job) -> Solution | dict[str, Any] | str:
 def _posed(content: bytes) -> tuple[TaskProblem[Any], Profile]:
     name, parameters, instance, profile = pickle.loads(content)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it has warned where it was posed first
+        warnings.simplefilter("ignore")  # the same warning came when the problem was first posed
         problem = problem_class(name)(instance, **parameters)
     assert isinstance(problem, TaskProblem)  # flow networks have no heuristics, and so no place in a plan
     return problem, profile
@@ -166,7 +166,7 @@ def _reference(content: bytes, solution: bytes) -> Reference:
 _FAILED = frozenset({"failed", "crashed", "out-of-memory"})
 _LATE = frozenset({"out-of-time"})
 
-#: How runs and optima ended that are computed again, by what is asked for.
+#: The endings of runs and optima that are computed again, by the value of `retry`.
 RETRIED = {"failed": _FAILED, "timed-out": _LATE, "all": _FAILED | _LATE}
 
 
@@ -174,7 +174,7 @@ RETRIED = {"failed": _FAILED, "timed-out": _LATE, "all": _FAILED | _LATE}
 Notes = Callable[[str, str], list[str]]
 
 
-#: What is asked for by a run, whichever code computes it; and the runs of other code.
+#: What identifies a run, whichever code computes it; and the runs of other code.
 _ASKED = ("instance_sha256", "problem", "parameters", "heuristic", "heuristic_parameters", "seed", "profile")
 _OTHERS = f"SELECT {', '.join(_ASKED)}, version FROM runs WHERE version != ? ORDER BY ended"
 
@@ -195,12 +195,12 @@ class Agenda:
         again = RETRIED[retry] if retry else frozenset()
         solved = {row["key"]: row["status"] not in again for row in store.rows("SELECT key, status FROM optima")}
         ran = {row["key"]: row for row in store.rows("SELECT key, status, stale FROM runs")}
-        #: Runs by the optimum that they wait for, first those that are not on the way.
+        #: Runs by the optimum that they wait for, first those that are not being computed.
         self._waiting: dict[str, list[PlannedRun]] = {}
         self._ready: deque[PlannedRun] = deque()
-        #: How many runs are there already.
+        #: The number of runs that are there already.
         self.there = 0
-        #: How many that are there were cut short, and are not computed again.
+        #: How many of them were stopped, and are not computed again.
         self.kept: Counter[str] = Counter()
         for key, wanted in plan.unique.items():
             found, is_solved = ran.get(key), solved.get(wanted.posed.key, False)
@@ -211,17 +211,17 @@ class Agenda:
                 self._ready.append(wanted)
             else:
                 self._waiting.setdefault(wanted.posed.key, []).append(wanted)
-        #: How many of those to be computed are there as other code computed them, by its version.
+        #: How many of those to be computed exist from other code, by its version.
         self.stale = self._of_other_code() if self.there < len(plan.unique) else Counter()
-        #: How many runs and optima are to be computed.
+        #: The number of runs and optima to be computed.
         self.runs, self.optima = len(plan.unique) - self.there, len(self._waiting)
         #: The number of the sweep in the store.
         self.sweep = 0
-        #: How the runs and optima of this time ended.
+        #: How the runs and optima of this sweep ended.
         self.ended: Counter[str] = Counter()
         self.solved: Counter[str] = Counter()
         self._unsolved = deque(self._waiting)
-        #: Solved problems, for as long as runs on them are left.
+        #: Solved problems, as long as runs on them are left.
         self._held: dict[str, Job] = {}
         self._left = Counter(run.posed.key for run in self._ready)
         self._left.update({key: len(runs) for key, runs in self._waiting.items()})
@@ -241,11 +241,11 @@ class Agenda:
 
     @property
     def left(self) -> int:
-        """How many runs are still to be computed."""
+        """The number of runs that are still to be computed."""
         return self.runs - self.ended.total()
 
     def jobs(self) -> Iterator[tuple[str, Job]]:
-        """Each job that can begin, by its key; when there is none, others have to end first."""
+        """Each job that can begin, by its key; if there is none, others have to end first."""
         while self._ready or self._unsolved:
             if self._ready:
                 run = self._ready.popleft()
@@ -255,7 +255,7 @@ class Agenda:
                 yield key, Job.solving(self._waiting[key][0].posed)
 
     def _hold(self, posed: PosedProblem, solution: Solution | None = None) -> Job:
-        """A problem with its solution, which comes out of the store where it is not given or held."""
+        """A problem with its solution, which comes from the store if it is neither given nor in memory."""
         if posed.key not in self._held:
             if solution is None:
                 (row,) = self._store.rows("SELECT solution FROM optima WHERE key = ?", posed.key)
@@ -265,10 +265,10 @@ class Agenda:
         return self._held[posed.key]
 
     def take(self, key: str, outcome: Outcome) -> str:
-        """Put an outcome into the store, and tell in words what it is of.
+        """Put an outcome into the store, and return a description of it.
 
-        UsageError if the process that computed it has other code than this one. KeyboardInterrupt if it was cut short
-        from without. InputError if it cannot be stored.
+        UsageError if the process that computed it has other code than this one. KeyboardInterrupt if it was stopped
+        from outside. InputError if it cannot be stored.
         """
         if isinstance(outcome.value, str):
             raise UsageError(f"a worker cannot take part: {outcome.value}; end this sweep, and begin it again")
@@ -299,7 +299,7 @@ class Agenda:
         with self._store.transaction():
             if not list(self._store.rows("SELECT 1 FROM instances WHERE sha256 = ?", instance.sha256)):
                 tasks, nodes = len(instance.workload), len(instance.cluster)
-                content = gzip.compress(to_json(instance), mtime=0)  # what `optsched.load` reads
+                content = gzip.compress(to_json(instance), mtime=0)  # `optsched.load` reads it
                 counts = {"name": instance.name, "tasks": tasks, "nodes": nodes, "content": content}
                 self._store.put("instances", {"sha256": instance.sha256, **counts})
             self._store.put("optima", {**row, **self._shared(posed, outcome)})
@@ -312,7 +312,7 @@ class Agenda:
     def _take_run(self, run: PlannedRun, outcome: Outcome) -> str:
         posed, problem = run.posed, run.posed.problem
         record = outcome.value
-        if not outcome.done:  # its process did not end by itself, or raised what is no fault of the heuristic alone
+        if not outcome.done:  # its process was ended, or raised something that is not only the heuristic's fault
             ran = ended_run(named(run.choice.entry), heuristic_parameters(run.choice), outcome)
             reference = Reference(problem, posed.profile, solution=pickle.loads(self._hold(posed).solution))
             record = gap_of(problem, ran, run.seed, reference).record()
@@ -344,7 +344,7 @@ class Agenda:
         return run.label
 
     def _shared(self, posed: PosedProblem, outcome: Outcome) -> dict[str, Any]:
-        """The columns that optima and runs have of the same names."""
+        """The columns that optima and runs have in common."""
         return {
             "instance_sha256": posed.problem.instance.sha256,
             "problem": posed.problem.name,
@@ -362,7 +362,7 @@ class Agenda:
 
 
 def now() -> str:
-    """This instant, in UTC."""
+    """The present instant, in UTC."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
@@ -374,10 +374,10 @@ PRELOADED = ("optsched.measuring.sweeping", "optsched.routes.call", "scipy.optim
 
 
 class Steps:
-    """Called as a sweep goes on; this one does nothing."""
+    """Called as a sweep proceeds; this one does nothing."""
 
     def waits(self, message: str) -> None:
-        """Another sweep is on in the store, or another program holds it, and this one waits for its end."""
+        """Another sweep, or another program, holds the store, and this one waits for it."""
 
     def begins(self, agenda: Agenda) -> None:
         """The plan is complete, and jobs begin."""
@@ -387,7 +387,7 @@ class Steps:
 
 
 def executor_of(workers: int = 1, limits: Limits | None = None, dask: str | None = None) -> Executor:
-    """What runs the jobs: processes of this machine, or with `dask` those of the cluster whose scheduler is there.
+    """The executor of the jobs: processes of this machine, or with `dask` those of the cluster of that scheduler.
 
     UsageError if Dask is not installed, or no scheduler answers at the address.
     """
@@ -414,29 +414,29 @@ def sweep(
 ) -> Sweep:
     """Measure many gaps into a store: instances x problems x heuristics x seeds x parameters.
 
-    What is in the store is not computed again. Each result is stored as soon as it is there, and stays, for any end of
-    the call: the same call goes on where an earlier one was interrupted or killed. Every run is a process's that can be
-    killed; a heuristic that fails, hangs or crashes costs its own run.
+    Results in the store are not computed again. Each result is stored as soon as it is known, and stays, however the
+    call ends: the same call continues after an interrupt or a kill. Every run is in a process that can be killed; a
+    heuristic that fails, hangs or crashes costs only its own run.
 
     Parameters
     ----------
     store
-        An SQLite file, which is made where there is none.
+        An SQLite file, which is made if it does not exist.
     instances, problems, heuristics, seeds, profile
-        As for `optsched.study`. Heuristics are such as other processes can import: of the list, or of a module.
+        As for `optsched.study`. Other processes must be able to import the heuristics: listed ones, or those of a
+        module.
     parameters
         Parameters of the problems, as for `optsched.study`; or a list of them, each of which is tried.
     time_limit
-        Seconds for each reference, and for each run, which look at the clock themselves; by default the profile's.
+        Seconds for each reference, and for each run, which check the clock themselves; by default the profile's.
     run_limit, memory_limit
         Seconds and MiB after which the process of a run, or of solving, is killed.
     workers
         How many processes of this machine work at once.
     dask
-        Address of the scheduler of a Dask cluster, to work there instead: `tcp://host:8786`.
+        Address of the scheduler of a Dask cluster that should work instead: `tcp://host:8786`.
     retry
-        Compute again what is there and ended badly: `"failed"` (also crashed, or out of memory), `"timed-out"`, or
-        `"all"` of these.
+        Compute again what ended badly: `"failed"` (also crashed, or out of memory), `"timed-out"`, or `"all"` of these.
 
     Returns
     -------
@@ -448,7 +448,7 @@ def sweep(
     UsageError
         For what does not exist or does not go together; before anything runs.
     InputError
-        For instances that are wrong, and a store that cannot be used.
+        For wrong instances, and a store that cannot be used.
 
     Examples
     --------
@@ -472,7 +472,7 @@ def sweep(
 def to_do(plan: Plan, store: str | os.PathLike[str], retry: str | None = None) -> Agenda:
     """The work of a sweep; nothing is made or changed.
 
-    InputError if there is a file of that name that is no store, or cannot be read.
+    InputError if the file exists but is no store, or cannot be read.
     """
     _check_retry(retry)
     if _begun(store):
@@ -483,7 +483,7 @@ def to_do(plan: Plan, store: str | os.PathLike[str], retry: str | None = None) -
 
 
 def _begun(store: str | os.PathLike[str]) -> bool:
-    """Whether there is something other than an empty file, as one is where a sweep was killed at its very beginning."""
+    """Whether the file has content; a sweep that was killed at its very beginning leaves an empty one."""
     return os.path.exists(store) and not (os.path.isfile(store) and os.path.getsize(store) == 0)
 
 
@@ -498,17 +498,17 @@ def carry_out(
     steps: Steps | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Agenda:
-    """Compute what of a plan is not in a store, and put it there.
+    """Compute the part of a plan that is not in a store, and put it there.
 
-    `plan`, `store`, `executor`, `retry`: the runs, the file, what runs the jobs, and what is computed again. `limits`,
-    `notes`, `options`: what is kept with the results: the limits of the executor, what records say next to their
-    figures, and what was asked for. `steps`: called as it goes on. UsageError if workers have other code than this
-    process. InputError if the store cannot be used. KeyboardInterrupt: what ended before is in the store.
+    `plan`, `store`, `executor`, `retry`: the runs, the file, the executor of the jobs, and what is computed again.
+    `limits`, `notes`, `options`: kept with the results: the limits of the executor, what records say next to their
+    figures, and the arguments. `steps`: called as it proceeds. UsageError if workers have other code than this process.
+    InputError if the store cannot be used. KeyboardInterrupt: what ended before is in the store.
     """
     _check_retry(retry)
     steps = steps or Steps()
     if _begun(store):
-        Store(store).__exit__(None, None, None)  # what is no store gets no lock file
+        Store(store).__exit__(None, None, None)  # a file that is no store gets no lock file
     with (
         locked(store, lambda: steps.waits(_other(store))),
         Store(store, write=True, waits=lambda: steps.waits("another program holds it")) as opened,
@@ -517,7 +517,7 @@ def carry_out(
         steps.begins(agenda)
         with _listed(opened, plan, options or {}) as agenda.sweep:
             while agenda.left:
-                # Where no job can begin before others have ended, the executor has drawn the last one: ask it again.
+                # If no job can begin before others have ended, the executor has drawn the last one: ask it again.
                 for key, outcome in executor.map(execute, agenda.jobs()):
                     steps.ended(agenda.take(key, outcome), agenda)
     return agenda
@@ -539,7 +539,7 @@ def _other(store: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def _listed(store: Store, plan: Plan, options: Mapping[str, Any]) -> Iterator[int]:
-    """Enter a sweep in the store, and how it ended; gives its number."""
+    """Enter a sweep in the store, and how it ended; returns its number."""
     row = {
         "plan": plan.digest,
         "command": shlex.join(sys.argv),

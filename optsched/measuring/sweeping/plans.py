@@ -2,18 +2,18 @@
 
 The key finds a result again; any input that would change the result changes the key.
 
-An optimum's key covers the content of the instance (no name of it), the problem with all its parameters, the solver
-profile, and the version of this package. A run's covers the optimum's key, the heuristic with all its parameters and
-its source, and the seed.
+An optimum's key covers the content of the instance (without names), the problem with all its parameters, the solver
+profile, and the version of this package. A run's key covers the optimum's key, the heuristic with all its parameters
+and its source, and the seed.
 
-The source of a heuristic is a digest: it distinguishes an edited heuristic from the one that ran. It covers the
-text of the module that defines the heuristic, and of each module that this one imports, and so on, as long as these
-are the user's own: not of Python, not of an installed distribution (whose version counts instead), not of this package
-(whose version is in the key of a run by itself). Imports are read from the text, those within functions too. What is
-imported by a computed name, and files that a heuristic reads, are not covered.
+The source of a heuristic is a digest: it distinguishes an edited heuristic from the one that ran. It covers the text of
+the module that defines the heuristic, and of each module that this one imports, and so on, as long as these are the
+user's own: not Python's, not an installed distribution's (whose version counts instead), not this package's (whose
+version is in the key of a run by itself). Imports are read from the text, including those within functions. Modules
+that are imported by a computed name, and files that a heuristic reads, are not covered.
 
-Limits on time and memory are in no key: what ended within them would have ended the same within others. What they cut
-short is kept as cut short, and is computed again where that is asked for.
+Limits on time and memory are in no key: a run that finished within its limits gives the same result under other limits.
+A stopped run is kept as stopped, and is computed again on request.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ _OURS = __name__.partition(".")[0]
 
 
 def named(entry: Heuristic) -> str:
-    """The name by which another process finds a heuristic: that of the list, or `package.module:function`.
+    """The name by which another process finds a heuristic: a listed one, or `package.module:function`.
 
-    UsageError if no name leads to it, as to a lambda, a function within a function, or one that was typed into a
+    UsageError if no name leads to it, as for a lambda, a function within a function, or one that was typed into a
     notebook.
 
     >>> from optsched.heuristics.lsap_sched import HEURISTICS
@@ -81,7 +81,7 @@ def _callable(entry: Heuristic) -> object:
 def source_digest(name: str) -> str:
     """The digest (hexadecimal) of the source of a heuristic of a name (`named`); empty for one of this package.
 
-    It is of what lies on the disk. A process looks once for each sweep.
+    It covers the files on disk. A process reads them once for each sweep.
 
     UsageError if there is no such heuristic.
     """
@@ -90,7 +90,7 @@ def source_digest(name: str) -> str:
 
 
 def look_anew() -> None:
-    """Have all sources looked at again: in a notebook they are edited between two sweeps."""
+    """Read all sources again: in a notebook they may be edited between two sweeps."""
     importlib.invalidate_caches()
     digest_of.cache_clear()
 
@@ -105,7 +105,7 @@ def digest_of(module: str) -> str:
 
 
 def _parts(first: str) -> Iterator[tuple[str, str]]:
-    """Each of the modules that count with the digest of its text, and each distribution with its version."""
+    """Each module that counts with the digest of its text, and each distribution with its version."""
     waiting, seen = [first], {first}
     while waiting:
         module = waiting.pop()
@@ -133,7 +133,7 @@ def _parts(first: str) -> Iterator[tuple[str, str]]:
 
 
 def _spec(module: str) -> ModuleSpec | None:
-    """Where a module is found; None if there is none, because it is no module's name or its package fails."""
+    """Where a module is found; None if the name is no module's or its package fails."""
     loaded = sys.modules.get(module)
     if loaded is not None and loaded.__spec__ is not None:
         return loaded.__spec__
@@ -144,7 +144,7 @@ def _spec(module: str) -> ModuleSpec | None:
 
 
 def _imports(data: bytes, module: str, is_package: bool) -> Iterator[str]:
-    """The modules that a text may import: also each name that is taken from another, and every package above."""
+    """The modules that a text may import: also each name that is imported from another, and every package above."""
     try:
         tree = ast.parse(data)
     except (SyntaxError, ValueError):
@@ -174,25 +174,26 @@ def _installed(spec: ModuleSpec | None) -> bool:
 
 @lru_cache(maxsize=256)
 def _versions(package: str) -> tuple[tuple[str, str], ...]:
-    """The distributions that bring a package, each with its version."""
+    """The distributions that contain a package, each with its version."""
     from importlib.metadata import PackageNotFoundError, packages_distributions, version
 
     try:
         return ((package, version(package)),)
-    except PackageNotFoundError:  # its distribution is called otherwise: all must be looked through
+    except PackageNotFoundError:  # its distribution has another name: all must be searched
         names = packages_distributions().get(package, ())
         return tuple((name, version(name)) for name in sorted(set(names)))
 
 
-#: The options of a profile that change no result, unless it is cut short.
+#: The options of a profile that change no result, unless the solve is stopped.
 _NO_PART = ("name", "description", "time_limit")
 
 
 def key_of(kind: str, *covered: Any) -> str:
-    """The key of an `optimum` or a `run` from all that it covers.
+    """The key of an `optimum` or a `run` from everything that it covers.
 
-    Of an optimum these are the version, the hash of the instance, the problem, its source and parameters, and what of
-    the profile counts; of a run the key of the optimum, the heuristic, its source and parameters, and the seed.
+    For an optimum these are the version, the hash of the instance, the problem, its source and parameters, and the
+    relevant part of the profile; for a run the key of the optimum, the heuristic, its source and parameters, and the
+    seed.
     """
     return hashlib.sha256(canonical((kind, *covered)).encode()).hexdigest()
 
@@ -208,18 +209,18 @@ def solver_options(profile: Profile) -> dict[str, Any]:
 
 
 def problem_source(problem: TaskProblem[Any]) -> str:
-    """The digest of the source of a problem that a package of its own brings; empty for those of this package."""
+    """The digest of the source of another package's problem; empty for those of this package."""
     return digest_of(type(problem).__module__)
 
 
 def optimum_key(problem: TaskProblem[Any], profile: Profile) -> str:
-    """The key of the optimum of a problem as it is posed."""
+    """The key of the optimum of a posed problem."""
     posed = problem.instance.sha256, problem.name, problem_source(problem), dict(problem.parameters)
     return key_of("optimum", code_version(), *posed, solver_options(profile))
 
 
 def heuristic_parameters(choice: Choice) -> dict[str, Any]:
-    """The values of a heuristic's parameters that are in force: of a user's own, those that were given.
+    """The values of a heuristic's parameters in force; for a user's own, the given ones.
 
     >>> from optsched.measuring.studies.choices import chosen
     >>> heuristic_parameters(chosen("dl"))
@@ -254,7 +255,7 @@ LARGEST_SEED = 2**63 - 1
 
 @dataclass(frozen=True)
 class PosedProblem:
-    """A problem as it is posed, whose optimum runs share: by the key of that, and the profile by which it is solved."""
+    """A posed problem whose optimum runs share: with the optimum's key, and the profile by which it is solved."""
 
     key: str
     problem: TaskProblem[Any]
@@ -265,8 +266,8 @@ class PosedProblem:
 class PlannedRun:
     """A run that was asked for.
 
-    Several may have one `key`, and so one result. `instance` is what the instance is called here: one of the same
-    content may bear another name. `variant` says which of several parameters it has (`w_rem=5`).
+    Several may have one `key`, and so one result. `instance` is the instance's name here: one of the same content may
+    have another name. `variant` says which of several parameters it has (`w_rem=5`).
     """
 
     key: str
@@ -298,7 +299,7 @@ class Plan:
 
     @cached_property
     def unique(self) -> dict[str, PlannedRun]:
-        """The first run of each key: what is to be computed."""
+        """The first run of each key, which is computed."""
         found: dict[str, PlannedRun] = {}
         for run in self.runs:
             found.setdefault(run.key, run)
@@ -306,7 +307,7 @@ class Plan:
 
     @cached_property
     def digest(self) -> str:
-        """The same for plans that ask for the same runs under the same names."""
+        """A digest, the same for plans with the same runs under the same names."""
         rows = [(run.key, *run.called) for run in self.runs]
         return hashlib.sha256(canonical(rows).encode()).hexdigest()
 
@@ -329,10 +330,10 @@ def planned(
 ) -> Plan:
     """The runs of instances x problems x heuristics x seeds x parameters; every fault is found here.
 
-    `instances`, `problems`, `heuristics`, `seeds`, `profile`: as for `optsched.study`. `parameters`: of the problems,
-    as for `optsched.study`; or several such; each is tried. `refused`: called with problems that were not asked for by
-    name and cannot be posed. UsageError for what does not exist or does not go together, and for a heuristic that other
-    processes cannot import. InputError for instances that are wrong or lack a field.
+    `instances`, `problems`, `heuristics`, `seeds`, `profile`: as for `optsched.study`. `parameters`: those of the
+    problems, as for `optsched.study`; or several of these, each of which is tried. `refused`: called with problems that
+    were not asked for by name and cannot be posed. UsageError for what does not exist or does not go together, and for
+    a heuristic that other processes cannot import. InputError for instances that are wrong or lack a field.
 
     >>> variants = [{"w_rem": 3}, {"w_rem": 5}]
     >>> plan = planned("papers/guo-fig2", "latency", ["labl", "round-robin"], 3, parameters=variants)
@@ -355,7 +356,7 @@ def planned(
                 for choice, seed in product(work.choices, drawn):
                     names = work.group, problem.instance.name, variant
                     run = PlannedRun(run_key(key, choice, seed), posed, choice, seed, *names)
-                    # A problem that has none of the parameters that vary is the same in all variants.
+                    # A problem without any of the varied parameters is the same in all variants.
                     found.setdefault((run.key, *run.called), run)
         except UsageError as error:
             faults.update(dict.fromkeys(error.lines))
@@ -375,7 +376,7 @@ def _variant_text(problem: TaskProblem[Any], values: Parameters) -> str:
 # The file of a sweep -----------------------------------------------------------------------------------------------
 
 
-#: How many there may be.
+#: The most keys of a file.
 _Count = Annotated[int, Meta(gt=0)]
 
 #: The keys of each part: what is measured.
@@ -398,11 +399,11 @@ _WHOLE: dict[str, Rule] = {
 
 
 class SweepFile:
-    """A file of a sweep. Its relative paths and modules are looked for from the current folder.
+    """A file of a sweep. Its relative paths and modules start from the current folder.
 
-    `path`: the file, as it is called in messages. `options`: what it says of the whole: `store`, `time_limit`,
-    `run_limit`, `memory_limit`, `jobs`, `dask`. InputError if it cannot be read, is no TOML, or has a key or value that
-    there is not; lists every fault.
+    `path`: the file's name in messages. `options`: the settings of the whole: `store`, `time_limit`, `run_limit`,
+    `memory_limit`, `jobs`, `dask`. InputError if it cannot be read, is no TOML, or has an unknown key or value; lists
+    every fault.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -421,8 +422,8 @@ class SweepFile:
     ) -> Plan:
         """The runs of all parts.
 
-        `refused`: as for `planned`. `limited`: the profile, with its time limit, by the name that a part gives it, if
-        any. InputError with all that is wrong with what the file names.
+        `refused`: as for `planned`. `limited`: the profile, with its time limit, by the name in a part, if any.
+        InputError with everything that is wrong with what the file names.
         """
         faults: list[Fault] = []
         plan = Plan(())

@@ -1,9 +1,8 @@
-"""The store of a sweep: an SQLite file in which each result is one transaction, so that what is finished is never lost.
+"""The store of a sweep: an SQLite file with one transaction for each result, so that no finished result is lost.
 
-A rollback journal is used, not a write-ahead log: between two results the store is one file that can be copied, and
-network drives do. A sweep holds a lock (a file next to the store); others may read meanwhile, and
-where they do so for long, what is to be put in waits for them. pandas and any SQLite browser read the tables;
-docs/how-to/sweep.md says what each is for.
+It uses a rollback journal, not a write-ahead log: between two results the store is one file that can be copied, and
+network drives work. A sweep holds a lock (a file next to the store); others may read at the same time. Writing waits
+while another program reads. pandas and any SQLite browser read the tables; docs/how-to/sweep.md describes each.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from optsched.problems import AnyProblem, problem_class
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Says in the file's header what it is ("opsw"), and by which version of the tables.
+#: The file's header says that it is a store ("opsw"), and which version of the tables it has.
 APPLICATION, VERSION = 0x6F707377, 1
 
 #: The commands that make the tables.
@@ -145,17 +144,17 @@ FROM runs WHERE gap IS NOT NULL""",
 )
 
 
-#: Seconds to wait for readers of the store; and between two looks whether another sweep has ended.
+#: Seconds to wait for readers of the store; and between two checks whether another sweep has ended.
 _PATIENCE, _PAUSE = 60.0, 0.5
 
 
 class Store:
     """An open store.
 
-    `path`: the file. `write`: whether results are to be put in; then the file is made where there is none. `waits`:
-    called where another program holds the store for long, once for each time; then there is no end to the wait. Without
-    it that is an error, as it is when the store is opened. InputError if it cannot be opened, is no store or a damaged
-    one, or is of a newer version of optsched.
+    `path`: the file. `write`: whether results will be put in; then the file is made if it does not exist. `waits`:
+    called when another program holds the store for long, once for each time; then the wait has no end. Without it a
+    long wait is an error, as it is when the store is opened. InputError if it cannot be opened, is no store or a
+    damaged one, or is of a newer version of optsched.
     """
 
     def __init__(
@@ -188,13 +187,13 @@ class Store:
             raise
 
     def _check_kind(self) -> None:
-        """Raise InputError unless this is a store that this version knows; make one of an empty file."""
+        """Raise InputError unless this is a store that this version knows; turn an empty file into one."""
         application, version = self._number("application_id"), self._number("user_version")
         if application == APPLICATION and version > VERSION:
             message = f"is a store of a newer optsched (version {version}; this one knows {VERSION}): update optsched"
             raise InputError([Fault("", message)], self.path)
         if application == APPLICATION:
-            # Who reads meets what is damaged; who adds to it should know beforehand.
+            # A reader notices damaged rows; a writer should know of them beforehand.
             if self._write and (self._connection.execute("PRAGMA quick_check(1)").fetchone() or [""])[0] != "ok":
                 raise sqlite3.DatabaseError("its pages contradict one another")
             return
@@ -221,7 +220,7 @@ class Store:
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
-        """What SQLite says is wrong, in words of ours."""
+        """Translate SQLite's errors into our words."""
         try:
             yield
         except sqlite3.Error as error:
@@ -229,7 +228,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """What is put in within is there as a whole, on the disk, or not at all."""
+        """Everything put in within the block is stored completely, on the disk, or not at all."""
         with self._named_errors():
             _patiently(self._connection, self._waits, "BEGIN IMMEDIATE")
             try:
@@ -241,23 +240,23 @@ class Store:
                 raise
 
     def put(self, table: str, row: Mapping[str, Any]) -> int:
-        """Put a row in, in the place of one with the same key, and give its number; lists and objects are JSON."""
+        """Insert a row, replacing one with the same key, and return its number; lists and objects become JSON."""
         names, marks = ", ".join(f'"{name}"' for name in row), ", ".join("?" * len(row))
         command = f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})"
         return self._connection.execute(command, list(map(_cell, row.values()))).lastrowid or 0
 
     def execute(self, command: str, *values: Any) -> None:
-        """Change what is there, within a transaction."""
+        """Change something, within a transaction."""
         self._connection.execute(command, values)
 
     def rows(self, query: str, *values: Any) -> Iterator[dict[str, Any]]:
-        """The rows that a query finds, each a dictionary."""
+        """The rows of a query, each a dictionary."""
         with self._named_errors():
             cursor = _patiently(self._connection, self._waits, query, *values)
             yield from map(dict, cursor)
 
     def faults(self) -> list[str]:
-        """The faults of the file by SQLite's own check, and which rows refer to rows that are not there."""
+        """The faults of the file by SQLite's own check, and which rows refer to missing rows."""
         with self._named_errors():
             found = [str(row[0]) for row in self._connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
             found += [
@@ -275,7 +274,7 @@ def _cell(value: Any) -> Any:
 
 
 def _words(error: sqlite3.Error) -> str:
-    """What to say of an error of SQLite, and what to do."""
+    """The message for an error of SQLite, with the mend."""
     name = getattr(error, "sqlite_errorname", "") or ""
     if name == "SQLITE_NOTADB":
         return "is no SQLite file, and so no store: name another file"
@@ -293,7 +292,7 @@ def _words(error: sqlite3.Error) -> str:
 def _patiently(
     connection: sqlite3.Connection, waits: Callable[[], None] | None, command: str, *values: Any
 ) -> sqlite3.Cursor:
-    """Have a command done; while another program holds the file, try again, after a call of `waits` the first time."""
+    """Run a command; while another program holds the file, try again, after one call of `waits`."""
     warned = False
     while True:
         try:
@@ -312,14 +311,13 @@ def _busy(error: sqlite3.Error) -> bool:
 
 @contextmanager
 def locked(path: str | os.PathLike[str], waits: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Keep others from sweeping into a store meanwhile; where another does, wait until it has ended.
+    """Keep others from sweeping into a store within the block; if another sweep runs, wait until it has ended.
 
-    The lock is on a file next to the store, FILE-lock, which stays. It goes with the process that holds it.
+    The lock is on a file next to the store, FILE-lock, which stays. It ends with the process that holds it.
 
-    `path`: the store. `waits`: called once, if there is need to wait. InputError if the file next to it cannot be
-    written.
+    `path`: the store. `waits`: called once, if it must wait. InputError if the file next to it cannot be written.
     """
-    lock_file = f"{os.path.realpath(path)}-lock"  # the same by whichever name the store is called
+    lock_file = f"{os.path.realpath(path)}-lock"  # the same for every name of the store
     connection = None
     try:
         connection = sqlite3.connect(lock_file, timeout=_PAUSE, isolation_level=None)
@@ -335,7 +333,7 @@ def locked(path: str | os.PathLike[str], waits: Callable[[], None] = lambda: Non
 # What is read from it ----------------------------------------------------------------------------------------------
 
 
-#: The runs of some plans, each as it is called in the plan, in its order.
+#: The runs of some plans, each with its names in the plan, in its order.
 _ASKED = 'planned.run, planned."group", planned.instance, planned.label, planned.variant'
 _RUNS = f"""
 SELECT {_ASKED}, runs.record, runs.optimum, runs.version
@@ -344,7 +342,7 @@ WHERE planned.plan IN ({{}}) GROUP BY {_ASKED} ORDER BY min(planned.plan), min(p
 
 
 class Sweep:
-    """The runs of a store that a sweep asked for and that are done; see `load_sweep`.
+    """The finished runs of a store that a sweep asked for; see `load_sweep`.
 
     Attributes
     ----------
@@ -381,25 +379,25 @@ class Sweep:
 
     @cached_property
     def _runs(self) -> list[Run]:
-        """The runs as this sweep calls them."""
+        """The runs with this sweep's names."""
         each = zip(self._rows, map(Record.of, self.records()), strict=True)
         return [Run(record, row["group"], row["label"]) for row, record in each]
 
     def frame(self) -> pd.DataFrame:
-        """A row for each run, one number a column: that of `optsched.GapReports`."""
+        """A row for each run, one number per column: that of `optsched.GapReports`."""
         return frame_of(self._runs)
 
     def summary(self) -> pd.DataFrame:
-        """A row for each problem and heuristic: that of `optsched.GapReports`, each variant of a problem by itself."""
+        """A row for each problem and heuristic, as in `optsched.GapReports`, each variant of a problem by itself."""
         return summary_frame(self.summaries())
 
     def summaries(self) -> list[ProblemSummary]:
-        """The runs summed up by problem: what `optsched gap` prints of several instances."""
+        """The runs summarised by problem: what `optsched gap` prints for several instances."""
         variants = (f"{run.problem} {row['variant']}".rstrip() for run, row in zip(self._runs, self._rows, strict=True))
         return summaries(replace(run, problem=name) for run, name in zip(self._runs, variants, strict=True))
 
     def optima(self) -> Iterator[tuple[AnyProblem, Solution]]:
-        """Each problem that these runs are of, with its solution and the proof: what `optsched.certify` takes."""
+        """Each problem of these runs, with its solution and the proof: arguments of `optsched.certify`."""
         keys = dict.fromkeys(row["optimum"] for row in self._rows)
         with Store(self.path) as store:
             for key in keys:
@@ -408,7 +406,7 @@ class Sweep:
 
 
 def of_other_code(versions: Iterable[str]) -> str:
-    """What to say of runs that other code computed.
+    """The message on runs that other code computed.
 
     >>> of_other_code({"0.1.0": 3})
     'by other code (optsched 0.1.0)'
@@ -416,7 +414,7 @@ def of_other_code(versions: Iterable[str]) -> str:
     return f"by other code (optsched {', '.join(sorted(versions))})"
 
 
-#: An optimum, with the instance that it is of.
+#: An optimum, with its instance.
 OPTIMA = (
     "SELECT optima.*, instances.name, instances.content FROM optima "
     "JOIN instances ON instances.sha256 = optima.instance_sha256"
@@ -448,8 +446,8 @@ def load_sweep(path: str | os.PathLike[str], sweep: int | str = "last") -> Sweep
     path
         The store of `optsched.sweep`.
     sweep
-        Which runs: those that the last sweep asked for, those of a sweep by its number (column `id` of the table
-        `sweeps`), or `"all"` that any sweep has asked for.
+        Which runs: those of the last sweep, those of a sweep by its number (column `id` of the table `sweeps`), or
+        `"all"` that any sweep has asked for.
 
     Raises
     ------
@@ -492,13 +490,13 @@ class Checked:
     runs: int
     optima: int
     instances: int
-    #: How many of the optima are proved again, from the instance and the proof alone.
+    #: How many of the optima are proved again, from only the instance and the proof.
     proved: int
-    #: How many of the others rest on what: `solver`, `enumeration` or `nothing`.
+    #: How many of the others have which basis: `solver`, `enumeration` or `nothing`.
     claimed: Mapping[str, int]
     #: How many runs are of other code than this, by its version.
     others: Counter[str]
-    #: A line each.
+    #: A line for each fault.
     faults: tuple[str, ...]
 
 
@@ -529,7 +527,7 @@ def check_store(path: str | os.PathLike[str], step: Callable[[str], None] = lamb
 
 
 def _of_run(row: Mapping[str, Any]) -> Iterator[str]:
-    """What of a run's row does not fit its key or its record."""
+    """Where a run's row does not fit its key or its record."""
     try:
         record = json.loads(row["record"])
         parameters = json.loads(row["heuristic_parameters"])
@@ -544,7 +542,7 @@ def _of_run(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _of_optimum(row: Mapping[str, Any], path: str) -> tuple[list[str], list[str]]:
-    """What is wrong with an optimum, and what it rests on: `proof` or a claim; nothing if it is contradicted."""
+    """What is wrong with an optimum, and its basis: `proof` or a claim; nothing if it is contradicted."""
     faults = []
     try:
         parameters, solver = json.loads(row["parameters"]), json.loads(row["solver"])
@@ -557,5 +555,5 @@ def _of_optimum(row: Mapping[str, Any], path: str) -> tuple[list[str], list[str]
         return [*faults, str(error)], []
     if not verdict.valid:
         return [*faults, *verdict.contradicted], []
-    # As the verdict has them, the claim of the first component that nothing proved.
+    # As in the verdict: the claim of the first component that nothing proved.
     return faults, [verdict.claims[0].kind if verdict.claims else "proof"]

@@ -360,7 +360,7 @@ class EndTree:
 
 
 def ended_by(problem: JobTimes, ends: Ints, most: int) -> Schedule | None:
-    """A schedule in which jobs end by given times (microseconds) and each task runs where it is quickest.
+    """A schedule in which jobs end by given times (microseconds) and each task runs where it is fastest.
 
     None if the problem's program of these has more than `most` starts, or HiGHS finds nothing within its nodes.
     """

@@ -62,7 +62,7 @@ class GrowingMatchings:
 
     @cached_property
     def _empty(self) -> GrowingMatching:
-        # Tasks with the fewest replicas come first: what is matched in this order has to move least.
+        # Tasks with the fewest replicas come first: matching in this order moves the fewest tasks.
         replicas, servers = self._problem.replicas, len(self._problem.initial_load)
         on = replicas.transposed(servers, replicas.lengths)
         return GrowingMatching.empty(on.starts, on.values, len(replicas), self._problem.w_loc, self._problem.w_rem)

@@ -15,13 +15,11 @@ reduces, the later one never gets an earlier node, so that no placement is searc
 
 **Bounds** (`problems.transmission_bounds`). All children of a state are bounded together, by three relaxations:
 
-1. A map slot of node p has a price u_p. Maps pay it instead of keeping to the slots, and what all slots bring in is
-   taken off again. Map j on node p now costs c_jp = C_jp + u_p, and I_jf h_pi for each reduce f that is fixed on a
-   node i.
-2. The cost c_jp is split among the open reduces, in proportion to what map j sends to each. Every open reduce f has a
-   copy of the maps of its own, and places it as suits it best. On node i that costs
-   R_fi + sum_j min_p (share_jfp + I_jf h_pi). This is Lagrangian decomposition of RLT-1 (Shen et al. 2016, note 3)
-   with multipliers that need no search.
+1. A map slot of node p has a price u_p. Maps pay it instead of obeying the slots, and the earnings of all slots are
+   subtracted. Map j on node p now costs c_jp = C_jp + u_p, and I_jf h_pi for each reduce f that is fixed on a node i.
+2. The cost c_jp is split among the open reduces, in proportion to what map j sends to each. Every open reduce f has its
+   own copy of the maps, and places it where it suits it best. On node i that costs R_fi + sum_j min_p (share_jfp + I_jf
+   h_pi). This is Lagrangian decomposition of RLT-1 (Shen et al. 2016, note 3) with multipliers that need no search.
 3. Two open reduces may take the same place, unless one of them is the next in the order.
 
 The bound of a child is the cost of the next reduce on that node, plus the least cost of each other open reduce. If that

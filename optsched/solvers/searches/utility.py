@@ -7,15 +7,14 @@ be a tree over the patterns that the prices leave. What is open then is for `opt
 
 A pattern says how many maps and reduces of each job one node holds. The linear program over all patterns is solved by
 column generation (Gilmore and Gomory). It asks whether fractions of patterns hold what a lowest utility needs, or how
-much of the trackers they can use besides (`fractions`). Its duals are prices of tasks, which `Utility.utility_bound`
-and `Utility.utilisation_bound` turn into proofs. Where a node's room takes too many states, and has too many patterns,
-its amounts are divided and rounded so that every pattern found still fits the room. The prices are then less good,
-never wrong.
+much of the trackers they can use in addition (`fractions`). Its duals are prices of tasks, which
+`Utility.utility_bound` and `Utility.utilisation_bound` turn into proofs. If a node's room takes too many states and has
+too many patterns, its amounts are divided and rounded so that every pattern found still fits. The prices are then less
+good, never wrong.
 
-The exact program is that of `optsched.problems.utility_program`. With only some patterns of a host what it finds is a
-placement, but what it rules out means nothing. The patterns and counts that can be in a better placement
-(`columns_at` there) are few where prices nearly close: a program over them is small, and so is the tree of cases of its
-linear programs.
+The exact program is that of `optsched.problems.utility_program`. With only some patterns of a host, its solution is a
+placement, but it proves no bound. If prices nearly close the gap, few patterns and counts can be in a better placement
+(`columns_at` there): a program over them is small, and so is the tree of cases of its linear programs.
 """
 
 from __future__ import annotations
@@ -495,7 +494,7 @@ class UtilitySearch:
         self._packed(units, relaxed, given, target)
 
     def _packed(self, units: int, relaxation: Relaxation, prices: TaskPrices, target: int) -> None:
-        """Pack what uses `target` units, or nearly so, until that is proved to be the most by a tree."""
+        """Pack what uses `target` units, or nearly so, until a tree proves that this is the most."""
         if self.used(self.counts) >= target or self._by_columns(units, prices):
             return
         tried = self.used(self.counts)
