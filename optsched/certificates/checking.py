@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from optsched.certificates.programs import check_programs, is_shipped
+from optsched.certificates.programs import check_programs
 from optsched.core.brief import as_argument, several
 from optsched.core.errors import CertificateInvalid, OutOfTime, TooLarge
 from optsched.core.problem_record import imported
@@ -29,6 +29,7 @@ from optsched.core.results import (
 )
 from optsched.problems import AnyProblem
 from optsched.problems.base import stated
+from optsched.problems.foreign import is_shipped, path_of
 from optsched.problems.programs import Programmed
 
 #: The basis of a claim without a certificate; the other kinds are those of `Proof`.
@@ -434,7 +435,9 @@ def nothing_feasible(problem: AnyProblem, certificate: Certificate | None, what:
     """
     noun = problem.decided.noun
     if stated(problem, "always_feasible", False):
-        return Finding(what, False, f"{claim}, but {problem.name} always has a feasible {noun}")
+        mend = f"; set always_feasible = False in {path_of(problem)} if an instance may have none"
+        sure = f"{problem.name} always has a feasible {noun}"
+        return Finding(what, False, f"{claim}, but {sure}{'' if is_shipped(problem) else mend}")
     if certificate is not None and certificate.kind.checkable:
         what = f"{certificate.kind} proof that nothing is feasible"
         prover = record_of(type(problem)).infeasible

@@ -19,6 +19,7 @@ from optsched.certificates.trees import Tree, over_rows, rows_bound
 from optsched.core.errors import CertificateInvalid
 from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems.base import exact
+from optsched.problems.foreign import is_shipped
 from optsched.problems.programs import Limited, Program, fault_of, limit_unit, samples
 from optsched.problems.relaxations import IntegerProgram
 
@@ -111,15 +112,10 @@ def check_programs(problem: Any, decision: Any, bound: Sequence[Number | None]) 
         before += (exact(value * (limit_unit(problem) if limited else problem.program(before).unit)),)
 
 
-def is_shipped(problem: Any) -> bool:
-    """Whether the class is this package's own, whose tests hold its programs against its definition."""
-    return type(problem).__module__.startswith("optsched.")
-
-
 def checked_program(problem: Any, before: tuple[Number, ...], around: Any = None) -> Program:
     """The program of a problem; for another package's class it is checked against the class's definition.
 
-    CertificateInvalid if the program lacks a feasible placement, or overestimates its cost.
+    CertificateInvalid if they disagree on a placement.
     """
     program: Program = problem.program(before)
     if not is_shipped(problem):

@@ -246,7 +246,7 @@ def checks() -> Iterator[Finding]:
             if listed is None or name not in listed.optima:
                 raise UsageError(
                     f'the record of the problem "{name}" ({entry.problem}) names {entry.known.instance!r} in its '
-                    "known, an instance without an optimum in the library; mend or uninstall the package that brings it"
+                    "known, an instance without an optimum in the library; mend it, or uninstall its package"
                 )
             posed, known = problem(name, load(listed.path)), listed.optima[name].value
             for route in entry.known.routes:

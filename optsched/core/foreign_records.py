@@ -36,12 +36,12 @@ _FOR_PROGRAMS = (BY_PROGRAM["models"], BY_PROGRAM["routes"], *BY_PROGRAM["prover
 #: redefine beyond `left_open`. A network reads a table of costs; the enumeration calls `objective`.
 _FOR_BASES: dict[str, dict[str, tuple[str, ...]]] = {
     **{
-        part: {"optsched.problems.assignment:TabledProblem": ()}
+        part: {"optsched.problems.assignment:TabledProblem": ("parameter_table",)}
         for part in (ASSIGNMENT["routes"], ASSIGNMENT["provers"]["dual"], ASSIGNMENT["network"])
     },
     ASSIGNMENT["enumeration"]: dict.fromkeys(
         ("optsched.problems.assignment:LevelledProblem", "optsched.problems.assignment:TabledProblem"),
-        ("cheap_bounds", "first_step", "objective", "own_costs"),
+        ("cheap_bounds", "first_step", "objective", "own_costs", "parameter_table"),
     ),
 }
 
@@ -87,11 +87,11 @@ def fault_of_fields(record: Record) -> str | None:
     own = f"{kind.__module__}:{kind.__qualname__}"
     if own != record.problem:
         return f'its problem, {record.problem}, is a class of another place; give "{own}"'
-    undefined = sorted(getattr(kind, "__abstractmethods__", ()))
-    if undefined:
-        return f"{record.problem} does not define {', '.join(undefined)}"
+    wrong: str | None = imported("optsched.problems.base:class_fault")(kind)
     named = getattr(kind, "name", None)
-    return None if named == record.name else f'the name of {record.problem} is {named!r}, not "{record.name}"'
+    if wrong is None and named != record.name:
+        return f'the name of {record.problem} is {named!r}, not "{record.name}"'
+    return wrong
 
 
 def _parts(record: Record) -> Iterator[tuple[str, str]]:

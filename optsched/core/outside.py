@@ -62,7 +62,7 @@ def brought(
     for package, _, point in sorted(points, key=lambda known: known[:2]):
         origin = f'the entry point "{point.name} = {point.value}" of {package} ({group})'
         try:
-            given: Any = _attempt(lambda at: at.load(), point, origin)
+            given: Any = _attempt(lambda at: at.load(), point, origin, package)
             for entry in given if isinstance(given, tuple) else (given,):
                 if not isinstance(entry, kind):
                     wanted = f"{kind.__module__}.{kind.__qualname__}"
@@ -74,9 +74,9 @@ def brought(
                 if name in taken or name in found:
                     message = f'{origin} has the name "{name}", which is taken; rename it, or uninstall the package'
                     raise UsageError(message)
-                fault = None if check is None else _attempt(check, entry, origin)
+                fault = None if check is None else _attempt(check, entry, origin, package)
                 if fault is not None:
-                    raise UsageError(f"{origin}: {fault}; mend or uninstall that package")
+                    raise UsageError(f"{origin}: {fault}; mend it, or uninstall {package}")
                 found[name] = entry, package
         except UsageError as error:
             faults.append(error)
@@ -129,12 +129,13 @@ class Listed(Mapping[str, Entry]):
         return len(self._shipped) + len(self._brought)
 
 
-def _attempt(load: Callable[[Given], Loaded], argument: Given, origin: str) -> Loaded:
+def _attempt(load: Callable[[Given], Loaded], argument: Given, origin: str, package: str) -> Loaded:
     """Import modules of a package; UsageError if that raises."""
     try:
         return load(argument)
     except (Exception, SystemExit) as error:
-        raise UsageError(f"{origin} cannot be loaded: {raised(error)}; mend or uninstall that package") from error
+        fault = f"{origin} cannot be loaded: {raised(error)}; mend it, or uninstall {package}"
+        raise UsageError(fault) from error
 
 
 def blamed(error: BaseException) -> str | None:
@@ -154,7 +155,7 @@ def blamed(error: BaseException) -> str | None:
     while passed is not None:
         package = packages.get(passed.tb_frame.f_globals.get("__name__", "").partition(".")[0])
         if package is not None:
-            return f"{package} raised {raised(error.with_traceback(passed))}; mend or uninstall that package"
+            return f"{package} raised {raised(error.with_traceback(passed))}; mend it, or uninstall {package}"
         passed = passed.tb_next
     return None
 

@@ -63,6 +63,10 @@ class Scaling:
     whole: bool = False
     rounded: bool = False
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.powers, tuple):
+            raise TypeError(f"Scaling.powers is {self.powers!r}; give a tuple, one power a component")
+
 
 def _said(words: str, pattern: str | None = None) -> Meta:
     """A description of a field's values, in words for messages."""

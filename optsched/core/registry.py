@@ -60,10 +60,9 @@ class _Records(Listed[Record]):
         if record.name not in self._completed:
             wrong = fault_of_parts(record)
             if wrong is not None:
-                raise UsageError(
-                    f'the record of the problem "{record.name}" ({record.problem}) {wrong}; mend or uninstall the '
-                    "package that brings it"
-                )
+                _, package = self._read[0][record.name]
+                which = f'the record of the problem "{record.name}" ({record.problem})'
+                raise UsageError(f"{which} {wrong}; mend it, or uninstall {package}")
             self._completed[record.name] = _by_program(record, imported(record.problem))
         return self._completed[record.name]
 

@@ -41,6 +41,7 @@ from optsched.measuring.printing import number, percent
 from optsched.measuring.printing import value as values
 from optsched.problems import AnyProblem
 from optsched.problems.base import TaskProblem, expect_problem, stated
+from optsched.problems.foreign import contradiction
 from optsched.problems.locality_counts import locality_counts
 from optsched.routes import frontier, routes_of, solve
 from optsched.routes.call import Call, Ended
@@ -650,7 +651,8 @@ def _gaps(problem: TaskProblem[Any], objective: Value, reference: Gaps) -> tuple
             continue
         difference = value - best if component.sense is Sense.MIN else best - value
         if difference < 0:
-            raise BoundViolated(f"{problem!r}: {component.name} {value} is beyond the proved {best}")
+            message = f"{problem!r}: {component.name} {value} is beyond the proved {best}"
+            raise contradiction(problem, BoundViolated(message))
         absolute.append(difference)
         relative.append(_ratio(difference, best))
     return tuple(absolute), tuple(relative)

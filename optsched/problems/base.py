@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cache, cached_property, partial
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +20,23 @@ from optsched.core.arrays import Strings
 from optsched.core.brief import brief
 from optsched.core.decimals import FINEST
 from optsched.core.deprecated import Renamed, take_former
-from optsched.core.errors import Fault, InputError, MissingField, UsageError, described, expect, expect_known, nearest
+from optsched.core.errors import (
+    Fault,
+    InputError,
+    MissingField,
+    ProblemFailed,
+    UsageError,
+    described,
+    expect,
+    expect_known,
+    nearest,
+)
 from optsched.core.instance import LARGEST, MAP, PENDING, Cluster, Instance, Ints, Ragged
 from optsched.core.network import FlowNetwork
 from optsched.core.placement import NONE, Placement
 from optsched.core.registry import altered, record_of, records
 from optsched.core.results import Bound, Component, Decision, Number, Proof, Sense, Value, Violation
-from optsched.problems.foreign import hold
+from optsched.problems.foreign import hold, is_shipped, path_of
 
 __all__ = [
     "GRID",
@@ -296,11 +306,11 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
 
     name: ClassVar[str]
     title: ClassVar[str]
-    paper: ClassVar[str]
+    paper: ClassVar[str] = ""
     components: tuple[Component, ...]
     """On the class: for the default parameters. On a problem: its own, if a parameter decides the sense."""
-    parameter_table: ClassVar[tuple[Parameter, ...]]
-    requires: ClassVar[tuple[str, ...]]
+    parameter_table: ClassVar[tuple[Parameter, ...]] = ()
+    requires: ClassVar[tuple[str, ...]] = ()
     proof: ClassVar[Proof]
     """The strongest kind of certificate that the problem admits."""
     posed_on: ClassVar[type[Instance] | type[FlowNetwork]]
@@ -317,10 +327,12 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         take_former(cls, "told", "details")
-        if not cls.__module__.startswith("optsched."):
-            hold(cls)
+        hold(cls)
 
     def __init__(self, instance: Noun, /, **parameters: Any) -> None:
+        wrong = None if is_shipped(self) else class_fault(type(self))
+        if wrong is not None:
+            raise ProblemFailed(f"{wrong}; mend the class")
         expect(instance, (Instance, FlowNetwork), f"{self.name} is posed on an instance or a flow network", HOW_TO_LOAD)
         if not isinstance(instance, self.posed_on):
             nouns = "a flow network, not on an instance", "an instance, not on a flow network"
@@ -396,9 +408,9 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
     def violations(self, decision: Decided, /) -> list[Violation]:
         """Every violated constraint, by how much, in the instance's own ids; empty if feasible."""
 
-    @abstractmethod
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """Bounds that cost about one pass over the instance, each with what it bounds."""
+        """Bounds that cost about one pass over the instance, each with what it bounds; by default none."""
+        return ()
 
     def evaluate(self, decision: Decided, /) -> Value:
         """Exact value of a decision, one entry per component: the only definition of the objective.
@@ -411,7 +423,25 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
         wrong = self.violations(decision)
         if wrong:
             raise ValueError(f"an infeasible {self.decided.noun} has no value: {wrong[0]}")
-        return self.objective(decision)
+        value = self.objective(decision)
+        if not is_shipped(self):
+            self._refute(decision, value)
+        return value
+
+    @cached_property
+    def _claimed(self) -> tuple[Bound, ...]:
+        """The cheap bounds of the first component."""
+        first = self.components[0].name
+        return tuple(bound for bound in stated(self, "cheap_bounds", tuple)() if bound.component == first)
+
+    def _refute(self, decision: Decided, value: Value) -> None:
+        """ProblemFailed if a feasible decision is better than a cheap bound."""
+        first = self.components[0]
+        for bound in self._claimed:
+            if self.minimised(value)[0] < self.minimised((bound.value, *value[1:]))[0]:
+                claim = f'{type(self).__name__}.cheap_bounds claims {bound.value} for {first.name} ("{bound.name}")'
+                found = f"the feasible {self.decided.noun} {in_ids(self, decision)} has {value[0]}"
+                raise ProblemFailed(f"{self.place}: {claim}, but {found}; mend the bound")
 
     def minimised(self, value: Value) -> Value:
         """A value for comparisons: less is better, component after component."""
@@ -449,6 +479,51 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
 
 #: A problem of any noun and decision.
 AnyProblem = BaseProblem[Any, Any]
+
+
+def in_ids(problem: AnyProblem, decision: Any) -> str:
+    """A decision as messages show it: in ids, and not too long."""
+    text = str(decision.to_dict(problem))
+    return text if len(text) < 120 else f"{text[:116]} ..."
+
+
+@cache
+def _stated_kinds() -> dict[str, tuple[Any, bool]]:
+    """The attributes that a class states, each with its type, and whether it is a tuple of these."""
+    found = {}
+    for name, hint in get_type_hints(BaseProblem).items():
+        kind = get_args(hint)[0] if get_origin(hint) is ClassVar else hint
+        several = get_origin(kind) is tuple
+        each = get_args(kind)[0] if several else kind
+        if isinstance(each, type):
+            found[name] = each, several
+    return found
+
+
+def class_fault(kind: type[Any]) -> str | None:
+    """What a class of problems does not state, or states wrongly; None: nothing.
+
+    >>> class_fault(type("Mine", (Problem,), {"__module__": "mine", "name": "mine", "title": 3, "proof": "dual"}))
+    "mine:Mine does not define components, constraint_violations, missing, objective, prepare; title: 3 is no str; \
+proof: 'dual' is no Proof"
+    """
+    kinds = _stated_kinds()
+    missing = {name for name in kinds if not hasattr(kind, name)} | set(getattr(kind, "__abstractmethods__", ()))
+    faults = [f"{path_of(kind)} does not define {', '.join(sorted(missing))}"] if missing else []
+    for name, (wanted, several) in kinds.items():
+        value: Any = getattr(kind, name, None)
+        if name in missing or isinstance(value, property):  # what a problem says of itself later
+            continue
+        form = wanted.__name__
+        if is_dataclass(wanted):
+            form += f"({', '.join(part.name for part in fields(wanted))})"
+        if several and not isinstance(value, tuple):
+            faults.append(f"{name}: {value!r} is no tuple of {form}")
+            continue
+        entries: tuple[Any, ...] = value if several else (value,)
+        strangers = [entry for entry in entries if not isinstance(entry, wanted)]
+        faults.extend(f"{name}: {entry!r} is no {form}" for entry in strangers)
+    return "; ".join(faults) or None
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,6 +45,8 @@ class Latency(LatencyDefinition, Programmed):
     ((2, 2), (3, 4))
     """
 
+    leaves_out_worse = True
+
     @cached_property
     def posing(self) -> LatencyProgram:
         """The program, and what its variables stand for."""

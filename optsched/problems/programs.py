@@ -3,7 +3,7 @@
 A `Programmed` problem has a program in addition to its definition. Code that all problems share derives from it: arrays
 for HiGHS, models with the same names, sizes, starts, the linear bound, and a tree of cases that proves the optimum (the
 modules `programs` of `optsched.routes`, `optsched.models` and `optsched.certificates`). The program is no second
-definition: `fault_of` checks it against `objective` and `violations`.
+definition: `fault_of` checks it against `objective` and `violations`, both ways.
 """
 
 from __future__ import annotations
@@ -11,24 +11,28 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from optsched.core.arrays import Strings
+from optsched.core.brief import counted
 from optsched.core.deprecated import Renamed
 from optsched.core.errors import UsageError
 from optsched.core.instance import Ints, Ragged
 from optsched.core.placement import NONE
-from optsched.core.results import Number
-from optsched.problems.base import Problem
+from optsched.core.results import Number, Sense
+from optsched.problems.base import Problem, exact, exact_product, in_ids
+from optsched.problems.foreign import WrongAnswer, answered, hold
 from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
 
 __all__ = [
+    "Audit",
     "Builder",
     "Family",
     "Group",
@@ -59,7 +63,7 @@ class Zipped(Sequence[Label]):
     ('u', 'b')
     """
 
-    def __init__(self, *parts: Strings) -> None:
+    def __init__(self, *parts: npt.NDArray[Any]) -> None:
         self._parts = parts
 
     def __len__(self) -> int:
@@ -193,11 +197,11 @@ class Program:
         >>> builder.program().family("y")
         slice(1, 3, None)
         """
-        return _slice_of(self.variables, name)
+        return _slice_of(self.variables, name, "variables")
 
     def rows_of(self, name: str) -> slice:
         """The positions of a family of rows."""
-        return _slice_of(self.rows, name)
+        return _slice_of(self.rows, name, "rows")
 
     def broken(self, values: Ints) -> str | None:
         """The first bound or row that the values violate, by its name; None: none.
@@ -209,8 +213,10 @@ class Program:
         'one[of both] is 2, and must be 1 to 1'
         """
         numbers = self.numbers
-        sums = np.zeros(len(numbers.row_lower), dtype=object)
-        np.add.at(sums, numbers.row, numbers.value.astype(object) * values[numbers.column])
+        most = int(np.abs(numbers.value).max(initial=0)) * int(np.abs(values).max(initial=0)) * len(numbers.value)
+        kind = np.int64 if most < UNBOUNDED else object  # so that no sum is past int64
+        sums = np.zeros(len(numbers.row_lower), dtype=kind)
+        np.add.at(sums, numbers.row, numbers.value.astype(kind) * values[numbers.column])
         for families, found, lower, upper in (
             (self.variables, values, numbers.lower, numbers.upper),
             (self.rows, sums, numbers.row_lower, numbers.row_upper),
@@ -226,9 +232,11 @@ class Program:
         return None
 
 
-def _slice_of(families: Sequence[Family], name: str) -> slice:
-    found = next(family for family in families if family.name == name)
-    return slice(found.first, found.first + len(found.labels))
+def _slice_of(families: Sequence[Family], name: str, what: str) -> slice:
+    for family in families:
+        if family.name == name:
+            return slice(family.first, family.first + len(family.labels))
+    raise LookupError(f'the program has no {what} "{name}"; it has {", ".join(family.name for family in families)}')
 
 
 class Builder:
@@ -251,6 +259,9 @@ class Builder:
         self._variables: list[Family] = []
         self._rows: list[Family] = []
         self._groups: list[Group] = []
+        #: The names of all parts of a model, but for its sets; and the labels in each set.
+        self._names = {"before", "objective", "program"}
+        self._sets: dict[str, Sequence[Label]] = {}
         self._numbers: dict[str, list[Ints]] = {
             name: [] for name in ("objective", "lower", "upper", "row_lower", "row_upper", "row", "column", "value")
         }
@@ -296,20 +307,32 @@ class Builder:
             self.enter(row, list(some), list(some.values()))
 
     def group(self, name: str, over: str, members: Mapping[str, Sequence[str]], **position: int) -> None:
-        """Declare a group; see `Group` for the parameters."""
+        """Add names of the tasks or nodes that a label counts together; see `Group` for the parameters."""
+        self._name(f'Builder.group("{name}")', name)
         self._groups.append(Group(name, over, members, position))
 
     def enter(self, rows: npt.ArrayLike, columns: npt.ArrayLike, values: npt.ArrayLike = 1) -> None:
         """Add entries; rows, columns and values are broadcast against each other."""
-        entries = np.broadcast_arrays(*(np.asarray(part, dtype=np.int64) for part in (rows, columns, values)))
-        for key, part in zip(("row", "column", "value"), entries, strict=True):
+        given = {"row": rows, "column": columns, "value": values}
+        entries = np.broadcast_arrays(*(_whole("Builder.enter", *pair) for pair in given.items()))
+        for key, part in zip(given, entries, strict=True):
             self._numbers[key].append(part.ravel())
 
     def program(self, component: int = 0, unit: int = 1) -> Program:
         """The collected program; see `Program` for the parameters."""
         none = np.zeros(0, dtype=np.int64)
         numbers = IntegerProgram(**{key: np.concatenate([none, *parts]) for key, parts in self._numbers.items()})
-        return Program(numbers, tuple(self._variables), tuple(self._rows), component, unit, tuple(self._groups))
+        for what, used, known in (
+            ("row", numbers.row, len(numbers.row_lower)),
+            ("column", numbers.column, len(numbers.lower)),
+        ):
+            if len(used) and not 0 <= used.min() <= used.max() < known:
+                raise ValueError(
+                    f"Builder.enter: the {what}s are {used.min()} to {used.max()}; there are {known}, from 0"
+                )
+        if not isinstance(unit, int | np.integer) or not unit:
+            raise ValueError(f"Builder.program: the unit {unit!r} is no whole number, or 0")
+        return Program(numbers, tuple(self._variables), tuple(self._rows), component, int(unit), tuple(self._groups))
 
     def _add(
         self,
@@ -322,10 +345,60 @@ class Builder:
     ) -> Ints:
         """Add a family after the others; its set gets its name if it has none."""
         first = families[-1].first + len(families[-1].labels) if families else 0
-        families.append(Family(name, labels, over or f"{name}_index", first, *said))
+        family = Family(name, labels, over or f"{name}_index", first, *said)
+        place = f'Builder.{"rows" if families is self._rows else "variables"}("{name}")'
+        self._check(place, family)
+        families.append(family)
         for key, given in numbers.items():
-            self._numbers[key].append(np.broadcast_to(np.asarray(given, dtype=np.int64), (len(labels),)))
+            what = "cost" if key == "objective" else key.removeprefix("row_")
+            whole = _whole(place, what, given)
+            if whole.ndim > 1 or whole.size not in (1, len(labels)):
+                wanted = f"give one for each of {counted(len(labels), 'label')}, or one for all"
+                raise ValueError(f"{place}: {what} has the shape {whole.shape}; {wanted}")
+            self._numbers[key].append(np.broadcast_to(whole, (len(labels),)))
         return np.arange(first, first + len(labels))
+
+    def _name(self, place: str, name: str) -> None:
+        """Take a name of a part of a model; ValueError if it is taken, or no identifier."""
+        if not isinstance(name, str) or not name.isidentifier():
+            raise ValueError(f"{place}: {name!r} is no name for models; give an identifier")
+        if name in self._names or name in self._sets:
+            raise ValueError(f'{place}: there is "{name}" already; give another name')
+        self._names.add(name)
+
+    def _check(self, place: str, family: Family) -> None:
+        """ValueError if models could not be built of a family."""
+        self._name(place, family.name)
+        if family.cost:
+            self._name(place, family.cost)
+        if not family.over.isidentifier() or family.over in self._names:
+            raise ValueError(f'{place}: over "{family.over}" is no identifier, or the name of a family')
+        labels = family.labels
+        if isinstance(labels, Zipped):
+            return
+        for label in labels:
+            if not isinstance(label, tuple) or len(label) != len(labels[0]):
+                raise ValueError(
+                    f'{place}: a label is a tuple, such as ("rack",), of as many entries as others, not {label!r}'
+                )
+        if len(set(labels)) < len(labels):
+            twice = next(label for label, count in Counter(labels).items() if count > 1)
+            raise ValueError(f"{place}: there are two labels {twice!r}")
+        if any(labels) and self._sets.setdefault(family.over, labels) != labels:
+            raise ValueError(f'{place}: over "{family.over}" has other labels in another family; give another name')
+
+
+def _whole(place: str, what: str, given: npt.ArrayLike) -> Ints:
+    """Numbers as int64; ValueError if one is not whole."""
+    numbers = np.asarray(given)
+    with np.errstate(invalid="ignore"):
+        whole: Ints = numbers.astype(np.int64, copy=False)
+    if numbers.dtype.kind not in "bi" and (whole != numbers).any():
+        wrong = numbers[whole != numbers].flat[0]
+        raise ValueError(
+            f"{place}: the {what} {wrong} is no whole number; round it, or count in units (`unit` of `Builder.program`)"
+        )
+    return whole
 
 
 def summed(columns: Mapping[Label, int], *by: int) -> dict[Label, dict[int, int]]:
@@ -347,8 +420,48 @@ def labelled(program: Program, value_of: Mapping[str, Callable[..., int]]) -> In
     )
 
 
+def _program(problem: Any, answer: Any, before: tuple[Number, ...] = (), *_: Any) -> Any:
+    if not isinstance(answer, Program):
+        raise answered(answer, "a Program: end with builder.program(...)")
+    position = len(before)
+    component = problem.components[min(position, len(problem.components) - 1)]
+    if answer.component != position:
+        message = (
+            f"is of the component {answer.component}; give builder.program(component={position}): {component.name}"
+        )
+        raise WrongAnswer(message)
+    if (answer.unit < 0) != (component.sense is Sense.MAX):
+        side = "below" if component.sense is Sense.MAX else "above"
+        raise WrongAnswer(
+            f"has the unit {answer.unit}; give one {side} 0, since {component.name} is {component.sense}imised"
+        )
+    return answer
+
+
+def _values(problem: Any, answer: Any, decision: Any, program: Program, *_: Any) -> Any:
+    number = len(program.numbers.lower)
+    if not isinstance(answer, np.ndarray) or answer.dtype.kind not in "iu" or answer.ndim != 1:
+        raise answered(answer, f"an array of int64, shape ({number},)")
+    if len(answer) != number:
+        raise WrongAnswer(f"answered {len(answer)} values; the program has {number}")
+    return answer
+
+
+def _decision(problem: Any, answer: Any, *_: Any) -> Any:
+    if not isinstance(answer, problem.decided):
+        raise answered(answer, f"a {problem.decided.__name__}, such as self.placement(nodes)")
+    return answer
+
+
 class Programmed(ABC):
     """A problem with an exact program: `objective` and `violations` as rows."""
+
+    leaves_out_worse: ClassVar[bool] = False
+    """Whether the program of the first component may lack decisions that are worse than the best."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        hold(cls, {"program": _program, "values_of": _values, "decision_of": _decision})
 
     @abstractmethod
     def program(self, before: tuple[Number, ...] = ()) -> Program:
@@ -414,43 +527,87 @@ def limit_unit(problem: Any) -> int:
     return int(problem.components[0].sign)
 
 
-def fault_of(problem: Any, before: tuple[Number, ...], decisions: Iterator[Any]) -> str | None:
-    """The fault of a problem's program: it lacks a feasible decision, or costs more than it; None if there is none.
+class Audit:
+    """A program held against its problem's definition, both ways; each method gives the fault with its mend, or None.
 
-    A proof over a program says nothing about a decision that the program lacks, so an "optimum" might be beaten.
+    A proof over a program says nothing of a decision that the program lacks or counts at too much, so that an "optimum"
+    might be beaten. What it counts at too little, or has though it is infeasible, makes an optimum that no decision is
+    worth.
 
-    Parameters
-    ----------
-    problem
-        `Programmed`.
-    before
-        As in `Programmed.program`; decisions that are worse in an earlier component are skipped.
-    decisions
-        What to try; infeasible ones are skipped.
+    `before` is as `Programmed.program` takes it: what is worse in a component before may not be in the program.
     """
-    program = problem.program(before)
-    limited = limit_unit(problem) if isinstance(problem, Limited) else None
-    units = [limited or problem.program(before[:number]).unit for number in range(len(before))] + [program.unit]
-    costs = program.numbers.objective.tolist()
-    for decision in decisions:
-        if problem.violations(decision):
-            continue
-        *first, worth = (value * unit for value, unit in zip(problem.evaluate(decision), units, strict=False))
-        if any(value > limit for value, limit in zip(first, before, strict=True)):
-            continue
-        values = problem.values_of(decision, program)
-        cost = sum(each * number for each, number in zip(costs, values.tolist(), strict=True))
-        wrong = program.broken(values) or (
-            f"it costs {cost} units, and not {worth}" if cost > math.ceil(worth) else None
-        )
-        if wrong is not None:
-            text = str(decision.to_dict(problem)) if hasattr(decision, "to_dict") else repr(decision)
-            shown = text if len(text) < 120 else f"{text[:116]} ..."
-            return f"the program does not have the feasible {problem.decided.noun} {shown}: {wrong}"
-    return None
+
+    def __init__(self, problem: Any, before: tuple[Number, ...], program: Program) -> None:
+        self.problem, self.before, self.program = problem, before, program
+        self._kind, self._noun = type(problem).__name__, problem.decided.noun
+        self._call = f"{self._kind}.program({before or ''})"
+        #: The units of the components before, and whether the objective only says where a search begins.
+        limited = limit_unit(problem) if isinstance(problem, Limited) else None
+        self._units = [limited or problem.program(before[:position]).unit for position in range(len(before))]
+        self._searches = limited is not None and not before
+        self._found: set[bytes] = set()
+
+    def of_decision(self, decision: Any) -> str | None:
+        """Whether the program has a decision, if it is feasible, at no more than its cost; and what its values mean."""
+        due = None if self.problem.violations(decision) else self._worth(decision)
+        try:
+            values = self.problem.values_of(decision, self.program)
+        except Exception:  # only a feasible decision has values for sure
+            if due is not None:
+                raise
+            return None
+        broken = self.program.broken(values)
+        if broken:
+            lacks = f"the program does not have the feasible {self._noun} {in_ids(self.problem, decision)}"
+            fault = f"{lacks}: by {self._kind}.values_of, {broken}; mend {self._call}, or values_of"
+            return None if due is None else fault
+        cost = self._cost(values)
+        if due is not None and cost * self.program.unit > math.ceil(due * self.program.unit):
+            return self._other_cost(decision, due, cost, "values_of")
+        return self.of_values(values)
+
+    def of_values(self, values: Ints) -> str | None:
+        """Whether values that keep all rows mean a feasible decision that costs no more; looked at once."""
+        if values.tobytes() in self._found:
+            return None
+        self._found.add(values.tobytes())
+        decision = self.problem.decision_of(values, self.program)
+        admits = f"{self._call} admits the {self._noun} {in_ids(self.problem, decision)}"
+        wrong = self.problem.violations(decision)
+        if wrong:
+            return f"{admits}, which violates {wrong[0]}; mend the rows, or decision_of"
+        worth = self._worth(decision)
+        if worth is None:
+            names = ", ".join(component.name for component in self.problem.components[: len(self.before)])
+            value = ", ".join(map(str, self.problem.objective(decision)[: len(self.before)]))
+            return f"{admits}, whose {names} is {value}; its rows must keep the components before at {self.before}"
+        cost = self._cost(values)
+        if not self._searches and worth * self.program.unit > cost * self.program.unit:
+            return self._other_cost(decision, worth, cost, "decision_of")
+        return None
+
+    def _cost(self, values: Ints) -> Number:
+        return exact(exact_product(self.program.numbers.objective, values), self.program.unit)
+
+    def _worth(self, decision: Any) -> Number | None:
+        """The program's component of a feasible decision; None if it is worse in a component before."""
+        *first, worth = self.problem.objective(decision)[: len(self.before) + 1]
+        late = (value * unit > most for value, unit, most in zip(first, self._units, self.before, strict=True))
+        return None if any(late) else worth
+
+    def _other_cost(self, decision: Any, worth: Number, cost: Number, by: str) -> str:
+        name = self.problem.components[len(self.before)].name
+        costs = f"{in_ids(self.problem, decision)} costs {worth} by {self._kind}.objective ({name})"
+        return f"{costs}, and {cost} by {self._call} with {self._kind}.{by}; mend one of the three"
 
 
-def samples(problem: Problem, around: Any = None) -> Iterator[Any]:
+def fault_of(problem: Any, before: tuple[Number, ...], decisions: Iterator[Any]) -> str | None:
+    """The first contradiction of a problem's program and its definition (`Audit`) in decisions, feasible or not."""
+    audit = Audit(problem, before, problem.program(before))
+    return next(filter(None, map(audit.of_decision, decisions)), None)
+
+
+def samples(problem: Any, around: Any = None) -> Iterator[Any]:
     """Placements for checking a program: all of a small problem, else those on a walk through a large one.
 
     Each step of the walk moves a task or swaps two. It is taken if the placement violates no more and costs no more, by
@@ -462,6 +619,9 @@ def samples(problem: Problem, around: Any = None) -> Iterator[Any]:
     around
         The placement where the walk begins; None: no task is placed.
     """
+    if not isinstance(problem, Problem):  # no walk is known through flows and schedules
+        yield from () if around is None else (around,)
+        return
     tasks, nodes = len(problem.tasks), len(problem.instance.cluster)
     if (nodes + 1) ** tasks <= _ALL:
         yield from map(problem.placement, itertools.product(range(NONE, nodes), repeat=tasks))

@@ -24,7 +24,7 @@ from optsched.core.instance import KINDS, Bools, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.problems.base import GRID, exact_product
 from optsched.problems.knapsack import Packer
-from optsched.problems.programs import Builder, Label, Program
+from optsched.problems.programs import Builder, Label, Program, Zipped
 from optsched.problems.relaxations import IntegerProgram
 from optsched.problems.utility_definition import UtilityDefinition
 
@@ -454,14 +454,14 @@ def _pattern_program(
     most, size, jobs = problem.items.limit, problem.type_size, len(problem.jobs)
     column, item = np.nonzero(counts)
     needed, which = np.nonzero(pair)
-    builder = Builder()  # only its numbers are used, so labels are empty
-    take = builder.variables("take", [()] * len(kind), upper=size[kind], cost=-worths)
-    total = builder.variables("total", [()] * len(most), upper=most)
-    choose = builder.variables("choose", [()] * len(owner), upper=1)
-    nodes = builder.rows("nodes", [()] * len(size), lower=size, upper=size)
-    held = builder.rows("held", [()] * len(most), lower=0, upper=0)
-    enough = builder.rows("needed", [()] * len(most), lower=0)
-    one = builder.rows("one_need", [()] * jobs, lower=1, upper=1)
+    builder = Builder()  # only its numbers are used, and no label is ever made
+    take = builder.variables("take", Zipped(kind), upper=size[kind], cost=-worths)
+    total = builder.variables("total", Zipped(most), upper=most)
+    choose = builder.variables("choose", Zipped(owner), upper=1)
+    nodes = builder.rows("nodes", Zipped(size), lower=size, upper=size)
+    held = builder.rows("held", Zipped(most), lower=0, upper=0)
+    enough = builder.rows("needed", Zipped(most), lower=0)
+    one = builder.rows("one_need", Zipped(problem.jobs), lower=1, upper=1)
     every = builder.rows("needs", [()], lower=jobs, upper=jobs)
     builder.enter(nodes[kind], take)
     builder.enter(held[item], take[column], counts[column, item])

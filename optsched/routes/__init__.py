@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optsched.core.deadline import deadline, remaining
-from optsched.core.errors import HeuristicFailed, OptschedError, ProblemFailed, UsageError
+from optsched.core.errors import HeuristicFailed, OptschedError, ProblemFailed, SolverDisagreement, UsageError
 from optsched.core.outside import blamed
 from optsched.core.placement import NetworkFlow
 from optsched.core.processes.containing import RunFailed, in_force, value_of, within_a_call
@@ -39,6 +39,7 @@ from optsched.core.results import (
 from optsched.heuristics.running.driver import placement_from
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import expect_problem, stated
+from optsched.problems.foreign import contradiction
 from optsched.routes.base import frontier_of
 from optsched.routes.call import Call, Ended, proved
 from optsched.routes.listing import OF_ALL, chosen_route, may_overrun, module_of, routes_of
@@ -166,12 +167,12 @@ def solve(
     if plain is not None:
         return call.infeasible(Ended(plain))
     module = import_module(OF_ALL) if route == "brute-force" else module_of(problem)
-    with deadline(profile.time_limit):
+    with deadline(profile.time_limit), _blaming(problem):
         with call.until_stopped():
             if in_force() is not None or _may_overrun(problem, route):
                 return _contained(call, profile)
             call.incumbent.hold_quick_answer()
-            with taking(call.incumbent.improve), _blaming(problem):
+            with taking(call.incumbent.improve):
                 solution: Solution = module.by_route(call, profile)
             default = routes_of(problem)[0]
             if route in (default, "brute-force"):
@@ -182,9 +183,11 @@ def solve(
 
 @contextmanager
 def _blaming(problem: AnyProblem) -> Iterator[None]:
-    """Raise ProblemFailed, with the instance, if the models or routes of an installed package raise."""
+    """Raise ProblemFailed, with the instance, if what an installed package brings raises, or contradicts itself."""
     try:
         yield
+    except SolverDisagreement as error:
+        raise contradiction(problem, error) from error.__cause__
     except (OptschedError, MemoryError):
         raise
     except Exception as error:

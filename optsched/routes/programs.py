@@ -14,7 +14,6 @@ import numpy as np
 
 from optsched.certificates.programs import (
     checked_program,
-    is_shipped,
     limit_certificate,
     program_below,
     program_certificate,
@@ -23,9 +22,10 @@ from optsched.certificates.programs import (
 from optsched.certificates.trees import Step, Tree
 from optsched.core.errors import CertificateInvalid, OutOfTime, ProblemFailed, SolverDisagreement
 from optsched.core.instance import Ints
-from optsched.core.results import Certificate, Number, Proof, Solution, Termination, Violation
+from optsched.core.results import Certificate, Number, Proof, Solution, Termination
 from optsched.problems.base import exact
-from optsched.problems.programs import Limited, Program, limit_unit
+from optsched.problems.foreign import is_shipped
+from optsched.problems.programs import Audit, Limited, Program, limit_unit
 from optsched.problems.relaxations import IntegerProgram
 from optsched.routes.call import Call, Found, Held, proof_of, quick_answer
 from optsched.routes.listing import MODELS
@@ -72,16 +72,6 @@ def by_route(call: Call[Any], profile: Profile, known: Sequence[Certificate] = (
                 break
             search.go_on(proof)
     return call.answered(search.incumbent, (*search.proofs, *known[len(search.proofs) :]), search.answer)
-
-
-def _too_loose(problem: Any, program: Program, values: Ints, wrong: Violation) -> Exception:
-    """The error if HiGHS's values mean an infeasible decision: it says whose fault that is."""
-    broken, noun = program.broken(values), problem.decided.noun
-    if broken is not None:
-        return SolverDisagreement(f"{problem.name}: HiGHS holds a {noun} that violates {wrong}: {broken}")
-    kind = type(problem).__name__
-    fault = f"the program of {kind}, or its decision_of, admits a {noun} that violates {wrong}"
-    return ProblemFailed(f"{problem.name}: {fault}: mend the rows that {kind}.program gives")
 
 
 def plain(problem: Any) -> Held:
@@ -148,6 +138,8 @@ class _Search:
         return self.answer
 
     def _by_model(self, before: tuple[Number, ...]) -> Found:
+        if not is_shipped(self.problem):
+            self.program(before)  # before a model of it is solved, it is held against the definition
         limit = None if not before else self.problem.evaluate(self.incumbent)[0]
         if before and isinstance(self.problem, Limited):
             limit = exact(before[0] * limit_unit(self.problem))
@@ -169,12 +161,24 @@ class _Search:
             outcome = solved.outcome
             values = None if solved.x is None else whole_numbers(solved.x)
         decision = None if values is None else problem.decision_of(values, program)
-        wrong = None if decision is None else problem.violations(decision)
-        if wrong:
-            assert values is not None
-            raise _too_loose(problem, program, values, wrong[0])
+        if values is not None:
+            self._judge(before, program, values, decision)
         found = Found(outcome, decision, program.component, program.unit, built)
         return found if isinstance(problem, Limited) and not before else found.checked(problem)
+
+    def _judge(self, before: tuple[Number, ...], program: Program, values: Ints, decision: Any) -> None:
+        """Raise an error if HiGHS's values mean an infeasible decision, or contradict a class of another package."""
+        problem = self.problem
+        wrong = problem.violations(decision)
+        if not wrong and is_shipped(problem):
+            return
+        broken = program.broken(values)
+        fault = Audit(problem, before, program).of_values(values) if broken is None else None
+        if fault is not None:
+            raise ProblemFailed(f"{problem.name}: {fault}")
+        if wrong:
+            held = f"HiGHS holds a {problem.decided.noun} that violates {wrong[0]}"
+            raise SolverDisagreement(f"{problem.name}: {held}: {broken}")
 
     def proof(self) -> Certificate:
         """Prove the next component, with the best decision that is found."""

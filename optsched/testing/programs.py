@@ -23,8 +23,9 @@ from optsched.core.results import Decision, Sense, Termination
 from optsched.instances.files import from_document
 from optsched.instances.importers.libraries import import_dimacs
 from optsched.problems import Problem, network_problem
+from optsched.problems.programs import Limited, Programmed, fault_of, limit_unit
 from optsched.routes import solve
-from optsched.testing.contract import Case, cases, check, columns, expect, listed, size_of, with_usual
+from optsched.testing.contract import Case, cases, check, columns, every_decision, expect, listed, size_of, with_usual
 
 #: The programs of a module of models: the compact one and the paper's own.
 KINDS = ("build_pyomo", "build_pulp")
@@ -36,6 +37,32 @@ _DRAWN, _MOST = 2, 1000
 def is_modelled(record: Record) -> bool:
     """Whether the problem has models."""
     return record.models is not None
+
+
+@check(lambda record: issubclass(record.problem_class, Programmed))
+def check_program(record: Record, seeds: Sequence[int]) -> None:
+    """Program and definition agree on every decision: whether it is feasible, and what it costs."""
+    for case in cases(record, seeds):
+        problem: Any = case.problem
+        for before in _befores(case):
+            tried: Any = every_decision(problem)
+            if problem.leaves_out_worse and not before:
+                tried = (decision for decision in tried if problem.violations(decision) or decision in case.optima)
+            fault = fault_of(problem, before, tried)
+            expect(fault is None, case.name, str(fault))
+
+
+def _befores(case: Case) -> Iterator[tuple[Any, ...]]:
+    """What goes before a component in its program: nothing, then the best and the worst values before it."""
+    problem: Any = case.problem
+    yield ()
+    for position in range(1, len(problem.components)):
+        for value in [*case.decisions][:: max(1, len(case.decisions) - 1)]:
+            before: tuple[Any, ...] = ()
+            for natural in problem.minimised(value)[:position]:
+                limited = isinstance(problem, Limited) and not before
+                before += (natural * (limit_unit(problem) if limited else problem.program(before).unit),)
+            yield before
 
 
 class Program:

@@ -388,6 +388,15 @@ PARTS: dict[str, tuple[Callable[[Any], None], str]] = {
 }
 
 
+def with_objective(change: Callable[[Any], Any]) -> Callable[..., Any]:
+    """A change of what the variables of a program cost."""
+
+    def changed(program: Any, *_: Any) -> Any:
+        return replace(program, numbers=replace(program.numbers, objective=change(program.numbers.objective)))
+
+    return changed
+
+
 # Faults of the record ------------------------------------------------------------------------------------------------
 
 
@@ -514,6 +523,11 @@ FAULTS: dict[str, Fault] = {
     "wrong objective of the literal model": Fault("models", changed(models, "build_pulp", cost_more)),
     "wrong objective in files": Fault("export", changed(models, "build_pulp", cost_more)),
     "route too good": Fault("routes", changed(routes, "by_route", one_better)),
+    "program costs double": Fault("program", changed(definition, "program", with_objective(lambda cost: 2 * cost))),
+    "program costs nothing": Fault("program", changed(definition, "program", with_objective(lambda cost: 0 * cost))),
+    "program in other units": Fault(
+        "program", changed(definition, "program", lambda program, *_: replace(program, unit=2 * program.unit))
+    ),
     "prover accepts": Fault("certificates", prover_accepts),
     "decode swaps": Fault("models", changed(models, "decode", nodes_swapped)),
     "enumeration skips": Fault("each-placement", enumeration_skips(1), "enumeration", anywhere),

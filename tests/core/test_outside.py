@@ -177,7 +177,7 @@ def entry(name: str = "mine", problems: str = '("lsap",)', more: str = "batch=pr
 @pytest.mark.parametrize(
     ("module", "message"),
     [
-        ("1 / 0", r"cannot be loaded: ZeroDivisionError: .*broken.py, line 2\); mend or uninstall that package"),
+        ("1 / 0", r"cannot be loaded: ZeroDivisionError: .*broken.py, line 2\); mend it, or uninstall broken-package"),
         ("raise SystemExit(3)", "cannot be loaded: SystemExit: 3"),
         ("import no_such_module", "cannot be loaded: ModuleNotFoundError: .*no_such_module"),
         ("def broken(:", "cannot be loaded: SyntaxError"),

@@ -197,10 +197,10 @@ FRONT: dict[str, Any] = {"routes": "json", "frontier": True}
         (mean(problem="math:floor"), r"its problem, math:floor, is .*; give a subclass of .*base\.Problem"),
         (mean(problem=f"{__name__}:Point"), "is the class Point; give a subclass of"),
         (mean(problem="optsched.problems:Lsap"), 'is a class of another place; give "optsched.problems.lsap:Lsap"'),
-        (mean(problem=f"{__name__}:Unfinished"), "not define cheap_bounds, constraint_violations, missing, obj"),
+        (mean(problem=f"{__name__}:Unfinished"), "not define components, constraint_violations, missing, name, obj"),
         (mean(models="no_such_module"), 'there is no module "no_such_module"'),
         (mean(routes="no.such.module"), "cannot be loaded: ModuleNotFoundError"),
-        (mean(problem=None), 'its problem is None; give a text "package.module:name"; mend or uninstall that package'),
+        (mean(problem=None), 'its problem is None; give a text "package.module:name"; mend it, or uninstall a package'),
         (mean(enumeration="package"), "its enumeration is 'package'; give a text \"package.module:name\""),
         (mean(models="package:name"), "its models is 'package:name'; give a text \"package.module\""),
         (mean(provers={"dual": 5}), 'give a mapping of kinds of certificates to texts "package.module:name"'),
@@ -254,7 +254,7 @@ def test_parts_of_records_from_outside(outside: list[Point], given: dict[str, An
         with pytest.raises(UsageError, match=message) as caught:
             ask()
         assert str(caught.value).startswith('the record of the problem "worst-mean" (wrong_problems:WorstMean) names ')
-        assert str(caught.value).endswith("; mend or uninstall the package that brings it")
+        assert str(caught.value).endswith("; mend it, or uninstall a package")
 
 
 def test_bug_an_unknown_frontier_imported_the_routes_of_every_record(
@@ -353,7 +353,7 @@ def test_parts_of_another_problem_by_other_ways(
     outside.append(Point(mixed))
     problem = mixed.problem_class(three_tasks())
     claimed = replace(solve(Lsap(three_tasks())), problem="mine-lsap")
-    text = "in its models: it knows Lsap, and Mine defines objective anew; name one of its own, or none; mend or uninst"
+    text = "in its models: it knows Lsap, and Mine defines objective anew; name one of its own, or none; mend it, or"
     for way in (solve, bounds, frontier, routes_of, has_frontier, lambda problem: certify(problem, claimed)):
         with pytest.raises(UsageError, match=text):
             way(problem)
@@ -420,13 +420,14 @@ def test_shared_parts_know_a_base_class(made: Callable[..., Record]) -> None:
     shared = ("routes", "provers", "network", "enumeration")
     flow, fairness = record("flow"), record("lsap-fairness")
     own = {name: vars(Flow)[name] for name in ("grid", "made_classes", "missing", "prepare_costs", "table")}
-    own |= {name: vars(Flow)[name] for name in ("title", "paper", "components", "parameter_table", "requires", "proof")}
+    words = {name: vars(Flow)[name] for name in ("title", "components", "parameter_table", "proof")}
+    own |= words
     assert fault_of(made(flow, TabledProblem, parts=shared, **own)) is None
     for name in ("pair_units", "price_bound", "constraint_violations"):
         wrong = fault_of(made(flow, TabledProblem, parts=shared, **own, **{name: lambda self: 5}))
         assert f"it knows TabledProblem, and Mine defines {name} anew" in str(wrong)
-    assert fault_of(made(fairness, LevelledProblem, parts=["enumeration"], objective=Mixed.objective)) is None
-    wrong = fault_of(made(flow, LevelledProblem, parts=["routes"]))
+    assert fault_of(made(fairness, LevelledProblem, parts=["enumeration"], **words, objective=Mixed.objective)) is None
+    wrong = fault_of(made(flow, LevelledProblem, parts=["routes"], **words))
     assert "knows Lsap, FairLsap, Flow, TransmissionMaps, _Ranked, TabledProblem, and Mine is" in str(wrong)
 
 

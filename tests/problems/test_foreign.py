@@ -182,7 +182,7 @@ def test_bug_a_wrong_objective_was_called_a_bug_of_optsched(tmp_path: Path) -> N
                 'optsched: error: consolidation-n3-t4-seed0: the problem "consolidation" of optsched-consolidation '
                 "(consolidation.problem:Consolidation): its objective raised ZeroDivisionError: division by zero ("
             )
-            assert line.endswith("; mend or uninstall that package")
+            assert line.endswith("; mend it, or uninstall optsched-consolidation")
         done = CliRunner().invoke(report, ["consolidation"])
     assert (done.exit_code, "Traceback" in done.output) == (4, False)
     assert len([line for line in done.output.splitlines() if "ZeroDivisionError" in line]) == 1
@@ -201,7 +201,7 @@ def test_bug_code_of_a_record_was_called_a_bug_of_optsched(tmp_path: Path) -> No
     assert shown == [
         "optsched: error: optsched-consolidation raised "
         f"IndexError: list index out of range ({tmp_path}/consolidation/models.py, line {at}); "
-        "mend or uninstall that package"
+        "mend it, or uninstall optsched-consolidation"
     ]
 
 

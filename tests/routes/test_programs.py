@@ -105,7 +105,7 @@ def test_a_program_that_is_not_the_definition(sizes: dict[str, float]) -> None:
     )
     with pytest.raises(ProblemFailed, match="the program does not have the feasible placement"):
         solve(Narrow(instance), start=start)
-    with pytest.raises(ProblemFailed, match=r"the program of Blind, .* admits a placement that violates slots"):
+    with pytest.raises(ProblemFailed, match=r"Blind.program\(\) admits the placement .* violates slots"):
         solve(Blind(instance))
 
 
