@@ -438,7 +438,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
         """ProblemFailed if a feasible decision is better than a cheap bound."""
         first = self.components[0]
         for bound in self._claimed:
-            if self.minimised(value)[0] < self.minimised((bound.value, *value[1:]))[0]:
+            if not first.at_least(value[0], bound.value):
                 claim = f'{type(self).__name__}.cheap_bounds claims {bound.value} for {first.name} ("{bound.name}")'
                 found = f"the feasible {self.decided.noun} {in_ids(self, decision)} has {value[0]}"
                 raise ProblemFailed(f"{self.place}: {claim}, but {found}; mend the bound")

@@ -26,7 +26,7 @@ from optsched.core.deprecated import Renamed
 from optsched.core.errors import UsageError
 from optsched.core.instance import Ints, Ragged
 from optsched.core.placement import NONE
-from optsched.core.results import Number, Sense
+from optsched.core.results import Number
 from optsched.problems.base import Problem, exact, exact_product, in_ids
 from optsched.problems.foreign import WrongAnswer, answered, hold
 from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
@@ -430,8 +430,8 @@ def _program(problem: Any, answer: Any, before: tuple[Number, ...] = (), *_: Any
             f"is of the component {answer.component}; give builder.program(component={position}): {component.name}"
         )
         raise WrongAnswer(message)
-    if (answer.unit < 0) != (component.sense is Sense.MAX):
-        side = "below" if component.sense is Sense.MAX else "above"
+    if answer.unit * component.sign < 0:
+        side = "above" if component.sign > 0 else "below"
         raise WrongAnswer(
             f"has the unit {answer.unit}; give one {side} 0, since {component.name} is {component.sense}imised"
         )
